@@ -1,4 +1,4 @@
-#include "app/lab/session_file.h"
+#include "app/lab/workbench/session_file.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace attn;

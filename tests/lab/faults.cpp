@@ -1,6 +1,6 @@
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/quit_on_signals.h"
-#include "app/lab/session_file.h"
+#include "app/lab/shell/quit_on_signals.h"
+#include "app/lab/workbench/session_file.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/main_window.h"
+#include "app/lab/shell/main_window.h"
 
 #include <QTemporaryDir>
 #include <QTest>

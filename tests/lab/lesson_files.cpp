@@ -1,6 +1,6 @@
-#include "app/lab/launch_options.h"
 #include "app/lab/lessons/lesson_calls.h"
 #include "app/lab/lessons/lesson_player.h"
+#include "app/lab/shell/launch_options.h"
 #include "tests/lab/playground_test.h"
 #include "tests/support/catch.h"
 

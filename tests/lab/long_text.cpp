@@ -1,6 +1,6 @@
-#include "app/lab/session_file.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/generated_text.h"
+#include "app/lab/workbench/session_file.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/small_session.h"
 #include "tests/support/catch.h"

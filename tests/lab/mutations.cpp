@@ -1,5 +1,5 @@
 #include "app/lab/lessons/lesson.h"
-#include "app/lab/session_file.h"
+#include "app/lab/workbench/session_file.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/small_session.h"
 #include "tests/support/catch.h"

@@ -1,4 +1,4 @@
-#include "app/lab/number_locale.h"
+#include "app/lab/common/number_locale.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 

@@ -1,7 +1,7 @@
 #include "app/lab/lessons/lesson.h"
-#include "app/lab/session_file.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
+#include "app/lab/workbench/session_file.h"
 #include "engine/core/temporary_folder.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"

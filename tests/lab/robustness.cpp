@@ -1,8 +1,8 @@
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 
+#include "app/lab/common/theme.h"
 #include "app/lab/models/branch_tree_model.h"
-#include "app/lab/theme.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
 

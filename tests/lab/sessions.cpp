@@ -1,11 +1,11 @@
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 
-#include "app/lab/autosave.h"
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/launch_options.h"
-#include "app/lab/session_file.h"
+#include "app/lab/shell/autosave.h"
+#include "app/lab/shell/launch_options.h"
 #include "app/lab/widgets/banner.h"
+#include "app/lab/workbench/session_file.h"
 
 #include <QAction>
 #include <QComboBox>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/session_file.h"
+#include "app/lab/workbench/session_file.h"
 
 namespace attn {
 

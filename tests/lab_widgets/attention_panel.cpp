@@ -1,7 +1,7 @@
 #include "app/lab/panels/attention_panel.h"
 
+#include "app/lab/common/theme.h"
 #include "app/lab/panels/cell_panel.h"
-#include "app/lab/theme.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/control_groups.h"
+#include "app/lab/common/control_groups.h"
 
 #include <QDialog>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/preferences.h"
+#include "app/lab/common/preferences.h"
 
 #include <QDialog>
 

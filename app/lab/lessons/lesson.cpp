@@ -1,6 +1,6 @@
 #include "app/lab/lessons/lesson.h"
 
-#include "app/lab/control_groups.h"
+#include "app/lab/common/control_groups.h"
 #include "app/lab/lessons/lesson_calls.h"
 #include "app/lab/panels/catalogue.h"
 

@@ -1,7 +1,7 @@
 #include "app/lab/bridge/sampling_fields.h"
 #include "app/lab/lessons/lesson_calls.h"
-#include "app/lab/main_window.h"
 #include "app/lab/panels/attention_panel.h"
+#include "app/lab/shell/main_window.h"
 #include "app/lab/widgets/spec_line.h"
 #include "engine/core/error.h"
 #include "engine/models/hook_names.h"

@@ -2,7 +2,7 @@
 
 #include "app/lab/lessons/lesson_calls.h"
 #include "app/lab/lessons/lesson_pointer.h"
-#include "app/lab/main_window.h"
+#include "app/lab/shell/main_window.h"
 
 #include <QTabWidget>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/lessons/lesson.h"
-#include "app/lab/session_file.h"
+#include "app/lab/workbench/session_file.h"
 #include "engine/training/recipe.h"
 
 #include <QObject>

@@ -1,7 +1,7 @@
 // The controls of the attention panel: breadcrumbs, toolbar, and what its views report.
 #include "app/lab/panels/attention_panel.h"
 
-#include "app/lab/control_groups.h"
+#include "app/lab/common/control_groups.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heatmap_view.h"

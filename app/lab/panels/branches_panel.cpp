@@ -1,8 +1,8 @@
 #include "app/lab/panels/branches_panel.h"
 
-#include "app/lab/control_groups.h"
+#include "app/lab/common/control_groups.h"
 #include "app/lab/models/branch_tree_model.h"
-#include "app/lab/undo_commands.h"
+#include "app/lab/workbench/undo_commands.h"
 
 #include <QHeaderView>
 #include <QLabel>

@@ -1,7 +1,7 @@
 #include "app/lab/panels/curves_panel.h"
 
+#include "app/lab/common/theme.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/theme.h"
 #include "app/lab/widgets/engine_text.h"
 #include "engine/training/tasks/catalogue.h"
 

@@ -1,12 +1,12 @@
 #include "app/lab/panels/generate_panel.h"
 
-#include "app/lab/control_groups.h"
-#include "app/lab/session_file.h"
-#include "app/lab/theme.h"
-#include "app/lab/undo_commands.h"
+#include "app/lab/common/control_groups.h"
+#include "app/lab/common/theme.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/workbench/session_file.h"
+#include "app/lab/workbench/undo_commands.h"
 
 #include <QHBoxLayout>
 #include <QKeyEvent>

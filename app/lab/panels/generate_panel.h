@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/lab/panels/panel_context.h"
 #include "app/lab/widgets/limited_editor.h"
+#include "app/lab/workbench/panel_context.h"
 
 #include <QTimer>
 

@@ -1,10 +1,10 @@
 #include "app/lab/panels/heads_panel.h"
 
-#include "app/lab/control_groups.h"
-#include "app/lab/theme.h"
-#include "app/lab/undo_commands.h"
+#include "app/lab/common/control_groups.h"
+#include "app/lab/common/theme.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/hint_label.h"
+#include "app/lab/workbench/undo_commands.h"
 
 #include <QHBoxLayout>
 #include <QLabel>

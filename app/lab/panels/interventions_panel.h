@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/panels/change_form.h"
-#include "app/lab/panels/panel_context.h"
+#include "app/lab/workbench/panel_context.h"
 #include "engine/inference/changes.h"
 
 #include <optional>

@@ -1,7 +1,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/interventions_panel.h"
-#include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/run_cells_view.h"
 #include "engine/analysis/text_tokens.h"

@@ -1,8 +1,8 @@
 #include "app/lab/panels/lenses_panel.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/lens_change.h"
 

@@ -1,7 +1,7 @@
 #include "app/lab/panels/model_panel.h"
 
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/models/parameter_tree_model.h"
-#include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/long_words.h"
 #include "app/lab/widgets/weight_canvas.h"
 

@@ -1,12 +1,12 @@
 #include "app/lab/panels/next_token_panel.h"
 
 #include "app/lab/bridge/sampling_fields.h"
-#include "app/lab/control_groups.h"
+#include "app/lab/common/control_groups.h"
+#include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
-#include "app/lab/theme.h"
-#include "app/lab/undo_commands.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/probability_delegate.h"
+#include "app/lab/workbench/undo_commands.h"
 
 #include <QHeaderView>
 #include <QTreeView>

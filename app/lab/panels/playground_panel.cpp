@@ -2,8 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/playground_bridge.h"
-#include "app/lab/panels/panel_theme.h"
-#include "app/lab/undo_commands.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/widgets/comparison_view.h"
 #include "app/lab/widgets/cost_view.h"
 #include "app/lab/widgets/hint_label.h"
@@ -14,6 +13,7 @@
 #include "app/lab/widgets/patch_view.h"
 #include "app/lab/widgets/position_view.h"
 #include "app/lab/widgets/spec_editor.h"
+#include "app/lab/workbench/undo_commands.h"
 #include "engine/core/error.h"
 #include "engine/training/attention_recipe.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/panels/panel_context.h"
-#include "app/lab/playground_setup.h"
+#include "app/lab/common/playground_setup.h"
+#include "app/lab/workbench/panel_context.h"
 
 #include <QImage>
 

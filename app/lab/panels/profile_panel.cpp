@@ -1,7 +1,7 @@
 #include "app/lab/panels/profile_panel.h"
 
 #include "app/figures/token_label.h"
-#include "app/lab/panels/panel_theme.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/widgets/lines_view.h"
 
 #include <QDockWidget>

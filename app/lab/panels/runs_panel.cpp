@@ -1,7 +1,7 @@
 #include "app/lab/panels/runs_panel.h"
 
 #include "app/lab/bridge/training_bridge.h"
-#include "app/lab/control_groups.h"
+#include "app/lab/common/control_groups.h"
 #include "app/lab/models/run_list_model.h"
 #include "engine/io/run_folder.h"
 

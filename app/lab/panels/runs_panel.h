@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/panels/panel_context.h"
+#include "app/lab/workbench/panel_context.h"
 
 class QLabel;
 class QPushButton;

@@ -1,9 +1,9 @@
 #include "app/lab/panels/samples_panel.h"
 
 #include "app/lab/bridge/training_bridge.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/sample_model.h"
-#include "app/lab/panels/panel_theme.h"
 #include "app/lab/widgets/answer_delegate.h"
 #include "app/lab/widgets/predictions_view.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/panels/panel_context.h"
+#include "app/lab/workbench/panel_context.h"
 
 class QLabel;
 class QTreeView;

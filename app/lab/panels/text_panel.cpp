@@ -2,8 +2,8 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/panel_theme.h"
 #include "app/lab/panels/shown_tile.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"

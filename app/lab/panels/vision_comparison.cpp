@@ -23,14 +23,14 @@ namespace attn {
 namespace {
 
 constexpr const char *kPicture = "picture:", *kModel = "model:";
-constexpr size_t kMostClasses = 5; ///< of each model
+constexpr size_t kClassesEach = 5; ///< of each model
 
 std::vector<int> likeliest(const std::vector<float>& probabilities) {
     std::vector<int> order(probabilities.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::greater<>(),
                              [&](int index) { return probabilities[static_cast<size_t>(index)]; });
-    order.resize(std::min(order.size(), kMostClasses));
+    order.resize(std::min(order.size(), kClassesEach));
     return order;
 }
 

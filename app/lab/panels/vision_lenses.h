@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/lab/panels/panel_context.h"
 #include "app/lab/panels/vision_lens_pages.h"
+#include "app/lab/workbench/panel_context.h"
 
 class QComboBox;
 class QLabel;

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/panels/panel_context.h"
 #include "app/lab/panels/vision_changes.h"
 #include "app/lab/widgets/vision_look.h"
+#include "app/lab/workbench/panel_context.h"
 
 #include <QJsonObject>
 

@@ -1,6 +1,6 @@
 #include "app/lab/panels/vision_views.h"
 
-#include "app/lab/panels/panel_theme.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/vision_changes.h"
 #include "app/lab/panels/vision_comparison.h"
 #include "app/lab/panels/vision_lenses.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/lab/panels/panel_context.h"
 #include "app/lab/widgets/vision_look.h"
+#include "app/lab/workbench/panel_context.h"
 
 class QComboBox;
 class QStackedWidget;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/playground_setup.h"
+#include "app/lab/common/playground_setup.h"
 
 #include <QJsonObject>
 #include <QWidget>

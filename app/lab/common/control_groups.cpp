@@ -1,0 +1,97 @@
+#include "app/lab/common/control_groups.h"
+
+#include <QAction>
+#include <QCoreApplication>
+#include <QDockWidget>
+
+namespace attn {
+namespace {
+
+constexpr const char* kGroupProperty = "attnControlGroup";
+constexpr const char* kLockedProperty = "attnLocked";
+constexpr const char* kStateNames[] = {"free", "locked", "hidden"};
+
+constexpr ControlGroup kGroups[] = {
+    {"files", QT_TRANSLATE_NOOP("attn::ControlGroup", "Opening models and files")},
+    {"prompt", QT_TRANSLATE_NOOP("attn::ControlGroup", "Editing the prompt")},
+    {"generation", QT_TRANSLATE_NOOP("attn::ControlGroup", "Step, run, stop, reset and speed")},
+    {"sampling", QT_TRANSLATE_NOOP("attn::ControlGroup", "Sampling: temperature, top-k, top-p …")},
+    {"candidates", QT_TRANSLATE_NOOP("attn::ControlGroup", "Choosing the next token")},
+    {"branches", QT_TRANSLATE_NOOP("attn::ControlGroup", "The branch tree")},
+    {"heads", QT_TRANSLATE_NOOP("attn::ControlGroup", "Head gates and changes")},
+    {"attention", QT_TRANSLATE_NOOP("attn::ControlGroup", "Choosing layer, head, scale and colours")},
+    {"cell", QT_TRANSLATE_NOOP("attn::ControlGroup", "The arithmetic of one cell")},
+    {"model", QT_TRANSLATE_NOOP("attn::ControlGroup", "The model's parameters and configuration")},
+    {"recipe", QT_TRANSLATE_NOOP("attn::ControlGroup", "The recipe of a training run")},
+    {"training", QT_TRANSLATE_NOOP("attn::ControlGroup", "Train, pause, step, reset and learning rate")},
+    {"timeline", QT_TRANSLATE_NOOP("attn::ControlGroup", "The timeline of a training run")},
+    {"runs", QT_TRANSLATE_NOOP("attn::ControlGroup", "The list of training runs")},
+    {"playground", QT_TRANSLATE_NOOP("attn::ControlGroup", "The Playground")},
+    {"vision", QT_TRANSLATE_NOOP("attn::ControlGroup", "Pictures and vision models")},
+    {"inspect", QT_TRANSLATE_NOOP("attn::ControlGroup", "Head kinds, lenses, comparison and text")},
+    {"export", QT_TRANSLATE_NOOP("attn::ControlGroup", "Export and copy")},
+};
+
+ControlState stateOf(const QObject* object, const ControlLocks& locks) {
+    return locks.value(object->property(kGroupProperty).toString(), ControlState::Free);
+}
+
+} // namespace
+
+std::span<const ControlGroup> controlGroups() { return kGroups; }
+
+void assignControlGroup(QWidget* container, const char* id) {
+    container->setProperty(kGroupProperty, QString::fromLatin1(id));
+}
+
+void assignControlGroup(QAction* action, const char* id) {
+    action->setProperty(kGroupProperty, QString::fromLatin1(id));
+}
+
+void enableUnlessLocked(QAction* action, bool wanted) {
+    action->setEnabled(wanted && !action->property(kLockedProperty).toBool());
+}
+
+void applyLocks(QWidget* window, const ControlLocks& locks) {
+    for (QWidget* container : window->findChildren<QWidget*>()) {
+        if (!container->property(kGroupProperty).isValid()) continue;
+        const ControlState state = stateOf(container, locks);
+        const bool isHidden = state == ControlState::Hidden;
+        if (auto* dock = qobject_cast<QDockWidget*>(container)) {
+            // A dock that the user has closed stays closed.
+            if (isHidden) dock->hide();
+            dock->toggleViewAction()->setVisible(!isHidden);
+            if (dock->widget()) dock->widget()->setEnabled(state == ControlState::Free);
+        } else {
+            container->setVisible(!isHidden);
+            container->setEnabled(state == ControlState::Free);
+        }
+    }
+    for (QAction* action : window->findChildren<QAction*>()) {
+        if (!action->property(kGroupProperty).isValid()) continue;
+        const ControlState state = stateOf(action, locks);
+        action->setProperty(kLockedProperty, state != ControlState::Free);
+        action->setVisible(state != ControlState::Hidden);
+        action->setEnabled(state == ControlState::Free);
+    }
+}
+
+QJsonObject locksToJson(const ControlLocks& locks) {
+    QJsonObject object;
+    for (auto it = locks.begin(); it != locks.end(); ++it)
+        if (it.value() != ControlState::Free)
+            object[it.key()] = QString::fromLatin1(kStateNames[static_cast<int>(it.value())]);
+    return object;
+}
+
+ControlLocks locksFromJson(const QJsonObject& object) {
+    ControlLocks locks;
+    for (const ControlGroup& group : kGroups) {
+        const QString state = object.value(QLatin1String(group.id)).toString();
+        if (state == "locked") locks[group.id] = ControlState::Locked;
+        if (state == "hidden") locks[group.id] = ControlState::Hidden;
+    }
+    return locks;
+}
+
+} // namespace attn

@@ -1,0 +1,48 @@
+#include "app/lab/common/preferences.h"
+
+#include <QSettings>
+
+namespace attn {
+namespace {
+constexpr int kMaximumRecent = 9; // as many as there are digit keys
+}
+
+QString themeKey(ThemeId theme) {
+    return theme == ThemeId::Dark ? "dark" : theme == ThemeId::Projector ? "projector" : "light";
+}
+
+ThemeId themeFromKey(const QString& key) {
+    return key == "dark" ? ThemeId::Dark : key == "projector" ? ThemeId::Projector : ThemeId::Light;
+}
+
+Preferences Preferences::load() {
+    const QSettings settings;
+    const Preferences initial;
+    return {.theme = themeFromKey(settings.value("theme").toString()),
+            .textSize = settings.value("textSize", initial.textSize).toInt(),
+            .device = settings.value("device").toString(),
+            .softwareThreads = settings.value("softwareThreads", initial.softwareThreads).toInt(),
+            .autosaves = settings.value("autosaves", initial.autosaves).toBool()};
+}
+
+void Preferences::save() const {
+    QSettings settings;
+    settings.setValue("theme", themeKey(theme));
+    settings.setValue("textSize", textSize);
+    settings.setValue("device", device);
+    settings.setValue("softwareThreads", softwareThreads);
+    settings.setValue("autosaves", autosaves);
+}
+
+QStringList recentPaths() { return QSettings().value("recent").toStringList(); }
+
+void addRecentPath(const QString& path) {
+    QStringList paths = recentPaths();
+    paths.removeAll(path);
+    paths.prepend(path);
+    QSettings().setValue("recent", QVariant(paths.mid(0, kMaximumRecent)));
+}
+
+void clearRecentPaths() { QSettings().remove("recent"); }
+
+} // namespace attn

@@ -1,0 +1,152 @@
+#include "app/lab/common/theme.h"
+
+#include <QApplication>
+#include <QFont>
+#include <QPainter>
+#include <QProxyStyle>
+#include <QStyleOption>
+
+#include <utility>
+
+namespace attn {
+namespace {
+
+struct Colours {
+    QColor window, base, alternate, text, faint, button, accent, accentText, failure, offer, success, border;
+};
+
+Colours coloursOf(ThemeId theme) {
+    switch (theme) {
+    case ThemeId::Dark:
+        return {"#1d2027", "#15171c", "#1b1e25", "#e7e9ee", "#8b93a3", "#2b303a",
+                "#5b9dff", "#08101f", "#4a2026", "#2a3346", "#1e3b2b", "#3a404d"};
+    case ThemeId::Projector:
+        return {"#ffffff", "#ffffff", "#f0f0f0", "#000000", "#404040", "#f0f0f0",
+                "#0033bb", "#ffffff", "#ffd9d9", "#dce6ff", "#d5f5dd", "#000000"};
+    case ThemeId::Light:
+        break;
+    }
+    return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#6c7482", "#ffffff",
+            "#2563d9", "#ffffff", "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8"};
+}
+
+/// Outlines check boxes and radio buttons. Fusion draws their edges darker than the window, which is invisible in the
+/// dark theme.
+class OutlinedStyle : public QProxyStyle {
+public:
+    OutlinedStyle() : QProxyStyle("Fusion") {}
+
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                       const QWidget* widget) const override {
+        QProxyStyle::drawPrimitive(element, option, painter, widget);
+        const bool isRound = element == PE_IndicatorRadioButton;
+        if (element != PE_IndicatorCheckBox && element != PE_IndicatorItemViewItemCheck && !isRound) return;
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setPen(option->palette.color(QPalette::PlaceholderText));
+        painter->setBrush(Qt::NoBrush);
+        const QRectF edge = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
+        if (isRound)
+            painter->drawEllipse(edge);
+        else
+            painter->drawRoundedRect(edge, 2, 2);
+        painter->restore();
+    }
+};
+
+/// The system's own size, before any theme has changed it.
+qreal systemPointSize() {
+    static const qreal size = QApplication::font().pointSizeF() > 0 ? QApplication::font().pointSizeF() : 10.0;
+    return size;
+}
+
+QString styleSheetOf(ThemeId theme) {
+    const Colours c = coloursOf(theme);
+    QString sheet = QStringLiteral(R"(
+QPushButton[primary="true"] { background: @accent; color: @accentText; border: 1px solid @accent; border-radius: 6px;
+    padding: 7px 18px; font-weight: bold; }
+QPushButton[primary="true"]:hover { border-color: @text; }
+QPushButton[primary="true"]:pressed { background: @text; color: @base; }
+QPushButton[primary="true"]:disabled { background: @button; border-color: @border; color: @faint; }
+QPushButton[primary="true"]:focus { border: 2px solid @text; padding: 6px 17px; }
+QFrame#banner { border: none; border-bottom: 1px solid @border; }
+QFrame#banner[kind="failure"] { background: @failure; }
+QFrame#banner[kind="offer"] { background: @offer; }
+QFrame#banner[kind="success"] { background: @success; }
+QFrame#banner QLabel { color: @text; }
+QFrame[card="question"] { background: @offer; border: none; border-radius: 6px; }
+QFrame[card="task"] { background: @base; border: 1px solid @accent; border-radius: 6px; }
+QFrame[card="outcome"] { background: @success; border: none; border-radius: 6px; }
+QPushButton[choice="true"] { background: @base; color: @text; border: 1px solid @border; border-radius: 6px; text-align: left; }
+QPushButton[choice="true"]:hover, QPushButton[choice="true"]:focus { border: 2px solid @accent; }
+QPushButton[choice="true"]:checked { background: @accent; border-color: @accent; }
+QToolButton[start="true"] { background: @base; color: @text; border: 1px solid @border; border-radius: 6px; padding: 8px; }
+QToolButton[start="true"]:hover, QToolButton[start="true"]:focus { border: 2px solid @accent; padding: 7px; }
+QToolButton[start="true"]:disabled { color: @faint; }
+QLabel[hint="true"] { color: @faint; }
+QToolTip { color: @text; background: @base; border: 1px solid @border; padding: 2px; }
+QDockWidget::title { padding: 5px 8px; background: @button; border-bottom: 1px solid @border; }
+QToolBar { border: none; padding: 0; spacing: 0; }
+QStatusBar::item { border: none; }
+)");
+    const std::pair<const char*, QColor> names[] = {
+        {"@accentText", c.accentText}, {"@accent", c.accent},  {"@text", c.text},     {"@base", c.base},
+        {"@border", c.border},         {"@faint", c.faint},    {"@button", c.button}, {"@failure", c.failure},
+        {"@offer", c.offer},           {"@success", c.success}};
+    for (const auto& [name, colour] : names) sheet.replace(QLatin1String(name), colour.name());
+    return sheet;
+}
+
+} // namespace
+
+QPalette themePalette(ThemeId theme) {
+    const Colours c = coloursOf(theme);
+    QPalette palette;
+    palette.setColor(QPalette::Window, c.window);
+    palette.setColor(QPalette::WindowText, c.text);
+    palette.setColor(QPalette::Base, c.base);
+    palette.setColor(QPalette::AlternateBase, c.alternate);
+    palette.setColor(QPalette::Text, c.text);
+    palette.setColor(QPalette::PlaceholderText, c.faint);
+    palette.setColor(QPalette::Button, c.button);
+    palette.setColor(QPalette::ButtonText, c.text);
+    palette.setColor(QPalette::BrightText, c.accent);
+    palette.setColor(QPalette::Highlight, c.accent);
+    palette.setColor(QPalette::HighlightedText, c.accentText);
+    palette.setColor(QPalette::Link, c.accent);
+    palette.setColor(QPalette::LinkVisited, c.accent);
+    palette.setColor(QPalette::ToolTipBase, c.base);
+    palette.setColor(QPalette::ToolTipText, c.text);
+    palette.setColor(QPalette::Mid, c.border);
+    if (theme == ThemeId::Dark) {
+        // Fusion derives bevels and tab lines from these; its own guess for a dark button is white.
+        palette.setColor(QPalette::Light, c.border);
+        palette.setColor(QPalette::Midlight, c.border);
+        palette.setColor(QPalette::Dark, c.base);
+        palette.setColor(QPalette::Shadow, QColor("#0c0d10"));
+    }
+    for (QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+        palette.setColor(QPalette::Disabled, role, c.faint);
+    palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);
+    return palette;
+}
+
+QColor predictionColour(ThemeId theme) {
+    return theme == ThemeId::Dark        ? QColor("#f0883e")
+           : theme == ThemeId::Projector ? QColor("#c04a00")
+                                         : QColor("#e07b39");
+}
+
+void applyTheme(ThemeId theme, int textSize) {
+    const qreal size = systemPointSize() * textSize / 100 * (theme == ThemeId::Projector ? 1.5 : 1.0);
+    static bool isStyled = false;
+    if (!std::exchange(isStyled, true)) QApplication::setStyle(new OutlinedStyle);
+    QApplication::setPalette(themePalette(theme));
+    QFont font = QApplication::font();
+    font.setPointSizeF(size);
+    font.setWeight(theme == ThemeId::Projector ? QFont::Medium : QFont::Normal);
+    QApplication::setFont(font);
+    qApp->setStyleSheet(styleSheetOf(theme));
+}
+
+} // namespace attn

@@ -1,0 +1,76 @@
+#include "app/lab/shell/autosave.h"
+
+#include <QDir>
+#include <QFile>
+#include <QLockFile>
+
+#include <utility>
+
+namespace attn {
+
+Autosave::Autosave(QString folder, std::function<SessionDocument()> document, QObject* parent)
+    : QObject(parent), folder_(std::move(folder)), document_(std::move(document)) {
+    QDir().mkpath(folder_);
+    lock_ = std::make_unique<QLockFile>(folder_ + "/autosave.lock");
+    lock_->setStaleLockTime(0); // stale only when its process is gone
+    ownsFile_ = lock_->tryLock(0);
+    timer_.setInterval(kIntervalMs);
+    connect(&timer_, &QTimer::timeout, this, &Autosave::saveNow);
+}
+
+Autosave::~Autosave() = default;
+
+QString Autosave::path() const { return folder_ + "/autosave.attnlab"; }
+
+std::optional<SessionDocument> Autosave::takeLeftover() {
+    if (!ownsFile_ || !QFile::exists(path())) return std::nullopt;
+    auto loaded = loadSession(path());
+    if (auto* document = std::get_if<SessionDocument>(&loaded)) return std::move(*document);
+    return std::nullopt; // a damaged copy is not worth a message
+}
+
+void Autosave::setEnabled(bool isEnabled) {
+    if (!isEnabled || !ownsFile_) return timer_.stop();
+    timer_.start();
+}
+
+void Autosave::saveNow() {
+    if (!ownsFile_ || saving_.isRunning() || !std::exchange(isChanged_, false)) return;
+    SessionDocument document = document_();
+    if (document.modelPath.isEmpty()) return;
+    saving_.start<QByteArray>(
+        "autosave",
+        [document = std::move(document), path = path(), last = lastJson_,
+         file = file_](const std::atomic<bool>&) -> std::variant<QByteArray, Failure> {
+            QByteArray json = sessionToJson(document);
+            const std::lock_guard lock(file->mutex);
+            if (file->isFinished || json == last) return last;
+            if (auto failure = saveSession(document, path)) return std::move(*failure);
+            return json;
+        },
+        [this](std::variant<QByteArray, Failure> saved) {
+            const auto* failure = std::get_if<Failure>(&saved);
+            if (!failure) lastJson_ = std::get<QByteArray>(std::move(saved));
+            // It must not nag every ten seconds: it says a reason once, until it has saved again.
+            if (std::exchange(hasFailed_, failure != nullptr) || !failure) return;
+            emit failed({.what = "the open session cannot be saved automatically: " + failure->what,
+                         .where = failure->where,
+                         .hint = failure->hint});
+        });
+}
+
+void Autosave::saveForNextStart() {
+    timer_.stop();
+    const std::lock_guard lock(file_->mutex); // a save that has begun ends first
+    if (!ownsFile_ || std::exchange(file_->isFinished, true)) return;
+    if (const SessionDocument document = document_(); !document.modelPath.isEmpty()) saveSession(document, path());
+}
+
+void Autosave::finish() {
+    timer_.stop();
+    const std::lock_guard lock(file_->mutex);
+    file_->isFinished = true;
+    if (ownsFile_) QFile::remove(path());
+}
+
+} // namespace attn

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "app/lab/bridge/background_task.h"
+#include "app/lab/workbench/session_file.h"
+
+#include <QObject>
+#include <QTimer>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+class QLockFile;
+
+namespace attn {
+
+/// Saves the open session every ten seconds if it has changed, and finds the copy that a crash left behind. A clean
+/// exit removes the copy. If several programs run, only the first one saves, so none overwrites another's copy.
+class Autosave : public QObject {
+    Q_OBJECT
+
+public:
+    static constexpr int kIntervalMs = 10'000;
+
+    Autosave(QString folder, std::function<SessionDocument()> document, QObject* parent = nullptr);
+    ~Autosave() override;
+
+    /// The session that was open when the program crashed. Call this once, before the first save.
+    std::optional<SessionDocument> takeLeftover();
+    void setEnabled(bool isEnabled);
+    void markChanged() { isChanged_ = true; }
+    /// Saves on another thread.
+    void saveNow();
+    /// Saves before this returns, because the system ends the program. It saves no more after that.
+    void saveForNextStart();
+    /// Removes the file, because the program is closing normally.
+    void finish();
+
+signals:
+    /// The first save has failed, or the first after one that succeeded.
+    void failed(const attn::Failure& failure);
+
+private:
+    struct File {
+        std::mutex mutex;
+        bool isFinished = false; ///< nothing may write the file again
+    };
+
+    QString path() const;
+
+    QString folder_;
+    std::function<SessionDocument()> document_;
+    std::unique_ptr<QLockFile> lock_;
+    QTimer timer_;
+    QByteArray lastJson_;
+    std::shared_ptr<File> file_ = std::make_shared<File>();
+    BackgroundTask saving_;
+    bool isChanged_ = false;
+    bool hasFailed_ = false;
+    bool ownsFile_ = false;
+};
+
+} // namespace attn

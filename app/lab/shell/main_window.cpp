@@ -1,0 +1,398 @@
+#include "app/lab/shell/main_window.h"
+
+#include "app/lab/common/theme.h"
+#include "app/lab/lessons/lesson_panel.h"
+#include "app/lab/lessons/lesson_player.h"
+#include "app/lab/panels/catalogue.h"
+#include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/heads_panel.h"
+#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/next_token_panel.h"
+#include "app/lab/panels/train_panel.h"
+#include "app/lab/panels/vision_panel.h"
+#include "app/lab/shell/autosave.h"
+#include "app/lab/shell/dock_titles.h"
+#include "app/lab/shell/run_animation.h"
+#include "app/lab/widgets/banner.h"
+#include "app/lab/widgets/status_strip.h"
+#include "app/lab/widgets/wheel_guard.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QLayout>
+#include <QMimeData>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSettings>
+#include <QStatusBar>
+#include <QToolBar>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its
+/// width is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the
+/// least.)
+class PanelScroll : public QScrollArea {
+public:
+    explicit PanelScroll(QWidget* panel) {
+        setFrameShape(QFrame::NoFrame);
+        setFocusPolicy(Qt::NoFocus);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setWidget(panel);
+        panel->installEventFilter(this);
+    }
+    QSize minimumSizeHint() const override {
+        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+                fontMetrics().height() * 5};
+    }
+    QSize sizeHint() const override { return widget()->sizeHint(); }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QScrollArea::resizeEvent(event);
+        fit();
+    }
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (watched == widget() && event->type() == QEvent::LayoutRequest) fit();
+        return QScrollArea::eventFilter(watched, event);
+    }
+
+private:
+    void fit() {
+        const QSize room = maximumViewportSize();
+        int width = room.width();
+        const auto leastHeight = [&] {
+            const QLayout* layout = widget()->layout();
+            return layout && layout->hasHeightForWidth() ? layout->minimumHeightForWidth(width)
+                                                         : widget()->minimumSizeHint().height();
+        };
+        int height = leastHeight();
+        if (height > room.height()) {
+            width -= verticalScrollBar()->sizeHint().width();
+            height = leastHeight();
+        }
+        widget()->resize(width, std::max(height, room.height()));
+    }
+};
+
+} // namespace
+
+MainWindow::MainWindow(Setup setup, QWidget* parent)
+    : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
+      device_(QString::fromStdString(setup.device.device.value_or(""))), startScope_(std::move(setup.startScope)),
+      bridge_(setup.device), training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
+      playground_(setup.device), vision_(setup.device), runs_(setup.runsFolder),
+      context_(
+          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_,
+          &vision_) {
+    context_.setDevice(setup.device);
+    // The worker loads while this thread makes widgets.
+    if (setup.opens.isEmpty())
+        openText(setup.path, setup.prompt);
+    else
+        firstPath_ = setup.path;
+    setObjectName("mainWindow");
+    setWindowTitle(tr("Attention Lab"));
+    qApp->installEventFilter(new WheelGuard(this));
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setTheme(preferences_.theme);
+    status_ = new StatusStrip(this);
+    statusBar()->addPermanentWidget(status_, 1);
+    statusBar()->setSizeGripEnabled(false);
+    connect(status_, &StatusStrip::cancelRequested, this, &MainWindow::cancelWork);
+    connect(&training_, &TrainingBridge::readingChanged, this, [this](const QString& what) {
+        if (findChild<RunAnimation*>()) return; // it shows its progress
+        if (what.isEmpty()) return status_->setWork({});
+        showWork(what, [this] { return training_.isReading(); });
+    });
+    makeBanners();
+    makeDocks();
+    visionPanel_->setDefaultModel(setup.visionModel);
+    const auto showEdited = [this] {
+        updateRemark();
+        updateActions();
+    };
+    connect(visionPanel_, &VisionPanel::changed, this, showEdited);
+    connect(visionPanel_, &VisionPanel::readingChanged, this, [this](const QString& what) {
+        if (what.isEmpty()) return status_->setWork({});
+        showWork(what, [this] { return visionPanel_->isReading(); });
+    });
+    connect(&context_, &PanelContext::shownRunChanged, this, showEdited);
+    findChild<HeadsPanel*>()->setBeforeChange([this] { return interventions_->bringBack(); });
+    makeMenus();
+    resize(setup.size);
+    arrangeDocks();
+    if (remembersLayout_) {
+        const QSettings settings;
+        restoreGeometry(settings.value("geometry").toByteArray());
+        restoreState(settings.value("layout").toByteArray(), kLayoutVersion);
+    }
+    makeAutosave(setup.autosaveFolder);
+    makeLessons(setup.lessonFolder);
+    if (setup.greets) greet();
+    connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
+    connect(&bridge_, &SessionBridge::failed, this, [this](const Failure& failure) {
+        pending_.reset();
+        showFailure(failure);
+        isFailureOfModel_ = true;
+    });
+    connect(&training_, &TrainingBridge::failed, this, &MainWindow::showFailure);
+    connect(&training_, &TrainingBridge::changed, &runs_,
+            [this](const auto& snapshot) { runs_.setWritten(QString::fromStdString(snapshot->folder)); });
+    connect(&training_, &TrainingBridge::pointsArrived, &runs_, &RunListModel::append);
+    connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
+        if (autosave_) autosave_->markChanged();
+    });
+    updateActions();
+    if (!setup.opens.isEmpty()) open(setup.opens, setup.prompt);
+}
+
+MainWindow::~MainWindow() {
+    // Panels and undo commands post through the bridge; nothing may reach them once members are destroyed.
+    lessons_.reset();
+    disconnect(qApp, nullptr, this, nullptr);
+    disconnect(&bridge_, nullptr, this, nullptr);
+    disconnect(&training_, nullptr, this, nullptr);
+    disconnect(&playground_, nullptr, this, nullptr);
+    disconnect(&vision_, nullptr, this, nullptr);
+    disconnect(&undoStack_, nullptr, this, nullptr);
+    for (const auto& [id, dock] : docks_) delete dock;
+}
+
+void MainWindow::makeDocks() {
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        const QString id = QString::fromLatin1(descriptor.id), title = panelTitle(descriptor);
+        auto* dock = new QDockWidget(title, this);
+        dock->setObjectName("dock." + id);
+        dock->setAccessibleName(title);
+        Panel* panel = descriptor.make(context_, dock);
+        dock->setWidget(new PanelScroll(panel));
+        if (descriptor.controlGroup) assignControlGroup(dock, descriptor.controlGroup);
+        panel->setObjectName(id);
+        panel->setAccessibleName(title);
+        panels_[id] = panel;
+        docks_[id] = dock;
+        if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
+        if (auto* train = qobject_cast<TrainPanel*>(panel)) train_ = train;
+        if (auto* vision = qobject_cast<VisionPanel*>(panel)) visionPanel_ = vision;
+        if (auto* interventions = qobject_cast<InterventionsPanel*>(panel)) interventions_ = interventions;
+        if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
+        if (auto* lessons = qobject_cast<LessonPanel*>(panel)) lessonPanel_ = lessons;
+    }
+    new DockTitles(*this);
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+        for (QWidget* up = now; up; up = up->parentWidget())
+            if (auto* panel = qobject_cast<Panel*>(up)) focusedPanel_ = panel;
+    });
+    connect(&context_, &PanelContext::panelRequested, this, [this](const QString& id) {
+        docks_.at(id)->show();
+        docks_.at(id)->raise();
+    });
+    connect(nextToken_, &NextTokenPanel::samplingChanged, this, [this] {
+        if (autosave_) autosave_->markChanged();
+    });
+}
+
+void MainWindow::arrangeDocks() {
+    for (const auto& [id, dock] : docks_) {
+        dock->setFloating(false);
+        removeDockWidget(dock);
+    }
+    // Four places, each with a row of tabs. The first panel that exists is in front. Unlisted panels join the big
+    // place.
+    std::vector<std::vector<QString>> piles = {{"generate", "train", "lessons", "text"},
+                                               {"next", "branches", "runs"},
+                                               {"attention", "model"},
+                                               {"heads", "profile", "cell", "curves", "samples"}};
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        const QString id = QString::fromLatin1(descriptor.id);
+        const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) {
+            return std::find(pile.begin(), pile.end(), id) != pile.end();
+        });
+        if (!isPlaced) piles[2].push_back(id);
+    }
+    std::vector<QDockWidget*> fronts;
+    for (const auto& pile : piles) {
+        QDockWidget* front = nullptr;
+        for (const QString& id : pile) {
+            const auto found = docks_.find(id);
+            if (found == docks_.end()) continue;
+            if (front)
+                tabifyDockWidget(front, found->second);
+            else
+                addDockWidget(fronts.size() < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, found->second,
+                              Qt::Vertical);
+            if (!front) front = found->second;
+            found->second->show();
+        }
+        if (front) front->raise();
+        fronts.push_back(front);
+    }
+    const int left = std::max(350, width() / 3);
+    resizeDocks({fronts[0], fronts[2]}, {left, width() - left}, Qt::Horizontal);
+    resizeDocks({fronts[0], fronts[1]}, {height() / 2, height() / 2}, Qt::Vertical);
+    resizeDocks({fronts[2], fronts[3]}, {height() * 7 / 10, height() * 3 / 10}, Qt::Vertical);
+}
+
+void MainWindow::makeBanners() {
+    const auto makeBanner = [this](const char* name, const QString& title) {
+        auto* bar = new QToolBar(title, this);
+        bar->setObjectName(name);
+        bar->setMovable(false);
+        bar->toggleViewAction()->setVisible(false);
+        bar->toggleViewAction()->setEnabled(false);
+        bar->setContextMenuPolicy(Qt::PreventContextMenu);
+        auto* banner = new Banner(bar);
+        bar->addWidget(banner);
+        addToolBarBreak(Qt::TopToolBarArea);
+        addToolBar(Qt::TopToolBarArea, bar);
+        bar->hide();
+        connect(banner, &Banner::presented, bar, &QToolBar::show);
+        connect(banner, &Banner::dismissed, bar, &QToolBar::hide);
+        return banner;
+    };
+    failureBanner_ = makeBanner("failureBanner", tr("Failure"));
+    offerBanner_ = makeBanner("offerBanner", tr("Message"));
+}
+
+void MainWindow::makeAutosave(const QString& folder) {
+    if (folder.isEmpty()) return;
+    // During a lesson, save the user's own session and not the lesson's.
+    autosave_ = std::make_unique<Autosave>(
+        folder, [this] { return lessons_ && lessons_->before() ? *lessons_->before() : document(); });
+    connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
+    if (auto leftover = autosave_->takeLeftover()) {
+        const QString text = tr("The program ended without saving \"%1\".").arg(leftover->prompt.left(60));
+        offerBanner_->present(
+            Banner::Kind::Offer, text,
+            {{tr("Restore"), tr("Restore the session that was not saved"), [this, leftover] { restore(*leftover); }}});
+        leftover_ = std::move(leftover);
+    }
+    autosave_->setEnabled(preferences_.autosaves);
+}
+
+void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const auto before = std::exchange(snapshot_, snapshot);
+    status_->setSnapshot(*snapshot);
+    const bool isNewModel = snapshot->model && (!before || before->model != snapshot->model);
+    const bool isNewSequence = before && before->sequence != snapshot->sequence;
+    if (isNewModel) {
+        undoStack_.clear(); // its steps refer to the old model's tokens
+        const QString path = QString::fromStdString(snapshot->model->path);
+        if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
+        refreshRecent();
+    }
+    if (snapshot->model) {
+        const QString name = QString::fromStdString(snapshot->model->name);
+        setWindowTitle(snapshot->shown
+                           ? tr("%1 · %2 – Attention Lab").arg(name, QString::fromStdString(snapshot->shown->title))
+                           : tr("%1 – Attention Lab").arg(name));
+    }
+    // A session file that failed at the start is still named when the first model opens.
+    const bool isFirst = !before || !before->sequence;
+    if ((isNewModel || isNewSequence) && (isFailureOfModel_ || !isFirst) && failureBanner_->isVisible())
+        failureBanner_->dismiss();
+    if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
+        offerBanner_->present(Banner::Kind::Success,
+                              tr("Saved: %1").arg(QString::fromStdString(snapshot->finishedExport)));
+    shownExport_ = snapshot->finishedExport;
+    for (const auto& [id, panel] : panels_) panel->setSnapshot(snapshot);
+    if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
+    updateActions();
+    updateRemark();
+    continueRestore();
+    mirror_.show(*snapshot, preferences_.theme != ThemeId::Dark);
+    emit snapshotShown(snapshot);
+}
+
+void MainWindow::showFailure(const Failure& failure) {
+    isFailureOfModel_ = false;
+    failureBanner_->present(Banner::Kind::Failure, QString::fromStdString(failure.sentence()));
+}
+
+void MainWindow::setTheme(ThemeId theme) {
+    preferences_.theme = theme;
+    applyTheme(theme, preferences_.textSize);
+    context_.setTheme(theme);
+    if (snapshot_) mirror_.show(*snapshot_, theme != ThemeId::Dark);
+    updateActions();
+}
+
+void MainWindow::setPreferences(const Preferences& preferences) {
+    preferences_ = preferences;
+    preferences_.save();
+    setTheme(preferences_.theme);
+    if (autosave_) autosave_->setEnabled(preferences_.autosaves);
+}
+
+void MainWindow::setLocks(const ControlLocks& locks) {
+    locks_ = locks;
+    showLocks();
+}
+
+void MainWindow::setLessonLocks(const std::optional<ControlLocks>& locks) {
+    lessonLocks_ = locks;
+    showLocks();
+}
+
+void MainWindow::showLocks() {
+    applyLocks(this, locksInForce());
+    updateRemark();
+    refreshRecent();
+    updateActions();
+}
+
+void MainWindow::updateRemark() {
+    QStringList remarks;
+    if (snapshot_ && snapshot_->isEdited) remarks << tr("model changed");
+    if (context_.shownRun() == ShownRun::Before) remarks << tr("original shown");
+    if (context_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
+    if (visionPanel_->isChanged()) remarks << tr("vision model changed");
+    if (lessonLocks_)
+        remarks << tr("lesson");
+    else if (!locks_.isEmpty())
+        remarks << tr("locked for class");
+    status_->setRemark(remarks.join(QStringLiteral(" · ")));
+}
+
+void MainWindow::saveLayout() {
+    if (!remembersLayout_) return;
+    QSettings settings;
+    settings.setValue("geometry", saveGeometry());
+    // During a lesson, save the layout from before it.
+    settings.setValue("layout", lessons_->before() ? lessons_->before()->layout : saveState(kLayoutVersion));
+    preferences_.save();
+}
+
+void MainWindow::saveForNextStart() {
+    saveLayout();
+    if (autosave_) autosave_->saveForNextStart();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    saveLayout();
+    if (autosave_) autosave_->finish();
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    const auto urls = event->mimeData()->urls();
+    if (urls.size() == 1 && urls.front().isLocalFile() && locksInForce().value("files") == ControlState::Free)
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    const auto urls = event->mimeData()->urls();
+    if (urls.isEmpty()) return;
+    open(urls.front().toLocalFile());
+    event->acceptProposedAction();
+}
+
+} // namespace attn

@@ -1,0 +1,230 @@
+#pragma once
+
+#include "app/lab/bridge/background_task.h"
+#include "app/lab/bridge/playground_bridge.h"
+#include "app/lab/bridge/session_bridge.h"
+#include "app/lab/bridge/training_bridge.h"
+#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/common/preferences.h"
+#include "app/lab/models/run_list_model.h"
+#include "app/lab/shell/scope_launch.h"
+#include "app/lab/shell/scope_mirror.h"
+#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/session_file.h"
+
+#include <QMainWindow>
+#include <QUndoStack>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+class QDockWidget;
+class QMenu;
+class QToolBar;
+
+namespace attn {
+
+class Autosave;
+class Banner;
+class GeneratePanel;
+class InterventionsPanel;
+class LessonPanel;
+class LessonPlayer;
+class NextTokenPanel;
+class StatusStrip;
+class TrainPanel;
+class VisionPanel;
+
+/// The main window: docked panels, menus, files and banners. It passes each snapshot to the panels and their commands
+/// to the bridge.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+
+public:
+    struct Setup {
+        Preferences preferences;
+        DeviceChoice device;
+        QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
+        QString visionModel{};              ///< opened when the Vision panel is first shown
+        QString opens{};                    ///< opened in place of `path`, or besides it if it is for the Vision panel
+        QString prompt;
+        QString autosaveFolder; ///< empty: no autosave
+        QString runsFolder;     ///< folder of the training runs
+        QSize size{1280, 800};
+        bool remembersLayout = true; ///< false: starts with the default layout and does not save it
+        ScopeStarter startScope{};   ///< empty: the attention-scope in this program's folder
+        QString lessonFolder{};      ///< folder of the user's own lessons
+        bool greets = false;         ///< offers the lessons at the very first start
+    };
+
+    explicit MainWindow(Setup setup, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Opens a model folder, a model file, a picture or a session file. What it is is read on another thread.
+    void open(const QString& path, const QString& prompt = {});
+    void openSession(const QString& path);
+    /// Opens a model that reads text. The commands that follow act on it.
+    void openText(const QString& path, const QString& prompt);
+    /// Whether a file is being read that is to be opened.
+    bool isOpening() const { return opening_.isRunning(); }
+    void saveSessionAs(const QString& path);
+    /// Whether a session is being written.
+    bool isSaving() const { return saving_.isRunning(); }
+    /// Saves the layout and a copy of the session, which the next start offers: the system is ending the program.
+    void saveForNextStart();
+    void setTheme(ThemeId theme);
+    void setPreferences(const Preferences& preferences);
+    /// Puts a recipe into the form of the Train panel.
+    void setRecipe(const Recipe& recipe) { context_.requestRecipe(recipe); }
+    /// The recipe in that form; empty while the form has errors.
+    std::optional<Recipe> recipe() const;
+    void setLocks(const ControlLocks& locks);
+    /// Applies a lesson's locks instead of the user's own. Call with nothing to return to the user's locks.
+    void setLessonLocks(const std::optional<ControlLocks>& locks);
+    void selectHead(int layer, int head) { context_.selectHead(layer, head); }
+    const Sampling& sampling() const;
+    void setSampling(const Sampling& sampling);
+    bool hasPanel(const QString& id) const { return panels_.contains(id); }
+    Panel& panel(const QString& id) { return *panels_.at(id); }
+    void showPanel(const QString& id) { context_.showPanel(id); }
+    /// Shows the lessons on the left and only these panels beside them. The first panel is the largest.
+    void arrangeFor(const QStringList& panels);
+    /// Replaces the open session.
+    void restore(SessionDocument document);
+    /// Whether a session is waiting for its model to load.
+    bool isRestoring() const { return pending_.has_value(); }
+    LessonPlayer& lessons() { return *lessons_; }
+    /// Opens a lesson file, or a bundled lesson by its name or number.
+    void openLesson(const QString& name);
+    void showStart();
+
+    SessionBridge& bridge() { return bridge_; }
+    TrainingBridge& training() { return training_; }
+    PlaygroundBridge& playground() { return playground_; }
+    VisionBridge& vision() { return vision_; }
+    RunListModel& runs() { return runs_; }
+    QUndoStack& undoStack() { return undoStack_; }
+    UndoSteps& undoSteps() { return context_.undoSteps(); }
+    const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
+    const Preferences& preferences() const { return preferences_; }
+    SessionDocument document() const;
+    void exportFigure(const QString& path);
+    /// Exports the current figure at every checkpoint of the active training run: a .gif, or numbered .png files.
+    void exportRun(const QString& path);
+    void captureTo(const QString& path);
+
+signals:
+    void snapshotShown(const std::shared_ptr<const attn::Snapshot>& snapshot);
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    /// Says so if another export is running. @param path of the export that has to wait
+    bool isExporting(const QString& path);
+    void exportRun(const QString& run, const std::vector<std::filesystem::path>& all, const QString& path);
+    // Increase this when docks are added or renamed, so that an old layout is not forced onto a new window.
+    static constexpr int kLayoutVersion = 4;
+
+    struct ActionSpec {
+        const char* id;
+        QString text;
+        QString toolTip;
+        QList<QKeySequence> shortcuts;
+        const char* controlGroup = nullptr; ///< the group whose lock applies to it
+    };
+
+    void makeDocks();
+    void arrangeDocks();
+    void makeMenus();
+    void makeFileMenu();
+    void makeEditMenu();
+    void makeGenerateMenu();
+    void makeTrainMenu();
+    void makeViewMenu();
+    void makeHelpMenu();
+    QAction* addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot);
+    void makeBanners();
+    void makeAutosave(const QString& folder);
+    void makeLessons(const QString& folder);
+    void greet();
+    void openUnfinishedLesson();
+    const ControlLocks& locksInForce() const { return lessonLocks_ ? *lessonLocks_ : locks_; }
+    void showLocks();
+    void refreshRecent();
+    void updateActions();
+    void toggleShownRun(ShownRun run); ///< a second call returns to the changed run
+    void updateRemark();               ///< lists unusual states in the status strip
+
+    void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
+    void showFailure(const Failure& failure);
+    void continueRestore();
+    enum class Kind { TextModel, VisionModel, Picture };
+    static Kind kindOf(const QString& path); ///< reads the file: not for the window's thread
+    void openAs(Kind kind, const QString& path, const QString& prompt);
+    void showOpening(const QString& path);
+    /// Shows work beside the window, with a Cancel button, if it takes longer than a moment.
+    void showWork(const QString& what, std::function<bool()> isRunning);
+    void cancelWork(); ///< that the Cancel button is for
+    void chooseModelFolder();
+    void saveLayout();
+    void chooseModelFile();
+    void chooseSession();
+    void saveSession();
+    void chooseSessionPath();
+    void chooseCapture();
+    void chooseExport(const QString& suffix);
+    void chooseRunExport();
+    void copyFigure();
+    /// The panel that export and copy act on: the last one used, else the first with numbers.
+    Panel* currentPanel() const;
+    void openInScope();
+    void showPreferences();
+    void showLockDialog();
+    void showShortcuts();
+    void showAbout();
+
+    Preferences preferences_;
+    bool remembersLayout_;
+    QString device_; ///< as the user named it
+    ScopeStarter startScope_;
+    QString firstPath_; ///< text model to open beside a picture or vision model that is opened first; empty: done
+    BackgroundTask opening_, saving_, exporting_;
+    ScopeMirror mirror_;
+    SessionBridge bridge_;
+    TrainingBridge training_;
+    PlaygroundBridge playground_;
+    VisionBridge vision_;
+    RunListModel runs_;
+    QUndoStack undoStack_;
+    PanelContext context_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    std::string shownExport_;
+    std::map<QString, Panel*> panels_;
+    std::map<QString, QDockWidget*> docks_;
+    Panel* focusedPanel_ = nullptr;
+    GeneratePanel* generate_ = nullptr;
+    InterventionsPanel* interventions_ = nullptr;
+    NextTokenPanel* nextToken_ = nullptr;
+    TrainPanel* train_ = nullptr;
+    VisionPanel* visionPanel_ = nullptr;
+    LessonPanel* lessonPanel_ = nullptr;
+    StatusStrip* status_ = nullptr;
+    Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
+    bool isFailureOfModel_ = false; ///< the one in the banner
+    std::unique_ptr<Autosave> autosave_;
+    QString sessionPath_;
+    ControlLocks locks_;
+    std::optional<ControlLocks> lessonLocks_;
+    std::optional<SessionDocument> leftover_; ///< from a program that ended without saving
+    std::optional<SessionDocument> pending_;  ///< a session whose model is still being loaded
+    std::map<QString, QAction*> actions_;
+    QList<QAction*> recentActions_;
+    std::unique_ptr<LessonPlayer> lessons_; ///< declared last: it uses all the others
+};
+
+} // namespace attn

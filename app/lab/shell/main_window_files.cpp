@@ -1,0 +1,335 @@
+#include "app/lab/dialogs/lock_dialog.h"
+#include "app/lab/panels/catalogue.h"
+#include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/next_token_panel.h"
+#include "app/lab/panels/train_panel.h"
+#include "app/lab/panels/vision_panel.h"
+#include "app/lab/shell/autosave.h"
+#include "app/lab/shell/main_window.h"
+#include "app/lab/shell/run_animation.h"
+#include "app/lab/shell/widget_export.h"
+#include "app/lab/widgets/banner.h"
+#include "app/lab/widgets/status_strip.h"
+#include "engine/io/run_folder.h"
+#include "engine/models/hook_names.h"
+#include "engine/models/vision_source.h"
+
+#include <QClipboard>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QImageReader>
+#include <QStatusBar>
+#include <QTimer>
+
+namespace attn {
+namespace {
+
+/// Opens a file dialog without blocking the window.
+void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept,
+                const QString& filter, const QString& suffix, std::function<void(const QString&)> chosen) {
+    auto* dialog = new QFileDialog(parent, title);
+    dialog->setObjectName("fileDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(mode);
+    dialog->setAcceptMode(accept);
+    if (mode == QFileDialog::Directory) dialog->setOption(QFileDialog::ShowDirsOnly);
+    if (!filter.isEmpty()) dialog->setNameFilter(filter);
+    if (!suffix.isEmpty()) dialog->setDefaultSuffix(suffix);
+    QObject::connect(dialog, &QFileDialog::fileSelected, parent, std::move(chosen));
+    dialog->open();
+}
+
+} // namespace
+
+void MainWindow::open(const QString& path, const QString& prompt) {
+    if (path.endsWith(".attnlab")) return openSession(path);
+    if (path.startsWith("builtin:")) { // small files of this program
+        opening_.cancel();
+        return openAs(kindOf(path), path, prompt);
+    }
+    opening_.start<Kind>(
+        path.toStdString(), [path](const std::atomic<bool>&) { return kindOf(path); },
+        [this, path, prompt](std::variant<Kind, Failure> kind) {
+            status_->setWork({});
+            if (const Kind* known = std::get_if<Kind>(&kind)) return openAs(*known, path, prompt);
+            showFailure(std::get<Failure>(kind));
+            if (!firstPath_.isEmpty()) openText(firstPath_, {});
+        });
+    showOpening(path);
+}
+
+MainWindow::Kind MainWindow::kindOf(const QString& path) {
+    if (isVisionModel(path.toStdString())) return Kind::VisionModel;
+    const bool isPicture = QFileInfo(path).isFile() && !QImageReader::imageFormat(path).isEmpty();
+    return isPicture ? Kind::Picture : Kind::TextModel;
+}
+
+void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
+    if (kind == Kind::TextModel) return openText(path, prompt);
+    if (kind == Kind::VisionModel) { // first: a panel that is shown without a model loads the built-in one
+        visionPanel_->openModel(path);
+        addRecentPath(path);
+        refreshRecent();
+    }
+    context_.showPanel("vision");
+    if (kind == Kind::Picture) visionPanel_->openPicture(path);
+    if (!firstPath_.isEmpty()) openText(firstPath_, prompt);
+}
+
+void MainWindow::openText(const QString& path, const QString& prompt) {
+    pending_.reset();
+    bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .promptTokens = {}});
+    firstPath_.clear(); // last: it may be the path
+}
+
+void MainWindow::showOpening(const QString& path) {
+    showWork(tr("Reading %1").arg(QFileInfo(path).fileName().left(60)), [this] { return isOpening(); });
+}
+
+void MainWindow::showWork(const QString& what, std::function<bool()> isRunning) {
+    constexpr int kMomentMs = 300;
+    QTimer::singleShot(kMomentMs, this, [this, what, isRunning = std::move(isRunning)] {
+        if (isRunning()) status_->setWork(what);
+    });
+}
+
+void MainWindow::cancelWork() {
+    const auto say = [this](const QString& text) {
+        status_->setWork({});
+        offerBanner_->present(Banner::Kind::Success, text);
+    };
+    if (isOpening()) {
+        opening_.cancel();
+        say(tr("Opening was cancelled. Nothing has changed."));
+        if (!firstPath_.isEmpty()) openText(firstPath_, {});
+    } else if (exporting_.isRunning()) {
+        exporting_.cancel();
+        say(tr("Saving was cancelled."));
+    } else if (training_.isReading()) {
+        training_.cancelShow();
+    } else if (visionPanel_->isReading()) {
+        visionPanel_->cancelReading();
+        say(tr("Reading was cancelled."));
+    } else {
+        bridge_.post(StopCommand{});
+    }
+}
+
+void MainWindow::openSession(const QString& path) {
+    opening_.start<SessionDocument>(
+        path.toStdString(), [path](const std::atomic<bool>&) { return loadSession(path); },
+        [this, path](std::variant<SessionDocument, Failure> loaded) {
+            status_->setWork({});
+            const QString instead = std::exchange(firstPath_, {});
+            if (const auto* failure = std::get_if<Failure>(&loaded)) {
+                if (!instead.isEmpty()) openText(instead, {});
+                return showFailure(*failure);
+            }
+            sessionPath_ = path;
+            addRecentPath(path);
+            refreshRecent();
+            restore(std::get<SessionDocument>(std::move(loaded)));
+        });
+    showOpening(path);
+}
+
+void MainWindow::restore(SessionDocument document) {
+    const bool isOpen =
+        snapshot_ && snapshot_->model && QString::fromStdString(snapshot_->path()) == document.modelPath;
+    if (!isOpen)
+        bridge_.post(OpenModelCommand{
+            .path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString(), .promptTokens = {}});
+    pending_ = std::move(document);
+    continueRestore();
+}
+
+void MainWindow::continueRestore() {
+    const bool isReady = pending_ && snapshot_ && snapshot_->model && snapshot_->sequence &&
+                         QString::fromStdString(snapshot_->path()) == pending_->modelPath;
+    if (!isReady) return;
+    const SessionDocument document = *std::exchange(pending_, std::nullopt);
+    if (!document.branches.empty()) bridge_.post(document.restoreCommand());
+    nextToken_->setSampling(document.sampling);
+    for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
+    if (!document.layout.isEmpty()) restoreState(document.layout, kLayoutVersion);
+    setLocks(document.locks);
+    undoStack_.clear();
+}
+
+SessionDocument MainWindow::document() const {
+    SessionDocument document = snapshot_ ? SessionDocument::fromSnapshot(*snapshot_) : SessionDocument{};
+    document.sampling = nextToken_->sampling();
+    for (const auto& [id, panel] : panels_)
+        if (const QJsonObject view = panel->saveView(); !view.isEmpty()) document.view[id] = view;
+    document.layout = saveState(kLayoutVersion);
+    document.locks = locks_;
+    return document;
+}
+
+void MainWindow::saveSessionAs(const QString& path) {
+    if (saving_.isRunning())
+        return showFailure({.what = "the session is still being saved",
+                            .where = path.toStdString(),
+                            .hint = "save it again when that is done"});
+    saving_.start<bool>(
+        path.toStdString(),
+        [document = document(), path](const std::atomic<bool>&) -> std::variant<bool, Failure> {
+            if (auto failure = attn::saveSession(document, path)) return std::move(*failure);
+            return true;
+        },
+        [this, path](std::variant<bool, Failure> saved) {
+            if (const auto* failure = std::get_if<Failure>(&saved)) return showFailure(*failure);
+            sessionPath_ = path;
+            addRecentPath(path);
+            refreshRecent();
+            offerBanner_->present(Banner::Kind::Success, tr("Session saved: %1").arg(path));
+        });
+}
+
+void MainWindow::saveSession() {
+    if (sessionPath_.isEmpty()) return chooseSessionPath();
+    saveSessionAs(sessionPath_);
+}
+
+void MainWindow::chooseSessionPath() {
+    choosePath(this, tr("Save session"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("Sessions (*.attnlab)"),
+               "attnlab", [this](const QString& path) { saveSessionAs(path); });
+}
+
+void MainWindow::chooseSession() {
+    choosePath(this, tr("Open session"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen, tr("Sessions (*.attnlab)"),
+               {}, [this](const QString& path) { openSession(path); });
+}
+
+void MainWindow::chooseModelFolder() {
+    choosePath(this, tr("Open model folder"), QFileDialog::Directory, QFileDialog::AcceptOpen, {}, {},
+               [this](const QString& path) { open(path); });
+}
+
+void MainWindow::chooseModelFile() {
+    choosePath(this, tr("Open model file"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen,
+               tr("Models and sessions (*.safetensors *.json *.attnlab)"), {},
+               [this](const QString& path) { open(path); });
+}
+
+void MainWindow::chooseCapture() {
+    choosePath(this, tr("Capture activations"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
+               tr("NumPy archive (*.npz);;Safetensors (*.safetensors)"), "npz",
+               [this](const QString& path) { captureTo(path); });
+}
+
+void MainWindow::captureTo(const QString& path) {
+    bridge_.post(CaptureCommand{.hooks = inEveryBlock("attn.hook_pattern") + ",logits", .path = path.toStdString()});
+}
+
+Panel* MainWindow::currentPanel() const {
+    if (focusedPanel_ && focusedPanel_->isVisible()) return focusedPanel_;
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        Panel* panel = panels_.at(QString::fromLatin1(descriptor.id));
+        if (panel->isVisible() && panel->numbers().csv) return panel;
+    }
+    return generate_;
+}
+
+void MainWindow::chooseExport(const QString& suffix) {
+    choosePath(this, tr("Export %1").arg(docks_.at(currentPanel()->objectName())->windowTitle()), QFileDialog::AnyFile,
+               QFileDialog::AcceptSave, tr("%1 files (*.%2)").arg(suffix.toUpper(), suffix), suffix,
+               [this](const QString& path) { exportFigure(path); });
+}
+
+bool MainWindow::isExporting(const QString& path) {
+    if (!exporting_.isRunning()) return false;
+    showFailure({.what = "another export is still running",
+                 .where = path.toStdString(),
+                 .hint = "wait until it is done, or click Cancel in the status bar"});
+    return true;
+}
+
+void MainWindow::exportFigure(const QString& path) {
+    Panel* panel = currentPanel();
+    const bool isText = path.endsWith(".csv", Qt::CaseInsensitive),
+               isNumPy = path.endsWith(".npz", Qt::CaseInsensitive);
+    ExportNumbers numbers = isText || isNumPy ? panel->numbers() : ExportNumbers{};
+    if ((isText || isNumPy) && !numbers.csv)
+        return showFailure({.what = "this panel has no numbers to export",
+                            .where = docks_.at(panel->objectName())->windowTitle().toStdString(),
+                            .hint = "click the Attention, Next token or Heads panel first"});
+    if (isExporting(path)) return;
+    exporting_.start<bool>(
+        path.toStdString(),
+        [write = numbers.csv ? numbersExport(std::move(numbers), path) : pictureExport(*panel->figure(), path)](
+            const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
+            if (auto failure = write(isStopped)) return *failure;
+            return true;
+        },
+        [this, path](std::variant<bool, Failure> result) {
+            status_->setWork({});
+            if (const auto* failure = std::get_if<Failure>(&result)) return showFailure(*failure);
+            offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(path));
+        });
+    showWork(tr("Saving %1").arg(QFileInfo(path).fileName().left(60)), [this] { return exporting_.isRunning(); });
+}
+
+void MainWindow::chooseRunExport() {
+    choosePath(this, tr("Export the training run"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
+               tr("Animation (*.gif);;Numbered images (*.png)"), "gif",
+               [this](const QString& path) { exportRun(path); });
+}
+
+void MainWindow::exportRun(const QString& path) {
+    if (isExporting(path)) return;
+    using Paths = std::vector<std::filesystem::path>;
+    exporting_.start<Paths>(
+        "timeline",
+        [folder = runs_.active().toStdString()](const std::atomic<bool>&) {
+            return folder.empty() ? Paths() : checkpoints(folder);
+        },
+        [this, run = runs_.active(), path](std::variant<Paths, Failure> found) {
+            status_->setWork({});
+            if (const auto* failure = std::get_if<Failure>(&found)) return showFailure(*failure);
+            exportRun(run, std::get<Paths>(found), path);
+        });
+    showWork(tr("Reading the training run"), [this] { return exporting_.isRunning(); });
+}
+
+void MainWindow::exportRun(const QString& run, const std::vector<std::filesystem::path>& all, const QString& path) {
+    if (all.empty())
+        return showFailure({.what = "there is no training run to export",
+                            .where = "timeline",
+                            .hint = "train a model or open a training run first"});
+    // Export a view that changes during training. The panel that was clicked last may be Train itself.
+    Panel* panel = currentPanel();
+    if (panel == static_cast<Panel*>(train_) || panel == static_cast<Panel*>(generate_))
+        panel = panels_.at("attention");
+    if (findChild<RunAnimation*>())
+        return showFailure({.what = "another training run is still being exported",
+                            .where = "timeline",
+                            .hint = "wait until it is done, or click Cancel in the status bar"});
+    auto* animation = new RunAnimation(training_, bridge_, *panel->figure(), run, all, path, this);
+    connect(animation, &RunAnimation::progressed, this, [this](int done, int count) {
+        status_->setWork(tr("Exporting the training run: %1 of %2").arg(done).arg(count),
+                         static_cast<double>(done) / count);
+    });
+    connect(animation, &QObject::destroyed, status_, [status = status_] { status->setWork({}); });
+    connect(status_, &StatusStrip::cancelRequested, animation, &RunAnimation::cancel);
+    connect(animation, &RunAnimation::failed, this, &MainWindow::showFailure);
+    connect(animation, &RunAnimation::finished, this,
+            [this, path] { offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(path)); });
+    animation->start();
+}
+
+void MainWindow::copyFigure() {
+    QGuiApplication::clipboard()->setImage(pictureOf(*currentPanel()->figure()));
+    statusBar()->showMessage(tr("Figure copied"), 3000);
+}
+
+void MainWindow::showLockDialog() {
+    auto* dialog = new LockDialog(locks_, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { setLocks(dialog->locks()); });
+    dialog->open();
+}
+
+} // namespace attn

@@ -1,0 +1,479 @@
+#include "app/lab/common/control_groups.h"
+#include "app/lab/dialogs/preferences_dialog.h"
+#include "app/lab/dialogs/shortcut_sheet.h"
+#include "app/lab/lessons/lesson_panel.h"
+#include "app/lab/lessons/lesson_player.h"
+#include "app/lab/panels/catalogue.h"
+#include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/train_panel.h"
+#include "app/lab/panels/vision_panel.h"
+#include "app/lab/shell/autosave.h"
+#include "app/lab/shell/main_window.h"
+#include "engine/models/bundled.h"
+
+#include <QActionGroup>
+#include <QCoreApplication>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMessageBox>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+constexpr int kTextStep = 10, kSmallestText = 60, kLargestText = 250;
+}
+
+QAction* MainWindow::addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot) {
+    auto* action = new QAction(spec.text, this);
+    action->setObjectName(spec.id);
+    action->setShortcuts(spec.shortcuts);
+    action->setToolTip(spec.toolTip);
+    action->setStatusTip(spec.toolTip);
+    if (spec.controlGroup) assignControlGroup(action, spec.controlGroup);
+    if (slot) connect(action, &QAction::triggered, this, std::move(slot));
+    menu->addAction(action);
+    // Also on the window, so that keys work while the menu bar is hidden or a dock floats.
+    QMainWindow::addAction(action);
+    actions_[spec.id] = action;
+    return action;
+}
+
+void MainWindow::makeMenus() {
+    makeFileMenu();
+    makeEditMenu();
+    makeGenerateMenu();
+    makeTrainMenu();
+    makeViewMenu();
+    makeHelpMenu();
+}
+
+void MainWindow::makeFileMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&File"));
+    addAction(menu,
+              {"openFolder",
+               tr("&Open model folder…"),
+               tr("Open a folder with config.json and weights"),
+               {QKeySequence::Open},
+               "files"},
+              [this] { chooseModelFolder(); });
+    addAction(
+        menu,
+        {"openFile", tr("Open model &file…"), tr("Open a .safetensors file"), {QKeySequence("Ctrl+Shift+O")}, "files"},
+        [this] { chooseModelFile(); });
+    addAction(menu,
+              {"openExample",
+               tr("Open the built-in e&xample"),
+               tr("Open a small model whose weights come from formulas"),
+               {QKeySequence("Ctrl+B")},
+               "files"},
+              [this] { open("builtin:induction"); });
+    QMenu* bundled = menu->addMenu(tr("Trained &models"));
+    bundled->menuAction()->setToolTip(tr("Open one of the trained models that come with the program"));
+    int bundledKey = 1;
+    for (const BundledModel& model : bundledModels()) {
+        const QString title = QString::fromStdString(model.title);
+        addAction(bundled,
+                  {QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(),
+                   title,
+                   tr("Open the trained model %1").arg(title),
+                   {QKeySequence(QStringLiteral("Ctrl+Shift+%1").arg(bundledKey++))},
+                   "files"},
+                  [this, path = QString::fromStdString(model.path)] { open(path); });
+    }
+    QMenu* recent = menu->addMenu(tr("&Recent"));
+    recent->menuAction()->setToolTip(tr("Open a recent model or session"));
+    for (int i = 1; i <= 9; ++i) {
+        const QByteArray id = "recent" + QByteArray::number(i);
+        QAction* action = addAction(
+            recent, {id.constData(), {}, {}, {QKeySequence(QStringLiteral("Ctrl+Alt+%1").arg(i))}, nullptr}, {});
+        connect(action, &QAction::triggered, this, [this, action] { open(action->data().toString()); });
+        recentActions_ << action;
+    }
+    refreshRecent();
+    menu->addSeparator();
+    addAction(menu,
+              {"openSession",
+               tr("Open sess&ion…"),
+               tr("Open a .attnlab session file"),
+               {QKeySequence("Ctrl+Alt+O")},
+               "files"},
+              [this] { chooseSession(); });
+    addAction(menu,
+              {"saveSession",
+               tr("&Save session"),
+               tr("Save the model's path, prompt, branches, view and locks. Model files never change."),
+               {QKeySequence::Save},
+               "files"},
+              [this] { saveSession(); });
+    addAction(menu,
+              {"saveSessionAs",
+               tr("Save session &as…"),
+               tr("Save the session under another name"),
+               {QKeySequence("Ctrl+Shift+S")},
+               "files"},
+              [this] { chooseSessionPath(); });
+    addAction(menu,
+              {"lock",
+               tr("&Lock for class…"),
+               tr("Choose controls to lock or hide before handing the session to a class"),
+               {QKeySequence("Ctrl+L")}},
+              [this] { showLockDialog(); });
+    menu->addSeparator();
+    addAction(menu,
+              {"exportPng",
+               tr("Export figure as &PNG…"),
+               tr("Save the current figure as pixels"),
+               {QKeySequence("Ctrl+E")},
+               "export"},
+              [this] { chooseExport("png"); });
+    addAction(menu,
+              {"exportSvg",
+               tr("Export figure as S&VG…"),
+               tr("Save the current figure as vector graphics"),
+               {QKeySequence("Ctrl+Shift+E")},
+               "export"},
+              [this] { chooseExport("svg"); });
+    addAction(menu,
+              {"exportPdf",
+               tr("Export figure as P&DF…"),
+               tr("Save the current figure as a PDF page"),
+               {QKeySequence("Ctrl+Alt+E")},
+               "export"},
+              [this] { chooseExport("pdf"); });
+    addAction(menu,
+              {"exportCsv",
+               tr("Export numbers as &CSV…"),
+               tr("Save the numbers of the current figure"),
+               {QKeySequence("Ctrl+Alt+C")},
+               "export"},
+              [this] { chooseExport("csv"); });
+    addAction(menu,
+              {"exportNpz",
+               tr("Export numbers for N&umPy…"),
+               tr("Save the numbers of the current figure as an .npz archive"),
+               {QKeySequence("Ctrl+Alt+M")},
+               "export"},
+              [this] { chooseExport("npz"); });
+    addAction(menu,
+              {"capture",
+               tr("Capture ac&tivations…"),
+               tr("Run the text, then save every attention pattern and all logits for Python"),
+               {QKeySequence("Ctrl+Alt+N")},
+               "export"},
+              [this] { chooseCapture(); });
+    menu->addSeparator();
+    addAction(menu, {"quit", tr("&Quit"), tr("Close the program"), {QKeySequence("Ctrl+Q")}}, [this] { close(); });
+}
+
+void MainWindow::makeEditMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+    QAction* undo = addAction(
+        menu,
+        {"undo", tr("&Undo"), tr("Undo the last step: a prompt, a branch, a change or a view"), {QKeySequence::Undo}},
+        [this] {
+            interventions_->bringBack(); // undo steps start from the changed run, not from the original
+            undoStack_.undo();
+        });
+    QAction* redo =
+        addAction(menu, {"redo", tr("&Redo"), tr("Redo the last undone step"), {QKeySequence::Redo}}, [this] {
+            interventions_->bringBack();
+            undoStack_.redo();
+        });
+    connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
+    connect(&undoStack_, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
+    connect(&undoStack_, &QUndoStack::undoTextChanged, undo,
+            [undo](const QString& text) { undo->setText(tr("&Undo %1").arg(text)); });
+    connect(&undoStack_, &QUndoStack::redoTextChanged, redo,
+            [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
+    undo->setEnabled(false);
+    redo->setEnabled(false);
+    addAction(menu,
+              {"resetEdits",
+               tr("Remove &all changes"),
+               tr("Remove every change and set every gate to 1"),
+               {QKeySequence("Ctrl+Backspace")},
+               "heads"},
+              [this] {
+                  interventions_->reset();
+                  visionPanel_->resetChanges();
+              });
+    addAction(menu,
+              {"holdEdits",
+               tr("Show &original"),
+               tr("Show the model without your changes in every view. Press again to go back."),
+               {QKeySequence("Ctrl+Shift+Backspace")},
+               "heads"},
+              [this] { toggleShownRun(ShownRun::Before); });
+    addAction(menu,
+              {"showDifference",
+               tr("Show &difference"),
+               tr("Show the difference your changes make in every view. Press again to go back."),
+               {QKeySequence("Ctrl+Shift+D")},
+               "heads"},
+              [this] { toggleShownRun(ShownRun::Difference); });
+    menu->addSeparator();
+    addAction(menu,
+              {"copyFigure",
+               tr("&Copy figure"),
+               tr("Copy the current figure to the clipboard"),
+               {QKeySequence("Ctrl+Shift+C")},
+               "export"},
+              [this] { copyFigure(); });
+    menu->addSeparator();
+    addAction(menu,
+              {"preferences",
+               tr("&Preferences…"),
+               tr("Set the theme, text size, device and autosave"),
+               {QKeySequence("Ctrl+,")}},
+              [this] { showPreferences(); });
+}
+
+void MainWindow::makeGenerateMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Generate"));
+    addAction(menu,
+              {"run",
+               tr("&Run"),
+               tr("Generate tokens until the chosen number is reached or you stop"),
+               {QKeySequence("Ctrl+R"), QKeySequence("F5")},
+               "generation"},
+              [this] { generate_->run(); });
+    addAction(
+        menu,
+        {"step", tr("S&tep"), tr("Generate one token"), {QKeySequence("Ctrl+T"), QKeySequence("F10")}, "generation"},
+        [this] { generate_->step(); });
+    addAction(menu,
+              {"stop",
+               tr("&Stop"),
+               tr("Stop generating, loading or exporting"),
+               {QKeySequence("Ctrl+."), QKeySequence("Esc")}},
+              [this] { generate_->stop(); });
+    addAction(menu,
+              {"reset",
+               tr("R&eset"),
+               tr("Return to the prompt; the branches are kept"),
+               {QKeySequence("Ctrl+Shift+R")},
+               "generation"},
+              [this] { generate_->reset(); });
+    menu->addSeparator();
+    addAction(menu,
+              {"focusPrompt",
+               tr("Edit the &prompt"),
+               tr("Put the cursor into the prompt"),
+               {QKeySequence("Ctrl+P")},
+               "prompt"},
+              [this] {
+                  docks_.at("generate")->show();
+                  docks_.at("generate")->raise();
+                  generate_->focusPrompt();
+              });
+}
+
+void MainWindow::makeTrainMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Train"));
+    addAction(menu,
+              {"trainPlay",
+               tr("&Train or pause"),
+               tr("Train a model with the current recipe, or pause"),
+               {QKeySequence("F6")},
+               "training"},
+              [this] { train_->playOrPause(); });
+    addAction(menu,
+              {"trainOneStep",
+               tr("One &step"),
+               tr("Update the parameters once, then pause"),
+               {QKeySequence("F7")},
+               "training"},
+              [this] { train_->step(); });
+    addAction(menu,
+              {"trainAgain",
+               tr("&Reset"),
+               tr("Start a new training run from untrained parameters. The current run stays in the list."),
+               {QKeySequence("F8")},
+               "training"},
+              [this] { train_->reset(); });
+    addAction(menu,
+              {"exportRunAnimation",
+               tr("&Export the training run…"),
+               tr("Save the current figure at every checkpoint, as a GIF or as PNG files"),
+               {QKeySequence("Ctrl+Shift+G")},
+               "export"},
+              [this] { chooseRunExport(); });
+    connect(train_, &TrainPanel::exportRequested, this, &MainWindow::chooseRunExport);
+}
+
+void MainWindow::makeViewMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&View"));
+    int key = 1;
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        QDockWidget* dock = docks_.at(QString::fromLatin1(descriptor.id));
+        const QByteArray id = QByteArray("panel.") + descriptor.id;
+        // One key brings a panel to the front wherever it is. The same key closes a panel that is in front.
+        QAction* action = addAction(menu,
+                                    {id.constData(),
+                                     panelTitle(descriptor),
+                                     tr("Show or hide the %1 panel").arg(panelTitle(descriptor)),
+                                     {QKeySequence(key <= 10 ? QStringLiteral("Alt+%1").arg(key % 10)
+                                                             : QStringLiteral("Alt+Shift+%1").arg(key % 10))},
+                                     descriptor.controlGroup},
+                                    {});
+        ++key;
+        connect(action, &QAction::triggered, dock, [dock] {
+            const bool isInFront = dock->isVisible() && !dock->visibleRegion().isEmpty();
+            dock->setVisible(!isInFront);
+            if (!isInFront) dock->raise();
+        });
+    }
+    menu->addSeparator();
+    // The panels' own actions are in the menu and the shortcut sheet too, and work from anywhere in the window.
+    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+        for (QAction* action : panels_.at(QString::fromLatin1(descriptor.id))->actions()) {
+            menu->addAction(action);
+            QMainWindow::addAction(action);
+        }
+    }
+    menu->addSeparator();
+    auto* themes = new QActionGroup(this);
+    const std::tuple<const char*, QString, QString, const char*, ThemeId> choices[] = {
+        {"themeLight", tr("&Light"), tr("Use the light theme"), "Ctrl+Alt+L", ThemeId::Light},
+        {"themeDark", tr("&Dark"), tr("Use the dark theme"), "Ctrl+Alt+D", ThemeId::Dark},
+        {"themeProjector", tr("&Projector"), tr("Use large text and high contrast, for the back row"), "Ctrl+Alt+P",
+         ThemeId::Projector}};
+    for (const auto& [id, text, help, keys, theme] : choices) {
+        QAction* action =
+            addAction(menu, {id, text, help, {QKeySequence(keys)}}, [this, theme = theme] { setTheme(theme); });
+        action->setCheckable(true);
+        themes->addAction(action);
+    }
+    menu->addSeparator();
+    const auto scaleText = [this](int textSize) {
+        preferences_.textSize = std::clamp(textSize, kSmallestText, kLargestText);
+        setTheme(preferences_.theme);
+    };
+    addAction(menu,
+              {"textLarger",
+               tr("L&arger text"),
+               tr("Make all text larger"),
+               {QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")}},
+              [this, scaleText] { scaleText(preferences_.textSize + kTextStep); });
+    addAction(menu, {"textSmaller", tr("S&maller text"), tr("Make all text smaller"), {QKeySequence("Ctrl+-")}},
+              [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
+    addAction(menu, {"textNormal", tr("&Normal text"), tr("Use the theme's own text size"), {QKeySequence("Ctrl+0")}},
+              [scaleText] { scaleText(100); });
+    menu->addSeparator();
+    addAction(menu,
+              {"openInScope",
+               tr("Open in s&cope"),
+               tr("Show this model, prompt and head in a separate window, drawn directly by the device"),
+               {QKeySequence("Ctrl+Alt+S")}},
+              [this] { openInScope(); });
+    addAction(
+        menu,
+        {"fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), {QKeySequence("F11")}},
+        [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    addAction(menu,
+              {"resetLayout",
+               tr("Reset la&yout"),
+               tr("Put every panel back in its default place"),
+               {QKeySequence("Ctrl+Alt+0")}},
+              [this] {
+                  arrangeDocks();
+                  showLocks();
+              });
+}
+
+void MainWindow::makeHelpMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Help"));
+    addAction(menu, {"start", tr("&Start page"), tr("Show all the ways to start"), {QKeySequence("Alt+Home")}},
+              [this] { showStart(); });
+    addAction(menu, {"lessons", tr("&Lessons"), tr("Show the list of lessons"), {QKeySequence("Shift+F2")}}, [this] {
+        showPanel("lessons");
+        lessonPanel_->focusList();
+    });
+    addAction(menu,
+              {"shortcuts",
+               tr("&Keyboard shortcuts"),
+               tr("Show every action and its keys"),
+               {QKeySequence("F1"), QKeySequence("?")}},
+              [this] { showShortcuts(); });
+    addAction(menu,
+              {"about", tr("&About Attention Lab"), tr("Show the version and the licence"), {QKeySequence("Shift+F1")}},
+              [this] { showAbout(); });
+}
+
+void MainWindow::refreshRecent() {
+    const QStringList paths = recentPaths();
+    for (qsizetype i = 0; i < recentActions_.size(); ++i) {
+        QAction* action = recentActions_[i];
+        const bool isUsed = i < paths.size();
+        const QString path = isUsed ? paths[i] : QString();
+        action->setVisible(isUsed);
+        action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
+        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QFileInfo(path).fileName())
+                               : tr("&%1 (empty)").arg(i + 1));
+        action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Models and sessions that you open appear here"));
+        action->setData(path);
+    }
+}
+
+void MainWindow::toggleShownRun(ShownRun run) {
+    interventions_->show(context_.shownRun() == run ? ShownRun::After : run);
+}
+
+void MainWindow::updateActions() {
+    if (actions_.empty()) return;
+    const bool hasNext = snapshot_ && snapshot_->next;
+    const Activity activity = snapshot_ ? snapshot_->status.activity : Activity::Idle;
+    const bool isWriting = activity == Activity::Generating;
+    enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
+    enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
+    enableUnlessLocked(actions_.at("reset"), hasNext);
+    const bool isEdited = (snapshot_ && snapshot_->isEdited) ||
+                          context_.shownRun() == ShownRun::Before; // the shown run has no changes then
+    enableUnlessLocked(actions_.at("resetEdits"), isEdited || visionPanel_->isChanged());
+    for (const char* id : {"holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isEdited);
+    enableUnlessLocked(actions_.at("capture"), hasNext);
+    actions_.at("openInScope")->setEnabled(hasNext);
+    enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);
+    enableUnlessLocked(actions_.at("saveSessionAs"), snapshot_ && snapshot_->model);
+    actions_.at("stop")->setEnabled(activity != Activity::Idle);
+    const char* theme = preferences_.theme == ThemeId::Dark        ? "themeDark"
+                        : preferences_.theme == ThemeId::Projector ? "themeProjector"
+                                                                   : "themeLight";
+    actions_.at(theme)->setChecked(true);
+}
+
+void MainWindow::openInScope() {
+    const QStringList arguments = scopeArguments(*snapshot_, device_, mirror_.socketPath());
+    const auto failure =
+        startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
+    if (failure) showFailure(*failure);
+}
+
+void MainWindow::showPreferences() {
+    auto* dialog = new PreferencesDialog(preferences_, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { setPreferences(dialog->preferences()); });
+    dialog->open();
+}
+
+void MainWindow::showShortcuts() {
+    auto* sheet = new ShortcutSheet(*menuBar(), this);
+    sheet->setAttribute(Qt::WA_DeleteOnClose);
+    sheet->open();
+}
+
+void MainWindow::showAbout() {
+    auto* box =
+        new QMessageBox(QMessageBox::Information, tr("About Attention Lab"),
+                        tr("<h3>Attention Lab %1</h3><p>Runs transformers on a Vulkan compute engine and shows, live, "
+                           "what attention does.</p><p>MIT licence. Built with Qt %2.</p>")
+                            .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())),
+                        QMessageBox::Close, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();
+}
+
+} // namespace attn

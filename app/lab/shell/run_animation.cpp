@@ -1,0 +1,104 @@
+#include "app/lab/shell/run_animation.h"
+
+#include "app/figures/export_figure.h"
+#include "app/lab/shell/gif_writer.h"
+#include "engine/io/run_folder.h"
+
+#include <QTimer>
+#include <QWidget>
+
+namespace attn {
+namespace {
+
+constexpr int kFrameMs = 120, kFrameSettleMs = 60; ///< kFrameSettleMs: until the widgets have been laid out and drawn
+constexpr int kWidestGif = 900;
+
+} // namespace
+
+RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidget& figure, QString run,
+                           std::vector<std::filesystem::path> checkpoints, QString path, QObject* parent)
+    : QObject(parent), training_(training), figure_(&figure), run_(std::move(run)), path_(std::move(path)),
+      checkpoints_(std::move(checkpoints)) {
+    connect(&training_, &TrainingBridge::momentShown, this, [this](const QString& shown) {
+        if (awaited_.empty() || shown.toStdString() != awaited_) return;
+        awaited_.clear();
+        QTimer::singleShot(kFrameSettleMs, this, &RunAnimation::take);
+    });
+    connect(&views, &SessionBridge::failed, this, [this](const Failure& failure) {
+        emit failed(failure);
+        deleteLater();
+    });
+}
+
+void RunAnimation::start() {
+    emit progressed(0, static_cast<int>(checkpoints_.size()));
+    showNext();
+}
+
+void RunAnimation::cancel() {
+    isCancelled_ = true;
+    deleteLater();
+}
+
+void RunAnimation::showNext() {
+    if (isCancelled_) return;
+    if (!figure_ || next_ >= checkpoints_.size()) return finish();
+    const std::filesystem::path& checkpoint = checkpoints_[next_];
+    awaited_ = checkpoint.string();
+    training_.show(run_, QString::fromStdString(awaited_), *checkpointStep(checkpoint));
+}
+
+void RunAnimation::take() {
+    if (isCancelled_) return;
+    if (!figure_) return finish();
+    const QImage picture = pictureOf(*figure_);
+    const int64_t step = *checkpointStep(checkpoints_[next_]);
+    if (path_.endsWith(".png", Qt::CaseInsensitive)) {
+        const QString name =
+            QStringLiteral("%1-%2.png").arg(path_.chopped(4)).arg(static_cast<qlonglong>(step), 6, 10, QChar('0'));
+        return write(
+            [picture, name](const std::atomic<bool>& isStopped) {
+                return isStopped ? std::nullopt : writePng(picture, name);
+            },
+            [this] { showAfter(); });
+    }
+    frames_ << (picture.width() > kWidestGif ? picture.scaledToWidth(kWidestGif, Qt::SmoothTransformation) : picture);
+    showAfter();
+}
+
+void RunAnimation::showAfter() {
+    ++next_;
+    emit progressed(static_cast<int>(next_), static_cast<int>(checkpoints_.size()));
+    showNext();
+}
+
+void RunAnimation::finish() {
+    if (path_.endsWith(".png", Qt::CaseInsensitive)) {
+        emit finished();
+        return deleteLater();
+    }
+    write([path = path_, frames = frames_](
+              const std::atomic<bool>& isStopped) { return writeGif(path, frames, kFrameMs, isStopped); },
+          [this] {
+              emit finished();
+              deleteLater();
+          });
+}
+
+void RunAnimation::write(Export work, std::function<void()> then) {
+    writing_.start<bool>(
+        path_.toStdString(),
+        [work = std::move(work)](const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
+            if (auto failure = work(isStopped)) return *failure;
+            return true;
+        },
+        [this, then = std::move(then)](std::variant<bool, Failure> result) {
+            if (const auto* failure = std::get_if<Failure>(&result)) {
+                emit failed(*failure);
+                return deleteLater();
+            }
+            then();
+        });
+}
+
+} // namespace attn

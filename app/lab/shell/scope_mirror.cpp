@@ -1,0 +1,109 @@
+#include "app/lab/shell/scope_mirror.h"
+
+#include <QCoreApplication>
+#include <QLocalSocket>
+#include <QUuid>
+
+#include <algorithm>
+
+namespace attn {
+
+MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
+    MirrorMessage message{.theme = isLight ? "light" : "dark"};
+    if (!snapshot.model) return message;
+    message.path = snapshot.path();
+    if (snapshot.sequence && !snapshot.sequence->tokens.empty()) {
+        message.tokens.emplace();
+        message.promptLength = 0;
+        for (const TokenInfo& token : snapshot.sequence->tokens) {
+            message.tokens->push_back(token.id);
+            if (token.isPrompt) ++*message.promptLength;
+        }
+    }
+    message.edits = snapshot.edits ? *snapshot.edits : Changes{};
+    message.gates.emplace();
+    if (snapshot.headGates && std::ranges::any_of(*snapshot.headGates, [](float gate) { return gate != 1; }))
+        message.gates = *snapshot.headGates;
+    if (snapshot.detail) {
+        message.site = snapshot.detail->site;
+        message.head = std::max(snapshot.detail->head, 0); // the scope does not show a mean or maximum over the heads
+    }
+    return message;
+}
+
+MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now) {
+    if (before.path != now.path) return now;
+    MirrorMessage change;
+    if (before.tokens != now.tokens || before.promptLength != now.promptLength) {
+        change.tokens = now.tokens;
+        change.promptLength = now.promptLength;
+    }
+    if (before.edits != now.edits) change.edits = now.edits;
+    if (before.gates != now.gates) change.gates = now.gates;
+    if (before.site != now.site) change.site = now.site;
+    if (before.head != now.head) change.head = now.head;
+    if (before.theme != now.theme) change.theme = now.theme;
+    return change;
+}
+
+ScopeMirror::ScopeMirror(QObject* parent) : QObject(parent) {
+    server_.setSocketOptions(QLocalServer::UserAccessOption);
+    connect(&server_, &QLocalServer::newConnection, this, [this] { greet(); });
+}
+
+ScopeMirror::~ScopeMirror() = default;
+
+QString ScopeMirror::socketPath() {
+    if (!server_.isListening())
+        server_.listen(QStringLiteral("attention-lab-%1-%2")
+                           .arg(QCoreApplication::applicationPid())
+                           .arg(QUuid::createUuid().toString(QUuid::Id128).left(8)));
+    return server_.isListening() ? server_.fullServerName() : QString();
+}
+
+void ScopeMirror::greet() {
+    while (QLocalSocket* scope = server_.nextPendingConnection()) {
+        connect(scope, &QLocalSocket::disconnected, scope, &QObject::deleteLater);
+        std::erase_if(scopes_, [](const Listener& each) { return each.socket.isNull(); });
+        if (scopes_.size() >= kMostScopes) {
+            scope->disconnectFromServer();
+            continue;
+        }
+        connect(scope, &QLocalSocket::bytesWritten, this, &ScopeMirror::catchUp);
+        connect(scope, &QLocalSocket::readyRead, scope, [scope] { scope->readAll(); }); // a scope has nothing to say
+        send(scopes_.emplace_back(Listener{scope}), shown_); // much may have changed while it started
+    }
+}
+
+void ScopeMirror::send(Listener& scope, const MirrorMessage& message) const {
+    if (scope.socket->bytesToWrite() > kMostWaitingBytes)
+        scope.isBehind = true;
+    else
+        scope.socket->write(QByteArray::fromStdString(mirrorLine(message)));
+}
+
+void ScopeMirror::catchUp() {
+    for (Listener& scope : scopes_)
+        if (scope.socket && scope.isBehind && scope.socket->bytesToWrite() == 0) {
+            scope.isBehind = false;
+            send(scope, shown_);
+        }
+}
+
+void ScopeMirror::show(const Snapshot& snapshot, bool isLight) {
+    const MirrorMessage now = mirrorOf(snapshot, isLight), change = mirrorChange(shown_, now);
+    if (change == MirrorMessage{}) return;
+    shown_ = now;
+    std::erase_if(scopes_, [](const Listener& scope) { return scope.socket.isNull(); });
+    for (Listener& scope : scopes_)
+        if (!scope.isBehind) send(scope, change);
+}
+
+qint64 ScopeMirror::waitingBytes() const {
+    qint64 bytes = 0;
+    for (const Listener& scope : scopes_)
+        if (scope.socket) bytes += scope.socket->bytesToWrite();
+    return bytes;
+}
+
+} // namespace attn

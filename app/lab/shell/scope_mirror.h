@@ -1,0 +1,52 @@
+#pragma once
+
+#include "app/lab/shell/scope_launch.h"
+#include "engine/session/mirror_protocol.h"
+
+#include <QLocalServer>
+#include <QPointer>
+
+#include <vector>
+
+namespace attn {
+
+/// The state that attention-scope shows for a snapshot: the model with its changes, all tokens, and the selected head.
+/// Empty without a model.
+MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight);
+/// The message that turns a scope from `before` to `now`. It omits fields that are equal, except that a new model is
+/// always sent with its tokens and head.
+MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now);
+
+/// Serves a local socket to the scopes that this window has opened, and sends them each change. Only programs of the
+/// same user can connect.
+class ScopeMirror : public QObject {
+public:
+    explicit ScopeMirror(QObject* parent = nullptr);
+    ~ScopeMirror() override;
+
+    /// The socket that scopes listen to; empty if none could be opened.
+    QString socketPath();
+    /// Makes every scope show this snapshot.
+    void show(const Snapshot& snapshot, bool isLight);
+    /// Bytes that wait for scopes to read them.
+    qint64 waitingBytes() const;
+
+private:
+    /// A scope that listens. While more than kMostWaitingBytes wait for it, it gets no messages, but then all at once.
+    struct Listener {
+        QPointer<QIODevice> socket;
+        bool isBehind = false;
+    };
+    static constexpr qint64 kMostWaitingBytes = 4 << 20;
+    static constexpr size_t kMostScopes = 16;
+
+    void greet();
+    void send(Listener& scope, const MirrorMessage& message) const;
+    void catchUp(); ///< sends everything to the scopes that were behind
+
+    QLocalServer server_;
+    std::vector<Listener> scopes_;
+    MirrorMessage shown_;
+};
+
+} // namespace attn

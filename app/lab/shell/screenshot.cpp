@@ -1,0 +1,60 @@
+#include "app/lab/shell/screenshot.h"
+
+#include "app/figures/export_figure.h"
+#include "app/lab/shell/main_window.h"
+
+#include <QApplication>
+#include <QTimer>
+
+#include <cstdio>
+
+namespace attn {
+namespace {
+
+constexpr int kSettleMs = 400; ///< for results that arrive after the first picture, such as the selected cell
+constexpr int kTimeoutMs = 60'000;
+
+bool hasPicture(const Snapshot& snapshot) { return snapshot.grid && snapshot.sequence && snapshot.next; }
+
+void quitWithError(const QString& text) {
+    std::fprintf(stderr, "attention-lab: %s\n", text.toLocal8Bit().constData());
+    QApplication::exit(1);
+}
+
+} // namespace
+
+void onFirstPicture(MainWindow& window, std::function<void()> then) {
+    auto* watch = new QObject(&window);
+    QObject::connect(&window, &MainWindow::snapshotShown, watch,
+                     [watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
+                         if (!hasPicture(*snapshot)) return;
+                         // A zero timer fires after the paint events that the snapshot has caused.
+                         QTimer::singleShot(0, watch, [watch, then] {
+                             then();
+                             delete watch; // ends this connection
+                         });
+                     });
+}
+
+void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
+    auto* settle = new QTimer(&window);
+    settle->setSingleShot(true);
+    settle->setInterval(kSettleMs);
+    QObject::connect(settle, &QTimer::timeout, &window, [&window, path] {
+        if (const auto failure = writePng(window.grab().toImage(), path))
+            return quitWithError(QString::fromStdString(failure->sentence()));
+        QApplication::exit(0);
+    });
+    QObject::connect(&window, &MainWindow::snapshotShown, settle,
+                     [settle](const std::shared_ptr<const Snapshot>& snapshot) {
+                         if (hasPicture(*snapshot) && snapshot->status.activity == Activity::Idle)
+                             settle->start();
+                         else
+                             settle->stop();
+                     });
+    QObject::connect(&window.bridge(), &SessionBridge::failed, settle,
+                     [](const Failure& failure) { quitWithError(QString::fromStdString(failure.sentence())); });
+    QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("the window showed no picture within a minute"); });
+}
+
+} // namespace attn

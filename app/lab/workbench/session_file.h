@@ -1,0 +1,49 @@
+#pragma once
+
+#include "app/lab/common/control_groups.h"
+#include "engine/session/commands.h"
+#include "engine/session/snapshot.h"
+
+#include <QByteArray>
+#include <QJsonObject>
+#include <QString>
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace attn {
+
+/// The content of a `.attnlab` file: everything that restores the same screen, and the locks for a class.
+struct SessionDocument {
+    static constexpr int kVersion = 2; ///< 2: heads are named by site
+
+    QString modelPath;
+    QString prompt;
+    int promptLength = 0;                      ///< number of tokens, from the root, that belong to the prompt
+    std::vector<std::pair<int, int>> branches; ///< as in RestoreBranchesCommand
+    int current = -1;
+    Sampling sampling;
+    QJsonObject view;  ///< the state of each panel, by keys that the panels choose
+    QByteArray layout; ///< QMainWindow::saveState, may be empty
+    ControlLocks locks;
+
+    bool operator==(const SessionDocument&) const = default;
+
+    /// The model, prompt and branches of a snapshot.
+    static SessionDocument fromSnapshot(const Snapshot& snapshot);
+    RestoreBranchesCommand restoreCommand() const;
+};
+
+QByteArray sessionToJson(const SessionDocument& document);
+/// @param where the file that a failure names
+std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, const QString& where);
+
+/// Writes through a temporary file, so that a crash or a full disk leaves the old file intact. Refuses what
+/// loadSession() would refuse for its size.
+std::optional<Failure> saveSession(const SessionDocument& document, const QString& path);
+/// Refuses files of more than 64 MiB, branch trees of more than 262,144 tokens, and JSON that is nested deeper than Qt
+/// reads (1024).
+std::variant<SessionDocument, Failure> loadSession(const QString& path);
+
+} // namespace attn

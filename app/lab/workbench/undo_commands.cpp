@@ -1,0 +1,55 @@
+#include "app/lab/workbench/undo_commands.h"
+
+#include <QCoreApplication>
+
+namespace attn {
+namespace {
+
+/// Runs of characters that are no spaces; token ids each count as one.
+size_t wordCount(const SetPromptCommand& prompt) {
+    size_t count = prompt.tokens.size();
+    bool wasSpace = true;
+    for (const char c : prompt.text) {
+        const bool isSpace = c == ' ' || c == '\n' || c == '\t';
+        count += wasSpace && !isSpace;
+        wasSpace = isSpace;
+    }
+    return count;
+}
+
+} // namespace
+
+PromptEdit::PromptEdit(PostCommand post, Command before, SetPromptCommand after, int step)
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "editing the prompt")), post_(std::move(post)),
+      before_(std::move(before)), after_(std::move(after)), step_(step) {}
+
+void PromptEdit::undo() { post_(before_); }
+
+void PromptEdit::redo() { post_(after_); }
+
+bool PromptEdit::mergeWith(const QUndoCommand* other) {
+    const auto* next = static_cast<const PromptEdit*>(other); // the id says so
+    if (next->step_ != step_ || wordCount(next->after_) > wordCount(after_)) return false;
+    after_ = next->after_;
+    return true;
+}
+
+BranchMove::BranchMove(PostCommand post, int fromNode, Command move, const QString& text)
+    : QUndoCommand(text), post_(std::move(post)), fromNode_(fromNode), move_(std::move(move)) {}
+
+GateChange::GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after, int step)
+    : QUndoCommand(QCoreApplication::translate("attn::Undo", "changing a gate")), post_(std::move(post)),
+      before_(std::move(before)), after_(after), step_(step) {}
+
+void GateChange::undo() {
+    for (const SetHeadGateCommand& gate : before_) post_(gate);
+}
+
+bool GateChange::mergeWith(const QUndoCommand* other) {
+    const auto* next = static_cast<const GateChange*>(other);
+    if (next->after_.site != after_.site || next->after_.head != after_.head || next->step_ != step_) return false;
+    after_ = next->after_;
+    return true;
+}
+
+} // namespace attn
