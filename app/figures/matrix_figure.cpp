@@ -28,8 +28,8 @@ void MatrixFigure::setMatrix(int rows, int columns, std::vector<float> values) {
         if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
 }
 
-float MatrixFigure::valueAt(const Cell& cell) const {
-    return values_[static_cast<size_t>(cell.query) * static_cast<size_t>(columns_) + static_cast<size_t>(cell.key)];
+float MatrixFigure::valueAt(const MatrixCell& cell) const {
+    return values_[static_cast<size_t>(cell.row) * static_cast<size_t>(columns_) + static_cast<size_t>(cell.column)];
 }
 
 float MatrixFigure::largest() const { return kind == Kind::Cells || largest_ == 0 ? 1.0f : largest_; }
@@ -64,8 +64,8 @@ QImage MatrixFigure::cells(const FigureTheme& theme) const {
     return image;
 }
 
-QRectF MatrixFigure::Layout::cellRect(const Cell& cell) const {
-    return {plot.left() + cell.key * cellWidth, plot.top() + cell.query * cellHeight, cellWidth, cellHeight};
+QRectF MatrixFigure::Layout::cellRect(const MatrixCell& cell) const {
+    return {plot.left() + cell.column * cellWidth, plot.top() + cell.row * cellHeight, cellWidth, cellHeight};
 }
 
 MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme) const {
@@ -119,10 +119,10 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     return result;
 }
 
-std::optional<Cell> MatrixFigure::cellAt(const QPointF& point, const Layout& at) const {
+std::optional<MatrixCell> MatrixFigure::cellAt(const QPointF& point, const Layout& at) const {
     if (isEmpty() || !at.plot.contains(point)) return {};
-    return Cell{std::min(rows_ - 1, static_cast<int>((point.y() - at.plot.top()) / at.cellHeight)),
-                std::min(columns_ - 1, static_cast<int>((point.x() - at.plot.left()) / at.cellWidth))};
+    return MatrixCell{std::min(rows_ - 1, static_cast<int>((point.y() - at.plot.top()) / at.cellHeight)),
+                      std::min(columns_ - 1, static_cast<int>((point.x() - at.plot.left()) / at.cellWidth))};
 }
 
 void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
@@ -150,7 +150,7 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
 
     for (const auto& [marked, colour, width] :
          {std::tuple(hovered, theme.text, 1), std::tuple(selected, theme.accent, 2)}) {
-        if (!marked || marked->query >= rows_ || marked->key >= columns_) continue;
+        if (!marked || marked->row >= rows_ || marked->column >= columns_) continue;
         const QRectF rect = at.cellRect(*marked).adjusted(-1, -1, 1, 1);
         painter.setPen(QPen(theme.background, width + 2));
         painter.drawRect(rect);

@@ -2,7 +2,6 @@
 
 #include "app/figures/colour_map.h"
 #include "app/figures/figure.h"
-#include "app/figures/heatmap_figure.h"
 
 #include <QImage>
 
@@ -11,6 +10,13 @@
 #include <vector>
 
 namespace attn {
+
+/// A cell of a matrix.
+struct MatrixCell {
+    int row = 0;
+    int column = 0;
+    bool operator==(const MatrixCell&) const = default;
+};
 
 /// The heatmap of any matrix: scores, a bias, a mask, weights or an output. The kind of the numbers sets the colours.
 struct MatrixFigure : Figure {
@@ -25,8 +31,8 @@ struct MatrixFigure : Figure {
     std::vector<QString> rowLabels, columnLabels; ///< one each, shown if there is room; empty: only numbers
     bool labelsAreNumbers = false;                ///< the labels replace the numbers of rows and columns
     Kind kind = Kind::Signed;
-    std::optional<Cell> hovered, selected; ///< query: row, key: column
-    std::optional<int> beyondRow;          ///< the first row beyond the trained length, with a line above it
+    std::optional<MatrixCell> hovered, selected;
+    std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;
 
     /// @param values [rows, columns]; NaN has no colour
@@ -34,7 +40,7 @@ struct MatrixFigure : Figure {
     int rows() const { return rows_; }
     int columns() const { return columns_; }
     bool isEmpty() const { return values_.empty(); }
-    float valueAt(const Cell& cell) const;
+    float valueAt(const MatrixCell& cell) const;
     /// The value at the end of the colours: the largest magnitude; 1 for cells and for a matrix of zeros.
     float largest() const;
     QColor colourOf(float value, const FigureTheme& theme) const;
@@ -44,13 +50,13 @@ struct MatrixFigure : Figure {
         double cellWidth = 1, cellHeight = 1;
         double rowLabels = 0,
                columnLabels = 0; ///< room for the labels beside and above the plot; 0: they are not shown
-        QRectF cellRect(const Cell& cell) const;
+        QRectF cellRect(const MatrixCell& cell) const;
     };
     Layout layout(const QRectF& area, const FigureTheme& theme) const;
     /// The name of a row: "3", or "3 “cat”" if it has a label.
     QString rowName(int row) const;
     QString columnName(int column) const;
-    std::optional<Cell> cellAt(const QPointF& point, const Layout& layout) const;
+    std::optional<MatrixCell> cellAt(const QPointF& point, const Layout& layout) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// A matrix: the first row holds the column numbers, the first column the row numbers.

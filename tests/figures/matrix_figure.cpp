@@ -9,7 +9,7 @@ namespace {
 const FigureTheme kTheme = FigureTheme::light();
 constexpr float kHidden = std::numeric_limits<float>::quiet_NaN();
 
-QColor drawnAt(const MatrixFigure& figure, const Cell& cell) {
+QColor drawnAt(const MatrixFigure& figure, const MatrixCell& cell) {
     const QSize size(320, 260);
     const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
     return painted(figure, kTheme, size).pixelColor(at.cellRect(cell).center().toPoint());
@@ -25,7 +25,8 @@ TEST_CASE("matrix: signed colours are symmetric about zero, and hidden cells hav
     CHECK(figure.colourOf(0, kTheme) == QColor(ColourMap::of(ColourMapId::Diverging).at(0.5f)));
     CHECK(figure.colourOf(2, kTheme) == QColor(ColourMap::of(ColourMapId::Diverging).at(1)));
     CHECK(figure.colourOf(-2, kTheme) == QColor(ColourMap::of(ColourMapId::Diverging).at(0)));
-    for (const Cell& cell : {Cell{0, 0}, Cell{0, 1}, Cell{0, 2}, Cell{1, 1}, Cell{1, 2}})
+    for (const MatrixCell& cell :
+         {MatrixCell{0, 0}, MatrixCell{0, 1}, MatrixCell{0, 2}, MatrixCell{1, 1}, MatrixCell{1, 2}})
         CHECK(drawnAt(figure, cell) == figure.colourOf(figure.valueAt(cell), kTheme));
     CHECK(drawnAt(figure, {1, 0}) == kTheme.plot);
 }
@@ -36,8 +37,8 @@ TEST_CASE("matrix: a point finds the cell that is drawn there, and none beside t
     figure.setMatrix(4, 7, std::vector<float>(28, 1));
     for (const QSize& size : {QSize(120, 110), QSize(320, 260), QSize(900, 300)}) {
         const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
-        CHECK(figure.cellAt(at.cellRect({3, 6}).center(), at) == Cell{3, 6});
-        CHECK(figure.cellAt(at.cellRect({0, 0}).center(), at) == Cell{0, 0});
+        CHECK(figure.cellAt(at.cellRect({3, 6}).center(), at) == MatrixCell{3, 6});
+        CHECK(figure.cellAt(at.cellRect({0, 0}).center(), at) == MatrixCell{0, 0});
         CHECK_FALSE(figure.cellAt(at.plot.bottomRight() + QPointF(3, 3), at));
     }
 }
@@ -64,7 +65,7 @@ TEST_CASE("matrix: labels of rows and columns take room where cells are as tall 
     CHECK(small.rowLabels == 0);
     CHECK(figure.rowName(1) == QStringLiteral("1 “cat”"));
     const auto at = figure.layout(QRectF(0, 0, 400, 400), kTheme);
-    CHECK(figure.cellAt(at.cellRect({2, 1}).center(), at) == Cell{2, 1});
+    CHECK(figure.cellAt(at.cellRect({2, 1}).center(), at) == MatrixCell{2, 1});
 }
 
 } // namespace attn

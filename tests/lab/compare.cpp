@@ -76,11 +76,11 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(difference.figure().rows() == 20);
     CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
     QTest::mouseMove(&a, a.figureLayout().cellRect({12, 4}).center().toPoint());
-    REQUIRE(lab.waitFor([&] { return b.figure().hovered == Cell{17, 9}; }));
-    CHECK(difference.figure().hovered == Cell{12, 4});
+    REQUIRE(lab.waitFor([&] { return b.figure().hovered == MatrixCell{17, 9}; }));
+    CHECK(difference.figure().hovered == MatrixCell{12, 4});
     QTest::mouseMove(&b, b.figureLayout().cellRect({17, 9}).center().toPoint() + QPoint(1, 0));
     QTest::mouseMove(&b, b.figureLayout().cellRect({18, 2}).center().toPoint());
-    REQUIRE(lab.waitFor([&] { return a.figure().hovered == Cell{13, 2}; }));
+    REQUIRE(lab.waitFor([&] { return a.figure().hovered == MatrixCell{13, 2}; }));
     QTest::mouseMove(&b, b.figureLayout().cellRect({6, 2}).center().toPoint()); // in B alone
     REQUIRE(lab.waitFor([&] { return !a.figure().hovered; }));
     with.setCurrentIndex(3); // another model

@@ -25,7 +25,7 @@ namespace attn {
 namespace {
 
 /// The colour on screen in the middle of a cell.
-QColor colourAt(const MatrixView& view, const Cell& cell) {
+QColor colourAt(const MatrixView& view, const MatrixCell& cell) {
     const QImage picture = const_cast<MatrixView&>(view).grab().toImage();
     return picture.pixelColor((view.figureLayout().cellRect(cell).center() * picture.devicePixelRatio()).toPoint());
 }
@@ -232,7 +232,7 @@ TEST_CASE("lab: painting a cell changes the mask, and undo takes it back", "[lab
     lab.find<QTabWidget>("playViews").setCurrentIndex(1);
     auto& canvas = lab.find<MatrixView>("maskCanvas");
     const auto& editor = *lab.window().findChild<SpecEditor*>();
-    const auto centre = [&](const Cell& cell) { return canvas.figureLayout().cellRect(cell).center().toPoint(); };
+    const auto centre = [&](const MatrixCell& cell) { return canvas.figureLayout().cellRect(cell).center().toPoint(); };
     REQUIRE(lab.waitFor([&] { return canvas.figure().rows() == 32 && canvas.width() > 200; }));
     CHECK(canvas.figure().valueAt({3, 20}) == 0);
     QTest::mouseClick(&canvas, Qt::LeftButton, {}, centre({3, 20}));

@@ -173,7 +173,7 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     CHECK(matrix.figure().valueAt({2, 0}) == matrix.figure().valueAt({2, 9})); // of the same four patches
     for (int row = 0; row <= 2; ++row) QTest::keyClick(&matrix, Qt::Key_Down);
     for (int column = 1; column <= 27; ++column) QTest::keyClick(&matrix, Qt::Key_Right);
-    REQUIRE(matrix.figure().selected == Cell{2, 27}); // row 3, column 3 of the patches
+    REQUIRE(matrix.figure().selected == MatrixCell{2, 27}); // row 3, column 3 of the patches
     QTest::keyClick(&matrix, Qt::Key_Return);
     REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.edits.interventions.size() == 1; }));
     const Intervention& change = panel(lab).setup().change.edits.interventions.front();

@@ -325,7 +325,7 @@ void ComparePanel::showMaps() {
         std::vector<float> values;
         for (int row = 0; row < a.rows(); ++row)
             for (int column = 0; column < a.columns(); ++column) {
-                const Cell cell{row, column};
+                const MatrixCell cell{row, column};
                 const auto partner = isByToken ? partnerOf(cell) : cell;
                 values.push_back(partner ? a.valueAt(cell) - b.valueAt(*partner)
                                          : std::numeric_limits<float>::quiet_NaN());
@@ -413,22 +413,22 @@ void ComparePanel::showNext() {
     }
 }
 
-std::optional<Cell> ComparePanel::partnerOf(const Cell& cell) const {
+std::optional<MatrixCell> ComparePanel::partnerOf(const MatrixCell& cell) const {
     const auto of = [this](int token) { return partners_[static_cast<size_t>(token)]; };
-    if (std::max(cell.query, cell.key) >= std::ssize(partners_) || of(cell.query) < 0 || of(cell.key) < 0) return {};
-    return Cell{of(cell.query), of(cell.key)};
+    if (std::max(cell.row, cell.column) >= std::ssize(partners_) || of(cell.row) < 0 || of(cell.column) < 0) return {};
+    return MatrixCell{of(cell.row), of(cell.column)};
 }
 
-void ComparePanel::link(const std::optional<Cell>& cell) {
+void ComparePanel::link(const std::optional<MatrixCell>& cell) {
     const bool isByToken = !a_->figure().rowLabels.empty() && !b_->figure().rowLabels.empty();
-    std::optional<Cell> inA = cell, inB = cell;
+    std::optional<MatrixCell> inA = cell, inB = cell;
     if (cell && isByToken && sender() == b_) {
         const auto of = [this](int token) {
             const auto found = std::ranges::find(partners_, token);
             return found == partners_.end() ? -1 : static_cast<int>(found - partners_.begin());
         };
-        inA = Cell{of(cell->query), of(cell->key)};
-        if (std::min(inA->query, inA->key) < 0) inA.reset();
+        inA = MatrixCell{of(cell->row), of(cell->column)};
+        if (std::min(inA->row, inA->column) < 0) inA.reset();
     } else if (cell && isByToken) {
         inB = partnerOf(*cell);
     }

@@ -14,7 +14,7 @@ namespace attn {
 class FrontWatch;
 class MatrixView;
 class SessionBridge;
-struct Cell;
+struct MatrixCell;
 
 /// Compares the current run, A, with a second run, B: the same model without changes, the same model on another text,
 /// or another model. Shows both patterns of the selected head, their difference, a divergence for each head, and the
@@ -45,8 +45,8 @@ private:
     void showMaps();
     void showHeads();
     void showNext();
-    std::optional<Cell> partnerOf(const Cell& cell) const; ///< the cell of B that matches a cell of A
-    void link(const std::optional<Cell>& cell);
+    std::optional<MatrixCell> partnerOf(const MatrixCell& cell) const; ///< the cell of B that matches a cell of A
+    void link(const std::optional<MatrixCell>& cell);
     QString alignedText() const; ///< how many tokens match; empty: all of them
 
     PanelContext& context_;

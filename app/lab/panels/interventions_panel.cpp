@@ -222,23 +222,23 @@ void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& c
 }
 
 /// Sets the cell to the brush's weight and scales the other cells of the row to share the rest.
-void InterventionsPanel::paint(const Cell& cell) {
+void InterventionsPanel::paint(const MatrixCell& cell) {
     const MatrixFigure& figure = pattern_->figure();
-    if (figure.isEmpty() || cell.query >= figure.rows() || cell.key >= figure.columns()) return;
+    if (figure.isEmpty() || cell.row >= figure.rows() || cell.column >= figure.columns()) return;
     bool looksAhead = false; // then the model is not causal
     for (int query = 0; query < figure.rows(); ++query)
         for (int key = query + 1; key < figure.columns(); ++key) looksAhead |= figure.valueAt({query, key}) > 0;
     const auto seenBy = [&](int query) { return looksAhead ? figure.columns() : query + 1; };
-    const int keys = seenBy(cell.query);
-    if (cell.key >= keys) return;
+    const int keys = seenBy(cell.row);
+    if (cell.column >= keys) return;
     std::vector<float> row;
-    for (int key = 0; key < keys; ++key) row.push_back(figure.valueAt({cell.query, key}));
+    for (int key = 0; key < keys; ++key) row.push_back(figure.valueAt({cell.row, key}));
     const float weight = static_cast<float>(brush_->value()) / kAmountSteps;
     float rest = 0;
-    for (int key = 0; key < keys; ++key) rest += key == cell.key ? 0 : row[static_cast<size_t>(key)];
+    for (int key = 0; key < keys; ++key) rest += key == cell.column ? 0 : row[static_cast<size_t>(key)];
     for (int key = 0; key < keys; ++key) {
         float& each = row[static_cast<size_t>(key)];
-        if (key == cell.key)
+        if (key == cell.column)
             each = keys == 1 ? 1 : weight;
         else
             each = rest > 0 ? each * (1 - weight) / rest : (1 - weight) / static_cast<float>(keys - 1);
@@ -255,7 +255,7 @@ void InterventionsPanel::paint(const Cell& cell) {
                     for (int key = 0; key < seenBy(query); ++key)
                         edit.rows[query].push_back(figure.valueAt({query, key}));
             edit.kind = PatternEdit::Kind::Rows;
-            edit.rows[cell.query] = row;
+            edit.rows[cell.row] = row;
         },
         tr("painting a pattern"));
 }

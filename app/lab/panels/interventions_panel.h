@@ -20,7 +20,7 @@ namespace attn {
 
 class MatrixView;
 class RunCellsView;
-struct Cell;
+struct MatrixCell;
 
 /// The Changes panel: changes values of hooks and patterns of heads during a run, and shows the effect on the next
 /// token. Gates of heads are in HeadsPanel.
@@ -82,7 +82,7 @@ private:
     void showTokens();
     void showEffect();
     void showWritten();
-    void paint(const Cell& cell);
+    void paint(const MatrixCell& cell);
 
     PanelContext& context_;
     std::shared_ptr<const Snapshot> snapshot_;

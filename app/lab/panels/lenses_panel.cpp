@@ -68,14 +68,14 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
         head_ = head;
         if (page().usesHead) ask();
     });
-    connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<Cell>& cell) {
+    connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         const bool hasTokens = static_cast<size_t>(view_->answer().matrix.columns()) ==
                                (snapshot_ && snapshot_->sequence ? snapshot_->sequence->tokens.size() : 0);
-        context_.hoverToken(cell && hasTokens ? cell->key : -1);
+        context_.hoverToken(cell && hasTokens ? cell->column : -1);
     });
-    connect(view_, &LensAnswerView::activated, this, [this](const Cell& cell) {
+    connect(view_, &LensAnswerView::activated, this, [this](const MatrixCell& cell) {
         if (!shown_ || !page().change) return;
-        context_.requestIntervention(page().change(*shown_, question(), cell.query, cell.key));
+        context_.requestIntervention(page().change(*shown_, question(), cell.row, cell.column));
         context_.showPanel("interventions");
     });
     connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {

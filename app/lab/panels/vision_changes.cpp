@@ -80,7 +80,7 @@ void VisionChanges::showGates() {
     for (int head = 0; info && head < info->heads; ++head) figure.columnLabels.push_back(QString::number(head));
     figure.setMatrix(info ? info->layers : 0, info ? info->heads : 0, std::move(values));
     gates_->setFigure(std::move(figure));
-    gates_->setSelected(Cell{layer_->value(), head_->value()});
+    gates_->setSelected(MatrixCell{layer_->value(), head_->value()});
     const QSignalBlocker quiet(gate_);
     const float gate = gateOf(layer_->value(), head_->value());
     gate_->setValue(qRound(gate * kAmountSteps));

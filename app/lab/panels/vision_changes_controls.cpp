@@ -92,7 +92,8 @@ void VisionChanges::makeGates() {
     gateText_ = new QLabel;
     gateText_->setObjectName("visionGateText");
     connect(gate_, &QSlider::valueChanged, this, [this](int value) { setGate(static_cast<float>(value) / 100); });
-    connect(gates_, &MatrixView::chosen, this, [this](const Cell& cell) { emit headChosen(cell.query, cell.key); });
+    connect(gates_, &MatrixView::chosen, this,
+            [this](const MatrixCell& cell) { emit headChosen(cell.row, cell.column); });
     connect(gates_, &MatrixView::activated, this,
             [this] { setGate(gateOf(layer_->value(), head_->value()) > 0 ? 0.0f : 1.0f); });
 }

@@ -81,11 +81,11 @@ PatchOverlayFigure overlayOf(const VisionSnapshot& snapshot, const LayerLayout& 
 }
 
 PatchOverlayFigure overlayClasses(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
-                                  const std::optional<Cell>& cell) {
+                                  const std::optional<MatrixCell>& cell) {
     const auto& lens = static_cast<const ClassLens&>(result);
-    const size_t row = cell ? static_cast<size_t>(cell->query) : lens.stages.size() - 1;
+    const size_t row = cell ? static_cast<size_t>(cell->row) : lens.stages.size() - 1;
     const ClassLens::Stage& stage = lens.stages[row];
-    const auto index = static_cast<size_t>(shownClasses(lens)[cell ? static_cast<size_t>(cell->key) : 0]);
+    const auto index = static_cast<size_t>(shownClasses(lens)[cell ? static_cast<size_t>(cell->column) : 0]);
     const auto& layout = snapshot.answer->patterns[static_cast<size_t>(std::max(stage.layer, 0))].layout;
     if (stage.byToken.empty() || stage.tokens != layout.tokens) return {};
     PatchOverlayFigure figure = overlayOf(snapshot, layout, false, [&](size_t token) {
@@ -122,7 +122,7 @@ LensAnswer showPatches(const VisionAnalysisResult& result, const VisionSnapshot&
 }
 
 PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
-                                  const std::optional<Cell>&) {
+                                  const std::optional<MatrixCell>&) {
     const auto& found = static_cast<const PatchAttribution&>(result);
     PatchOverlayFigure figure;
     figure.image = shownPicture(snapshot);
@@ -152,9 +152,9 @@ LensAnswer showPatching(const VisionAnalysisResult& result, const VisionSnapshot
 }
 
 PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
-                                   const std::optional<Cell>& cell) {
+                                   const std::optional<MatrixCell>& cell) {
     const auto& found = static_cast<const ClassPatchSweep&>(result);
-    const auto layer = static_cast<size_t>(cell ? cell->query : 0);
+    const auto layer = static_cast<size_t>(cell ? cell->row : 0);
     const auto& patterns = snapshot.answer->patterns;
     PatchOverlayFigure figure = overlayOf(snapshot, patterns.front().layout, true, [&](size_t token) {
         return found.effects[layer * static_cast<size_t>(found.tokens) + token];

@@ -25,7 +25,7 @@ struct VisionLensPage {
     /// Makes the overlay on the picture; null: none.
     /// @param cell of the matrix under the pointer
     PatchOverlayFigure (*overlay)(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
-                                  const std::optional<Cell>& cell) = nullptr;
+                                  const std::optional<MatrixCell>& cell) = nullptr;
     /// Makes the change that a double click on a cell of the matrix adds; null: none.
     Intervention (*change)(const VisionAnalysisResult& result, int row, int column) = nullptr;
 };

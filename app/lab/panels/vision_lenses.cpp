@@ -64,8 +64,8 @@ VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
             ask();
     });
     connect(view_, &LensAnswerView::pointedAt, this, &VisionLenses::showOverlay);
-    connect(view_, &LensAnswerView::activated, this, [this](const Cell& cell) {
-        if (result_ && page().change) emit changeRequested(page().change(*result_, cell.query, cell.key));
+    connect(view_, &LensAnswerView::activated, this, [this](const MatrixCell& cell) {
+        if (result_ && page().change) emit changeRequested(page().change(*result_, cell.row, cell.column));
     });
     connect(heads_, &PatchHeadTable::headChosen, this, &VisionLenses::headChosen);
     listClasses();
@@ -143,7 +143,7 @@ void VisionLenses::showAnswer() {
     showState();
 }
 
-void VisionLenses::showOverlay(const std::optional<Cell>& cell) {
+void VisionLenses::showOverlay(const std::optional<MatrixCell>& cell) {
     const bool isCurrent = result_ && shown_->answer && result_->answerVersion == shown_->answerVersion;
     if (isCurrent && page().overlay)
         overlay_->setFigure(page().overlay(*result_, *shown_, cell));

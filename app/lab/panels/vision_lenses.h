@@ -40,7 +40,7 @@ private:
     void askIfQuick();
     void listClasses();
     void showAnswer();
-    void showOverlay(const std::optional<Cell>& cell);
+    void showOverlay(const std::optional<MatrixCell>& cell);
     void showState();
 
     PanelContext& context_;

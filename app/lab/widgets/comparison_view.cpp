@@ -54,7 +54,7 @@ ComparisonView::ComparisonView(QWidget* parent) : QWidget(parent) {
         auto* view = maps_[i] = new MatrixView(this);
         view->setObjectName(QLatin1String(kNames[i]));
         connect(view, &MatrixView::pointedAt, this,
-                [this, view](const std::optional<Cell>& cell) { point(view, cell); });
+                [this, view](const std::optional<MatrixCell>& cell) { point(view, cell); });
         connect(view, &MatrixView::activated, this, [this, view] {
             enlarged_ = enlarged_ ? nullptr : view;
             arrange();
@@ -151,17 +151,17 @@ void ComparisonView::arrange() {
     if (!enlarged_ && hasDivergence) grid_->addWidget(divergence_, 1, 1);
 }
 
-void ComparisonView::point(const MatrixView* from, const std::optional<Cell>& cell) {
+void ComparisonView::point(const MatrixView* from, const std::optional<MatrixCell>& cell) {
     lastUsed_ = from;
-    emit rowPointed(cell ? std::optional(cell->query) : std::nullopt);
+    emit rowPointed(cell ? std::optional(cell->row) : std::nullopt);
     for (MatrixView* view : maps_)
         if (view != from) view->setLinked(cell);
-    divergence_->setLinked(cell ? std::optional(cell->query) : std::nullopt);
+    divergence_->setLinked(cell ? std::optional(cell->row) : std::nullopt);
     QString text;
     if (cell)
         for (MatrixView* view : maps_) {
             const MatrixFigure& figure = view->figure();
-            if (figure.isEmpty() || cell->query >= figure.rows() || cell->key >= figure.columns()) continue;
+            if (figure.isEmpty() || cell->row >= figure.rows() || cell->column >= figure.columns()) continue;
             if (!text.isEmpty()) text += QStringLiteral("   ");
             text += view == from
                         ? readingOf(figure, *cell)

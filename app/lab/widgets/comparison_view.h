@@ -44,7 +44,7 @@ private:
     void offerKinds();
     void refresh();
     void arrange();
-    void point(const MatrixView* from, const std::optional<Cell>& cell);
+    void point(const MatrixView* from, const std::optional<MatrixCell>& cell);
 
     std::shared_ptr<const PlaygroundSnapshot> shown_;
     int head_ = 0, plane_ = 0;

@@ -37,7 +37,7 @@ LensAnswerView::LensAnswerView(const QString& name, QWidget* parent)
     column_->addWidget(table_, 2);
     column_->addWidget(reading_);
     column_->addStretch(0);
-    connect(matrix_, &MatrixView::pointedAt, this, [this](const std::optional<Cell>& cell) {
+    connect(matrix_, &MatrixView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         showReading();
         emit pointedAt(cell);
     });
@@ -98,9 +98,9 @@ void LensAnswerView::showReading() {
     if (const auto& cell = matrix_->figure().hovered; cell && !matrix_->figure().isEmpty()) {
         const MatrixFigure& figure = matrix_->figure();
         text = tr("%1, %2: %3")
-                   .arg(figure.rowName(cell->query), figure.columnName(cell->key))
+                   .arg(figure.rowName(cell->row), figure.columnName(cell->column))
                    .arg(static_cast<double>(figure.valueAt(*cell)), 0, 'g', 4);
-        const auto at = static_cast<size_t>(cell->query * figure.columns() + cell->key);
+        const auto at = static_cast<size_t>(cell->row * figure.columns() + cell->column);
         if (isChange_) text += QStringLiteral(" · ") + tr("double-click to add this change");
         if (at < answer_.remarks.size()) text += QStringLiteral(" · ") + answer_.remarks[at];
     } else if (const QString reading = bars_->reading(); !bars_->isHidden() && !reading.isEmpty()) {

@@ -50,9 +50,9 @@ public:
 
 signals:
     /// @param cell of the matrix; none: the pointer has left
-    void pointedAt(const std::optional<attn::Cell>& cell);
+    void pointedAt(const std::optional<attn::MatrixCell>& cell);
     /// A cell of the matrix was activated by a double click or Return.
-    void activated(const attn::Cell& cell);
+    void activated(const attn::MatrixCell& cell);
 
 private:
     void showReading();

@@ -191,17 +191,17 @@ QString mapTitle(const std::string& name) {
     return known == kMaps.end() ? QString::fromStdString(name) : Text::tr(known->title);
 }
 
-QString valueText(const MatrixFigure& figure, const Cell& cell) {
+QString valueText(const MatrixFigure& figure, const MatrixCell& cell) {
     const float value = figure.valueAt(cell);
     if (std::isnan(value)) return Text::tr("hidden by the mask");
     if (figure.kind == MatrixFigure::Kind::Cells) return value != 0 ? Text::tr("seen") : Text::tr("not seen");
     return QString::number(static_cast<double>(value), 'g', 5);
 }
 
-QString readingOf(const MatrixFigure& figure, const Cell& cell) {
+QString readingOf(const MatrixFigure& figure, const MatrixCell& cell) {
     return Text::tr("%1: %2 i = %3, %4 j = %5: %6")
-        .arg(figure.title, figure.rowTitle, figure.rowName(cell.query), figure.columnTitle, figure.columnName(cell.key),
-             valueText(figure, cell));
+        .arg(figure.title, figure.rowTitle, figure.rowName(cell.row), figure.columnTitle,
+             figure.columnName(cell.column), valueText(figure, cell));
 }
 
 } // namespace attn

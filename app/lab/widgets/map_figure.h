@@ -12,8 +12,8 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
 /// @return the title of a map, "Position bias" for "position.bias"; the name itself if it has no title
 QString mapTitle(const std::string& name);
 /// @return "0.25", or a word where the cell holds no number
-QString valueText(const MatrixFigure& figure, const Cell& cell);
+QString valueText(const MatrixFigure& figure, const MatrixCell& cell);
 /// @return the reading of a cell: "Pattern: query i = 3, key j = 1: 0.25"
-QString readingOf(const MatrixFigure& figure, const Cell& cell);
+QString readingOf(const MatrixFigure& figure, const MatrixCell& cell);
 
 } // namespace attn

@@ -21,7 +21,7 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
         view->setTheme(theme_);
         views_.push_back(view);
         connect(view, &MatrixView::pointedAt, this,
-                [this, view](const std::optional<Cell>& cell) { point(view, cell); });
+                [this, view](const std::optional<MatrixCell>& cell) { point(view, cell); });
         connect(view, &MatrixView::activated, this, [this, view] {
             enlarged_ = enlarged_ ? nullptr : view;
             arrange();
@@ -74,10 +74,10 @@ const MatrixView* MapGrid::current() const {
     return count_ > 0 ? views_.front() : nullptr;
 }
 
-void MapGrid::point(const MatrixView* from, const std::optional<Cell>& cell) {
+void MapGrid::point(const MatrixView* from, const std::optional<MatrixCell>& cell) {
     const MatrixFigure& figure = from->figure();
     lastUsed_ = from;
-    emit rowPointed(cell ? std::optional(cell->query) : std::nullopt);
+    emit rowPointed(cell ? std::optional(cell->row) : std::nullopt);
     for (size_t i = 0; i < count_; ++i)
         if (views_[i] != from && views_[i]->figure().rowTitle == figure.rowTitle &&
             views_[i]->figure().columnTitle == figure.columnTitle)

@@ -34,7 +34,7 @@ signals:
 private:
     std::vector<QString> labels_;
     void arrange();
-    void point(const MatrixView* from, const std::optional<Cell>& cell);
+    void point(const MatrixView* from, const std::optional<MatrixCell>& cell);
 
     QGridLayout* grid_;
     std::vector<MatrixView*> views_; ///< also those that are not in use now

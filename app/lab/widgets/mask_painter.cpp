@@ -42,28 +42,29 @@ void MaskCanvas::refresh() {
     setFigure(std::move(next));
 }
 
-void MaskCanvas::set(const Cell& cell, bool on) {
+void MaskCanvas::set(const MatrixCell& cell, bool on) {
     const auto put = [&](int row, int column) {
         cells_[static_cast<size_t>(row * tokens_ + column)] = on ? 1.0f : 0.0f;
     };
-    put(cell.query, cell.key);
-    if (isSymmetric_) put(cell.key, cell.query);
+    put(cell.row, cell.column);
+    if (isSymmetric_) put(cell.column, cell.row);
 }
 
-void MaskCanvas::strokeTo(const Cell& cell) {
+void MaskCanvas::strokeTo(const MatrixCell& cell) {
     const bool on = tool_ == Tool::Paint || tool_ == Tool::FillRectangle;
     const bool isRectangle = tool_ == Tool::FillRectangle || tool_ == Tool::ClearRectangle;
     if (isRectangle) {
         cells_ = before_;
-        for (int row = std::min(from_->query, cell.query); row <= std::max(from_->query, cell.query); ++row)
-            for (int column = std::min(from_->key, cell.key); column <= std::max(from_->key, cell.key); ++column)
+        for (int row = std::min(from_->row, cell.row); row <= std::max(from_->row, cell.row); ++row)
+            for (int column = std::min(from_->column, cell.column); column <= std::max(from_->column, cell.column);
+                 ++column)
                 set({row, column}, on);
     } else {
         // A quick drag leaves no gaps.
-        const int steps = std::max({1, std::abs(cell.query - from_->query), std::abs(cell.key - from_->key)});
+        const int steps = std::max({1, std::abs(cell.row - from_->row), std::abs(cell.column - from_->column)});
         for (int step = 0; step <= steps; ++step)
-            set({from_->query + (cell.query - from_->query) * step / steps,
-                 from_->key + (cell.key - from_->key) * step / steps},
+            set({from_->row + (cell.row - from_->row) * step / steps,
+                 from_->column + (cell.column - from_->column) * step / steps},
                 on);
         from_ = cell;
     }

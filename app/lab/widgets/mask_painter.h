@@ -37,13 +37,13 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
-    void strokeTo(const Cell& cell);
-    void set(const Cell& cell, bool on);
+    void strokeTo(const MatrixCell& cell);
+    void set(const MatrixCell& cell, bool on);
     void refresh();
 
     int tokens_ = 0;
     std::vector<float> cells_, before_;
-    std::optional<Cell> from_; ///< of the stroke under way
+    std::optional<MatrixCell> from_; ///< of the stroke under way
     Tool tool_ = Tool::Paint;
     bool isSymmetric_ = false;
 };

@@ -15,8 +15,8 @@ MatrixView::MatrixView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::l
 }
 
 void MatrixView::setFigure(MatrixFigure figure) {
-    const auto kept = [&](const std::optional<Cell>& cell) {
-        return cell && cell->query < figure.rows() && cell->key < figure.columns() ? cell : std::nullopt;
+    const auto kept = [&](const std::optional<MatrixCell>& cell) {
+        return cell && cell->row < figure.rows() && cell->column < figure.columns() ? cell : std::nullopt;
     };
     figure.hovered = kept(figure_.hovered);
     figure.selected = kept(figure_.selected);
@@ -31,13 +31,13 @@ void MatrixView::setTheme(const FigureTheme& theme) {
     update();
 }
 
-void MatrixView::setSelected(std::optional<Cell> cell) {
-    figure_.selected = cell && cell->query < figure_.rows() && cell->key < figure_.columns() ? cell : std::nullopt;
+void MatrixView::setSelected(std::optional<MatrixCell> cell) {
+    figure_.selected = cell && cell->row < figure_.rows() && cell->column < figure_.columns() ? cell : std::nullopt;
     update();
 }
 
-void MatrixView::setLinked(std::optional<Cell> cell) {
-    if (cell && (cell->query >= figure_.rows() || cell->key >= figure_.columns())) cell.reset();
+void MatrixView::setLinked(std::optional<MatrixCell> cell) {
+    if (cell && (cell->row >= figure_.rows() || cell->column >= figure_.columns())) cell.reset();
     if (cell == figure_.hovered) return;
     figure_.hovered = cell;
     update();
@@ -49,7 +49,7 @@ void MatrixView::paintEvent(QPaintEvent*) {
     figure_.paint(painter, rect(), theme_);
 }
 
-void MatrixView::point(std::optional<Cell> cell) {
+void MatrixView::point(std::optional<MatrixCell> cell) {
     if (cell == figure_.hovered) return;
     setLinked(cell);
     emit pointedAt(cell);
@@ -73,9 +73,9 @@ void MatrixView::leaveEvent(QEvent*) { point({}); }
 void MatrixView::keyPressEvent(QKeyEvent* event) {
     const auto move = [&](int rows, int columns) {
         if (figure_.isEmpty()) return;
-        const Cell from = figure_.selected.value_or(Cell{-rows, -columns});
-        const Cell cell{std::clamp(from.query + rows, 0, figure_.rows() - 1),
-                        std::clamp(from.key + columns, 0, figure_.columns() - 1)};
+        const MatrixCell from = figure_.selected.value_or(MatrixCell{-rows, -columns});
+        const MatrixCell cell{std::clamp(from.row + rows, 0, figure_.rows() - 1),
+                              std::clamp(from.column + columns, 0, figure_.columns() - 1)};
         figure_.selected = cell;
         update();
         point(cell);

@@ -16,9 +16,9 @@ public:
     /// Shows a figure. The marked and selected cells stay if the new matrix has them.
     void setFigure(MatrixFigure figure);
     void setTheme(const FigureTheme& theme);
-    void setSelected(std::optional<Cell> cell);
+    void setSelected(std::optional<MatrixCell> cell);
     /// Marks a cell that is under the pointer in another view.
-    void setLinked(std::optional<Cell> cell);
+    void setLinked(std::optional<MatrixCell> cell);
     const MatrixFigure& figure() const { return figure_; }
     MatrixFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
 
@@ -27,9 +27,9 @@ public:
 
 signals:
     /// @param cell none: the pointer has left
-    void pointedAt(const std::optional<attn::Cell>& cell);
+    void pointedAt(const std::optional<attn::MatrixCell>& cell);
     /// A cell was chosen by a click or the arrow keys.
-    void chosen(const attn::Cell& cell);
+    void chosen(const attn::MatrixCell& cell);
     /// A double click, or Return, has activated the current cell.
     void activated();
 
@@ -42,7 +42,7 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
-    void point(std::optional<Cell> cell);
+    void point(std::optional<MatrixCell> cell);
 
     MatrixFigure figure_;
     FigureTheme theme_;

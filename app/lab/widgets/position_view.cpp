@@ -54,11 +54,11 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     grid_->setSpacing(4);
     encodings_ = new MatrixView(this);
     encodings_->setObjectName("positionEncodings");
-    connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<Cell>& cell) {
+    connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         lastUsed_ = encodings_;
         reading_->setText(cell ? tr("position %1, feature %2: %3")
-                                     .arg(cell->query)
-                                     .arg(cell->key)
+                                     .arg(cell->row)
+                                     .arg(cell->column)
                                      .arg(static_cast<double>(encodings_->figure().valueAt(*cell)), 0, 'g', 5)
                                : QString());
     });
