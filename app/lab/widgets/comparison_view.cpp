@@ -1,8 +1,8 @@
 #include "app/lab/widgets/comparison_view.h"
 
+#include "app/figures/map_figure.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/lines_view.h"
-#include "app/lab/widgets/map_figure.h"
 #include "app/lab/widgets/spec_line.h"
 
 #include <QComboBox>

@@ -1,6 +1,6 @@
 #include "app/lab/widgets/map_grid.h"
 
-#include "app/lab/widgets/map_figure.h"
+#include "app/figures/map_figure.h"
 
 #include <QGridLayout>
 

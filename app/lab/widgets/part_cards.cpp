@@ -1,7 +1,7 @@
 #include "app/lab/widgets/part_cards.h"
 
+#include "app/figures/map_figure.h"
 #include "app/lab/widgets/engine_text.h"
-#include "app/lab/widgets/map_figure.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"

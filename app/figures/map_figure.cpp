@@ -1,4 +1,4 @@
-#include "app/lab/widgets/map_figure.h"
+#include "app/figures/map_figure.h"
 
 #include "engine/attention/part.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/figures/matrix_figure.h"
-#include "engine/session/playground_session.h"
+#include "engine/playground/playground_map.h"
 
 namespace attn {
 
