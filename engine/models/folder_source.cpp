@@ -39,9 +39,7 @@ public:
         config_.family = std::string(family_.id);
         requireAffordable(config_, weights_.configFile());
         checkTensors();
-        if (const auto file = weights_.folder() / "tokenizer.json";
-            std::filesystem::exists(std::filesystem::symlink_status(file, error)))
-            tokenizer_.emplace(Tokenizer::load(file));
+        tokenizer_ = Tokenizer::ofFolder(weights_.folder());
         example_ = ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or("");
         const auto field = weights_.config().find("eos_token_id");
         if (field == weights_.config().end()) return;

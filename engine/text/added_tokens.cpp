@@ -71,12 +71,12 @@ std::optional<AddedTokens::Finder::Match> AddedTokens::Finder::longestAt(std::st
     return best;
 }
 
-AddedTokens AddedTokens::parse(const JsonNode& node, const Bpe& bpe, const Normalizer& normalizer) {
+AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, const Normalizer& normalizer) {
     AddedTokens added;
     // The tree of their bytes takes a hundred times their size, and every place of a text is compared with the longest.
     constexpr size_t kLongest = 1024, kMostBytes = size_t{1} << 20;
     size_t bytes = 0;
-    const int vocabularySize = static_cast<int>(bpe.vocabulary().size());
+    const int vocabularySize = static_cast<int>(model.vocabulary().size());
     StringMap<int> ids;
     int largest = -1;
     for (const JsonNode& item : node.items()) {
@@ -90,7 +90,7 @@ AddedTokens AddedTokens::parse(const JsonNode& node, const Bpe& bpe, const Norma
         const auto known = ids.find(token.content);
         if (known != ids.end())
             token.id = known->second;
-        else if (const auto id = bpe.idOf(token.content))
+        else if (const auto id = model.idOf(token.content))
             token.id = *id;
         else
             token.id = std::max(vocabularySize, largest + 1);

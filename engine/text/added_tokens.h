@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/text/aligned_text.h"
-#include "engine/text/bpe.h"
 #include "engine/text/normalizer.h"
+#include "engine/text/token_model.h"
 
 #include <map>
 #include <optional>
@@ -32,7 +32,7 @@ public:
     /// Reads the tokens. A token that the vocabulary lacks gets the next id after it, as in Hugging Face's library,
     /// which ignores the file's ids.
     /// @throws Error naming file and field
-    static AddedTokens parse(const JsonNode& node, const Bpe& bpe, const Normalizer& normalizer);
+    static AddedTokens parse(const JsonNode& node, const TokenModel& model, const Normalizer& normalizer);
 
     /// Cuts a text at the added tokens and normalizes the parts between them, within the budget of the whole text.
     std::vector<Part> split(std::string_view text, const Normalizer& normalizer, TextBudget& budget) const;

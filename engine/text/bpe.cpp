@@ -14,7 +14,6 @@ namespace attn {
 namespace {
 
 constexpr size_t kMostRememberedWords = 10000, kLongestRememberedWord = 256;
-constexpr uint64_t kMostTokens = 1 << 21; // eight times the largest known
 
 uint64_t pairKey(int left, int right) {
     return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
@@ -30,29 +29,22 @@ struct Bpe::Symbol {
     bool isGone = false;
 };
 
-Bpe::Bpe(StringMap<int> vocabulary, Options options)
-    : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
+Bpe::Bpe(StringMap<int> vocabulary, Options options) : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
     for (int byte = 0; byte < 256; ++byte) byteIds_.push_back(idOf(fmt::format("<0x{:02X}>", byte)));
     if (options_.unknownToken) unknownId_ = idOf(*options_.unknownToken);
 }
 
-std::optional<int> Bpe::idOf(std::string_view token) const {
-    const auto found = vocabulary_.find(token);
-    return found == vocabulary_.end() ? std::nullopt : std::optional(found->second);
+std::string Bpe::kind() const {
+    if (idOf("\u0120")) return "byte-level BPE";
+    return options_.byteFallback ? "SentencePiece-style BPE with byte fallback" : "BPE";
 }
 
+std::string Bpe::details() const { return merges_.empty() ? "" : fmt::format(", {} merges", merges_.size()); }
+
 Bpe Bpe::parse(const JsonNode& node) {
-    const std::string type = node.text("type", "BPE"); // old files omit it
-    if (type != "BPE")
-        node.fail(fmt::format("is of type {}, which is not supported", printable(type)),
-                  "use a model with a BPE tokenizer, or enter token ids");
     if (const auto dropout = node.find("dropout"); dropout && !dropout->isZero())
         dropout->fail("makes the ids random", "set it to null");
 
-    StringMap<int> vocabulary;
-    const auto entries = node.at("vocab").vocabulary(kMostTokens);
-    vocabulary.reserve(entries.size());
-    for (const auto& [token, id] : entries) vocabulary.emplace(token, id);
     Options options{.continuingPrefix = node.text("continuing_subword_prefix", ""),
                     .endSuffix = node.text("end_of_word_suffix", ""),
                     .fuseUnknown = node.flag("fuse_unk", false),
@@ -62,7 +54,7 @@ Bpe Bpe::parse(const JsonNode& node) {
         options.unknownToken = unknown->text();
         options.unknown = Unknown::Token;
     }
-    Bpe bpe(std::move(vocabulary), std::move(options));
+    Bpe bpe(parseVocabulary(node), std::move(options));
     bpe.parseMerges(node.at("merges"));
     return bpe;
 }
@@ -139,19 +131,14 @@ std::vector<Bpe::Symbol> Bpe::symbolsOf(std::string_view word) const {
         } else if (options_.unknown == Unknown::Refused) {
             throw Error({.what = fmt::format("this model has no token for \"{}\"", character),
                          .where = "text",
-                         .hint = fmt::format("use only its {} characters", vocabulary_.size())});
+                         .hint = fmt::format("use only its {} characters", vocabulary().size())});
         } else if (options_.unknown == Unknown::Token) {
-            if (!unknownId_)
-                throw Error(
-                    {.what = fmt::format("the unknown token \"{}\" is not in the tokenizer's vocabulary",
-                                         *options_.unknownToken),
-                     .where = "text",
-                     .hint = fmt::format("leave out \"{}\" or copy the model's tokenizer.json again", character)});
+            const int missing = requireUnknown(unknownId_, *options_.unknownToken, character);
             if (unknown && options_.fuseUnknown) {
                 unknown->end = static_cast<uint32_t>(at);
             } else {
                 placeUnknown();
-                unknown = Symbol{*unknownId_, 0, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(at)};
+                unknown = Symbol{missing, 0, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(at)};
             }
         }
     }

@@ -1,35 +1,16 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include "engine/text/token_model.h"
+
 #include <mutex>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 namespace attn {
-
-class JsonNode;
-
-/// Gives a string and a view of it the same hash, so that a map of strings is searched without copies.
-struct StringHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
-template <class Value> using StringMap = std::unordered_map<std::string, Value, StringHash, std::equal_to<>>;
 
 /// Byte-pair encoding: starts from characters and merges neighbours, always the leftmost pair of the lowest rank.
 /// @source Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", arXiv:1508.07909,
 /// section 3.2
-class Bpe {
+class Bpe : public TokenModel {
 public:
-    /// A token and the bytes of the word that it covers.
-    struct Token {
-        int id;
-        uint32_t begin, end;
-    };
     /// What happens to a character that is not in the vocabulary.
     enum class Unknown { Dropped, Token, Refused };
     struct Options {
@@ -50,12 +31,9 @@ public:
     /// Appends the tokens of one word, in O(n log n) of its length. Words are cached; safe to call from several
     /// threads.
     /// @throws Error for an unknown character if Options::unknown is Refused
-    void encode(std::string_view word, std::vector<Token>& tokens) const;
-
-    const StringMap<int>& vocabulary() const { return vocabulary_; }
-    std::optional<int> idOf(std::string_view token) const;
-    const Options& options() const { return options_; }
-    size_t mergeCount() const { return merges_.size(); }
+    void encode(std::string_view word, std::vector<Token>& tokens) const override;
+    std::string kind() const override;
+    std::string details() const override;
 
 private:
     struct Merge {
@@ -74,7 +52,6 @@ private:
     const Merge* mergeOf(int left, int right) const;
     void mergeAll(std::vector<Symbol>& symbols) const;
 
-    StringMap<int> vocabulary_;
     Options options_;
     std::vector<std::optional<int>> byteIds_; ///< of "<0x00>" to "<0xFF>"
     std::optional<int> unknownId_;

@@ -11,12 +11,14 @@ struct ByteRange {
     bool operator==(const ByteRange&) const = default;
 };
 
-/// A text as token ids. ranges[i] are the bytes of the original text that ids[i] came from; tokens that the template
-/// adds (beginning and end of text) have an empty range. If a character becomes several tokens, each has its own bytes,
-/// unless a normalizer replaced the character: then each has the whole character.
+/// A text, or a pair of texts, as token ids. ranges[i] are the bytes of the original text that ids[i] came from; tokens
+/// that the template adds (beginning and end of text) have an empty range. If a character becomes several tokens, each
+/// has its own bytes, unless a normalizer replaced the character: then each has the whole character.
 struct Encoding {
     std::vector<int> ids{};
     std::vector<ByteRange> ranges{};
+    std::vector<int> types{}; ///< token types (segments): for BERT 0 in the first text and 1 in the second
+    std::vector<int> texts{}; ///< the text of ranges[i]: 0, or 1 for the second of a pair
     bool operator==(const Encoding&) const = default;
 };
 

@@ -53,9 +53,15 @@ void Normalizer::add(const JsonNode& node, int depth) {
         steps_.emplace_back(type == "NFC" ? NormalizationForm::Nfc : NormalizationForm::Nfd);
     } else if (type == "ByteLevel") {
         steps_.emplace_back(ByteLevel{});
+    } else if (type == "BertNormalizer") {
+        const bool lowercases = node.flag("lowercase", true);
+        steps_.emplace_back(BertNormalizer{.cleans = node.flag("clean_text", true),
+                                           .separatesIdeographs = node.flag("handle_chinese_chars", true),
+                                           .stripsAccents = node.flag("strip_accents", lowercases),
+                                           .lowercases = lowercases});
     } else {
         node.fail(fmt::format("is a normalizer of type {}, which is not supported", printable(type)),
-                  "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD or ByteLevel");
+                  "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD, ByteLevel or BertNormalizer");
     }
 }
 
@@ -79,7 +85,8 @@ AlignedText Normalizer::apply(AlignedText text, TextBudget& budget) const {
                               [&](ByteLevel) {
                                   budget.grow(text.text().size()); // at most twice as long
                                   text = toByteAlphabet(text);
-                              }},
+                              },
+                              [&](const BertNormalizer& bert) { text = bert.apply(std::move(text), budget); }},
                    step);
     return text;
 }

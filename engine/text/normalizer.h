@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/text/aligned_text.h"
+#include "engine/text/bert_normalizer.h"
 #include "engine/text/normalization_form.h"
 #include "engine/text/pattern.h"
 
@@ -35,7 +36,7 @@ private:
         bool left, right;
     };
     struct ByteLevel {};
-    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel>;
+    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel, BertNormalizer>;
 
     void add(const JsonNode& node, int depth);
     std::vector<Step> steps_;

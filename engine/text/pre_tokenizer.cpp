@@ -91,13 +91,16 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
         addSplit(fmt::format(R"([{0}]+|[^{0}\s]+)", kRustWordMembers), Matches::Removed, true);
     } else if (type == "WhitespaceSplit") {
         addSplit(R"(\s)", Matches::Removed);
+    } else if (type == "BertPreTokenizer") {
+        addSplit(R"(\s)", Matches::Removed);
+        addSplit(punctuation(), Matches::Isolated);
     } else if (type == "Punctuation") {
         const auto behavior = node.find("behavior");
         addSplit(punctuation(), behavior ? parseMatches(*behavior) : Matches::Isolated);
     } else {
         node.fail(fmt::format("is a pre-tokenizer of type {}, which is not supported", printable(type)),
-                  "use a tokenizer with Sequence, ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit or "
-                  "Punctuation");
+                  "use a tokenizer with Sequence, ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit, "
+                  "BertPreTokenizer or Punctuation");
     }
 }
 

@@ -73,9 +73,12 @@ void TokenDecoder::add(const JsonNode& node, int depth) {
         Metaspace metaspace{node.text("replacement", "\u2581"), prepends, isFused_};
         if (metaspace.replacement.empty()) node.fail("has an empty replacement");
         steps_.emplace_back(std::move(metaspace));
+    } else if (type == "WordPiece") {
+        steps_.emplace_back(WordPiece{node.text("prefix", "##"), node.flag("cleanup", true)});
     } else {
-        node.fail(fmt::format("is a decoder of type {}, which is not supported", printable(type)),
-                  "use a tokenizer with Sequence, Replace, ByteFallback, Fuse, ByteLevel, Strip or Metaspace");
+        node.fail(
+            fmt::format("is a decoder of type {}, which is not supported", printable(type)),
+            "use a tokenizer with Sequence, Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace or WordPiece");
     }
 }
 
@@ -113,6 +116,8 @@ void TokenDecoder::Run::feed(size_t step, std::string piece) {
             feed(step + 1, std::move(piece));
     } else if (std::holds_alternative<Strip>(kind)) {
         feedStrip(step, std::move(piece));
+    } else if (std::holds_alternative<WordPiece>(kind)) {
+        feedWordPiece(step, std::move(piece));
     } else {
         const auto& metaspace = std::get<Metaspace>(kind);
         const bool isFirst = state.pieces++ == 0 || (metaspace.isFused && mode_ == Mode::Stream);
@@ -175,6 +180,29 @@ void TokenDecoder::Run::feedStrip(size_t step, std::string piece) {
     }
     piece.erase(0, countAtStart(piece, strip.content, strip.start) * length);
     piece.resize(piece.size() - countAtEnd(piece, strip.content, strip.stop) * length);
+    feed(step + 1, std::move(piece));
+}
+
+void TokenDecoder::Run::feedWordPiece(size_t step, std::string piece) {
+    const auto& words = std::get<WordPiece>(decoder_->steps_[step]);
+    const bool isFirst = states_[step].pieces++ == 0 && mode_ != Mode::OnePiece;
+    if (!isFirst && piece.starts_with(words.prefix) && !words.prefix.empty())
+        piece.erase(0, words.prefix.size());
+    else if (!isFirst)
+        piece.insert(0, " ");
+    if (words.cleansUp) // in this order, as in Hugging Face's library
+        for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{{" .", "."},
+                                                                                                 {" ?", "?"},
+                                                                                                 {" !", "!"},
+                                                                                                 {" ,", ","},
+                                                                                                 {" ' ", "'"},
+                                                                                                 {" n't", "n't"},
+                                                                                                 {" 'm", "'m"},
+                                                                                                 {" do not", " don't"},
+                                                                                                 {" 's", "'s"},
+                                                                                                 {" 've", "'ve"},
+                                                                                                 {" 're", "'re"}})
+            piece = replaceAll(piece, Pattern::literal(from), to);
     feed(step + 1, std::move(piece));
 }
 

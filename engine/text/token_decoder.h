@@ -53,6 +53,7 @@ public:
         void feedBytes(size_t step, std::string_view bytes);
         void endBytes(size_t step);
         void feedStrip(size_t step, std::string piece);
+        void feedWordPiece(size_t step, std::string piece);
 
         std::string replaceAll(const std::string& text, const Pattern& pattern, std::string_view content);
 
@@ -82,7 +83,11 @@ private:
         bool dropsFirst; ///< removes the space that encoding prepended
         bool isFused;
     };
-    using Step = std::variant<Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace>;
+    struct WordPiece {
+        std::string prefix; ///< of tokens that continue a word; a space precedes all others
+        bool cleansUp;      ///< removes spaces before punctuation and in English contractions
+    };
+    using Step = std::variant<Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace, WordPiece>;
 
     void add(const JsonNode& node, int depth);
 

@@ -5,6 +5,7 @@
 #include "engine/io/input_file.h"
 #include "engine/io/json_file.h"
 #include "engine/text/added_tokens.h"
+#include "engine/text/bert_vocabulary.h"
 #include "engine/text/bpe.h"
 #include "engine/text/json_node.h"
 #include "engine/text/normalizer.h"
@@ -25,7 +26,7 @@ namespace attn {
 struct Tokenizer::Parts {
     Normalizer normalizer;
     PreTokenizer preTokenizer;
-    Bpe bpe;
+    std::unique_ptr<const TokenModel> model;
     AddedTokens added;
     SpecialTemplate specials;
     TokenDecoder decoder;
@@ -36,6 +37,8 @@ struct Tokenizer::Parts {
         bool isSpecial = false;
     };
     std::vector<Entry> entries{}; ///< by id
+
+    void encode(std::string_view text, int which, int type, Encoding& encoding) const;
 
     /// Fills `entries` from the vocabulary and the added tokens.
     void index();
@@ -56,7 +59,7 @@ void Tokenizer::Parts::index() {
         if (static_cast<size_t>(id) >= entries.size()) entries.resize(static_cast<size_t>(id) + 1);
         return entries[static_cast<size_t>(id)];
     };
-    for (const auto& [text, id] : bpe.vocabulary()) place(id).text = text;
+    for (const auto& [text, id] : model->vocabulary()) place(id).text = text;
     for (const AddedTokens::Token& token : added.tokens()) {
         Entry& entry = place(token.id);
         entry.text = token.decoded;
@@ -80,6 +83,20 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
     return fromJson(readTextFile(path, kMostJsonBytes), path.string());
 }
 
+std::optional<Tokenizer> Tokenizer::ofFolder(const std::filesystem::path& folder) {
+    const auto exists = [&](const char* name) {
+        std::error_code error;
+        return std::filesystem::exists(std::filesystem::symlink_status(folder / name, error));
+    };
+    if (exists("tokenizer.json")) return load(folder / "tokenizer.json");
+    if (!exists("vocab.txt")) return std::nullopt;
+    const std::filesystem::path config = folder / "tokenizer_config.json", vocabulary = folder / "vocab.txt";
+    return fromJson(bertTokenizerJson(readTextFile(vocabulary, kMostJsonBytes),
+                                      exists("tokenizer_config.json") ? readTextFile(config, kMostJsonBytes) : "",
+                                      config.string()),
+                    vocabulary.string());
+}
+
 Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
     const nlohmann::json document = parseJson(json, name);
     const JsonNode root(document, name);
@@ -89,15 +106,13 @@ Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
     auto parts = std::make_unique<Parts>(
         Parts{.normalizer = normalizer ? Normalizer::parse(*normalizer) : Normalizer(),
               .preTokenizer = preTokenizer ? PreTokenizer::parse(*preTokenizer) : PreTokenizer(),
-              .bpe = Bpe::parse(root.at("model")),
+              .model = TokenModel::parse(root.at("model")),
               .added = {},
               .specials = specials ? SpecialTemplate::parse(*specials) : SpecialTemplate(),
               .decoder = decoder ? TokenDecoder::parse(*decoder) : TokenDecoder(" "),
               .kind = {}});
-    if (added) parts->added = AddedTokens::parse(*added, parts->bpe, parts->normalizer);
-    parts->kind = parts->bpe.idOf("\u0120")           ? "byte-level BPE"
-                  : parts->bpe.options().byteFallback ? "SentencePiece-style BPE with byte fallback"
-                                                      : "BPE";
+    if (added) parts->added = AddedTokens::parse(*added, *parts->model, parts->normalizer);
+    parts->kind = parts->model->kind();
     parts->index();
     return Tokenizer(std::move(parts));
 }
@@ -124,7 +139,7 @@ Tokenizer Tokenizer::characters(const std::vector<std::string>& alphabet, const 
                                .unknown = unknown ? Bpe::Unknown::Token : Bpe::Unknown::Refused};
     auto parts = std::make_unique<Parts>(Parts{.normalizer = {},
                                                .preTokenizer = {},
-                                               .bpe = Bpe(std::move(vocabulary), options),
+                                               .model = std::make_unique<Bpe>(std::move(vocabulary), options),
                                                .added = {},
                                                .specials = {},
                                                .decoder = TokenDecoder(""),
@@ -133,34 +148,58 @@ Tokenizer Tokenizer::characters(const std::vector<std::string>& alphabet, const 
     return Tokenizer(std::move(parts));
 }
 
-Encoding Tokenizer::encode(std::string_view text, bool addSpecialTokens) const {
+void Tokenizer::Parts::encode(std::string_view text, int which, int type, Encoding& encoding) const {
     if (const auto at = utf8::firstInvalid(text))
         throw Error({.what = fmt::format("byte {} (0x{:02X}) is not UTF-8", *at, static_cast<unsigned char>(text[*at])),
                      .where = "text",
                      .hint = "save the text as UTF-8, or remove the byte"});
-    Encoding encoding;
     const auto add = [&](int id, ByteRange range) {
         encoding.ids.push_back(id);
         encoding.ranges.push_back(range);
+        encoding.types.push_back(type);
+        encoding.texts.push_back(which);
     };
-    if (addSpecialTokens)
-        for (int id : parts_->specials.before) add(id, {});
     TextBudget budget(text.size());
-    std::vector<Bpe::Token> tokens;
-    for (AddedTokens::Part& part : parts_->added.split(text, parts_->normalizer, budget)) {
+    std::vector<TokenModel::Token> tokens;
+    for (AddedTokens::Part& part : added.split(text, normalizer, budget)) {
         if (part.id) {
             add(*part.id, part.text.origin(0, part.text.text().size()));
             continue;
         }
-        for (const AlignedText& word : parts_->preTokenizer.apply(std::move(part.text), budget)) {
+        for (const AlignedText& word : preTokenizer.apply(std::move(part.text), budget)) {
             tokens.clear();
-            parts_->bpe.encode(word.text(), tokens);
-            for (const Bpe::Token& token : tokens) add(token.id, word.origin(token.begin, token.end));
+            model->encode(word.text(), tokens);
+            for (const TokenModel::Token& token : tokens) add(token.id, word.origin(token.begin, token.end));
         }
     }
-    if (addSpecialTokens)
-        for (int id : parts_->specials.after) add(id, {text.size(), text.size()});
+}
+
+Encoding Tokenizer::encode(std::span<const std::string_view> texts, bool addSpecialTokens) const {
+    Encoding encoding;
+    ByteRange behind{}; // the end of the text before
+    int which = 0;
+    for (const SpecialTemplate::Piece& piece : texts.size() == 1 ? parts_->specials.single : parts_->specials.pair) {
+        if (!piece.token) {
+            const std::string_view text = texts[static_cast<size_t>(piece.text)];
+            parts_->encode(text, piece.text, piece.type, encoding);
+            which = piece.text;
+            behind = {text.size(), text.size()};
+        } else if (addSpecialTokens) {
+            encoding.ids.push_back(*piece.token);
+            encoding.ranges.push_back(behind);
+            encoding.types.push_back(piece.type);
+            encoding.texts.push_back(which);
+        }
+    }
     return encoding;
+}
+
+Encoding Tokenizer::encode(std::string_view text, bool addSpecialTokens) const {
+    return encode(std::array{text}, addSpecialTokens);
+}
+
+Encoding Tokenizer::encodePair(std::string_view first, std::string_view second, bool addSpecialTokens) const {
+    return encode(std::array{first, second}, addSpecialTokens);
 }
 
 std::string Tokenizer::decode(std::span<const int> ids, bool skipSpecialTokens) const {
@@ -173,6 +212,7 @@ std::string Tokenizer::decode(std::span<const int> ids, bool skipSpecialTokens) 
 std::string Tokenizer::tokenText(int id) const {
     const Parts::Entry* entry = parts_->find(id);
     if (entry == nullptr) return fmt::format("#{}", id);
+    if (entry->isSpecial) return *entry->text;
     TokenDecoder::Run run(parts_->decoder, TokenDecoder::Mode::OnePiece);
     run.push(*entry->text);
     run.finish();
@@ -198,7 +238,7 @@ std::optional<std::string> Tokenizer::token(int id) const {
 std::optional<int> Tokenizer::idOf(std::string_view token) const {
     for (const AddedTokens::Token& added : parts_->added.tokens())
         if (added.content == token) return added.id;
-    return parts_->bpe.idOf(token);
+    return parts_->model->idOf(token);
 }
 
 int Tokenizer::vocabularySize() const { return static_cast<int>(parts_->entries.size()); }
@@ -210,21 +250,26 @@ bool Tokenizer::isSpecial(int id) const {
 
 std::optional<int> Tokenizer::beginId() const {
     constexpr std::array<std::string_view, 4> kNames{"<s>", "<|begin_of_text|>", "<bos>", "<|endoftext|>"};
-    const std::vector<int>& before = parts_->specials.before;
-    return before.empty() ? parts_->specialNamed(kNames) : std::optional(before.front());
+    const auto& first = parts_->specials.single.front().token;
+    return first ? first : parts_->specialNamed(kNames);
 }
 
 std::optional<int> Tokenizer::endId() const {
     constexpr std::array<std::string_view, 5> kNames{"</s>", "<|end_of_text|>", "<eos>", "<|im_end|>", "<|endoftext|>"};
-    const std::vector<int>& after = parts_->specials.after;
-    return after.empty() ? parts_->specialNamed(kNames) : std::optional(after.back());
+    const auto& last = parts_->specials.single.back().token;
+    return last ? last : parts_->specialNamed(kNames);
+}
+
+std::optional<int> Tokenizer::maskId() const {
+    return parts_->specialNamed(std::array<std::string_view, 2>{"[MASK]", "<mask>"});
+}
+
+std::optional<int> Tokenizer::padId() const {
+    return parts_->specialNamed(std::array<std::string_view, 2>{"[PAD]", "<pad>"});
 }
 
 std::string Tokenizer::summary() const {
-    const size_t merges = parts_->bpe.mergeCount();
-    std::string text = fmt::format("{}, {} tokens", parts_->kind, vocabularySize());
-    if (merges > 0) text += fmt::format(", {} merges", merges);
-    return text;
+    return fmt::format("{}, {} tokens{}", parts_->kind, vocabularySize(), parts_->model->details());
 }
 
 struct StreamDecoder::State {

@@ -13,8 +13,8 @@
 namespace attn {
 
 /// Converts text to token ids and back. Reads Hugging Face's tokenizer.json with a BPE model, byte-level or
-/// SentencePiece-style, or uses an alphabet of characters. Ids equal those of Hugging Face's tokenizers 0.23;
-/// truncation and padding in the file are ignored. Safe to use from several threads.
+/// SentencePiece-style, or a WordPiece model, or uses an alphabet of characters. Ids equal those of Hugging Face's
+/// tokenizers 0.23; truncation and padding in the file are ignored. Safe to use from several threads.
 class Tokenizer {
 public:
     /// Reads a tokenizer.json file. @throws Error naming the file, the field and the remedy
@@ -22,6 +22,9 @@ public:
     /// Reads the text of a tokenizer.json. @param name of the file, for errors
     /// @throws Error naming the field and the remedy
     static Tokenizer fromJson(std::string_view json, const std::string& name = "tokenizer.json");
+    /// Reads the tokenizer of a model folder: tokenizer.json, or BERT's vocab.txt with tokenizer_config.json.
+    /// @return none if the folder has neither  @throws Error as load()
+    static std::optional<Tokenizer> ofFolder(const std::filesystem::path& folder);
     /// Makes a tokenizer with one token per character; ids follow the order of the list.
     /// @param unknown the entry for every character that is not listed; without it, encode throws for such a character
     /// @throws Error if an entry is listed twice or is not one character, or if `unknown` is not listed
@@ -35,6 +38,9 @@ public:
     /// Converts a text to tokens.
     /// @throws Error if the text is not UTF-8 (with the byte's offset) or has a character without a token
     Encoding encode(std::string_view text, bool addSpecialTokens = true) const;
+    /// Converts a pair of texts, with the tokens and the token types that the file gives a pair. @throws Error as
+    /// encode
+    Encoding encodePair(std::string_view first, std::string_view second, bool addSpecialTokens = true) const;
     /// Converts tokens to text. Bytes that form no character become U+FFFD; ids without a token are skipped.
     std::string decode(std::span<const int> ids, bool skipSpecialTokens) const;
 
@@ -51,12 +57,16 @@ public:
     std::optional<int> beginId() const;
     /// The token for the end of text: the template's last token, else the special token with such a name.
     std::optional<int> endId() const;
+    /// The token that stands for a hidden word, which a model of masked tokens fills in.
+    std::optional<int> maskId() const;
+    std::optional<int> padId() const; ///< the token that fills up a text
     /// A description such as "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
     std::string summary() const;
 
 private:
     friend class StreamDecoder;
     struct Parts;
+    Encoding encode(std::span<const std::string_view> texts, bool addSpecialTokens) const;
     explicit Tokenizer(std::unique_ptr<const Parts> parts);
     std::unique_ptr<const Parts> parts_;
 };

@@ -25,4 +25,11 @@ std::span<const CombiningClass> combiningClasses(); ///< ascending
 /// punctuation that Unicode 8 lacks.
 std::string_view propertyAdditions(std::string_view property);
 
+/// What BERT's normalizer in Hugging Face's library removes: control, format and private characters; and, without
+/// accents, marks that take no space. Its classes are those of Unicode 8.
+bool isBertControl(char32_t code);
+bool isBertMark(char32_t code);
+/// The lowercase of a character. U+0130 stays: its lowercase has two characters.
+char32_t lowercase(char32_t code);
+
 } // namespace attn::unicode

@@ -21,6 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             stream.finish();
             tokenizer.decode(encoding.ids, true);
         }
+        const Encoding pair = tokenizer.encodePair(kText, "b");
+        fuzz::require(pair.types.size() == pair.ids.size(), "every token of a pair has a type");
     });
     return 0;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/error.h"
+#include "engine/text/encoding.h"
 
 #include <string>
 #include <utility>
@@ -14,13 +15,20 @@ struct TextGolden {
         std::string text;
         std::vector<int> ids;
         std::string decoded, decodedWhole; ///< without and with special tokens
+        std::vector<ByteRange> ranges{};   ///< empty in goldens.json
+    };
+    struct Pair {
+        std::string first, second;
+        std::vector<int> ids, types;
     };
     std::string name, tokenizer; ///< the tokenizer is JSON
     std::vector<Text> texts;
     std::vector<std::pair<std::vector<int>, std::string>> shuffled; ///< ids in no order, and their text
+    std::vector<Pair> pairs{};                                      ///< none in goldens.json
+    std::string vocabulary{}, config{}; ///< vocab.txt and tokenizer_config.json with the same meaning, or empty
 };
 
-/// tests/golden/text/goldens.json
+/// tests/golden/text/goldens.json, then word_pieces.json
 const std::vector<TextGolden>& textGoldens();
 const TextGolden& goldenCase(const std::string& name);
 /// The tokenizer.json of a golden case with one part of it, such as "decoder", replaced by other JSON.

@@ -2,7 +2,7 @@
 
 Needs Python 3.11 (its unicodedata is Unicode 14) and perl (for each character's age). classes.json is from make_classes.mjs.
 Hugging Face's normalizers follow Unicode 9, so newer characters have no decomposition and no combining class here; its
-pre-tokenizer Punctuation follows Unicode 8.
+pre-tokenizer Punctuation follows Unicode 8. The classes of BERT's normalizer are those that the library has.
 """
 import json
 import subprocess
@@ -68,6 +68,22 @@ def additions(found):
             yield entry("P since 9", codes - assigned_in("8.0"))
 
 
+def lowercase(mappings):
+    """Runs of characters that lie the same distance from each other and from their lowercase."""
+    runs = []
+    for code, *lower in mappings:
+        if len(lower) != 1:
+            assert (code, lower) == (0x130, [0x69, 0x307]), "only the dotted capital I becomes two characters"
+            continue
+        distance, last = lower[0] - code, runs[-1] if runs else None
+        if last and last[3] == distance and code - last[1] in ([last[2]] if last[2] else [1, 2]):
+            last[1:3] = code, code - last[1]
+        else:
+            runs.append([code, code, 0, distance])
+    for first, last, step, distance in runs:
+        yield f"{{0x{first:X}, 0x{last:X}, {step or 1}, {distance}}},"
+
+
 found = json.load(open(sys.argv[1], encoding="utf-8"))
 print(f"""// Written by tests/golden/text/make_unicode_tables.py with Unicode {unicodedata.unidata_version} and tokenizers {found["tokenizers"]}.
 #include "engine/text/unicode_tables.h"
@@ -89,9 +105,29 @@ struct Additions {
     std::string_view property, ranges;
 };
 
+struct Range {
+    char32_t first, last;
+};
+
+/// Every step-th character from first to last has its lowercase at this distance.
+struct LowercaseRun {
+    char32_t first, last, step;
+    int32_t distance;
+};
+
 constexpr Additions kAdditions[] = {""")
 print("\n".join(additions(found)))
+for name, given in ("kBertControls", found["controls"]), ("kBertMarks", found["marks"]):
+    print(f"}};\n\nconstexpr Range {name}[] = {{")
+    print("\n".join(rows([f"{{0x{first:X}, 0x{last:X}}}," for first, last in given], 8)))
+print("};\n\nconstexpr LowercaseRun kLowercase[] = {")
+print("\n".join(rows(list(lowercase(found["lower"])), 6)))
 print("""};
+
+bool isIn(std::span<const Range> ranges, char32_t code) {
+    const auto found = std::ranges::lower_bound(ranges, code, {}, &Range::last);
+    return found != ranges.end() && code >= found->first;
+}
 
 } // namespace
 
@@ -101,6 +137,15 @@ std::span<const CombiningClass> combiningClasses() { return kCombiningClasses; }
 std::string_view propertyAdditions(std::string_view property) {
     const auto found = std::ranges::find(kAdditions, property, &Additions::property);
     return found == std::end(kAdditions) ? std::string_view() : found->ranges;
+}
+
+bool isBertControl(char32_t code) { return code == 0 || isIn(kBertControls, code); }
+bool isBertMark(char32_t code) { return isIn(kBertMarks, code); }
+
+char32_t lowercase(char32_t code) {
+    const auto run = std::ranges::lower_bound(kLowercase, code, {}, &LowercaseRun::last);
+    const bool isInRun = run != std::end(kLowercase) && code >= run->first && (code - run->first) % run->step == 0;
+    return isInRun ? code + static_cast<char32_t>(run->distance) : code;
 }
 
 } // namespace attn::unicode""")

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// What BERT's tokenizers do with a text besides cutting it into word pieces.
+struct BertOptions {
+    bool lowercases = true;
+    std::optional<bool> stripsAccents{}; ///< none: as `lowercases`
+    bool separatesIdeographs = true;
+    // The tokens with a meaning of their own.
+    std::string unknown = "[UNK]", separator = "[SEP]", padding = "[PAD]", first = "[CLS]", mask = "[MASK]";
+};
+
+/// The tokenizer.json of a BERT model. A text gets its first token and a separator, a pair a second separator and the
+/// token types 0 and 1.
+/// @param tokens by id; of two equal ones, the last counts
+std::string bertTokenizerJson(const std::vector<std::string>& tokens, const BertOptions& options);
+
+/// The tokenizer.json that vocab.txt and tokenizer_config.json of an older folder mean.
+/// @param vocabulary one token a line  @param config empty without such a file  @param configFile for errors
+/// @throws Error naming a field of the config that is unusable
+std::string bertTokenizerJson(std::string_view vocabulary, std::string_view config, const std::string& configFile);
+
+} // namespace attn

@@ -1,0 +1,42 @@
+#include "engine/text/token_model.h"
+
+#include "engine/core/error.h"
+#include "engine/core/quoting.h"
+#include "engine/text/bpe.h"
+#include "engine/text/json_node.h"
+#include "engine/text/word_piece.h"
+
+#include <fmt/format.h>
+
+namespace attn {
+
+std::unique_ptr<const TokenModel> TokenModel::parse(const JsonNode& node) {
+    const std::string type = node.text("type", "BPE"); // old files omit it
+    if (type == "BPE") return std::make_unique<Bpe>(Bpe::parse(node));
+    if (type == "WordPiece") return std::make_unique<WordPiece>(WordPiece::parse(node));
+    node.fail(fmt::format("is of type {}, which is not supported", printable(type)),
+              "use a model with a BPE or WordPiece tokenizer, or enter token ids");
+}
+
+StringMap<int> TokenModel::parseVocabulary(const JsonNode& node) {
+    constexpr uint64_t kMostTokens = 1 << 21; // eight times the largest known
+    StringMap<int> vocabulary;
+    const auto entries = node.at("vocab").vocabulary(kMostTokens);
+    vocabulary.reserve(entries.size());
+    for (const auto& [token, id] : entries) vocabulary.emplace(token, id);
+    return vocabulary;
+}
+
+std::optional<int> TokenModel::idOf(std::string_view token) const {
+    const auto found = vocabulary_.find(token);
+    return found == vocabulary_.end() ? std::nullopt : std::optional(found->second);
+}
+
+int TokenModel::requireUnknown(std::optional<int> id, const std::string& token, std::string_view text) {
+    if (id) return *id;
+    throw Error({.what = fmt::format("the unknown token \"{}\" is not in the tokenizer's vocabulary", token),
+                 .where = "text",
+                 .hint = fmt::format("leave out \"{}\" or copy the model's tokenizer.json again", text)});
+}
+
+} // namespace attn
