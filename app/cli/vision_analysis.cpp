@@ -53,18 +53,9 @@ struct PictureInput {
         if (!from.empty()) other = model->patchesOf(pictures.back());
     }
 
-    LogitTarget target() const {
-        const auto read = [&](const std::string& text) { return text.empty() ? -1 : labelNamed(text, model->info()); };
-        return {.token = read(question.target.token), .other = read(question.target.other)};
-    }
+    LogitTarget target() const { return classTarget(question.target, model->info()); }
     template <class Result> std::shared_ptr<Result> run(const VisionAnalysis& analysis) {
-        const bool showsProgress = isatty(STDERR_FILENO) == 1;
-        const auto report = [&](float fraction, const std::string& what) {
-            if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
-        };
-        auto result = analysis.run(*model, {.patches = patches, .other = other, .report = report});
-        if (showsProgress) fmt::print(stderr, "\r\x1b[K");
-        return std::static_pointer_cast<Result>(result);
+        return std::static_pointer_cast<Result>(runAnalysis(*model, patches, other, analysis));
     }
     Json classJson(int index) const { return {{"index", index}, {"label", model->info().labelOf(index)}}; }
     TargetName name(const LogitTarget& target) const {
@@ -177,6 +168,17 @@ void compareHeads(const PatchHeadDetection& found, const VisionQuestion& questio
 }
 
 } // namespace
+
+std::shared_ptr<VisionAnalysisResult> runAnalysis(VisionModel& model, std::span<const float> patches,
+                                                  std::span<const float> other, const VisionAnalysis& analysis) {
+    const bool showsProgress = isatty(STDERR_FILENO) == 1;
+    const auto report = [&](float fraction, const std::string& what) {
+        if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
+    };
+    auto result = analysis.run(model, {.patches = patches, .other = other, .report = report});
+    if (showsProgress) fmt::print(stderr, "\r\x1b[K");
+    return result;
+}
 
 int lensVision(const VisionQuestion& question, const std::string& what, int top) {
     if (what != "logit" && what != "attribution" && what != "gradients")

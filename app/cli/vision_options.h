@@ -4,11 +4,15 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace attn {
 class VisionModel;
+struct LogitTarget;
 struct ModelInfo;
+struct VisionAnalysis;
+struct VisionAnalysisResult;
 } // namespace attn
 
 namespace attn::cli {
@@ -35,17 +39,15 @@ std::unique_ptr<VisionModel> openVision(const ModelOptions& model, const std::op
 void captureVision(const ModelOptions& model, const ImageOptions& picture, const std::string& hooks,
                    const std::string& out);
 
-/// What `render` draws.
-struct VisionView {
-    std::string view = "attention", out, colours = "viridis", theme = "light", patch, fusion = "mean", label;
-    int site = 0, head = 0, width = 1000, height = 1000;
-    double discard = 0, opacity = 0.6;
-    bool isSmooth = false;
-};
-int renderVision(const ModelOptions& model, const ImageOptions& picture, const VisionView& view);
-
 /// A class by its number or its label. @throws Error naming the valid ones
 int labelNamed(const std::string& text, const ModelInfo& info);
+/// The target of an analysis of a picture. @throws Error as labelNamed
+LogitTarget classTarget(const TargetOptions& target, const ModelInfo& info);
+
+/// Runs an analysis with its progress on standard error where that is a terminal.
+/// @param patches of the picture  @param other patches of another; empty: none
+std::shared_ptr<VisionAnalysisResult> runAnalysis(VisionModel& model, std::span<const float> patches,
+                                                  std::span<const float> other, const VisionAnalysis& analysis);
 
 /// The picture and target of `lens`, `ablate`, `patch` and `detect`.
 struct VisionQuestion {

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr double kLargestCell = 64; ///< pixels
+constexpr double kLargestMatrixCell = 64; ///< pixels
 
 struct MatrixText {
     Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)
@@ -102,7 +102,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const QRectF room(area.left() + gap + left, area.top() + gap + above, std::max(8.0, width - left - barSpace),
                       std::max(8.0, area.height() - 2 * gap - above));
     if (rows_ > 0 && columns_ > 0) {
-        const double cell = std::min({room.width() / columns_, room.height() / rows_, kLargestCell});
+        const double cell = std::min({room.width() / columns_, room.height() / rows_, kLargestMatrixCell});
         // Square cells, unless the plot would be a sliver: an output of 256 tokens by 16 features is wider than its
         // cells are tall, and layers by many tokens have rows that a pointer can hit.
         const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));

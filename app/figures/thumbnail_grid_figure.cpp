@@ -52,6 +52,26 @@ std::vector<std::shared_ptr<const PatternTile>> tilesOf(const std::shared_ptr<co
 
 } // namespace
 
+QString headTitle(const HeadChoice& choice) {
+    switch (choice.aggregate) {
+    case HeadAggregate::Mean:
+        return ThumbnailGridText::tr("Layer %1, mean of heads").arg(choice.site);
+    case HeadAggregate::Maximum:
+        return ThumbnailGridText::tr("Layer %1, maximum of heads").arg(choice.site);
+    case HeadAggregate::None:
+        break;
+    }
+    return ThumbnailGridText::tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
+}
+
+QString resolutionText(const PatternTile* tile) {
+    if (!tile || tile->rows == 0 || tile->rows == tile->queryEnd - tile->queryBegin) return {};
+    const int cells = (tile->queryEnd - tile->queryBegin + tile->rows - 1) / tile->rows;
+    const QString pooled = ThumbnailGridText::tr(": each pixel shows the largest of %1 × %1 weights").arg(cells);
+    if (tile->exactRows >= 1) return pooled;
+    return pooled + ThumbnailGridText::tr(", %1 % of rows exact").arg(static_cast<int>(tile->exactRows * 100));
+}
+
 void ThumbnailGridFigure::setGrid(const std::shared_ptr<const PatternGrid>& grid,
                                   const std::shared_ptr<const PatternGrid>& before) {
     if (grid == grid_ && before == before_) return;

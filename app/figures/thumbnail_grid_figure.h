@@ -21,6 +21,12 @@ struct HeadChoice {
     bool operator==(const HeadChoice&) const = default;
 };
 
+/// "Layer 1, head 0", or "Layer 1, mean of heads".
+QString headTitle(const HeadChoice& choice);
+/// What a pixel stands for where a pattern is pooled, to follow a title: ": each pixel shows ..."; empty if it is one
+/// cell.
+QString resolutionText(const PatternTile* tile);
+
 /// A thumbnail of every head: layers down, heads across, and on the right the mean and the maximum over each layer's
 /// heads. A bracket joins heads that share a key/value head.
 struct ThumbnailGridFigure : Figure {

@@ -1,3 +1,4 @@
+#include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/text_panel.h"
@@ -5,7 +6,6 @@
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/lens_answer_view.h"
-#include "app/lab/widgets/lens_change.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"

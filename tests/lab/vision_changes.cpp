@@ -1,5 +1,5 @@
+#include "app/figures/vision_lens_pages.h"
 #include "app/lab/bridge/vision_bridge.h"
-#include "app/lab/panels/vision_lens_pages.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/inference/vision_model.h"

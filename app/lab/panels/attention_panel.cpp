@@ -235,26 +235,6 @@ void AttentionPanel::restoreView(const QJsonObject& view) {
     context_.selectHead(settings_.choice.site, settings_.choice.head);
 }
 
-QString AttentionPanel::titleOf(const HeadChoice& choice) const {
-    switch (choice.aggregate) {
-    case HeadAggregate::Mean:
-        return tr("Layer %1, mean of heads").arg(choice.site);
-    case HeadAggregate::Maximum:
-        return tr("Layer %1, maximum of heads").arg(choice.site);
-    case HeadAggregate::None:
-        break;
-    }
-    return tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
-}
-
-QString AttentionPanel::resolutionOf(const PatternTile* tile) const {
-    if (!tile || tile->rows == 0 || tile->rows == tile->queryEnd - tile->queryBegin) return {};
-    const int cells = (tile->queryEnd - tile->queryBegin + tile->rows - 1) / tile->rows;
-    const QString pooled = tr(": each pixel shows the largest of %1 × %1 weights").arg(cells);
-    if (tile->exactRows >= 1) return pooled;
-    return pooled + tr(", %1 % of rows exact").arg(static_cast<int>(tile->exactRows * 100));
-}
-
 void AttentionPanel::showSettings() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
     const QSignalBlocker blockers[] = {QSignalBlocker(layer_), QSignalBlocker(head_),    QSignalBlocker(aggregate_),
@@ -273,7 +253,7 @@ void AttentionPanel::showSettings() {
     const bool hasTokens = tokenCount() > 0;
     QToolButton* const buttons[] = {allButton_, headButton_, cellButton_};
     for (QToolButton* button : buttons) button->setChecked(button == buttons[static_cast<size_t>(settings_.level)]);
-    headButton_->setText(titleOf(settings_.choice));
+    headButton_->setText(headTitle(settings_.choice));
     cellButton_->setEnabled(hasTokens);
     cellButton_->setText(settings_.cell ? tr("Query %1 → key %2").arg(settings_.cell->query).arg(settings_.cell->key)
                                         : tr("One cell"));
@@ -285,8 +265,8 @@ void AttentionPanel::showSettings() {
         if (tile->head >= 0) shown = {tile->site, tile->head, HeadAggregate::None};
     }
     const bool isChange = heatmap_->figure().before != nullptr;
-    heatmap_->setTitle(titleOf(shown) + (isChange ? tr(", difference in attention") : QString()) +
-                       resolutionOf(heatmap_->figure().tile.get()));
+    heatmap_->setTitle(headTitle(shown) + (isChange ? tr(", difference in attention") : QString()) +
+                       resolutionText(heatmap_->figure().tile.get()));
     heatmap_->setScale(settings_.scale);
     heatmap_->setColours(settings_.colours);
     heatmap_->setSelected(settings_.cell);

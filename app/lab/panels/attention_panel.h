@@ -65,8 +65,6 @@ private:
     bool isChoiceLocked() const;
     int tokenCount() const;
     const Figure& shownFigure() const;
-    QString titleOf(const HeadChoice& choice) const;
-    QString resolutionOf(const PatternTile* tile) const; ///< text on how many weights a pixel covers; empty: one
     Cell strongestCell() const;
 
     PanelContext& context_;

@@ -1,10 +1,10 @@
 #include "app/lab/panels/lenses_panel.h"
 
+#include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
 #include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/widgets/hint_label.h"
-#include "app/lab/widgets/lens_change.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
@@ -184,8 +184,9 @@ void LensesPanel::showIfNew() {
     if (found->second == shown_ && before == before_) return;
     shown_ = found->second;
     before_ = before;
-    const LensAnswer answer = page().show(*shown_, *snapshot_);
-    showAnswer(before_ ? changeOf(answer, page().show(*before_, *snapshot_)) : answer);
+    const LensSubject subject{.model = *snapshot_->model, .axis = tokenAxis(tokenLabels(snapshot_->sequence.get()))};
+    const LensAnswer answer = page().show(*shown_, subject);
+    showAnswer(before_ ? changeOf(answer, page().show(*before_, subject)) : answer);
 }
 
 void LensesPanel::showTokens() {

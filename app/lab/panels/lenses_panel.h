@@ -1,6 +1,7 @@
 #pragma once
 
-#include "app/lab/panels/lens_pages.h"
+#include "app/figures/lens_pages.h"
+#include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/workbench/panel_context.h"
 
 class QComboBox;

@@ -1,6 +1,6 @@
 #include "app/lab/panels/vision_changes.h"
 
-#include "app/lab/panels/vision_lens_pages.h"
+#include "app/figures/axis_display.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/inference/whole_layer.h"
@@ -228,8 +228,8 @@ void VisionChanges::setSnapshot(const std::shared_ptr<const VisionSnapshot>& sna
         layer_->setValue(layer_->maximum());
         token_->clear();
         token_->addItem(tr("every token"));
-        for (int token = 0; info && token < std::min(tokens(), 4096); ++token)
-            token_->addItem(visionTokenName(*info, token));
+        const AxisDisplay axis = info ? patchAxis(*info) : AxisDisplay{};
+        for (int token = 0; token < std::min(tokens(), 4096); ++token) token_->addItem(axis.nameOf(token));
         showGates();
     }
     showState();

@@ -3,6 +3,7 @@
 #include "app/figures/difference.h"
 #include "app/figures/read_image.h"
 #include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/patch_overlay_view.h"
@@ -200,23 +201,21 @@ void VisionComparison::refresh() {
         message_->show();
         return;
     }
-    PatchOverlayFigure map = overlayFigure(*second_, look_);
+    PatchOverlayFigure map = overlayFigure(pictureRun(*second_), look_);
     map.title = tr("B: %1. %2").arg(with_->currentText(), map.title);
     map_->setFigure(std::move(map));
-    const PatchRow a = rowOf(*first_, look_), b = rowOf(*second_, look_);
+    const PatchRow a = rowOf(pictureRun(*first_), look_), b = rowOf(pictureRun(*second_), look_);
     const bool agree = first_->model->grid == second_->model->grid && !a.patches.empty() && !b.patches.empty();
     difference_->setVisible(agree);
     message_->setVisible(!agree);
     if (!agree) message_->setText(tr("No difference to show: both need attention over the same grid of patches."));
     PatchOverlayFigure figure;
     if (agree) {
-        figure.image = shownPicture(*first_);
+        figure = pictureRun(*first_).axis().overlay(difference(a, b));
         figure.isSigned = true;
         figure.opacity = std::max(look_.opacity, 0.75);
         figure.isSmooth = look_.isSmooth;
         figure.title = tr("A − B");
-        figure.setValues(static_cast<int>(first_->model->grid.height), static_cast<int>(first_->model->grid.width),
-                         difference(a, b));
     }
     difference_->setFigure(std::move(figure));
 }

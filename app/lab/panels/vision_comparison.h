@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/figures/vision_look.h"
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/widgets/vision_look.h"
 #include "app/lab/workbench/panel_context.h"
 
 class QComboBox;

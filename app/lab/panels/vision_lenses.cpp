@@ -2,6 +2,7 @@
 
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/panels/patch_head_table.h"
+#include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 
@@ -134,11 +135,16 @@ void VisionLenses::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snap
     showState();
 }
 
+LensSubject VisionLenses::subject() const {
+    const PictureRun run = pictureRun(*shown_);
+    return {.model = *run.model, .axis = run.axis(), .patterns = run.patterns};
+}
+
 void VisionLenses::showAnswer() {
     heads_->setDetection(page().listsHeads ? std::static_pointer_cast<const PatchHeadDetection>(result_) : nullptr,
                          shown_->model);
     heads_->setVisible(page().listsHeads && result_);
-    view_->setAnswer(result_ ? page().show(*result_, *shown_) : LensAnswer{}, page().change != nullptr);
+    view_->setAnswer(result_ ? page().show(*result_, subject()) : LensAnswer{}, page().change != nullptr);
     showOverlay({});
     showState();
 }
@@ -146,7 +152,7 @@ void VisionLenses::showAnswer() {
 void VisionLenses::showOverlay(const std::optional<MatrixCell>& cell) {
     const bool isCurrent = result_ && shown_->answer && result_->answerVersion == shown_->answerVersion;
     if (isCurrent && page().overlay)
-        overlay_->setFigure(page().overlay(*result_, *shown_, cell));
+        overlay_->setFigure(page().overlay(*result_, subject(), cell));
     else if (!result_ || !page().overlay)
         overlay_->setFigure({});
     overlay_->setVisible(!overlay_->figure().isEmpty());
@@ -171,13 +177,10 @@ void VisionLenses::showState() {
 
 ExportNumbers VisionLenses::numbers() const {
     if (page().listsHeads) return heads_->numbers();
-    const ExportNumbers answer = view_->numbers(), overlay = numbersOf(overlay_->figure());
-    return {.csv = answer.csv, .arrays = [answer, overlay] {
-                std::vector<NumberArray> all = answer.arrays ? answer.arrays() : std::vector<NumberArray>{};
-                for (NumberArray& array : overlay.arrays ? overlay.arrays() : std::vector<NumberArray>{})
-                    all.push_back({.name = "overlay", .shape = array.shape, .values = std::move(array.values)});
-                return all;
-            }};
+    LensFigure figure;
+    figure.answer = view_->answer();
+    figure.overlay = overlay_->figure();
+    return numbersOf(figure);
 }
 
 QJsonObject VisionLenses::saveView() const { return {{"lens", page_->currentData().toString()}}; }

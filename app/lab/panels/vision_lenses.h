@@ -1,6 +1,7 @@
 #pragma once
 
-#include "app/lab/panels/vision_lens_pages.h"
+#include "app/figures/vision_lens_pages.h"
+#include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/workbench/panel_context.h"
 
 class QComboBox;
@@ -39,6 +40,7 @@ private:
     void ask();
     void askIfQuick();
     void listClasses();
+    LensSubject subject() const; ///< @pre there is an answer
     void showAnswer();
     void showOverlay(const std::optional<MatrixCell>& cell);
     void showState();

@@ -6,6 +6,7 @@
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/attention_settings.h"
+#include "app/lab/panels/shown_picture.h"
 #include "app/lab/panels/vision_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/patch_overlay_view.h"
@@ -372,9 +373,9 @@ bool VisionPanel::showsRollout() const { return view_->currentIndex() == 1; }
 
 void VisionPanel::showOverlay() {
     const auto shown = drawn();
-    PatchOverlayFigure figure = overlayFigure(*shown, look());
+    PatchOverlayFigure figure = overlayFigure(pictureRun(*shown), look());
     if (views_->changes().run() == VisionChanges::Run::Difference && shown_->unedited && shown_->answer)
-        figure = differenceFigure(shown_, look());
+        figure = differenceFigure(pictureRun(*shown_), pictureRun(*uneditedSnapshot(shown_)), look());
     figure.marked = patch_;
     figure.hovered = pointed_;
     overlay_->setFigure(std::move(figure));

@@ -1,4 +1,5 @@
 #include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/shown_picture.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/panels/vision_views.h"
 #include "app/lab/widgets/file_dialog.h"

@@ -1,13 +1,14 @@
 #include "app/lab/panels/vision_views.h"
 
+#include "app/figures/vision_figures.h"
 #include "app/lab/common/panel_theme.h"
+#include "app/lab/panels/shown_picture.h"
 #include "app/lab/panels/vision_changes.h"
 #include "app/lab/panels/vision_comparison.h"
 #include "app/lab/panels/vision_lenses.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/pointed_view.h"
-#include "app/lab/widgets/vision_figures.h"
 
 #include <QComboBox>
 #include <QScrollArea>
@@ -113,7 +114,7 @@ void VisionViews::showAnswer(const std::shared_ptr<const VisionSnapshot>& snapsh
     shown_ = snapshot;
     look_ = look;
     showHeads();
-    distance_->setFigure(distanceFigure(*shown_, look_.site, look_.isRollout ? -1 : look_.head));
+    distance_->setFigure(distanceFigure(pictureRun(*shown_), look_.site, look_.isRollout ? -1 : look_.head));
     if (isOther || !positions_->figure()) showEmbedding();
     comparison_->showFirst(shown_, look_);
 }
@@ -148,18 +149,18 @@ void VisionViews::showHeads() {
     for (each.site = 0; each.site < static_cast<int>(shown_->answer->patterns.size()); ++each.site) {
         std::vector<float>& all = weights.emplace_back();
         for (each.head = 0; each.head < info.heads; ++each.head) {
-            const std::vector<float> row = rowOf(*shown_, each).patches;
+            const std::vector<float> row = rowOf(pictureRun(*shown_), each).patches;
             all.insert(all.end(), row.begin(), row.end());
         }
     }
-    heads_->setWeights(shownPicture(*shown_), std::move(weights), info.heads, static_cast<int>(info.grid.height),
-                       static_cast<int>(info.grid.width));
+    heads_->setWeights(pictureRun(*shown_).axis().picture, std::move(weights), info.heads,
+                       static_cast<int>(info.grid.height), static_cast<int>(info.grid.width));
 }
 
 void VisionViews::showEmbedding() {
-    positions_->setFigure(positionsFigure(*shown_));
+    positions_->setFigure(positionsFigure(pictureRun(*shown_)));
     positions_->setChosen(look_.patch);
-    filters_->setFigure(filtersFigure(*shown_, filterKind_->currentIndex() == 1));
+    filters_->setFigure(filtersFigure(pictureRun(*shown_), filterKind_->currentIndex() == 1));
 }
 
 const PointedView* VisionViews::pointed() const {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/widgets/vision_look.h"
+#include "app/figures/vision_look.h"
 #include "app/lab/workbench/panel_context.h"
 
 class QComboBox;

@@ -16,6 +16,7 @@ namespace attn {
 LensAnswerView::LensAnswerView(const QString& name, QWidget* parent)
     : QWidget(parent), summary_(new QLabel), reading_(makeHintLabel()), matrix_(new MatrixView), bars_(new LinesView),
       table_(new QTreeWidget), column_(new QVBoxLayout(this)) {
+    setObjectName(name + QStringLiteral("Answer"));
     const auto call = [&](QWidget* widget, const char* part, const QString& title) {
         widget->setObjectName(name + QLatin1String(part));
         widget->setAccessibleName(title);
@@ -112,18 +113,11 @@ void LensAnswerView::showReading() {
 }
 
 ExportNumbers LensAnswerView::numbers() const {
-    if (!answer_.matrix.isEmpty()) return numbersOf(answer_.matrix);
-    if (!answer_.bars.isEmpty()) return numbersOf(answer_.bars);
-    if (answer_.rows.empty()) return {};
-    return {.csv = [columns = answer_.columns, rows = answer_.rows] {
-        QString text = columns.join(',') + '\n';
-        for (const QStringList& row : rows) {
-            QStringList cells;
-            for (QString cell : row) cells << '"' + cell.replace('"', "\"\"") + '"';
-            text += cells.join(',') + '\n';
-        }
-        return text;
-    }};
+    LensFigure figure;
+    figure.answer = answer_;
+    ExportNumbers numbers = numbersOf(figure);
+    if (answer_.matrix.isEmpty() && answer_.bars.isEmpty()) numbers.arrays = nullptr; // a table has none
+    return numbers;
 }
 
 } // namespace attn

@@ -1,12 +1,8 @@
 #pragma once
 
-#include "app/figures/lines_figure.h"
-#include "app/figures/matrix_figure.h"
+#include "app/figures/lens_answer.h"
 
-#include <QStringList>
 #include <QWidget>
-
-#include <vector>
 
 class QLabel;
 class QTreeWidget;
@@ -17,24 +13,13 @@ namespace attn {
 class LinesView;
 class MatrixView;
 
-/// The result of a lens, ready to draw: a matrix, bars and a table. Each may be empty.
-struct LensAnswer {
-    QString summary;
-    MatrixFigure matrix;
-    LinesFigure bars;
-    QStringList columns;
-    std::vector<QStringList> rows;
-    /// For a matrix: a remark on each cell, shown after its number, row-major. Empty: no remarks.
-    std::vector<QString> remarks;
-};
-
 /// Shows the result of a lens, and a reading of the cell or place under the pointer.
 class LensAnswerView : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param name prefix of the parts' object names: "nameMatrix", "nameBars", "nameTable", "nameSummary",
-    /// "nameReading"
+    /// @param name prefix of the object names, its own and those of its parts: "nameAnswer", "nameMatrix", "nameBars",
+    /// "nameTable", "nameSummary", "nameReading"
     explicit LensAnswerView(const QString& name, QWidget* parent = nullptr);
 
     /// @param isChange whether activating a cell adds a change to the model

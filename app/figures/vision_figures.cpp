@@ -1,4 +1,4 @@
-#include "app/lab/widgets/vision_figures.h"
+#include "app/figures/vision_figures.h"
 
 #include <QCoreApplication>
 
@@ -12,23 +12,23 @@ struct VisionFiguresText {
     Q_DECLARE_TR_FUNCTIONS(attn::VisionFigures)
 };
 
-QString waitingText(const VisionSnapshot& snapshot) {
-    return snapshot.model ? VisionFiguresText::tr("Reading the parameters…")
-                          : VisionFiguresText::tr("Open a vision model first.");
+QString waitingText(const PictureRun& run) {
+    return run.model ? VisionFiguresText::tr("Reading the parameters…")
+                     : VisionFiguresText::tr("Open a vision model first.");
 }
 
 } // namespace
 
-std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, int layer, int head) {
+std::unique_ptr<DistanceFigure> distanceFigure(const PictureRun& run, int layer, int head) {
     auto figure = std::make_unique<DistanceFigure>();
     figure->title = VisionFiguresText::tr("Attention distance");
-    if (!snapshot.model || !snapshot.answer) {
+    if (!run.seen) {
         figure->note = VisionFiguresText::tr("Open a vision model and a picture to see how far each head looks.");
         return figure;
     }
-    const ModelInfo& info = *snapshot.model;
+    const ModelInfo& info = *run.model;
     figure->heads = info.heads;
-    figure->distances = snapshot.answer->distances;
+    figure->distances.assign(run.distances.begin(), run.distances.end());
     figure->farthest = std::hypot(static_cast<double>(info.image.height), static_cast<double>(info.image.width));
     const bool isEmpty = std::ranges::all_of(figure->distances, &std::vector<float>::empty);
     if (isEmpty) figure->distances.clear();
@@ -40,13 +40,13 @@ std::unique_ptr<DistanceFigure> distanceFigure(const VisionSnapshot& snapshot, i
     return figure;
 }
 
-std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
+std::unique_ptr<TilesFigure> positionsFigure(const PictureRun& run) {
     auto figure = std::make_unique<TilesFigure>();
     figure->title = VisionFiguresText::tr("Position similarity");
-    figure->emptyText = waitingText(snapshot);
-    if (!snapshot.model || !snapshot.embedding) return figure;
-    const ModelInfo& info = *snapshot.model;
-    const std::vector<float>& similarity = snapshot.embedding->similarity;
+    figure->emptyText = waitingText(run);
+    if (!run.model || !run.embedding) return figure;
+    const ModelInfo& info = *run.model;
+    const std::vector<float>& similarity = run.embedding->similarity;
     if (similarity.empty()) {
         figure->emptyText = VisionFiguresText::tr(
             "This model adds no position embeddings: only its attention can depend on where a patch is.");
@@ -74,15 +74,15 @@ std::unique_ptr<TilesFigure> positionsFigure(const VisionSnapshot& snapshot) {
     return figure;
 }
 
-std::unique_ptr<TilesFigure> filtersFigure(const VisionSnapshot& snapshot, bool showsRaw) {
+std::unique_ptr<TilesFigure> filtersFigure(const PictureRun& run, bool showsRaw) {
     auto figure = std::make_unique<TilesFigure>();
-    figure->emptyText = waitingText(snapshot);
+    figure->emptyText = waitingText(run);
     figure->title = showsRaw ? VisionFiguresText::tr("Patch filters")
                              : VisionFiguresText::tr("Principal components of the filters");
-    if (!snapshot.model || !snapshot.embedding) return figure;
-    const ModelInfo& info = *snapshot.model;
-    const PrincipalComponents& components = snapshot.embedding->filters;
-    const std::vector<float>& values = showsRaw ? snapshot.embedding->rawFilters : components.components;
+    if (!run.model || !run.embedding) return figure;
+    const ModelInfo& info = *run.model;
+    const PrincipalComponents& components = run.embedding->filters;
+    const std::vector<float>& values = showsRaw ? run.embedding->rawFilters : components.components;
     const auto each = static_cast<size_t>(info.channels * info.patch * info.patch), count = values.size() / each;
     if (count == 0) {
         figure->emptyText = VisionFiguresText::tr("A single filter has no principal components.");

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "app/figures/patch_overlay_figure.h"
-#include "app/lab/widgets/lens_answer_view.h"
+#include "app/figures/lens_answers.h"
 #include "engine/analysis/logit_target.h"
+#include "engine/analysis/vision_analysis.h"
 #include "engine/inference/changes.h"
-#include "engine/session/vision_session.h"
 
 #include <memory>
 #include <optional>
@@ -21,17 +20,14 @@ struct VisionLensPage {
     bool isQuick = true;     ///< runs by itself when the picture or the model changes
     bool listsHeads = false; ///< the result is a PatchHeadDetection, whose heads are listed
     std::shared_ptr<const VisionAnalysis> (*make)(const LogitTarget& target);
-    LensAnswer (*show)(const VisionAnalysisResult& result, const VisionSnapshot& snapshot);
+    LensAnswer (*show)(const VisionAnalysisResult& result, const LensSubject& subject);
     /// Makes the overlay on the picture; null: none.
     /// @param cell of the matrix under the pointer
-    PatchOverlayFigure (*overlay)(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
+    PatchOverlayFigure (*overlay)(const VisionAnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>& cell) = nullptr;
     /// Makes the change that a double click on a cell of the matrix adds; null: none.
     Intervention (*change)(const VisionAnalysisResult& result, int row, int column) = nullptr;
 };
 std::span<const VisionLensPage> visionLensPages();
-
-/// @return "CLS", or "patch 3, 0": row and column
-QString visionTokenName(const ModelInfo& info, int token);
 
 } // namespace attn

@@ -1,42 +1,43 @@
 #pragma once
 
-#include "app/lab/widgets/lens_answer_view.h"
-#include "engine/analysis/analysis.h"
+#include "app/figures/lens_answer.h"
+#include "app/figures/picture_run.h"
 #include "engine/analysis/effects.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/inference/changes.h"
-#include "engine/session/snapshot.h"
 
-#include <memory>
-#include <optional>
+#include <QCoreApplication>
+
 #include <span>
 #include <string>
+#include <vector>
+
+// Answers of lenses that texts and pictures have in common.
 
 namespace attn {
 
-/// The inputs of a lens. A lens uses those that its page asks for.
-struct LensQuestion {
-    int site = 0, head = 0;
-    int position = -1; ///< -1: the last token
-    LogitTarget target;
-    std::string text; ///< other text, for patching
-    bool operator==(const LensQuestion&) const = default;
+/// What the result of a lens is about: the model, the rows that it read and, of a picture, the layout of its layers. It
+/// refers to results that others keep.
+struct LensSubject {
+    const ModelInfo& model;
+    AxisDisplay axis;
+    std::span<const SitePattern> patterns{};
+
+    /// The name of something that the model predicts: a token of its vocabulary, or a class.
+    QString choiceName(int index) const;
+    /// The names of the first rows of the axis.
+    std::vector<QString> rowNames(size_t count) const;
 };
 
-/// One lens: an analysis that reads a run. To add a lens, add one entry to lensPages().
-struct LensPage {
-    const char* id;
-    const char* title;       ///< untranslated; its translation context is "attn::Lens"
-    const char* explanation; ///< untranslated, same context
-    bool usesHead = false, usesPosition = false, usesTarget = false, usesText = false;
-    bool isQuick = true; ///< runs automatically when the text changes
-    std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
-    LensAnswer (*show)(const AnalysisResult& result, const Snapshot& snapshot);
-    /// Makes the change that a double click on a cell of the matrix adds to the model; null: none.
-    Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, int row, int column) = nullptr;
+/// Translates the texts of lenses.
+struct LensText {
+    Q_DECLARE_TR_FUNCTIONS(attn::Lens)
 };
-/// All lenses, in the order of the panel's list.
-std::span<const LensPage> lensPages();
+
+/// @return "logit of “cat” minus that of “dog”"
+QString targetName(const LensSubject& subject, const LogitTarget& target);
+/// @return a number with this many decimals
+QString formatFixed(float value, int digits = 3);
 
 /// Shows what each part adds to a logit, as bars and as a table sorted by size.
 /// @param target name of the logit: "logit of “cat”"

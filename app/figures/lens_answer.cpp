@@ -1,18 +1,22 @@
-#include "app/lab/widgets/lens_change.h"
+#include "app/figures/lens_answer.h"
 
 #include "app/figures/drawing.h"
 
 #include <QCoreApplication>
+#include <QPainter>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 namespace {
 
-QString tr(const char* text) { return QCoreApplication::translate("attn::LensChange", text); }
+struct LensChangeText {
+    Q_DECLARE_TR_FUNCTIONS(attn::LensChange)
+};
 
 QString both(const QString& after, const QString& before) {
-    return after == before ? after : tr("Changed: %1 Original: %2").arg(after, before);
+    return after == before ? after : LensChangeText::tr("Changed: %1 Original: %2").arg(after, before);
 }
 
 void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
@@ -22,7 +26,7 @@ void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
         for (int column = 0; column < matrix.columns(); ++column)
             values.push_back(matrix.valueAt({row, column}) - before.valueAt({row, column}));
     matrix.kind = MatrixFigure::Kind::Signed;
-    matrix.title = tr("%1: changed − original").arg(matrix.title);
+    matrix.title = LensChangeText::tr("%1: changed − original").arg(matrix.title);
     matrix.setMatrix(matrix.rows(), matrix.columns(), std::move(values));
 }
 
@@ -35,7 +39,7 @@ void subtract(LinesFigure& bars, const LinesFigure& before) {
         changes.push_back(std::move(line));
     }
     if (changes.empty()) return;
-    bars.title = tr("%1: changed − original").arg(bars.title);
+    bars.title = LensChangeText::tr("%1: changed − original").arg(bars.title);
     bars.lines = std::move(changes);
 }
 
@@ -43,7 +47,8 @@ void subtract(LinesFigure& bars, const LinesFigure& before) {
 void join(LensAnswer& answer, const LensAnswer& before) {
     if (answer.columns.size() != 2 || answer.columns != before.columns) return;
     const QString number = answer.columns[1];
-    answer.columns = {answer.columns[0], tr("%1 (changed)").arg(number), tr("Original"), tr("Difference")};
+    answer.columns = {answer.columns[0], LensChangeText::tr("%1 (changed)").arg(number), LensChangeText::tr("Original"),
+                      LensChangeText::tr("Difference")};
     for (QStringList& row : answer.rows) {
         const auto other =
             std::ranges::find_if(before.rows, [&](const QStringList& each) { return each[0] == row[0]; });
@@ -57,14 +62,54 @@ void join(LensAnswer& answer, const LensAnswer& before) {
 
 } // namespace
 
+std::vector<const Figure*> LensFigure::parts() const {
+    std::vector<const Figure*> parts;
+    if (!overlay.isEmpty()) parts.push_back(&overlay);
+    if (!answer.matrix.isEmpty()) parts.push_back(&answer.matrix);
+    if (!answer.bars.isEmpty()) parts.push_back(&answer.bars);
+    return parts;
+}
+
+void LensFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
+    const std::vector<const Figure*> all = parts();
+    if (all.empty()) painter.fillRect(area, theme.background);
+    const double height = area.height() / static_cast<double>(std::max<size_t>(all.size(), 1));
+    for (size_t i = 0; i < all.size(); ++i)
+        all[i]->paint(painter, {area.left(), area.top() + static_cast<double>(i) * height, area.width(), height},
+                      theme);
+}
+
+bool LensFigure::hasNumbers() const { return !parts().empty() || !answer.rows.empty(); }
+
+QString LensFigure::csv() const {
+    if (!answer.matrix.isEmpty()) return answer.matrix.csv();
+    if (!answer.bars.isEmpty()) return answer.bars.csv();
+    if (answer.rows.empty()) return overlay.csv();
+    QString text = answer.columns.join(',') + '\n';
+    for (const QStringList& row : answer.rows) {
+        QStringList cells;
+        for (QString cell : row) cells << '"' + cell.replace('"', "\"\"") + '"';
+        text += cells.join(',') + '\n';
+    }
+    return text;
+}
+
+std::vector<NumberArray> LensFigure::numbers() const {
+    std::vector<NumberArray> all = answer.matrix.isEmpty() ? answer.bars.numbers() : answer.matrix.numbers();
+    for (NumberArray& array : overlay.numbers())
+        all.push_back({.name = "overlay", .shape = array.shape, .values = std::move(array.values)});
+    return all;
+}
+
 LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before) {
     LensAnswer answer = after;
     answer.summary = both(after.summary, before.summary);
     if (after.remarks.size() == before.remarks.size())
         for (size_t cell = 0; cell < answer.remarks.size(); ++cell)
-            answer.remarks[cell] = after.remarks[cell] == before.remarks[cell]
-                                       ? after.remarks[cell]
-                                       : tr("changed: %1; original: %2").arg(after.remarks[cell], before.remarks[cell]);
+            answer.remarks[cell] =
+                after.remarks[cell] == before.remarks[cell]
+                    ? after.remarks[cell]
+                    : LensChangeText::tr("changed: %1; original: %2").arg(after.remarks[cell], before.remarks[cell]);
     subtract(answer.matrix, before.matrix);
     subtract(answer.bars, before.bars);
     join(answer, before);

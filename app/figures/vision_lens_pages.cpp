@@ -1,13 +1,9 @@
-#include "app/lab/panels/vision_lens_pages.h"
+#include "app/figures/vision_lens_pages.h"
 
-#include "app/lab/panels/lens_pages.h"
-#include "app/lab/widgets/vision_look.h"
 #include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
 #include "engine/analysis/class_sweeps.h"
 #include "engine/analysis/patch_head_kinds.h"
-
-#include <QCoreApplication>
 
 #include <algorithm>
 #include <cmath>
@@ -18,19 +14,6 @@ namespace attn {
 namespace {
 
 constexpr size_t kMostClasses = 12; ///< columns of classes by layer
-
-QString tr(const char* text) { return QCoreApplication::translate("attn::Lens", text); }
-
-QString className(const VisionSnapshot& snapshot, int index) {
-    return QString::fromStdString(snapshot.model->labelOf(index));
-}
-
-QString targetName(const VisionSnapshot& snapshot, const LogitTarget& target) {
-    const QString own = tr("logit of “%1”").arg(className(snapshot, target.token));
-    return target.other < 0 ? own : tr("%1 minus that of “%2”").arg(own, className(snapshot, target.other));
-}
-
-QString number(float value) { return QString::number(static_cast<double>(value), 'f', 3); }
 
 /// The most probable classes after the last layer: the columns of the matrix.
 std::vector<int> shownClasses(const ClassLens& lens) {
@@ -43,136 +26,130 @@ std::vector<int> shownClasses(const ClassLens& lens) {
 }
 
 QString stageName(const ClassLens::Stage& stage) {
-    return stage.layer < 0 ? tr("embedding") : tr("layer %1").arg(stage.layer);
+    return stage.layer < 0 ? LensText::tr("embedding") : LensText::tr("layer %1").arg(stage.layer);
 }
 
-LensAnswer showClasses(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+LensAnswer showClasses(const VisionAnalysisResult& result, const LensSubject& subject) {
     const auto& lens = static_cast<const ClassLens&>(result);
-    LensAnswer answer{.summary = tr("The prediction if the model ended after each layer. Point at a cell to see the "
-                                    "probability of its class when the classifier reads a single patch.")};
+    LensAnswer answer{.summary =
+                          LensText::tr("The prediction if the model ended after each layer. Point at a cell to see the "
+                                       "probability of its class when the classifier reads a single patch.")};
     const std::vector<int> classes = shownClasses(lens);
     std::vector<float> values;
     for (const ClassLens::Stage& stage : lens.stages) {
         answer.matrix.rowLabels.push_back(stageName(stage));
         for (const int index : classes) values.push_back(stage.probabilities[static_cast<size_t>(index)]);
     }
-    for (const int index : classes) answer.matrix.columnLabels.push_back(className(snapshot, index));
-    answer.matrix.title = tr("Probability of each class");
-    answer.matrix.rowTitle = tr("after");
-    answer.matrix.columnTitle = tr("class");
+    for (const int index : classes) answer.matrix.columnLabels.push_back(subject.choiceName(index));
+    answer.matrix.title = LensText::tr("Probability of each class");
+    answer.matrix.rowTitle = LensText::tr("after");
+    answer.matrix.columnTitle = LensText::tr("class");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
     answer.matrix.setMatrix(static_cast<int>(lens.stages.size()), static_cast<int>(classes.size()), std::move(values));
     return answer;
 }
 
 /// An overlay with one number for each token of a layer.
-PatchOverlayFigure overlayOf(const VisionSnapshot& snapshot, const LayerLayout& layout, bool isSigned,
+PatchOverlayFigure overlayOf(const LensSubject& subject, const LayerLayout& layout,
                              const std::function<float(size_t token)>& valueOf) {
-    PatchOverlayFigure figure;
-    figure.isSigned = isSigned;
-    const ModelInfo& info = *snapshot.model;
-    figure.image = shownPicture(snapshot);
-    figure.opacity = 0.75;
     std::vector<float> values;
     for (const int32_t token : layout.tokenOf) values.push_back(valueOf(static_cast<size_t>(token)));
-    figure.setValues(static_cast<int>(info.grid.height), static_cast<int>(info.grid.width), std::move(values));
-    if (layout.tokens < info.tokens()) figure.tokens = layout.tokenOf;
+    PatchOverlayFigure figure = subject.axis.overlay(std::move(values), &layout);
+    figure.opacity = 0.75;
     return figure;
 }
 
-PatchOverlayFigure overlayClasses(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
+PatchOverlayFigure overlayClasses(const VisionAnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>& cell) {
     const auto& lens = static_cast<const ClassLens&>(result);
     const size_t row = cell ? static_cast<size_t>(cell->row) : lens.stages.size() - 1;
     const ClassLens::Stage& stage = lens.stages[row];
     const auto index = static_cast<size_t>(shownClasses(lens)[cell ? static_cast<size_t>(cell->column) : 0]);
-    const auto& layout = snapshot.answer->patterns[static_cast<size_t>(std::max(stage.layer, 0))].layout;
+    const auto& layout = subject.patterns[static_cast<size_t>(std::max(stage.layer, 0))].layout;
     if (stage.byToken.empty() || stage.tokens != layout.tokens) return {};
-    PatchOverlayFigure figure = overlayOf(snapshot, layout, false, [&](size_t token) {
+    PatchOverlayFigure figure = overlayOf(subject, layout, [&](size_t token) {
         return stage.byToken[token * static_cast<size_t>(lens.classes) + index];
     });
-    figure.title = tr("“%1” by patch, after %2").arg(className(snapshot, static_cast<int>(index)), stageName(stage));
-    figure.note = tr("probability if the classifier reads only that patch");
+    figure.title =
+        LensText::tr("“%1” by patch, after %2").arg(subject.choiceName(static_cast<int>(index)), stageName(stage));
+    figure.note = LensText::tr("probability if the classifier reads only that patch");
     return figure;
 }
 
-LensAnswer showContributions(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+LensAnswer showContributions(const VisionAnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const ClassAttribution&>(result);
-    LensAnswer answer = contributionsAnswer(found.components, targetName(snapshot, found.target));
-    answer.summary =
-        tr("The %1 is %2; %3.").arg(targetName(snapshot, found.target), number(found.logit), answer.summary);
+    LensAnswer answer = contributionsAnswer(found.components, targetName(subject, found.target));
+    answer.summary = LensText::tr("The %1 is %2; %3.")
+                         .arg(targetName(subject, found.target), formatFixed(found.logit), answer.summary);
     return answer;
 }
 
-LensAnswer showPatches(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+LensAnswer showPatches(const VisionAnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const PatchAttribution&>(result);
     const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
     LensAnswer answer{
-        .summary = tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients sum to %4.")
-                       .arg(targetName(snapshot, found.target), number(found.logit), number(found.baselineLogit))
-                       .arg(sum, 0, 'f', 3)};
-    answer.bars.title = tr("Effect of each patch");
-    answer.bars.placeTitle = tr("patch");
-    const auto columns = static_cast<int>(snapshot.model->grid.width);
+        .summary =
+            LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients sum to %4.")
+                .arg(targetName(subject, found.target), formatFixed(found.logit), formatFixed(found.baselineLogit))
+                .arg(sum, 0, 'f', 3)};
+    answer.bars.title = LensText::tr("Effect of each patch");
+    answer.bars.placeTitle = LensText::tr("patch");
+    const int columns = subject.axis.gridColumns;
     for (int patch = 0; patch < static_cast<int>(found.gradientTimesInput.size()); ++patch)
         answer.bars.placeNames.push_back(QStringLiteral("%1, %2").arg(patch / columns).arg(patch % columns));
-    answer.bars.lines = {{tr("gradient × input"), found.gradientTimesInput},
-                         {tr("integrated gradients"), found.integratedGradients}};
+    answer.bars.lines = {{LensText::tr("gradient × input"), found.gradientTimesInput},
+                         {LensText::tr("integrated gradients"), found.integratedGradients}};
     return answer;
 }
 
-PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
+PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>&) {
     const auto& found = static_cast<const PatchAttribution&>(result);
-    PatchOverlayFigure figure;
-    figure.image = shownPicture(snapshot);
+    PatchOverlayFigure figure = subject.axis.overlay(found.integratedGradients);
     figure.isSigned = true;
     figure.opacity = 0.75;
-    figure.setValues(static_cast<int>(snapshot.model->grid.height), static_cast<int>(snapshot.model->grid.width),
-                     found.integratedGradients);
-    figure.title = tr("Integrated gradients");
-    figure.note = tr("positive: raises the %1; negative: lowers it").arg(targetName(snapshot, found.target));
+    figure.title = LensText::tr("Integrated gradients");
+    figure.note = LensText::tr("positive: raises the %1; negative: lowers it").arg(targetName(subject, found.target));
     return figure;
 }
 
-LensAnswer showEffects(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+LensAnswer showEffects(const VisionAnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const ClassAblation&>(result);
-    return effectsAnswer(found, targetName(snapshot, found.target));
+    return effectsAnswer(found, targetName(subject, found.target));
 }
 
-LensAnswer showPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot) {
+LensAnswer showPatching(const VisionAnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const ClassPatchSweep&>(result);
-    std::vector<QString> tokens;
-    for (int token = 0; token < found.tokens; ++token) tokens.push_back(visionTokenName(*snapshot.model, token));
     LensAnswer answer =
-        patchingAnswer(found, targetName(snapshot, found.target), tr("the other picture"), std::move(tokens));
-    if (snapshot.answer->patterns.back().layout.tokens < found.tokens)
-        answer.summary += ' ' + tr("The effect of a token of several patches is shown at each of them.");
+        patchingAnswer(found, targetName(subject, found.target), LensText::tr("the other picture"), subject.axis.names);
+    if (subject.patterns.back().layout.tokens < found.tokens)
+        answer.summary += ' ' + LensText::tr("The effect of a token of several patches is shown at each of them.");
     return answer;
 }
 
-PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const VisionSnapshot& snapshot,
+PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const LensSubject& subject,
                                    const std::optional<MatrixCell>& cell) {
     const auto& found = static_cast<const ClassPatchSweep&>(result);
     const auto layer = static_cast<size_t>(cell ? cell->row : 0);
-    const auto& patterns = snapshot.answer->patterns;
-    PatchOverlayFigure figure = overlayOf(snapshot, patterns.front().layout, true, [&](size_t token) {
+    PatchOverlayFigure figure = overlayOf(subject, subject.patterns.front().layout, [&](size_t token) {
         return found.effects[layer * static_cast<size_t>(found.tokens) + token];
     });
-    if (patterns[layer].layout.tokens < found.tokens) figure.tokens = patterns[layer].layout.tokenOf;
-    figure.title = tr("Effect of each patch's value before layer %1").arg(layer);
+    figure.isSigned = true;
+    const LayerLayout& layout = subject.patterns[layer].layout;
+    if (layout.tokens < found.tokens) figure.tokens = layout.tokenOf;
+    figure.title = LensText::tr("Effect of each patch's value before layer %1").arg(layer);
     return figure;
 }
 
-LensAnswer showKinds(const VisionAnalysisResult& result, const VisionSnapshot&) {
+LensAnswer showKinds(const VisionAnalysisResult& result, const LensSubject&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
     const auto named = std::ranges::count_if(found.heads, [](const auto& head) { return head.kind().has_value(); });
-    return {.summary = tr("%1 of %2 heads have a kind.").arg(named).arg(found.heads.size())};
+    return {.summary = LensText::tr("%1 of %2 heads have a kind.").arg(named).arg(found.heads.size())};
 }
 
-LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const VisionSnapshot&) {
+LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const LensSubject&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
-    LensAnswer answer{.summary = tr("Compare the head kinds of early and late layers.")};
+    LensAnswer answer{.summary = LensText::tr("Compare the head kinds of early and late layers.")};
     std::vector<int> layers;
     for (const PatchHeadScores& head : found.heads)
         if (layers.empty() || layers.back() != head.site) layers.push_back(head.site);
@@ -187,28 +164,31 @@ LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const VisionSnap
         }
         if (std::ranges::all_of(sums, [](float sum) { return std::isnan(sum); })) continue; // there are no such tokens
         for (size_t layer = 0; layer < layers.size(); ++layer) values.push_back(sums[layer] / heads[layer]);
-        answer.matrix.rowLabels.push_back(tr(textOf(static_cast<PatchHeadKind>(kind)).title));
+        answer.matrix.rowLabels.push_back(LensText::tr(textOf(static_cast<PatchHeadKind>(kind)).title));
     }
-    for (const int layer : layers) answer.matrix.columnLabels.push_back(tr("layer %1").arg(layer));
-    answer.matrix.title = tr("Mean score of each kind");
-    answer.matrix.rowTitle = tr("kind");
-    answer.matrix.columnTitle = tr("layer");
+    for (const int layer : layers) answer.matrix.columnLabels.push_back(LensText::tr("layer %1").arg(layer));
+    answer.matrix.title = LensText::tr("Mean score of each kind");
+    answer.matrix.rowTitle = LensText::tr("kind");
+    answer.matrix.columnTitle = LensText::tr("layer");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
     answer.matrix.setMatrix(static_cast<int>(answer.matrix.rowLabels.size()), static_cast<int>(layers.size()),
                             std::move(values));
     return answer;
 }
 
-std::shared_ptr<const VisionAnalysis> makeKinds(const LogitTarget&) { return std::make_shared<PatchHeadAnalysis>(); }
+template <class T> std::shared_ptr<const VisionAnalysis> makePlain(const LogitTarget&) { return std::make_shared<T>(); }
+template <class T> std::shared_ptr<const VisionAnalysis> makeOfLogit(const LogitTarget& target) {
+    auto analysis = std::make_shared<T>();
+    analysis->target = target;
+    return analysis;
+}
 
 const VisionLensPage kPages[] = {
     {.id = "classes",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Classes by layer"),
      .explanation =
          QT_TRANSLATE_NOOP("attn::Lens", "What the classifier predicts from the residual stream after each layer."),
-     .make = [](const LogitTarget&) -> std::shared_ptr<const VisionAnalysis> {
-         return std::make_shared<ClassLensAnalysis>();
-     },
+     .make = makePlain<ClassLensAnalysis>,
      .show = showClasses,
      .overlay = overlayClasses},
     {.id = "contributions",
@@ -216,22 +196,14 @@ const VisionLensPage kPages[] = {
      .explanation = QT_TRANSLATE_NOOP(
          "attn::Lens", "How much each head and MLP adds to the logit of a class. The contributions sum to the logit."),
      .usesTarget = true,
-     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
-         auto analysis = std::make_shared<ClassAttributionAnalysis>();
-         analysis->target = target;
-         return analysis;
-     },
+     .make = makeOfLogit<ClassAttributionAnalysis>,
      .show = showContributions},
     {.id = "patches",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Which patches matter"),
      .explanation =
          QT_TRANSLATE_NOOP("attn::Lens", "Gradients of a class's logit with respect to the pixels of each patch."),
      .usesTarget = true,
-     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
-         auto analysis = std::make_shared<PatchAttributionAnalysis>();
-         analysis->target = target;
-         return analysis;
-     },
+     .make = makeOfLogit<PatchAttributionAnalysis>,
      .show = showPatches,
      .overlay = overlayPatches},
     {.id = "kinds",
@@ -240,23 +212,19 @@ const VisionLensPage kPages[] = {
          "attn::Lens",
          "Where patches look in each head, measured on the picture and on the same picture with its patches shuffled."),
      .listsHeads = true,
-     .make = makeKinds,
+     .make = makePlain<PatchHeadAnalysis>,
      .show = showKinds},
     {.id = "layer_kinds",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where patches look: the mean over the heads of each layer."),
-     .make = makeKinds,
+     .make = makePlain<PatchHeadAnalysis>,
      .show = showKindsByLayer},
     {.id = "effects",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How removing each head or MLP changes the logit of a class."),
      .usesTarget = true,
      .isQuick = false,
-     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
-         auto analysis = std::make_shared<ClassAblationAnalysis>();
-         analysis->target = target;
-         return analysis;
-     },
+     .make = makeOfLogit<ClassAblationAnalysis>,
      .show = showEffects,
      .change = [](const VisionAnalysisResult& result, int row,
                   int column) { return removalOf(static_cast<const ClassAblation&>(result), row, column); }},
@@ -266,11 +234,7 @@ const VisionLensPage kPages[] = {
          "attn::Lens", "Which layer and patch carry the difference from the other picture, chosen under Changes."),
      .usesOther = true,
      .isQuick = false,
-     .make = [](const LogitTarget& target) -> std::shared_ptr<const VisionAnalysis> {
-         auto analysis = std::make_shared<ClassPatchSweepAnalysis>();
-         analysis->target = target;
-         return analysis;
-     },
+     .make = makeOfLogit<ClassPatchSweepAnalysis>,
      .show = showPatching,
      .overlay = overlayPatching,
      .change =
@@ -283,11 +247,5 @@ const VisionLensPage kPages[] = {
 } // namespace
 
 std::span<const VisionLensPage> visionLensPages() { return kPages; }
-
-QString visionTokenName(const ModelInfo& info, int token) {
-    const auto before = static_cast<int>(info.prefix.size()), columns = static_cast<int>(info.grid.width);
-    if (token < before) return QString::fromStdString(info.prefix[static_cast<size_t>(token)]);
-    return tr("patch %1, %2").arg((token - before) / columns).arg((token - before) % columns);
-}
 
 } // namespace attn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "app/figures/patch_overlay_figure.h"
+#include "engine/inference/model_info.h"
+#include "engine/inference/site_pattern.h"
+
+#include <QImage>
+#include <QString>
+
+#include <vector>
+
+namespace attn {
+
+/// How the rows of an axis are named and drawn: tokens as words, patches as places in a picture. A view asks the axis,
+/// so that it need not know what the model reads.
+struct AxisDisplay {
+    std::vector<QString> names; ///< one per row
+    // Only along an axis of patches, whose last rows are patches:
+    QImage picture; ///< that the patches cut
+    int gridRows = 0, gridColumns = 0;
+
+    /// The row of the first patch, after tokens such as CLS.
+    int firstPatch() const { return static_cast<int>(names.size()) - gridRows * gridColumns; }
+    /// The name of a row: "cat", "CLS", "patch 1, 3"; the number of a row without a name.
+    QString nameOf(int row) const;
+    /// One number per patch over the picture. Along an axis that draws no picture, the figure is empty.
+    /// @param layout of the layer that the numbers belong to, which may join patches to tokens; null: none are joined
+    PatchOverlayFigure overlay(std::vector<float> patches, const LayerLayout* layout = nullptr) const;
+};
+
+AxisDisplay tokenAxis(std::vector<QString> labels);
+/// @param picture as the model reads it; null where only names are needed
+AxisDisplay patchAxis(const ModelInfo& model, QImage picture = {});
+
+} // namespace attn

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "app/figures/picture_run.h"
+#include "engine/analysis/patch_row.h"
+
+namespace attn {
+
+/// What to show of a run over its picture, and how. Two models that are compared share it.
+struct VisionLook {
+    enum Head { Mean = -1, Maximum = -2 };
+
+    bool isRollout = false;
+    int site = 0;
+    int head = Mean;            ///< a head, or one of the enumerators
+    std::optional<int> patch{}; ///< the query; none: the token before the patches, or the mean of all patches
+    bool isMean = false;        ///< without a patch: the mean of all patches, even if a token precedes them
+    ColourMapId colours = ColourMapId::Viridis;
+    double opacity = 0.6;
+    bool isSmooth = false;
+};
+
+/// @return the attention weights that the look shows; no patches if the model forms no such pattern
+PatchRow rowOf(const PictureRun& run, const VisionLook& look);
+/// @return the overlay of a look; empty if there is no run
+PatchOverlayFigure overlayFigure(const PictureRun& run, const VisionLook& look);
+/// @return the overlay of the difference, changed minus original  @param original the run without the changes
+PatchOverlayFigure differenceFigure(const PictureRun& changed, const PictureRun& original, const VisionLook& look);
+
+} // namespace attn
