@@ -59,12 +59,13 @@ std::unique_ptr<LanguageModel> openForText(const ModelOptions& model, const char
     return model.open(true);
 }
 
-std::shared_ptr<AnalysisResult> runAnalysis(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis) {
+std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, Input input, std::optional<Input> other,
+                                            const Analysis& analysis) {
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     const auto report = [&](float fraction, const std::string& what) {
         if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
     };
-    auto result = analysis.run(model, {.tokens = std::move(tokens), .report = report});
+    auto result = analysis.run(model, {.input = std::move(input), .other = std::move(other), .report = report});
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     return result;
 }

@@ -29,10 +29,12 @@ struct TargetOptions {
 std::unique_ptr<LanguageModel> openForText(const ModelOptions& model, const char* command);
 
 /// Runs an analysis with its progress on standard error where that is a terminal.
-std::shared_ptr<AnalysisResult> runAnalysis(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis);
+/// @param other the picture from which values are copied; no value: none
+std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, Input input, std::optional<Input> other,
+                                            const Analysis& analysis);
 template <class Result>
 std::shared_ptr<Result> analyse(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis) {
-    return std::static_pointer_cast<Result>(runAnalysis(model, std::move(tokens), analysis));
+    return std::static_pointer_cast<Result>(runAnalysis(model, std::move(tokens), {}, analysis));
 }
 
 /// A token as results show it: its text between quotes, or its number.

@@ -25,7 +25,7 @@ int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
     const auto model = openVision(options.model, options.picture.asked);
     const ModelInfo& info = model->info();
-    const std::vector<float> logits = model->classify(model->patchesOf(image)), shares = probabilitiesOf(logits);
+    const std::vector<float> logits = model->predict(model->patchesOf(image)), shares = probabilitiesOf(logits);
     std::vector<int> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::greater<>(), [&](int index) { return logits[static_cast<size_t>(index)]; });

@@ -51,7 +51,7 @@ std::unique_ptr<Figure> lensFigure(LanguageModel& model, const RenderOptions& op
                                      .target = options.target.read(model),
                                      .text = options.from});
     auto figure = std::make_unique<LensFigure>();
-    figure->answer = page.show(*runAnalysis(model, tokens, *analysis), subject);
+    figure->answer = page.show(*runAnalysis(model, tokens, {}, *analysis), subject);
     return requireDrawing(std::move(figure), options.lens);
 }
 

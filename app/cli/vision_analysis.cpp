@@ -41,9 +41,9 @@ void requireVision(const std::string& path) {
 }
 
 /// A model with the patches of its picture.
-struct PictureInput {
+struct AskedPicture {
     /// @param from another picture, which the model reads at the same size; empty: none
-    explicit PictureInput(const VisionQuestion& visionQuestion, const std::string& from = {})
+    explicit AskedPicture(const VisionQuestion& visionQuestion, const std::string& from = {})
         : question(visionQuestion) {
         requireVision(visionQuestion.model.path);
         std::vector<Image> pictures{visionQuestion.picture.read()}; // before a large model is loaded
@@ -54,7 +54,7 @@ struct PictureInput {
     }
 
     LogitTarget target() const { return classTarget(question.target, model->info()); }
-    template <class Result> std::shared_ptr<Result> run(const VisionAnalysis& analysis) {
+    template <class Result> std::shared_ptr<Result> run(const Analysis& analysis) {
         return std::static_pointer_cast<Result>(runAnalysis(*model, patches, other, analysis));
     }
     Json classJson(int index) const { return {{"index", index}, {"label", model->info().labelOf(index)}}; }
@@ -70,10 +70,11 @@ struct PictureInput {
 
     const VisionQuestion& question;
     std::unique_ptr<VisionModel> model;
-    std::vector<float> patches, other;
+    std::vector<float> patches;
+    std::optional<Input> other;
 };
 
-void classes(PictureInput& input, int top) {
+void classes(AskedPicture& input, int top) {
     const auto lens = input.run<ClassLens>(ClassLensAnalysis{});
     Json rows = Json::array();
     for (const ClassLens::Stage& stage : lens->stages) {
@@ -98,7 +99,7 @@ void classes(PictureInput& input, int top) {
     if (input.question.isJson) print({{"rows", rows}});
 }
 
-void contributions(PictureInput& input) {
+void contributions(AskedPicture& input) {
     ClassAttributionAnalysis analysis;
     analysis.target = input.target();
     const auto found = input.run<ClassAttribution>(analysis);
@@ -106,7 +107,7 @@ void contributions(PictureInput& input) {
                        input.question.isJson);
 }
 
-void patchGradients(PictureInput& input) {
+void patchGradients(AskedPicture& input) {
     PatchAttributionAnalysis analysis;
     analysis.target = input.target();
     const auto found = input.run<PatchAttribution>(analysis);
@@ -145,7 +146,7 @@ void compareHeads(const PatchHeadDetection& found, const VisionQuestion& questio
             ModelOptions model = question.model;
             model.path = options.in;
             const VisionQuestion there{model, question.picture, question.target, question.isJson};
-            PictureInput other(there);
+            AskedPicture other(there);
             elsewhere = other.run<PatchHeadDetection>(PatchHeadAnalysis{});
         }
         const PatchHeadDetection& others = elsewhere ? *elsewhere : found;
@@ -169,24 +170,13 @@ void compareHeads(const PatchHeadDetection& found, const VisionQuestion& questio
 
 } // namespace
 
-std::shared_ptr<VisionAnalysisResult> runAnalysis(VisionModel& model, std::span<const float> patches,
-                                                  std::span<const float> other, const VisionAnalysis& analysis) {
-    const bool showsProgress = isatty(STDERR_FILENO) == 1;
-    const auto report = [&](float fraction, const std::string& what) {
-        if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
-    };
-    auto result = analysis.run(model, {.patches = patches, .other = other, .report = report});
-    if (showsProgress) fmt::print(stderr, "\r\x1b[K");
-    return result;
-}
-
 int lensVision(const VisionQuestion& question, const std::string& what, int top) {
     if (what != "logit" && what != "attribution" && what != "gradients")
         throw Error({.what = fmt::format("--what {} needs text", what),
                      .where = {},
                      .hint = "with --image, choose logit, attribution or gradients; attention-cli render draws "
                              "rollout"});
-    PictureInput input(question);
+    AskedPicture input(question);
     if (what == "logit")
         classes(input, top);
     else if (what == "attribution")
@@ -197,7 +187,7 @@ int lensVision(const VisionQuestion& question, const std::string& what, int top)
 }
 
 int ablateVision(const VisionQuestion& question) {
-    PictureInput input(question);
+    AskedPicture input(question);
     ClassAblationAnalysis analysis;
     analysis.target = input.target();
     const auto found = input.run<ClassAblation>(analysis);
@@ -206,7 +196,7 @@ int ablateVision(const VisionQuestion& question) {
 }
 
 int patchVision(const VisionQuestion& question, const std::string& from, const std::string& hook) {
-    PictureInput input(question, from);
+    AskedPicture input(question, from);
     ClassPatchSweepAnalysis analysis;
     analysis.hook = hook;
     analysis.target = input.target();
@@ -220,7 +210,7 @@ int patchVision(const VisionQuestion& question, const std::string& from, const s
 }
 
 int detectVision(const VisionQuestion& question, const SimilarityOptions& similarity) {
-    PictureInput input(question);
+    AskedPicture input(question);
     const auto found = input.run<PatchHeadDetection>(PatchHeadAnalysis{});
     Json kinds = Json::array(), heads = Json::array();
     std::array<bool, kPatchHeadKinds> isFound{};

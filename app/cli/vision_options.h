@@ -11,8 +11,6 @@ namespace attn {
 class VisionModel;
 struct LogitTarget;
 struct ModelInfo;
-struct VisionAnalysis;
-struct VisionAnalysisResult;
 } // namespace attn
 
 namespace attn::cli {
@@ -43,11 +41,6 @@ void captureVision(const ModelOptions& model, const ImageOptions& picture, const
 int labelNamed(const std::string& text, const ModelInfo& info);
 /// The target of an analysis of a picture. @throws Error as labelNamed
 LogitTarget classTarget(const TargetOptions& target, const ModelInfo& info);
-
-/// Runs an analysis with its progress on standard error where that is a terminal.
-/// @param patches of the picture  @param other patches of another; empty: none
-std::shared_ptr<VisionAnalysisResult> runAnalysis(VisionModel& model, std::span<const float> patches,
-                                                  std::span<const float> other, const VisionAnalysis& analysis);
 
 /// The picture and target of `lens`, `ablate`, `patch` and `detect`.
 struct VisionQuestion {

@@ -48,14 +48,14 @@ void readQuery(VisionLook& look, const std::string& text, const ModelInfo& info)
 }
 
 /// A picture that a model has run on.
-struct PictureInput {
+struct RenderedPicture {
     VisionModel& model;
     const RenderOptions& options;
     std::vector<float> patches;
     PictureRun run;
 };
 
-std::unique_ptr<Figure> attentionFigure(PictureInput& input) {
+std::unique_ptr<Figure> attentionFigure(RenderedPicture& input) {
     const RenderOptions& options = input.options;
     const ModelInfo& info = input.model.info();
     const bool isLayer = options.site >= 0 && options.site < info.layers;
@@ -99,14 +99,14 @@ std::unique_ptr<Figure> attentionFigure(PictureInput& input) {
     return std::make_unique<PatchOverlayFigure>(overlayFigure(input.run, look));
 }
 
-std::unique_ptr<Figure> lensFigure(PictureInput& input) {
+std::unique_ptr<Figure> lensFigure(RenderedPicture& input) {
     const RenderOptions& options = input.options;
     const VisionLensPage& page = lensNamed(visionLensPages(), options.lens);
     if (page.usesOther && options.from.empty())
         throw Error({.what = fmt::format("the lens \"{}\" copies values from another picture", options.lens),
                      .where = "--lens",
                      .hint = "name it with --from"});
-    std::vector<float> other;
+    std::optional<Input> other;
     if (!options.from.empty()) other = input.model.patchesOf(ImageOptions{.image = options.from, .asked = {}}.read());
     const auto patterns = input.model.patternsAndLogits(input.patches).patterns;
     const LensSubject subject{.model = input.model.info(), .axis = input.run.axis(), .patterns = patterns};
@@ -148,10 +148,10 @@ std::unique_ptr<Figure> pictureFigure(const RenderOptions& options) {
     const Image image = options.picture.read();
     const auto model = openVision(options.model, options.picture.asked);
     const Image seen = model->seen(image);
-    PictureInput input{.model = *model,
-                       .options = options,
-                       .patches = model->patchesOf(image),
-                       .run = {.model = &model->info(), .seen = &seen}};
+    RenderedPicture input{.model = *model,
+                          .options = options,
+                          .patches = model->patchesOf(image),
+                          .run = {.model = &model->info(), .seen = &seen}};
     return options.view == "lens" ? lensFigure(input) : attentionFigure(input);
 }
 

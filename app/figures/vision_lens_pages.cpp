@@ -29,7 +29,7 @@ QString stageName(const ClassLens::Stage& stage) {
     return stage.layer < 0 ? LensText::tr("embedding") : LensText::tr("layer %1").arg(stage.layer);
 }
 
-LensAnswer showClasses(const VisionAnalysisResult& result, const LensSubject& subject) {
+LensAnswer showClasses(const AnalysisResult& result, const LensSubject& subject) {
     const auto& lens = static_cast<const ClassLens&>(result);
     LensAnswer answer{.summary =
                           LensText::tr("The prediction if the model ended after each layer. Point at a cell to see the "
@@ -59,7 +59,7 @@ PatchOverlayFigure overlayOf(const LensSubject& subject, const LayerLayout& layo
     return figure;
 }
 
-PatchOverlayFigure overlayClasses(const VisionAnalysisResult& result, const LensSubject& subject,
+PatchOverlayFigure overlayClasses(const AnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>& cell) {
     const auto& lens = static_cast<const ClassLens&>(result);
     const size_t row = cell ? static_cast<size_t>(cell->row) : lens.stages.size() - 1;
@@ -76,7 +76,7 @@ PatchOverlayFigure overlayClasses(const VisionAnalysisResult& result, const Lens
     return figure;
 }
 
-LensAnswer showContributions(const VisionAnalysisResult& result, const LensSubject& subject) {
+LensAnswer showContributions(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const ClassAttribution&>(result);
     LensAnswer answer = contributionsAnswer(found.components, targetName(subject, found.target));
     answer.summary = LensText::tr("The %1 is %2; %3.")
@@ -84,7 +84,7 @@ LensAnswer showContributions(const VisionAnalysisResult& result, const LensSubje
     return answer;
 }
 
-LensAnswer showPatches(const VisionAnalysisResult& result, const LensSubject& subject) {
+LensAnswer showPatches(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const PatchAttribution&>(result);
     const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
     LensAnswer answer{
@@ -102,7 +102,7 @@ LensAnswer showPatches(const VisionAnalysisResult& result, const LensSubject& su
     return answer;
 }
 
-PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const LensSubject& subject,
+PatchOverlayFigure overlayPatches(const AnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>&) {
     const auto& found = static_cast<const PatchAttribution&>(result);
     PatchOverlayFigure figure = subject.axis.overlay(found.integratedGradients);
@@ -113,12 +113,12 @@ PatchOverlayFigure overlayPatches(const VisionAnalysisResult& result, const Lens
     return figure;
 }
 
-LensAnswer showEffects(const VisionAnalysisResult& result, const LensSubject& subject) {
+LensAnswer showEffects(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const ClassAblation&>(result);
     return effectsAnswer(found, targetName(subject, found.target));
 }
 
-LensAnswer showPatching(const VisionAnalysisResult& result, const LensSubject& subject) {
+LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const ClassPatchSweep&>(result);
     LensAnswer answer =
         patchingAnswer(found, targetName(subject, found.target), LensText::tr("the other picture"), subject.axis.names);
@@ -127,7 +127,7 @@ LensAnswer showPatching(const VisionAnalysisResult& result, const LensSubject& s
     return answer;
 }
 
-PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const LensSubject& subject,
+PatchOverlayFigure overlayPatching(const AnalysisResult& result, const LensSubject& subject,
                                    const std::optional<MatrixCell>& cell) {
     const auto& found = static_cast<const ClassPatchSweep&>(result);
     const auto layer = static_cast<size_t>(cell ? cell->row : 0);
@@ -141,13 +141,13 @@ PatchOverlayFigure overlayPatching(const VisionAnalysisResult& result, const Len
     return figure;
 }
 
-LensAnswer showKinds(const VisionAnalysisResult& result, const LensSubject&) {
+LensAnswer showKinds(const AnalysisResult& result, const LensSubject&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
     const auto named = std::ranges::count_if(found.heads, [](const auto& head) { return head.kind().has_value(); });
     return {.summary = LensText::tr("%1 of %2 heads have a kind.").arg(named).arg(found.heads.size())};
 }
 
-LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const LensSubject&) {
+LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject&) {
     const auto& found = static_cast<const PatchHeadDetection&>(result);
     LensAnswer answer{.summary = LensText::tr("Compare the head kinds of early and late layers.")};
     std::vector<int> layers;
@@ -176,8 +176,8 @@ LensAnswer showKindsByLayer(const VisionAnalysisResult& result, const LensSubjec
     return answer;
 }
 
-template <class T> std::shared_ptr<const VisionAnalysis> makePlain(const LogitTarget&) { return std::make_shared<T>(); }
-template <class T> std::shared_ptr<const VisionAnalysis> makeOfLogit(const LogitTarget& target) {
+template <class T> std::shared_ptr<const Analysis> makePlain(const LogitTarget&) { return std::make_shared<T>(); }
+template <class T> std::shared_ptr<const Analysis> makeOfLogit(const LogitTarget& target) {
     auto analysis = std::make_shared<T>();
     analysis->target = target;
     return analysis;
@@ -226,7 +226,7 @@ const VisionLensPage kPages[] = {
      .isQuick = false,
      .make = makeOfLogit<ClassAblationAnalysis>,
      .show = showEffects,
-     .change = [](const VisionAnalysisResult& result, int row,
+     .change = [](const AnalysisResult& result, int row,
                   int column) { return removalOf(static_cast<const ClassAblation&>(result), row, column); }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
@@ -238,7 +238,7 @@ const VisionLensPage kPages[] = {
      .show = showPatching,
      .overlay = overlayPatching,
      .change =
-         [](const VisionAnalysisResult& result, int row, int column) {
+         [](const AnalysisResult& result, int row, int column) {
              const auto& found = static_cast<const ClassPatchSweep&>(result);
              return patchOf(found, row, found.tokenOf(row, column), "the other picture");
          }},

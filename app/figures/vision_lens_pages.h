@@ -1,8 +1,8 @@
 #pragma once
 
 #include "app/figures/lens_answers.h"
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/logit_target.h"
-#include "engine/analysis/vision_analysis.h"
 #include "engine/inference/changes.h"
 
 #include <memory>
@@ -19,14 +19,14 @@ struct VisionLensPage {
     bool usesTarget = false, usesOther = false;
     bool isQuick = true;     ///< runs by itself when the picture or the model changes
     bool listsHeads = false; ///< the result is a PatchHeadDetection, whose heads are listed
-    std::shared_ptr<const VisionAnalysis> (*make)(const LogitTarget& target);
-    LensAnswer (*show)(const VisionAnalysisResult& result, const LensSubject& subject);
+    std::shared_ptr<const Analysis> (*make)(const LogitTarget& target);
+    LensAnswer (*show)(const AnalysisResult& result, const LensSubject& subject);
     /// Makes the overlay on the picture; null: none.
     /// @param cell of the matrix under the pointer
-    PatchOverlayFigure (*overlay)(const VisionAnalysisResult& result, const LensSubject& subject,
+    PatchOverlayFigure (*overlay)(const AnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>& cell) = nullptr;
     /// Makes the change that a double click on a cell of the matrix adds; null: none.
-    Intervention (*change)(const VisionAnalysisResult& result, int row, int column) = nullptr;
+    Intervention (*change)(const AnalysisResult& result, int row, int column) = nullptr;
 };
 std::span<const VisionLensPage> visionLensPages();
 

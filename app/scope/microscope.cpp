@@ -162,7 +162,7 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
     if (!isKnown || tensorPlan_->room != room || tensorPlan_->edited != model_.editedHooks()) {
         tensorPlan_ = nullptr; // free its memory first
         const auto graphOf = [&] {
-            DecoderGraph graph = model_.wholeGraph(room);
+            ModelGraph graph = model_.wholeGraph(room);
             if (!graph.graph->probes().contains(name))
                 throw Error(
                     {.what = "the model has no such tensor",
@@ -171,7 +171,7 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
                          "names of hooks look like blocks.0.attn.hook_q, names of parameters like blocks.0.attn.W_Q"});
             return graph;
         };
-        DecoderGraph graph = graphOf();
+        ModelGraph graph = graphOf();
         const std::string axes = graph.graph->probes().at(name).axes;
         const bool isCut = axes.size() > 1 && axes.front() == 'T' && axes.find_first_of("TS", 1) == std::string::npos;
         if (!isCut && room != tokens) { // patterns: a shorter sequence has another layout
@@ -248,7 +248,7 @@ Microscope::DeviceTensor Microscope::residualNorms() {
     const int64_t room = roomFor(static_cast<int64_t>(model_.tokens().size()), model_.capacity());
     if (!normsPlan_ || normsPlan_->room != room || normsPlan_->edited != model_.editedHooks()) {
         normsPlan_ = nullptr;
-        const DecoderGraph graph = model_.wholeGraph(room);
+        const ModelGraph graph = model_.wholeGraph(room);
         std::vector<Tensor> columns;
         const auto add = [&](const std::string& hook) {
             const Tensor squares = unary(graph.graph->probes().at(hook).tensor, Unary::Square); // [T,C]

@@ -90,7 +90,7 @@ Microscope::Timed& Microscope::timedStep(Phase phase) {
     if (timed.executor && timed.edited == model_.editedHooks()) return timed;
     timed.executor = nullptr; // its memory first
     timed.edited = model_.editedHooks();
-    const DecoderGraph graph = model_.stepGraph(queries);
+    const ModelGraph graph = model_.stepGraph(queries);
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (isDecode) outputs.emplace("next_logits", graph.nextLogits);
     timed.plan = compile(graph.graph, outputs);

@@ -5,6 +5,7 @@
 #include "engine/inference/vision_model.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
+#include "engine/models/vision_encoder.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/tensor_ops.h"
@@ -114,9 +115,9 @@ private:
 };
 
 /// Chooses the target logits after a run that finds the largest.
-LogitTarget aim(VisionModel& model, GpuExecutor& executor, LogitTarget target, std::span<const float> patches) {
+LogitTarget aim(VisionModel& model, GpuExecutor& executor, LogitTarget target, const Input& input) {
     writeTarget(executor.input(kAsked), {.token = 0});
-    model.write(executor, patches);
+    model.writeWhole(executor, input);
     executor.run({});
     target = resolved(target, denseResult(executor, "logits"));
     writeTarget(executor.input(kAsked), target);
@@ -125,8 +126,9 @@ LogitTarget aim(VisionModel& model, GpuExecutor& executor, LogitTarget target, s
 
 } // namespace
 
-std::shared_ptr<VisionAnalysisResult> ClassAttributionAnalysis::run(VisionModel& model,
-                                                                    const VisionAnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> ClassAttributionAnalysis::run(RunningModel& running,
+                                                              const AnalysisContext& context) const {
+    VisionModel& model = visionModel(running);
     model.requireHead();
     const VisionConfig& config = model.config();
     const auto& last = config.layers.back().spec;
@@ -136,7 +138,7 @@ std::shared_ptr<VisionAnalysisResult> ClassAttributionAnalysis::run(VisionModel&
                              "single residual stream",
                      .where = model.info().name,
                      .hint = "use the class lens or the patch attributions"});
-    const VisionGraph encoder = model.wholeGraph({});
+    const ModelGraph encoder = model.wholeGraph(context.input, {});
     Graph& graph = *encoder.graph;
     const int layers = model.info().layers;
     const Tensor stream = graph.probes().at(inBlock(layers - 1, "hook_resid_post")).tensor; // [T,C]
@@ -160,7 +162,7 @@ std::shared_ptr<VisionAnalysisResult> ClassAttributionAnalysis::run(VisionModel&
                                           {"stream", reduce(multiply(stream, slope), Reduction::Sum, {0, 1})}};
     const auto executor = model.executorOf(encoder, outputs);
     auto result = std::make_shared<ClassAttribution>();
-    result->target = aim(model, *executor, target, input.patches);
+    result->target = aim(model, *executor, target, context.input);
     executor->run({});
     result->logit = static_cast<float>(logitOf(result->target, denseResult(*executor, "logits")));
     const std::vector<float> values = denseResult(*executor, "values");
@@ -178,10 +180,11 @@ std::shared_ptr<VisionAnalysisResult> ClassAttributionAnalysis::run(VisionModel&
     return result;
 }
 
-std::shared_ptr<VisionAnalysisResult> PatchAttributionAnalysis::run(VisionModel& model,
-                                                                    const VisionAnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> PatchAttributionAnalysis::run(RunningModel& running,
+                                                              const AnalysisContext& context) const {
+    VisionModel& model = visionModel(running);
     model.requireHead();
-    const VisionGraph encoder = model.wholeGraph({.mayTrain = true});
+    const ModelGraph encoder = model.wholeGraph(context.input, {.mayTrain = true});
     Graph& graph = *encoder.graph;
     const VisionConfig& config = model.config();
     const auto N = static_cast<size_t>(config.grid().area());
@@ -193,11 +196,11 @@ std::shared_ptr<VisionAnalysisResult> PatchAttributionAnalysis::run(VisionModel&
                                    {"logit", logit},
                                    {"products", reduce(multiply(patches, slope), Reduction::Sum, {1})}});
     auto result = std::make_shared<PatchAttribution>();
-    result->target = aim(model, *executor, target, input.patches);
+    result->target = aim(model, *executor, target, context.input);
     const auto runWith = [&](float share) {
-        std::vector<float> part(input.patches.begin(), input.patches.end());
+        std::vector<float> part(context.input.patches().begin(), context.input.patches().end());
         for (float& value : part) value *= share;
-        model.write(*executor, part);
+        model.writeWhole(*executor, part);
         executor->run({});
     };
     runWith(1);
@@ -207,7 +210,7 @@ std::shared_ptr<VisionAnalysisResult> PatchAttributionAnalysis::run(VisionModel&
     result->steps = steps;
     std::vector<double> integral(N, 0);
     for (const QuadratureNode& node : gaussLegendre(steps)) {
-        if (input.report) input.report(static_cast<float>(node.at), "integrated gradients");
+        if (context.report) context.report(static_cast<float>(node.at), "integrated gradients");
         runWith(static_cast<float>(node.at));
         const std::vector<float> values = denseResult(*executor, "products"); // of the share
         for (size_t patch = 0; patch < N; ++patch)

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_target.h"
-#include "engine/analysis/vision_analysis.h"
 
 #include <string>
 #include <vector>
@@ -14,22 +14,22 @@ namespace attn {
 /// the last merging or pooling of tokens is one component, "rest".
 /// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits". For vision transformers: Gandelsman
 ///         et al. 2024, "Interpreting CLIP's Image Representation via Text-Based Decomposition", arXiv:2310.05916
-struct ClassAttribution : VisionAnalysisResult {
+struct ClassAttribution : AnalysisResult {
     LogitTarget target; ///< indices of classes
     float logit = 0;    ///< the logit as the model computes it
     std::vector<LogitAttribution::Component> components;
 };
 
 /// Computes ClassAttribution.
-struct ClassAttributionAnalysis : VisionAnalysis {
+struct ClassAttributionAnalysis : Analysis {
     LogitTarget target; ///< token -1: the most likely class
     std::string key() const override { return "class_attribution"; }
     /// @throws Error if the model has no classifier, or its final norm is not a layer norm of one residual stream
-    std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 /// The importance of each patch for the logit of a class, from the gradient with respect to its normalised pixels.
-struct PatchAttribution : VisionAnalysisResult {
+struct PatchAttribution : AnalysisResult {
     LogitTarget target;
     float logit = 0, baselineLogit = 0;    ///< for the picture, and for a picture of the mean colour
     std::vector<float> gradientTimesInput; ///< [patches]. @source Shrikumar et al. 2016, arXiv:1605.01713
@@ -40,11 +40,11 @@ struct PatchAttribution : VisionAnalysisResult {
 };
 
 /// Computes PatchAttribution.
-struct PatchAttributionAnalysis : VisionAnalysis {
+struct PatchAttributionAnalysis : Analysis {
     LogitTarget target;
     int steps = 32; ///< nodes of the rule; 0: no integrated gradients
     std::string key() const override { return "patch_attribution"; }
-    std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

@@ -8,10 +8,10 @@
 
 namespace attn {
 
-std::shared_ptr<VisionAnalysisResult> ClassLensAnalysis::run(VisionModel& model,
-                                                             const VisionAnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> ClassLensAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    VisionModel& model = visionModel(running);
     model.requireHead();
-    const VisionGraph encoder = model.wholeGraph({.readsAllLayers = true});
+    const ModelGraph encoder = model.wholeGraph(context.input, {.readsAllLayers = true});
     std::map<std::string, Tensor> outputs;
     const auto name = [](const char* what, size_t stage) { return fmt::format("{}.{}", what, stage); };
     for (size_t stage = 0; stage < encoder.stages.size(); ++stage) {
@@ -19,7 +19,7 @@ std::shared_ptr<VisionAnalysisResult> ClassLensAnalysis::run(VisionModel& model,
         if (encoder.tokenStages[stage]) outputs.emplace(name("tokens", stage), softmax(encoder.tokenStages[stage]));
     }
     const auto executor = model.executorOf(encoder, outputs);
-    model.write(*executor, input.patches);
+    model.writeWhole(*executor, context.input);
     executor->run({});
     auto result = std::make_shared<ClassLens>();
     result->classes = model.info().classes;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/analysis/vision_analysis.h"
+#include "engine/analysis/analysis.h"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace attn {
 /// @source nostalgebraist 2020, "interpreting GPT: the logit lens", here for a classifier. For single tokens: Vilas et
 ///         al. 2023, "Analyzing Vision Transformers for Image Classification in Class Embedding Space",
 ///         arXiv:2310.18969
-struct ClassLens : VisionAnalysisResult {
+struct ClassLens : AnalysisResult {
     struct Stage {
         int layer = -1;                   ///< -1: the embedding
         std::vector<float> probabilities; ///< [classes] from the tokens that the classifier reads
@@ -24,10 +24,10 @@ struct ClassLens : VisionAnalysisResult {
 };
 
 /// Computes ClassLens.
-struct ClassLensAnalysis : VisionAnalysis {
+struct ClassLensAnalysis : Analysis {
     std::string key() const override { return "class_lens"; }
     /// @throws Error if the model has no classifier
-    std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

@@ -4,6 +4,7 @@
 #include "engine/inference/intervention_rows.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/hook_names.h"
+#include "engine/models/vision_encoder.h"
 #include "engine/models/vision_layout.h"
 
 #include <fmt/format.h>
@@ -17,20 +18,21 @@ float asFloat(double value) { return static_cast<float>(value); }
 
 } // namespace
 
-std::shared_ptr<VisionAnalysisResult> ClassAblationAnalysis::run(VisionModel& model,
-                                                                 const VisionAnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> ClassAblationAnalysis::run(RunningModel& running,
+                                                           const AnalysisContext& context) const {
+    VisionModel& model = visionModel(running);
     const ModelInfo& info = model.info();
     auto result = std::make_shared<ClassAblation>();
     result->layers = info.layers;
     result->heads = info.heads;
-    const std::vector<float> before = model.classify(input.patches), gates = model.gates();
+    const std::vector<float> before = model.predict(context.input), gates = model.gates();
     result->target = resolved(target, before);
     const double whole = logitOf(result->target, before);
     result->whole = asFloat(whole);
-    const auto effect = [&] { return asFloat(logitOf(result->target, model.classify(input.patches)) - whole); };
+    const auto effect = [&] { return asFloat(logitOf(result->target, model.predict(context.input)) - whole); };
     const int all = info.layers * (info.heads + 1);
     const auto report = [&](int done) {
-        if (input.report) input.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
+        if (context.report) context.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
     };
     result->headEffects.assign(gates.size(), 0);
     for (int layer = 0; layer < info.layers; ++layer)
@@ -59,10 +61,11 @@ std::shared_ptr<VisionAnalysisResult> ClassAblationAnalysis::run(VisionModel& mo
     return result;
 }
 
-std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& model,
-                                                                   const VisionAnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> ClassPatchSweepAnalysis::run(RunningModel& running,
+                                                             const AnalysisContext& context) const {
+    VisionModel& model = visionModel(running);
     const ModelInfo& info = model.info();
-    if (input.other.empty())
+    if (!context.other)
         throw Error({.what = "there is no other picture to patch values from",
                      .where = "patch",
                      .hint = "choose another picture"});
@@ -78,15 +81,15 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
     result->hook = hook;
     result->layers = info.layers;
     result->tokens = info.tokens();
-    const auto values = model.capture(input.other, inEveryBlock(hook));
+    const auto values = model.capture(*context.other, inEveryBlock(hook));
     if (static_cast<int>(values.size()) != info.layers)
         throw Error(
             {.what = fmt::format("some layers have no {}", hook), .where = info.name, .hint = "use hook_resid_pre"});
-    const std::vector<float> otherLogits = model.classify(input.other);
-    result->compare(target, model.classify(input.patches), otherLogits);
+    const std::vector<float> otherLogits = model.predict(*context.other);
+    result->compare(target, model.predict(context.input), otherLogits);
     // All layers are declared at once, so that one plan serves them.
     HookEdits declared = model.hookEdits();
-    const VisionGraph listing = buildVisionEncoder(model.config());
+    const ModelGraph listing = buildVisionEncoder(model.config());
     int64_t all = 0;
     for (const CapturedHook& each : values) {
         const HookShape shape = editableShape(*listing.graph, {.hook = each.name}, info.name);
@@ -100,13 +103,13 @@ std::shared_ptr<VisionAnalysisResult> ClassPatchSweepAnalysis::run(VisionModel& 
         const auto width = static_cast<std::ptrdiff_t>(from.shape.elements() / from.shape[0]);
         std::vector<double> logits; // one per token of the layer
         for (int token = 0; token < from.shape[0]; ++token) {
-            if (input.report)
-                input.report(static_cast<float>(done++) / static_cast<float>(all), "effect of each value");
+            if (context.report)
+                context.report(static_cast<float>(done++) / static_cast<float>(all), "effect of each value");
             const auto begin = from.values.begin() + token * width;
             HookEdits edits = declared;
             edits.add(from.name, {.position = token, .keep = 0, .values = {begin, begin + width}, .rows = 1});
             model.setHookEdits(std::move(edits));
-            logits.push_back(logitOf(result->target, model.classify(input.patches)));
+            logits.push_back(logitOf(result->target, model.predict(context.input)));
         }
         const auto prefix = static_cast<int>(layouts[layer].prefix);
         for (int token = 0; token < result->tokens; ++token) {

@@ -15,20 +15,21 @@ std::string textOf(const LanguageModel& model, const std::vector<int>& tokens) {
 
 } // namespace
 
-std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     auto result = std::make_shared<Continuation>();
     const std::vector<int> stops = model.source().stopTokens();
     for (const bool isEdited : {false, true}) {
         model.bypassEdits(!isEdited);
         model.truncate(0);
-        model.feed(input.tokens);
+        model.feed(context.input.tokens());
         std::vector<int>& written = isEdited ? result->after : result->before;
         while (static_cast<int>(written.size()) < length &&
                static_cast<int>(model.tokens().size()) < model.capacity()) {
-            if (input.report)
-                input.report((isEdited ? 0.5f : 0.0f) +
-                                 0.5f * static_cast<float>(written.size()) / static_cast<float>(length),
-                             "continuations");
+            if (context.report)
+                context.report((isEdited ? 0.5f : 0.0f) +
+                                   0.5f * static_cast<float>(written.size()) / static_cast<float>(length),
+                               "continuations");
             const int token = static_cast<int>(std::ranges::max_element(model.logits()) - model.logits().begin());
             if (std::ranges::find(stops, token) != stops.end()) break;
             written.push_back(token);

@@ -18,7 +18,7 @@ struct Continuation : AnalysisResult {
 struct ContinuationAnalysis : Analysis {
     int length = 24; ///< maximum number of tokens
     std::string key() const override { return "continuation"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

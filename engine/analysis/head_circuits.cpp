@@ -83,7 +83,8 @@ Tensor one(Tensor byHead, int head) { // [H,a,b] -> [a,b]
 
 } // namespace
 
-std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     const auto& info = model.info();
     info.requireHead(site, head);
     const int layer = info.site(site).layer;
@@ -91,7 +92,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(LanguageModel& model, 
     result->site = site;
     result->head = head;
     result->choices = std::min(choices, info.vocabulary);
-    for (int token : tokens.empty() ? input.tokens : tokens)
+    for (int token : tokens.empty() ? context.input.tokens() : tokens)
         if (std::ranges::find(result->tokens, token) == result->tokens.end()) {
             resolved({.token = token}, std::vector<float>(static_cast<size_t>(info.vocabulary)));
             result->tokens.push_back(token);
@@ -148,7 +149,9 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(LanguageModel& model, 
     return result;
 }
 
-std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& running,
+                                                               const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     const auto& info = model.info();
     const auto graph = std::make_shared<Graph>();
     const HeadWeights weights(model, *graph);
@@ -199,7 +202,7 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(LanguageModel& mo
     const auto all = static_cast<size_t>(info.layers) * static_cast<size_t>(H);
     result->values.assign(3 * all * all, 0);
     if (outputs.empty()) return result;
-    if (input.report) input.report(0.1f, "composition");
+    if (context.report) context.report(0.1f, "composition");
     const auto executor = weightRun(model, graph, outputs);
     executor->run({});
     for (size_t kind = 0; kind < 3; ++kind)

@@ -31,7 +31,7 @@ struct HeadCircuitsAnalysis : Analysis {
     int site = 0, head = 0, choices = 8;
     std::vector<int> tokens; ///< empty: the tokens of the current sequence, each once
     std::string key() const override { return "head_circuits"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 /// How strongly later heads read what earlier heads write: |B A| / (|B| |A|) with Frobenius norms, where A is the OV
@@ -53,7 +53,7 @@ struct CompositionScores : AnalysisResult {
 /// Computes CompositionScores.
 struct CompositionScoresAnalysis : Analysis {
     std::string key() const override { return "composition_scores"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

@@ -155,7 +155,9 @@ std::span<const float> HeadDetection::printOf(int site, int head) const {
     return std::span(prints).subspan(static_cast<size_t>(site * heads + head) * cells, cells);
 }
 
-std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(RunningModel& running,
+                                                           const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     auto result = std::make_shared<HeadDetection>();
     const auto& info = model.info();
     result->sites = info.layers;
@@ -173,7 +175,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(LanguageModel& model,
         return patternsOf(model, tokens);
     };
     const auto report = [&](float share) {
-        if (input.report) input.report(share, "head kinds");
+        if (context.report) context.report(share, "head kinds");
     };
     report(0);
     const std::vector<float> first = repeated(period, seed);

@@ -66,7 +66,7 @@ struct HeadDetection : AnalysisResult {
 struct HeadDetectionAnalysis : Analysis {
     uint64_t seed = 1;
     std::string key() const override { return "head_detection"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 /// The similarity of two fingerprints: the mean over rows of the sum of sqrt(p q), 1 if they are equal. Models with

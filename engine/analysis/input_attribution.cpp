@@ -33,9 +33,11 @@ std::vector<float> meanEmbedding(LanguageModel& model) {
 
 } // namespace
 
-std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& running,
+                                                              const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     const bool isChanged = model.hookEdits().hooks().contains(kEmbed);
-    WholeRun whole(model, input.tokens, {kEmbed});
+    WholeRun whole(model, context.input, {kEmbed});
     const int at = whole.position(position);
     Graph& graph = whole.graph();
     const Tensor row = graph.input("analysis.position", {.shape = {1}, .dtype = DType::I32});
@@ -99,9 +101,9 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(LanguageModel& mod
         const float part = isLast ? 1 - done : (1 - done) / 2;
         std::vector<double> integral(tokens, 0);
         for (const QuadratureNode& node : gaussLegendre(result->steps)) {
-            if (input.report)
-                input.report(done + part * static_cast<float>(node.at),
-                             fmt::format("integrated gradients, {} nodes", result->steps));
+            if (context.report)
+                context.report(done + part * static_cast<float>(node.at),
+                               fmt::format("integrated gradients, {} nodes", result->steps));
             runAt(node.at);
             const std::vector<double> values = along(way);
             for (size_t token = 0; token < tokens; ++token) integral[token] += node.weight * values[token];

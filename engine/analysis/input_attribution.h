@@ -27,7 +27,7 @@ struct InputAttributionAnalysis : Analysis {
     int steps = 32;      ///< nodes of the rule; 0: no integrated gradients
     int mostSteps = 128; ///< `steps` doubles up to this number while the sum is off by more than 1 %
     std::string key() const override { return "input_attribution"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 

@@ -78,7 +78,9 @@ std::string LogitAttribution::Component::name() const {
     return {};
 }
 
-std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& running,
+                                                              const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     const DecoderConfig& config = model.config();
     const int64_t C = config.modelWidth, V = config.vocabulary;
     const auto& last = config.layers.back().spec;
@@ -88,7 +90,7 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(LanguageModel& mod
                              "single residual stream",
                      .where = model.info().name,
                      .hint = "use the logit lens or the input attributions"});
-    WholeRun whole(model, input.tokens);
+    WholeRun whole(model, context.input);
     const int at = whole.position(position);
     Graph& graph = whole.graph();
     const Tensor row = graph.input("analysis.position", {.shape = {1}, .dtype = DType::I32});

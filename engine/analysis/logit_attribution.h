@@ -40,7 +40,7 @@ struct LogitAttributionAnalysis : Analysis {
     LogitTarget target;
     std::string key() const override { return "logit_attribution"; }
     /// @throws Error if the final norm is not a layer norm or RMS norm of one residual stream
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 

@@ -17,8 +17,9 @@ std::string lastStream(const LanguageModel& model) { return inBlock(model.info()
 
 } // namespace
 
-std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
-    WholeRun whole(model, input.tokens);
+std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
+    WholeRun whole(model, context.input);
     auto lens = std::make_shared<LogitLens>();
     std::map<std::string, Tensor> streams;
     std::vector<std::string> names{inBlock(0, "hook_resid_pre")};
@@ -44,8 +45,8 @@ std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(LanguageModel& model, con
     for (size_t token = 0; token < count; ++token)
         lens->final.push_back(last.ids[token * static_cast<size_t>(last.choices)]);
     for (size_t stage = 0; stage < names.size(); ++stage) {
-        if (input.report)
-            input.report(static_cast<float>(stage) / static_cast<float>(names.size()), lens->stages[stage]);
+        if (context.report)
+            context.report(static_cast<float>(stage) / static_cast<float>(names.size()), lens->stages[stage]);
         const ReadOutRows rows = readOut.read(rowsOf(names[stage]), lens->final);
         lens->ids.insert(lens->ids.end(), rows.ids.begin(), rows.ids.end());
         lens->probabilities.insert(lens->probabilities.end(), rows.probabilities.begin(), rows.probabilities.end());
@@ -64,9 +65,10 @@ double TokenScores::meanLoss() const {
 
 double TokenScores::perplexity() const { return std::exp(meanLoss()); }
 
-std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     auto scores = std::make_shared<TokenScores>();
-    scores->tokens = !text.empty() ? tokensOf(model, text) : tokens.empty() ? input.tokens : tokens;
+    scores->tokens = !text.empty() ? tokensOf(model, text) : tokens.empty() ? context.input.tokens() : tokens;
     const std::vector<int>& all = scores->tokens;
     ReadOut readOut(model, choices);
     scores->choices = std::min(choices, model.info().vocabulary);
@@ -82,9 +84,10 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(LanguageModel& model, c
     const auto window = static_cast<size_t>(model.capacity());
     const std::string stream = lastStream(model);
     for (size_t known = 1; known < all.size();) { // number of tokens that have scores
-        if (input.report) input.report(static_cast<float>(known) / static_cast<float>(all.size()), "losses");
+        if (context.report) context.report(static_cast<float>(known) / static_cast<float>(all.size()), "losses");
         const size_t first = known == 1 ? 0 : known - window / 2, end = std::min(all.size(), first + window);
-        WholeRun whole(model, std::span(all).subspan(first, end - first));
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+        WholeRun whole(model, std::vector<int>(begin, begin + static_cast<std::ptrdiff_t>(end - first)));
         whole.compile({{stream, whole.hook(stream)}});
         whole.run();
         std::vector<float> rows = whole.result(stream);

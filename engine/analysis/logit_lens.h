@@ -25,7 +25,7 @@ struct LogitLens : AnalysisResult {
 struct LogitLensAnalysis : Analysis {
     int choices = 5;
     std::string key() const override { return "logit_lens"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 /// How well a model predicts a text, token by token. The first token has no prediction: NaN, rank -1 and no choices.
@@ -48,7 +48,7 @@ struct TokenScoresAnalysis : Analysis {
     std::vector<int> tokens{}; ///< empty: the current sequence
     int choices = 5;
     std::string key() const override { return "token_scores"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

@@ -351,18 +351,18 @@ std::vector<int> shuffledOrder(int count, uint64_t seed) {
     return order;
 }
 
-std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
-                                                             const VisionAnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> PatchHeadAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    VisionModel& model = visionModel(running);
     const VisionConfig& config = model.config();
     const auto report = [&](float share) {
-        if (input.report) input.report(share, "head kinds");
+        if (context.report) context.report(share, "head kinds");
     };
     report(0);
-    const std::vector<SitePattern> patterns = model.patternsAndLogits(input.patches).patterns;
+    const std::vector<SitePattern> patterns = model.patternsAndLogits(context.input).patterns;
     report(0.3f);
     const auto count = static_cast<int>(config.grid().area());
     const std::vector<SitePattern> shuffled =
-        model.patternsAndLogits(shuffledPatches(input.patches, count, seed)).patterns;
+        model.patternsAndLogits(shuffledPatches(context.input.patches(), count, seed)).patterns;
     auto result = std::make_shared<PatchHeadDetection>();
     std::vector<float> pixelSimilarity;
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
@@ -375,7 +375,7 @@ std::shared_ptr<VisionAnalysisResult> PatchHeadAnalysis::run(VisionModel& model,
         const bool isAsBefore = layer > 0 && !pixelSimilarity.empty() && !pattern.layout.windows &&
                                 !patterns[layer - 1].layout.windows &&
                                 patterns[layer - 1].layout.tokenOf == pattern.layout.tokenOf;
-        if (!isAsBefore) pixelSimilarity = patchSimilarity(pattern.layout, input.patches);
+        if (!isAsBefore) pixelSimilarity = patchSimilarity(pattern.layout, context.input.patches());
         for (PatchHeadScores& head :
              patchHeadScores(pattern, {.grid = isPooled ? ImageSize{} : grid,
                                       .classTokens = config.positioned(),

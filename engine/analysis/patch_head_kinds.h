@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/patch_head_prints.h"
-#include "engine/analysis/vision_analysis.h"
 #include "engine/inference/site_pattern.h"
 #include "engine/io/image.h"
 
@@ -90,7 +90,7 @@ std::vector<float> patchSimilarity(const LayerLayout& layout, std::span<const fl
 std::vector<int> shuffledOrder(int count, uint64_t seed);
 
 /// The kinds and fingerprints of the heads of a vision model on a picture.
-struct PatchHeadDetection : VisionAnalysisResult {
+struct PatchHeadDetection : AnalysisResult {
     std::vector<PatchHeadScores> heads; ///< by layer, then head, for layers that form a pattern
     std::vector<PatchHeadPrint> prints; ///< one per head
     std::vector<float> alike;           ///< [heads, heads] similarity of their fingerprints
@@ -104,11 +104,11 @@ std::vector<float> similaritiesTo(const PatchHeadPrint& head, const PatchHeadDet
 std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least);
 
 /// Computes PatchHeadDetection from two runs: on the picture, and on the picture with shuffled patches.
-struct PatchHeadAnalysis : VisionAnalysis {
+struct PatchHeadAnalysis : Analysis {
     uint64_t seed = 1;
     std::string key() const override { return "patch_head_kinds"; }
     /// @throws Error if no layer forms a pattern
-    std::shared_ptr<VisionAnalysisResult> run(VisionModel& model, const VisionAnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

@@ -105,24 +105,26 @@ std::vector<std::string> patchableHooks(const LanguageModel& model) {
     return hooks;
 }
 
-std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& running,
+                                                           const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     const auto& info = model.info();
     auto result = std::make_shared<AblationSweep>();
     result->layers = info.layers;
     result->heads = info.heads;
-    const std::vector<float> before = logitsOf(model, input.tokens);
+    const std::vector<float> before = logitsOf(model, context.input.tokens());
     result->target = resolved(target, before);
     result->whole = static_cast<float>(logitOf(result->target, before));
     const std::vector<float> gates = model.gates();
     const int all = info.layers * (info.heads + 1);
     const auto report = [&](int done) {
-        if (input.report) input.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
+        if (context.report) context.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
     };
     for (int layer = 0; layer < info.layers; ++layer)
         for (int head = 0; head < info.heads; ++head) {
             report(layer * info.heads + head);
             model.setGate(layer, head, 0);
-            const double logit = logitOf(result->target, logitsOf(model, input.tokens));
+            const double logit = logitOf(result->target, logitsOf(model, context.input.tokens()));
             model.setGate(layer, head, gates[static_cast<size_t>(layer * info.heads + head)]);
             result->headEffects.push_back(static_cast<float>(logit) - result->whole);
         }
@@ -140,15 +142,16 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(LanguageModel& model,
         HookEdits without = edits;
         without.add(hooks[layer], {.keep = 0});
         model.setHookEdits(std::move(without));
-        result->mlpEffects.push_back(static_cast<float>(logitOf(result->target, logitsOf(model, input.tokens))) -
-                                     result->whole);
+        result->mlpEffects.push_back(
+            static_cast<float>(logitOf(result->target, logitsOf(model, context.input.tokens()))) - result->whole);
     }
     return result;
 }
 
-std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     const auto& info = model.info();
-    const auto count = input.tokens.size();
+    const auto count = context.input.tokens().size();
     const std::vector<int> others = tokensOf(model, text);
     if (others.size() != count)
         throw Error(
@@ -164,7 +167,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
     std::vector<std::string> names;
     for (int layer = 0; layer < info.layers; ++layer) names.push_back(inBlock(layer, hook));
     const auto values = model.capture(others, fmt::format("{}", fmt::join(names, ","))); // in the order of the layers
-    const std::vector<float> otherLogits = logitsOf(model, others), ownLogits = logitsOf(model, input.tokens);
+    const std::vector<float> otherLogits = logitsOf(model, others), ownLogits = logitsOf(model, context.input.tokens());
     result->compare(target, ownLogits, otherLogits);
 
     const HookEdits ready = declared(model, before, values);
@@ -172,16 +175,16 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(LanguageModel& model, co
     result->effects.resize(values.size() * count);
     for (size_t layer = 0; layer < values.size(); ++layer) {
         model.setHookEdits(ready);
-        logitsOf(model, input.tokens);
+        logitsOf(model, context.input.tokens());
         // Starts at the last token, because the cache still holds the tokens before the patched one.
         for (size_t token = count; token-- > 0;) {
-            if (input.report)
-                input.report(static_cast<float>((layer + 1) * count - token) /
-                                 static_cast<float>(values.size() * count),
-                             "effect of each value");
+            if (context.report)
+                context.report(static_cast<float>((layer + 1) * count - token) /
+                                   static_cast<float>(values.size() * count),
+                               "effect of each value");
             model.setHookEdits(patched(ready, static_cast<int>(layer), values[layer], token));
             model.truncate(token);
-            model.feed(std::span(input.tokens).subspan(token));
+            model.feed(std::span(context.input.tokens()).subspan(token));
             const double logit = logitOf(result->target, model.logits());
             result->logits[layer * count + token] = static_cast<float>(logit);
             result->effects[layer * count + token] = result->shareOf(logit);

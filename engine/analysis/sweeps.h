@@ -9,6 +9,8 @@
 
 namespace attn {
 
+class LanguageModel;
+
 /// The effect of removing each head and each MLP on the logit of the next token.
 struct AblationSweep : AnalysisResult, HeadEffects {};
 
@@ -16,7 +18,7 @@ struct AblationSweep : AnalysisResult, HeadEffects {};
 struct AblationSweepAnalysis : Analysis {
     LogitTarget target;
     std::string key() const override { return "ablation_sweep"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
@@ -35,7 +37,7 @@ struct PatchSweepAnalysis : Analysis {
     LogitTarget target; ///< token -1: the top prediction of the other text; other -1: that of the prompt
     std::string key() const override { return "patch_sweep"; }
     /// @throws Error where the text has another number of tokens, or the hook cannot be patched token by token
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 

@@ -5,7 +5,8 @@
 
 namespace attn {
 
-std::shared_ptr<AnalysisResult> TextTokensAnalysis::run(LanguageModel& model, const AnalysisInput&) const {
+std::shared_ptr<AnalysisResult> TextTokensAnalysis::run(RunningModel& running, const AnalysisContext&) const {
+    LanguageModel& model = languageModel(running);
     auto result = std::make_shared<TextTokens>();
     result->text = text;
     result->tokens = model.tokenizer() ? model.tokenizer()->encode(text).ids : parseTokenIds(text);

@@ -14,7 +14,7 @@ struct TextTokens : AnalysisResult {
 struct TextTokensAnalysis : Analysis {
     std::string text;
     std::string key() const override { return "text tokens"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

@@ -94,8 +94,9 @@ std::vector<double> maximumFlows(std::span<const std::vector<float>> maps, int t
     return flows;
 }
 
-std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
-    const auto T = static_cast<int64_t>(input.tokens.size());
+std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
+    const auto T = static_cast<int64_t>(context.input.tokens().size());
     auto result = std::make_shared<TokenFlow>();
     result->query = query < 0 ? static_cast<int>(T) - 1 : query;
     if (result->query < 0 || result->query >= T)
@@ -103,7 +104,7 @@ std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, con
                      .where = "query",
                      .hint = "choose a token of the prompt"});
     std::vector<SitePattern> patterns;
-    for (auto& hook : model.capture(input.tokens, inEveryBlock("attn.hook_pattern")))
+    for (auto& hook : model.capture(context.input, inEveryBlock("attn.hook_pattern")))
         patterns.push_back(
             {.layout = {.tokens = T}, .heads = static_cast<int>(hook.shape[0]), .values = std::move(hook.values)});
     const auto rowOf = [&](const std::vector<float>& map) {
@@ -115,7 +116,7 @@ std::shared_ptr<AnalysisResult> TokenFlowAnalysis::run(LanguageModel& model, con
     if (T > TokenFlow::kMostTokens) return result;
     std::vector<std::vector<float>> maps; // one per layer, with its skip connection
     for (const SitePattern& pattern : patterns) maps.push_back(attentionRollout(std::span(&pattern, 1)).values);
-    if (input.report) input.report(0.5f, "flows");
+    if (context.report) context.report(0.5f, "flows");
     const std::vector<double> flows = maximumFlows(maps, static_cast<int>(T), result->query);
     const double total = std::accumulate(flows.begin(), flows.end(), 0.0);
     for (double flow : flows) result->flow.push_back(static_cast<float>(total > 0 ? flow / total : 0));

@@ -24,7 +24,7 @@ struct TokenFlow : AnalysisResult {
 struct TokenFlowAnalysis : Analysis {
     int query = -1; ///< -1: the last token
     std::string key() const override { return "token_flow"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 /// The maximum flow from each input token to token `query` of the last layer. The map of a layer gives the capacities

@@ -18,15 +18,17 @@ Tensor lengths(Tensor x) { // [..,T,C] -> [..,T,1]
 
 } // namespace
 
-std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(LanguageModel& model, const AnalysisInput& input) const {
+std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& running,
+                                                               const AnalysisContext& context) const {
+    LanguageModel& model = languageModel(running);
     const auto& info = model.info();
     info.requireHead(site, head);
     const int layer = info.site(site).layer;
-    if (input.tokens.size() > kMostTokens)
-        throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", input.tokens.size()),
+    if (context.input.tokens().size() > kMostTokens)
+        throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", context.input.tokens().size()),
                      .where = info.name,
                      .hint = fmt::format("use at most {}", kMostTokens)});
-    WholeRun whole(model, input.tokens);
+    WholeRun whole(model, context.input);
     const std::string prefix = attentionHook(layer, "");
     const Tensor v = whole.hook(prefix + "v"); // [T,G,D]
     const int64_t T = v.shape()[0], G = v.shape()[1], D = v.shape()[2], C = model.config().modelWidth;

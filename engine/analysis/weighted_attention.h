@@ -21,7 +21,7 @@ struct WeightedAttention : AnalysisResult {
 struct WeightedAttentionAnalysis : Analysis {
     int site = 0, head = 0;
     std::string key() const override { return "weighted_attention"; }
-    std::shared_ptr<AnalysisResult> run(LanguageModel& model, const AnalysisInput& input) const override;
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 
 } // namespace attn

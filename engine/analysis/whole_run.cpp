@@ -13,34 +13,19 @@ namespace attn {
 namespace {
 
 constexpr const char* kTarget = "analysis.target";
-/// Rows are padded to multiples of this. The gradient of the fused kernel needs multiples of 4; a larger multiple lets
-/// similar lengths share kernels.
-constexpr int64_t kRows = 8;
-
-int64_t lengthFor(const LanguageModel& model, std::span<const int> tokens) {
-    const auto count = static_cast<int64_t>(tokens.size());
-    if (count == 0)
-        throw Error({.what = "there are no tokens to analyse", .where = model.info().name, .hint = "enter a prompt"});
-    if (count > model.capacity())
-        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, model.capacity()),
-                     .where = model.info().name,
-                     .hint = "shorten the text"});
-    if (model.isComposed()) return model.capacity();
-    return std::min<int64_t>((count + kRows - 1) / kRows * kRows, std::max<int64_t>(model.capacity(), count));
-}
-
 } // namespace
 
-WholeRun::WholeRun(LanguageModel& model, std::span<const int> tokens, std::set<std::string> edited)
-    : model_(model), tokens_(tokens.begin(), tokens.end()), length_(lengthFor(model, tokens)),
-      built_(model.wholeGraph(length_, std::move(edited))) {}
+WholeRun::WholeRun(LanguageModel& model, const Input& input, std::set<std::string> edited)
+    : model_(model), input_(input), built_(model.wholeGraph(input, {.edited = std::move(edited)})) {}
+
+int64_t WholeRun::length() const { return built_.logits.shape()[0]; }
 
 int WholeRun::position(int position) const {
-    if (position < static_cast<int>(tokens_.size()))
-        return position < 0 ? static_cast<int>(tokens_.size()) - 1 : position;
+    if (position < static_cast<int>(input_.tokens().size()))
+        return position < 0 ? static_cast<int>(input_.tokens().size()) - 1 : position;
     throw Error({.what = fmt::format("there is no token {}", position),
                  .where = "position",
-                 .hint = fmt::format("choose a token from 0 to {}", tokens_.size() - 1)});
+                 .hint = fmt::format("choose a token from 0 to {}", input_.tokens().size() - 1)});
 }
 
 Tensor WholeRun::hook(const std::string& name) const {
@@ -57,13 +42,11 @@ Tensor WholeRun::weight(int layer, const std::string& name, Shape shape) const {
 }
 
 void WholeRun::compile(const std::map<std::string, Tensor>& outputs) {
-    const auto plan = attn::compile(built_.graph, outputs);
-    writeConstants(model_.store(), *plan, built_.composed);
-    executor_ = std::make_unique<GpuExecutor>(model_.device(), model_.store(), plan);
+    executor_ = model_.executorOf(built_, outputs);
     prepare();
 }
 
-void WholeRun::prepare() { model_.writeWhole(*executor_, tokens_); }
+void WholeRun::prepare() { model_.writeWhole(*executor_, input_); }
 
 std::vector<float> WholeRun::result(const std::string& name) const { return denseResult(*executor_, name); }
 

@@ -17,15 +17,15 @@ namespace attn {
 /// weights, gates and edits, and does not touch its cache.
 class WholeRun {
 public:
-    /// @param tokens at least one  @param edited hooks that the analysis itself changes
+    /// @param input a text  @param edited hooks that the analysis itself changes
     /// @throws Error if there are no tokens, or more than the context holds
-    WholeRun(LanguageModel& model, std::span<const int> tokens, std::set<std::string> edited = {});
+    WholeRun(LanguageModel& model, const Input& input, std::set<std::string> edited = {});
 
     LanguageModel& model() const { return model_; }
     Graph& graph() const { return *built_.graph; }
     Tensor logits() const { return built_.logits; } ///< [length(),V]
-    int64_t tokens() const { return static_cast<int64_t>(tokens_.size()); }
-    int64_t length() const { return length_; } ///< rows of the graph: tokens and padding
+    int64_t tokens() const { return static_cast<int64_t>(input_.tokens().size()); }
+    int64_t length() const; ///< rows of the graph: tokens and padding
     /// Checks and resolves a token index. @param position -1: the last token  @throws Error if there is no such token
     int position(int position) const;
     bool has(const std::string& hook) const { return graph().probes().contains(hook); }
@@ -45,9 +45,8 @@ public:
 
 private:
     LanguageModel& model_;
-    std::vector<int> tokens_;
-    int64_t length_;
-    DecoderGraph built_;
+    Input input_;
+    ModelGraph built_;
     std::unique_ptr<GpuExecutor> executor_;
 };
 

@@ -10,7 +10,7 @@
 namespace attn {
 
 void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens,
-                  const std::vector<LanguageModel::Captured>& hooks) {
+                  const std::vector<CapturedHook>& hooks) {
     writeCapture(path, CaptureOrigin{model.name, model.family},
                  {{.name = "tokens", .shape = {static_cast<int64_t>(tokens.size())}, .integers = tokens}}, hooks);
 }

@@ -18,7 +18,7 @@ void writeCapture(const std::string& path, const CaptureOrigin& origin, std::vec
                   const std::vector<CapturedHook>& hooks);
 /// Writes the hooks of a language model, whose input is "tokens".
 void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens,
-                  const std::vector<LanguageModel::Captured>& hooks);
+                  const std::vector<CapturedHook>& hooks);
 
 /// Reads token ids: "1, 2,3". @throws Error naming the part that is not a number
 std::vector<int> parseTokenIds(const std::string& text);

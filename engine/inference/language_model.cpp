@@ -1,7 +1,6 @@
 #include "engine/inference/language_model.h"
 
 #include "engine/core/error.h"
-#include "engine/inference/edit_state.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/step_plan.h"
 #include "engine/models/hook_names.h"
@@ -9,8 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -25,9 +23,8 @@ constexpr int64_t kMostCapacity = 4096;
 } // namespace
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
-    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)),
-      edits_(std::make_unique<EditState>()) {
-    const auto described =
+    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
+    const ModelGraph described =
         isComposed()
             ? buildForListing(config())
             : buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
@@ -35,35 +32,8 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
-    device_ =
-        options_.window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, options_.window);
-    store_ = std::make_unique<TensorStore>(*device_);
-    gates_.assign(config().layers.size() * static_cast<size_t>(config().layers.front().heads.heads), 1.0f);
-    for (const std::string& name : described.graph->probeOrder()) info_.hooks.push_back(name);
-
-    auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
-    std::erase_if(parameters, [](const auto& tensor) { // allocated with the plans that need them
-        return tensor.first != decoder_names::kRotaryTable && decoder_names::isComputed(tensor.first);
-    });
-    const auto states = sourcesOf(*described.graph, NodeKind::State);
-    const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = device_->freeBytes();
-    info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
-    if (needed > available)
-        throw Error(
-            {.what = fmt::format("needs {} MiB on the device (parameters {} MiB, cache {} MiB) but {} has {} MiB free",
-                                 needed >> 20, paddedBytes(parameters) >> 20, paddedBytes(states) >> 20,
-                                 device_->name(), available >> 20),
-             .where = info_.path,
-             .hint = "close other programs, choose another device or open a smaller model"});
-    store_->reserve(parameters);
-    store_->reserve(states);
-    for (const auto& [name, shape] : parameters)
-        if (!decoder_names::isComputed(name))
-            info_.parameters.push_back({.name = name,
-                                        .sourceName = source_->sourceName(name),
-                                        .shape = shape.extents(),
-                                        .count = shape.elements()});
-    load(progress);
+    prepare(choice, options_.window, described, *source_);
+    loadAll(progress);
 }
 
 LanguageModel::~LanguageModel() = default;
@@ -81,18 +51,16 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
             return false;
     source_ = std::move(source);
     tokens_.clear();
-    edits_->captured.clear();
+    forgetOriginalValues();
     grid_ = {};
     info_.name = config().name;
     info_.warnings.clear();
-    load({});
+    loadAll({});
     return true;
 }
 
-void LanguageModel::load(const Progress& progress) {
-    std::ranges::move(
-        loadParameters(*store_, info_.parameters, std::bind_front(&ModelSource::read, source_.get()), progress),
-        std::back_inserter(info_.warnings));
+void LanguageModel::loadAll(const Progress& progress) {
+    load(*source_, progress);
     if (store_->contains(decoder_names::kRotaryTable)) {
         const auto rotary =
             std::ranges::find_if(config().layers, [](const LayerAttention& spec) { return spec.rotary.has_value(); });
@@ -100,7 +68,32 @@ void LanguageModel::load(const Progress& progress) {
     }
 }
 
-DecoderGraph LanguageModel::stepGraph(int64_t queries) const {
+ModelGraph LanguageModel::listing() const { return buildForListing(config()); }
+
+void LanguageModel::require(const Input& input) const {
+    if (!input.isText())
+        throw Error({.what = "this model reads text, not pictures", .where = info_.name, .hint = "enter a prompt"});
+    const std::vector<int>& tokens = input.tokens();
+    if (tokens.empty())
+        throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "enter a prompt"});
+    if (tokens.size() > static_cast<size_t>(capacity_))
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), capacity_),
+                     .where = info_.name,
+                     .hint = "shorten the text"});
+    for (const int token : tokens)
+        if (token < 0 || token >= info_.vocabulary)
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
+                         .where = info_.name,
+                         .hint = "use the tokenizer that belongs to the model"});
+}
+
+std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
+    require(input);
+    truncate(0);
+    return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
+}
+
+ModelGraph LanguageModel::stepGraph(int64_t queries) const {
     return buildDecoder(
         config(),
         {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects, .edited = editedHooks()});
@@ -108,7 +101,7 @@ DecoderGraph LanguageModel::stepGraph(int64_t queries) const {
 
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits,
                                                              const std::set<std::string>& probes) {
-    const DecoderGraph graph = stepGraph(queries);
+    const ModelGraph graph = stepGraph(queries);
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
     auto step = std::make_unique<Step>();
@@ -122,7 +115,7 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bo
 int64_t LanguageModel::bucketFor(size_t tokens) const {
     if (tokens <= 1) return 1;
     // Patterns that changes set are formed for all tokens of the cache.
-    const bool formsPatterns = !isBypassed_ && !edits_->hooks.patterns().empty();
+    const bool formsPatterns = !isBypassed() && !hookEdits().patterns().empty();
     const int64_t most = std::min(capacity_, formsPatterns ? kPrefillBuckets[1] : kPrefillBuckets.back());
     for (int64_t bucket : kPrefillBuckets)
         if (static_cast<int64_t>(tokens) <= bucket && bucket <= most) return bucket;
@@ -164,18 +157,6 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
     return *step;
 }
 
-void LanguageModel::writeGates(GpuExecutor& executor) const {
-    for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::string name = inBlock(layer, "attn.gates");
-        if (!executor.hasInput(name)) continue; // without logits, the last layer only fills its cache
-        const std::span<float> input = executor.input(name);
-        if (isBypassed_)
-            std::ranges::fill(input, 1.0f);
-        else
-            std::copy_n(gates_.begin() + layer * info_.heads, info_.heads, input.begin());
-    }
-}
-
 StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const {
     const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens),
                              positions = executor.inputIntegers(decoder_names::kPositions);
@@ -206,16 +187,9 @@ void LanguageModel::truncate(size_t length) {
 
 bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancelled) {
     if (tokens.empty()) return true;
-    if (tokens_.size() + tokens.size() > static_cast<size_t>(capacity_))
-        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens_.size() + tokens.size(),
-                                         capacity_),
-                     .where = info_.name,
-                     .hint = "shorten the prompt"});
-    for (int token : tokens)
-        if (token < 0 || token >= info_.vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
-                         .where = info_.name,
-                         .hint = "use the tokenizer that belongs to the model"});
+    std::vector<int> all = tokens_;
+    all.insert(all.end(), tokens.begin(), tokens.end());
+    require(std::move(all));
     if (isComposed()) return feedComposed(tokens, isCancelled);
     const size_t before = tokens_.size();
     while (!tokens.empty()) {
@@ -261,14 +235,6 @@ NewestRows LanguageModel::newestRows() const {
     return rows;
 }
 
-void LanguageModel::setGate(int layer, int head, float gate) {
-    grid_ = {}; // every pattern after this layer may change
-    for (int l = 0; l < info_.layers; ++l)
-        for (int h = 0; h < info_.heads; ++h)
-            if ((layer < 0 || layer == l) && (head < 0 || head == h))
-                gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
-}
-
 std::vector<gpu::Stretch> LanguageModel::profile() const {
     const Step* step = decodeStep();
     return step ? step->executor->profile() : std::vector<gpu::Stretch>{};
@@ -284,6 +250,12 @@ int64_t LanguageModel::planBytes() const {
 }
 
 size_t LanguageModel::pipelineCount() const { return device_->kernelCount(); }
-int64_t LanguageModel::deviceBytes() const { return static_cast<int64_t>(device_->allocatedBytes()); }
+
+LanguageModel& languageModel(RunningModel& model) {
+    if (auto* found = dynamic_cast<LanguageModel*>(&model)) return *found;
+    throw Error({.what = "this analysis needs a model of text",
+                 .where = model.info().name,
+                 .hint = "open a model that reads text"});
+}
 
 } // namespace attn

@@ -1,12 +1,10 @@
 #pragma once
 
-#include "engine/inference/hooks.h"
-#include "engine/inference/model_info.h"
 #include "engine/inference/pattern_views.h"
+#include "engine/inference/running_model.h"
 #include "engine/inference/site_inputs.h"
 #include "engine/inference/weight_view.h"
 #include "engine/models/model_source.h"
-#include "engine/runtime/gpu_executor.h"
 
 #include <functional>
 #include <map>
@@ -20,14 +18,11 @@
 namespace attn {
 
 class LongPatternView;
-class HookEdits;
 struct LongPatternSource;
-struct Changes;
-struct PatternEdit;
 
-/// A loaded model on a device, with one key/value cache. Runs tokens, and computes logits, patterns and other data for
-/// views. Synchronous; for use by one thread. The windows use it through Session, the command line uses it directly.
-class LanguageModel {
+/// A model of text with one key/value cache. Runs tokens, and computes logits, patterns and other data for views. The
+/// windows use it through Session, the command line uses it directly.
+class LanguageModel : public RunningModel {
 public:
     struct Options {
         DeviceChoice device{}; ///< without a number of threads: none for small models, Mesa's default for large ones
@@ -35,28 +30,21 @@ public:
         bool profiles = false;     ///< measure every dispatch of a step; slower
         bool inspects = true;      ///< keep queries and patterns for views; false: faster
     };
-    using Progress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
-    using Cancelled = std::function<bool()>;
-
     LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
-    ~LanguageModel();
+    ~LanguageModel() override;
 
     /// Replaces the parameters by those of a source with the same description and vocabulary. Clears the tokens and
     /// keeps the gates.
     /// @param source moved from only if it fits  @return whether it fits
     bool replaceWeights(std::unique_ptr<ModelSource>& source);
 
-    const ModelInfo& info() const { return info_; }
     const Tokenizer* tokenizer() const { return source_->tokenizer(); }
     const ModelSource& source() const { return *source_; }
     const DecoderConfig& config() const { return source_->config(); }
-    Device& device() { return *device_; }
-    /// Parameters and caches. The first tokens().size() rows of a cache are valid.
-    TensorStore& store() { return *store_; }
     int64_t planBytes() const; ///< device memory of all plans: arenas, inputs, results
     int capacity() const { return static_cast<int>(capacity_); } ///< largest number of tokens in the cache
 
-    /// The tokens in the cache.
+    /// The tokens in the cache, whose first tokens().size() rows are valid.
     const std::vector<int>& tokens() const { return tokens_; }
     /// Removes the tokens from `length` on.
     void truncate(size_t length);
@@ -70,32 +58,11 @@ public:
     /// @return false if all plans are ready
     bool warmUp();
 
-    void setGate(int layer, int head, float gate);             ///< negative: all; takes effect with the next feed()
-    const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
-
-    /// Sets changes to hooks and patterns, from the next feed() on.
-    /// @param prompt tokens for changes whose text is empty
-    /// @throws Error naming a place that does not exist or cannot be changed; the former edits then stay
-    void setEdits(const Changes& edits, std::span<const int> prompt);
-    /// Sets all changes, gates included. Plans stay if the set of hooks stays. Otherwise as setEdits().
-    void setChanges(const Changes& changes, std::span<const int> prompt);
-    /// Sets changes that are already converted to numbers. Plans stay if the set of hooks stays.
-    void setHookEdits(HookEdits edits);
-    const HookEdits& hookEdits() const;
-    /// Turns gates and edits off while true.
-    void bypassEdits(bool isBypassed);
-    bool isEdited() const; ///< a gate is not 1 or a hook is edited
     /// The attention weights that a change sets in a row of a head's pattern, for keys from 0 on.
     /// @return empty if no change sets the row
     std::vector<float> rowByHand(int layer, int head, int query) const;
-    std::set<std::string> editedHooks() const; ///< DecoderBuild::edited for current steps
-
-    /// A graph over whole sequences of up to `length` tokens, without a cache and with the current changes, to which
-    /// analyses add outputs. Parameters are in the store.
-    /// @param edited further hooks that can be changed
-    DecoderGraph wholeGraph(int64_t length, std::set<std::string> edited = {}) const;
     /// The graph of a step over the caches, with the current changes, as feed() runs it for this number of tokens.
-    DecoderGraph stepGraph(int64_t queries) const;
+    ModelGraph stepGraph(int64_t queries) const;
     int64_t bucketFor(size_t tokens) const; ///< number of queries of the step for this number of tokens
     /// Writes the tokens, positions, gates and edits of a step. @return the numbers that change with each step
     /// @param first position of the first token in the sequence
@@ -103,8 +70,16 @@ public:
     /// The source of a long-pattern view: the cached queries and keys of a layer, and the rows that changes set.
     LongPatternSource longPatternSource(int layer) const;
     int64_t streamWidth() const; ///< C times the number of residual streams
-    /// Writes the tokens, positions, gates and edits of a plan over whole sequences. @param tokens padded with 0
-    void writeWhole(GpuExecutor& executor, std::span<const int> tokens) const;
+
+    void require(const Input& input) const override;
+    ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const override;
+    /// A graph over whole sequences of up to `rows` tokens, without a cache and with the current changes.
+    ModelGraph wholeGraph(int64_t rows, std::set<std::string> edited = {}) const;
+    void writeWhole(GpuExecutor& executor, const Input& input) const override;
+    /// Runs the tokens from the start; the cache then holds them.
+    std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
+    /// Runs the tokens from the start; the cache then holds them.
+    std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 
     // Views of the cache. Need Options::inspects.
     /// Patterns of all heads. @param size largest side in pixels  @param hidesFirst see PatternTile::leavesOutFirst
@@ -138,18 +113,9 @@ public:
     /// Draws a view. The pixels stay valid until the next call for the same layer.
     DevicePattern patternOnDevice(const PatternRequest& view);
 
-    using Captured = CapturedHook; ///< cut to the live tokens
-    /// Runs `tokens` from the start and captures hooks; the cache then holds these tokens. Globs are separated by
-    /// commas.
-    /// @throws Error listing the hooks if a glob matches none
-    std::vector<Captured> capture(std::span<const int> tokens, const std::string& hooks);
     /// The queries, keys and values of a layer for the tokens in the cache. Clears the cache. @throws Error if there
     /// are no tokens, or the layer has no queries and keys
     SiteInputs siteInputs(int layer, uint64_t sequenceVersion);
-    /// The names of hooks that match globs, in execution order.
-    std::vector<std::string> matchHooks(const std::string& globs) const;
-
-    int64_t deviceBytes() const;
     /// The number of pipelines built so far. Each costs about 50 ms on software Vulkan.
     size_t pipelineCount() const;
 
@@ -188,17 +154,20 @@ private:
     /// Sets the terms that the cell adds to z and, through W_O, to the residual stream.
     /// @param reachesStream whether z is added without further parts
     void addContribution(CellExplanation& cell, bool reachesStream) const;
-    void load(const Progress& progress);
-    void writeGates(GpuExecutor& executor) const;
-    /// Writes the edits for a step that runs `count` tokens from `first` on.
-    void writeEdits(GpuExecutor& executor, size_t first, size_t count) const;
+    void loadAll(const Progress& progress);
     PatternTile aggregateTile(PatternRequest view); ///< head by head
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
     CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
-    /// The values of a hook in the original run on a text, or on the prompt if it is empty. Keeps the result.
-    const CapturedHook& valuesOf(const std::string& text, std::span<const int> prompt, const std::string& hook);
+
+    ModelGraph listing() const override;
+    void changesChanged(bool isOtherSet) override;
+    Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
+                   const std::optional<Input>& other) const override;
+    CapturedHook originalValues(const Input& input, const std::string& hook) override;
+    int64_t rowsOf(int) const override { return capacity_; }
+    void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const override;
     std::map<int64_t, std::unique_ptr<Step>>& currentSteps();
     const Step* decodeStep() const; ///< null if not used yet
     StepParams viewParams() const;
@@ -208,24 +177,20 @@ private:
 
     std::unique_ptr<ModelSource> source_;
     Options options_;
-    std::shared_ptr<Device> device_;
-    std::unique_ptr<TensorStore> store_;
     int64_t capacity_ = 0;
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks
     std::map<int, std::unique_ptr<Step>> grids_;                   ///< by size
     std::map<std::tuple<int, int, TileUse>, std::unique_ptr<Step>> tiles_; ///< by layer, size and use
     std::vector<int> tokens_;
     std::vector<float> logits_;
-    std::vector<float> gates_;
-    struct EditState;
-    std::unique_ptr<EditState> edits_;
-    bool isBypassed_ = false;
     PatternGrid grid_; ///< the last thumbnails, for gridTokens_ with gridCells_ tokens per pixel
     std::vector<int> gridTokens_;
     int gridSize_ = 0, gridCells_ = 0;
     struct LongPatterns;
     std::shared_ptr<LongPatterns> longPatterns_; ///< for many tokens; created on first use
-    ModelInfo info_;
 };
+
+/// A model that must read text. @throws Error if it does not
+LanguageModel& languageModel(RunningModel& model);
 
 } // namespace attn

@@ -9,22 +9,11 @@
 
 namespace attn {
 
-std::vector<std::string> LanguageModel::matchHooks(const std::string& globs) const {
-    return attn::matchHooks(info_.hooks, globs, info_.name);
-}
-
-std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int> tokens, const std::string& hooks) {
+std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::string& hooks) {
     const std::vector<std::string> names = matchHooks(hooks);
+    require(input);
+    const std::vector<int>& tokens = input.tokens();
     const auto count = static_cast<int64_t>(tokens.size());
-    if (count == 0) throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "enter a prompt"});
-    if (count > capacity_)
-        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", count, capacity_),
-                     .where = info_.name,
-                     .hint = "shorten the prompt"});
-    for (int token : tokens)
-        if (token < 0 || token >= info_.vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
-                         .where = info_.name});
     truncate(0);
     const std::set<std::string> probes(names.begin(), names.end());
     const auto step = isComposed() ? makeComposedStep(probes) : makeStep(count, true, probes);
@@ -37,14 +26,14 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
     }
 
     const Graph& graph = *step->executor->plan().graph;
-    std::vector<Captured> captured;
+    std::vector<CapturedHook> captured;
     for (const std::string& name : names) {
         const Shape& full = step->executor->plan().result(name).type.shape;
         const std::string& axes = graph.probes().at(name).axes;
         std::vector<int64_t> cut = full.extents();
         for (size_t axis = 0; axis < cut.size(); ++axis)
             if (axes[axis] == 'T' || axes[axis] == 'S') cut[axis] = count;
-        Captured& hook = captured.emplace_back(Captured{name, Shape(cut), {}});
+        CapturedHook& hook = captured.emplace_back(CapturedHook{name, Shape(cut), {}});
         hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
         const std::span<const float> padded = step->executor->result(name);
         // T is the second axis of patterns and the first axis of other hooks, so rows are copied by index.
@@ -65,13 +54,12 @@ std::vector<LanguageModel::Captured> LanguageModel::capture(std::span<const int>
 SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
     const auto hook = [&](const char* name) { return attentionHook(layer, name); };
     const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
-    const std::vector<int> tokens = tokens_;
     const auto captured =
-        capture(tokens, sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));
-    const auto named = [&](const std::string& name) -> const Captured& {
-        return *std::ranges::find(captured, name, &Captured::name);
+        capture(tokens_, sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));
+    const auto named = [&](const std::string& name) -> const CapturedHook& {
+        return *std::ranges::find(captured, name, &CapturedHook::name);
     };
-    const auto byHead = [](const Captured& from) { // [T,heads,D] -> [heads,T,D]
+    const auto byHead = [](const CapturedHook& from) { // [T,heads,D] -> [heads,T,D]
         const int64_t T = from.shape[0], heads = from.shape[1], D = from.shape[2];
         std::vector<float> values;
         values.reserve(from.values.size());
@@ -82,7 +70,7 @@ SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
             }
         return values;
     };
-    const Captured &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
+    const CapturedHook &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
     // Queries carry the factor between the model's scale of scores and 1 / sqrt(D).
     const LayerAttention& attention = config().layers[static_cast<size_t>(layer)];
     const double scale = attention.spec ? 1 : attention.rule.scale * std::sqrt(static_cast<double>(q.shape[2]));

@@ -1,6 +1,5 @@
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
-#include "engine/inference/edit_state.h"
 #include "engine/inference/shared_parameters.h"
 #include "engine/inference/step_plan.h"
 #include "engine/models/hook_names.h"
@@ -81,8 +80,8 @@ CellExplanation LanguageModel::explain(const CellRequest& asked) {
     cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
     cell.query = asked.query;
     cell.key = asked.key;
-    if (const auto edit = edits_->hooks.patterns().find({cell.site, cell.head});
-        edit != edits_->hooks.patterns().end() && !isBypassed_) {
+    if (const auto edit = hookEdits().patterns().find({cell.site, cell.head});
+        edit != hookEdits().patterns().end() && !isBypassed()) {
         const auto row = editedRow(edit->second, cell.query, count);
         if (!row.empty()) {
             cell.remark = "a change sets this row of the pattern";
@@ -148,22 +147,22 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
     const std::string prefix = attentionHook(cell.site, "");
     const std::vector<int> tokens = tokens_;
     const auto captured = capture(tokens, prefix + "*");
-    const auto find = [&](const std::string& hook) -> const Captured* {
-        const auto found = std::ranges::find(captured, prefix + hook, &Captured::name);
+    const auto find = [&](const std::string& hook) -> const CapturedHook* {
+        const auto found = std::ranges::find(captured, prefix + hook, &CapturedHook::name);
         return found == captured.end() ? nullptr : &*found;
     };
     /// The vector of a token and a head in a hook [T,heads,D].
-    const auto vectorOf = [](const Captured& from, int token, int head) {
+    const auto vectorOf = [](const CapturedHook& from, int token, int head) {
         const auto heads = static_cast<int>(from.shape[1]);
         const auto width = static_cast<size_t>(from.shape[2]);
         return std::span(from.values).subspan(static_cast<size_t>(token * heads + head) * width, width);
     };
     const auto count = static_cast<int>(tokens.size());
     /// The value of the cell's row and a key in a hook [H,T,S].
-    const auto cellOf = [&](const Captured& from, int key) {
+    const auto cellOf = [&](const CapturedHook& from, int key) {
         return from.values[static_cast<size_t>((cell.head * count + cell.query) * count + key)];
     };
-    const Captured *q = find("rot_q"), *k = find("rot_k");
+    const CapturedHook *q = find("rot_q"), *k = find("rot_k");
     if (!q) q = find("q");
     if (!k) k = find("k");
     const auto query = vectorOf(*q, cell.query, cell.head), key = vectorOf(*k, cell.key, cell.keyValueHead),
@@ -176,12 +175,12 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
         spec.parts.at(Slot::Score).id == "scaled_dot" ? 1 / std::sqrt(static_cast<double>(query.size())) : 1;
     cell.scale = static_cast<float>(scale);
 
-    std::vector<std::pair<std::string, const Captured*>> terms;
+    std::vector<std::pair<std::string, const CapturedHook*>> terms;
     const std::set<std::string> others{"q", "k", "v", "rot_q", "rot_k", "z", "attn_scores", "pattern"};
-    for (const Captured& hook : captured)
+    for (const CapturedHook& hook : captured)
         if (const std::string name = hook.name.substr(prefix.size()); !others.contains(name))
             terms.emplace_back(name, &hook);
-    const Captured& formed = *find("attn_scores"); // shows which cells are hidden
+    const CapturedHook& formed = *find("attn_scores"); // shows which cells are hidden
     std::vector<double> scores;
     for (int s = 0; s < count; ++s) {
         const double dot = dotOf(query, vectorOf(*k, s, cell.keyValueHead));

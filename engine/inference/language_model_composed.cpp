@@ -20,18 +20,16 @@ namespace attn {
 bool LanguageModel::isComposed() const { return attn::isComposed(config()); }
 
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeComposedStep(std::set<std::string> probes) {
-    const DecoderGraph graph = wholeGraph(capacity_);
+    const ModelGraph graph = wholeGraph(capacity_);
     std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
-    const auto plan = compile(graph.graph, {{"all_logits", graph.logits}}, probes);
-    writeConstants(*store_, *plan, graph.composed);
     auto step = std::make_unique<Step>();
     step->queries = capacity_;
-    step->executor =
-        std::make_unique<GpuExecutor>(*device_, *store_, plan, GpuExecutorOptions{.profiles = options_.profiles});
+    step->executor = executorOf(graph, {{"all_logits", graph.logits}}, probes, {.profiles = options_.profiles});
     return step;
 }
 
-void LanguageModel::writeWhole(GpuExecutor& executor, std::span<const int> tokens) const {
+void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const {
+    const std::vector<int>& tokens = input.tokens();
     const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
     std::ranges::fill(ids, 0);
     std::ranges::copy(tokens, ids.begin());
@@ -43,14 +41,22 @@ void LanguageModel::writeWhole(GpuExecutor& executor, std::span<const int> token
     writeEdits(executor, 0, tokens.size());
 }
 
-DecoderGraph LanguageModel::wholeGraph(int64_t length, std::set<std::string> edited) const {
+ModelGraph LanguageModel::wholeGraph(int64_t rows, std::set<std::string> edited) const {
     edited.merge(editedHooks());
-    return buildDecoder(config(), {.queries = isComposed() ? capacity_ : length, .edited = std::move(edited)});
+    return buildDecoder(config(), {.queries = isComposed() ? capacity_ : rows, .edited = std::move(edited)});
+}
+
+ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
+    require(input);
+    // The gradient of the fused kernel needs multiples of 4; a larger multiple lets similar lengths share kernels.
+    constexpr int64_t kRows = 8;
+    const auto tokens = static_cast<int64_t>(input.tokens().size());
+    return wholeGraph(std::max(std::min((tokens + kRows - 1) / kRows * kRows, capacity_), tokens), build.edited);
 }
 
 bool LanguageModel::runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
     GpuExecutor& executor = *step.executor;
-    writeWhole(executor, tokens);
+    writeWhole(executor, std::vector<int>(tokens.begin(), tokens.end()));
     if (!executor.run({}, isCancelled)) return false;
     tokens_.assign(tokens.begin(), tokens.end());
     const Shape& shape = executor.plan().result("all_logits").type.shape;

@@ -1,6 +1,5 @@
 #include "engine/inference/head_profiler.h"
 
-#include "engine/inference/edit_state.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/long_pattern_thumbnails.h"
 #include "engine/inference/view_graph.h"
@@ -33,12 +32,12 @@ struct LanguageModel::LongPatterns {
 };
 
 bool LanguageModel::drawsLongPatternThumbnails(bool hidesFirst) const {
-    const bool isByHand = !isBypassed_ && !edits_->hooks.patterns().empty();
+    const bool isByHand = !isBypassed() && !hookEdits().patterns().empty();
     return (tokens_.size() > kMostFormed || hidesFirst || isByHand) && !isComposed();
 }
 
 bool LanguageModel::isByHand(int layer, int head) const {
-    return !isBypassed_ && edits_->hooks.patterns().contains({layer, head});
+    return !isBypassed() && hookEdits().patterns().contains({layer, head});
 }
 
 bool LanguageModel::needsLongPatternView() const { return tokens_.size() > kMostAtOnce && !isComposed(); }

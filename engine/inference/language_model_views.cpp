@@ -1,5 +1,4 @@
 #include "engine/core/error.h"
-#include "engine/inference/edit_state.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/view_graph.h"
 
@@ -203,7 +202,7 @@ PatternTile LanguageModel::patternTile(const PatternRequest& request) {
         return *refinedTile();
     }
     if (request.aggregate != HeadAggregate::None &&
-        (boundedView(request).hidesFirst || (!isBypassed_ && edits_->hooks.editsPatternOf(boundedView(request).site))))
+        (boundedView(request).hidesFirst || (!isBypassed() && hookEdits().editsPatternOf(boundedView(request).site))))
         return aggregateTile(request);
     const DrawnTile drawn = drawTile(request, TileUse::ReadBack);
     PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);

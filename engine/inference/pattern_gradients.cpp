@@ -53,7 +53,7 @@ Tensor ofPattern(const Source& source, Tensor dz) {
 
 } // namespace
 
-std::vector<Tensor> patternGradients(const VisionGraph& encoder, Tensor loss) {
+std::vector<Tensor> patternGradients(const ModelGraph& encoder, Tensor loss) {
     std::vector<Source> sources;
     std::vector<Tensor> watched;
     for (size_t layer = 0; layer < encoder.blocks.size(); ++layer) {

@@ -10,6 +10,6 @@ namespace attn {
 /// because z = pattern . v for each head.
 /// @param loss one element, computed from the encoder
 /// @return one per layer: [H,T,T], with windows [windows,H,places,places]; null if it forms no pattern
-std::vector<Tensor> patternGradients(const VisionGraph& encoder, Tensor loss);
+std::vector<Tensor> patternGradients(const ModelGraph& encoder, Tensor loss);
 
 } // namespace attn

@@ -7,7 +7,7 @@
 #include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/ops/tensor_ops.h"
-#include "engine/runtime/gpu_executor.h"
+#include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
 
@@ -34,56 +34,29 @@ std::string gradientName(int layer) { return inBlock(layer, "attn.pattern_gradie
 
 VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& wanted, const Progress& progress)
     : source_(std::move(source)) {
-    const VisionGraph described = buildVisionEncoder(config());
+    const ModelGraph described = listing();
     info_ = modelInfo(*source_);
-    info_.hooks = described.graph->probeOrder();
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = wanted;
     if (!choice.softwareThreads && info_.parameterCount * config().tokens() < kInlineProducts)
         choice.softwareThreads = 0;
-    device_ = Device::shared(choice);
-    store_ = std::make_unique<TensorStore>(*device_);
-    gates_.assign(static_cast<size_t>(info_.layers * info_.heads), 1.0f);
-
-    auto parameters = sourcesOf(*described.graph, NodeKind::Parameter);
-    std::erase_if(parameters, [](const auto& tensor) { return decoder_names::isComputed(tensor.first); });
-    const uint64_t needed = paddedBytes(parameters), available = device_->freeBytes();
-    info_.parameterBytes = static_cast<int64_t>(needed);
-    if (needed > available)
-        throw Error({.what = fmt::format("needs {} MiB on the device for its parameters but {} has {} MiB free",
-                                         needed >> 20, device_->name(), available >> 20),
-                     .where = info_.name,
-                     .hint = "close other programs, choose another device or open a smaller model"});
-    store_->reserve(parameters);
-    for (const auto& [name, shape] : parameters)
-        info_.parameters.push_back({.name = name,
-                                    .sourceName = source_->sourceName(name),
-                                    .shape = shape.extents(),
-                                    .count = shape.elements()});
-    load(progress);
+    prepare(choice, {}, described, *source_);
+    load(*source_, progress);
 }
 
 VisionModel::~VisionModel() = default;
 
-void VisionModel::load(const Progress& progress) {
-    std::ranges::move(
-        loadParameters(*store_, info_.parameters, std::bind_front(&VisionSource::read, source_.get()), progress),
-        std::back_inserter(info_.warnings));
-}
-
-bool VisionModel::takeWeights(std::unique_ptr<VisionSource>& source) {
+bool VisionModel::replaceWeights(std::unique_ptr<VisionSource>& source) {
     VisionConfig other = source->config();
     other.name = config().name;
     if (other != config() || source->preprocessing() != source_->preprocessing() || source->labels() != info_.labels)
         return false;
     source_ = std::move(source);
     info_.warnings = source_->warnings();
-    values_.clear();
-    load({});
+    forgetOriginalValues();
+    load(*source_, {});
     return true;
 }
-
-int64_t VisionModel::deviceBytes() const { return static_cast<int64_t>(device_->allocatedBytes()); }
 
 Image VisionModel::seen(const Image& image) const {
     Image result = fitted(image, source_->preprocessing());
@@ -102,84 +75,72 @@ std::vector<float> VisionModel::patchesOf(const Image& image) const {
     return cutPatches(pixelsOf(picture, source_->preprocessing()), config().channels, picture.size(), config().patch);
 }
 
-void VisionModel::setGate(int layer, int head, float gate) {
-    for (int l = 0; l < info_.layers; ++l)
-        for (int h = 0; h < info_.heads; ++h)
-            if ((layer < 0 || layer == l) && (head < 0 || head == h))
-                gates_[static_cast<size_t>(l * info_.heads + h)] = gate;
+void VisionModel::require(const Input& input) const {
+    if (input.isText())
+        throw Error({.what = "this model reads pictures, not text", .where = info_.name, .hint = "choose a picture"});
+    const Shape shape{config().grid().area(), config().patchValues()};
+    if (static_cast<int64_t>(input.patches().size()) == shape.elements()) return;
+    throw Error(
+        {.what = fmt::format("{} values are not {} patches of {} values", input.patches().size(), shape[0], shape[1]),
+         .where = info_.name,
+         .hint = "use the image size and patch size of the model"});
 }
 
-VisionGraph VisionModel::wholeGraph(VisionBuild build) const {
-    build.edited.merge(editedHooks());
-    return buildVisionEncoder(config(), build);
+ModelGraph VisionModel::graphOf(const WholeBuild& build) const {
+    std::set<std::string> edited = build.edited;
+    edited.merge(editedHooks());
+    return buildVisionEncoder(
+        config(), {.mayTrain = build.mayTrain, .edited = std::move(edited), .readsAllLayers = build.readsAllLayers});
 }
 
-std::unique_ptr<GpuExecutor> VisionModel::executorOf(const VisionGraph& encoder,
-                                                     const std::map<std::string, Tensor>& outputs) {
-    const auto plan = compile(encoder.graph, outputs, {}, {.alignment = 256});
-    writeConstants(*store_, *plan, encoder.composed);
-    return std::make_unique<GpuExecutor>(*device_, *store_, plan);
+ModelGraph VisionModel::wholeGraph(const Input& input, const WholeBuild& build) const {
+    require(input);
+    return graphOf(build);
 }
 
 std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::string>& probes) {
-    const VisionGraph encoder = wholeGraph({});
-    const auto plan = compile(encoder.graph, {{kResult, encoder.logits ? encoder.logits : encoder.pooled}}, probes,
-                              {.alignment = 256});
-    writeConstants(*store_, *plan, encoder.composed);
-    return std::make_unique<GpuExecutor>(*device_, *store_, plan);
+    const ModelGraph encoder = graphOf({});
+    return executorOf(encoder, {{kResult, encoder.logits ? encoder.logits : encoder.pooled}}, probes);
 }
 
-void VisionModel::write(GpuExecutor& executor, std::span<const float> patches) const {
-    const Shape shape{config().grid().area(), config().patchValues()};
-    if (static_cast<int64_t>(patches.size()) != shape.elements())
-        throw Error(
-            {.what = fmt::format("{} values are not {} patches of {} values", patches.size(), shape[0], shape[1]),
-             .where = info_.name,
-             .hint = "use the image size and patch size of the model"});
-    const std::span<float> input = executor.input(vision_names::kPatches);
-    writeRows(patches, shape, [&](const auto& fill) { fill(0, input); });
-    for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::string name = inBlock(layer, "attn.gates");
-        if (!executor.hasInput(name)) continue;
-        const std::span<float> gates = executor.input(name);
-        const auto heads = static_cast<size_t>(info_.site(layer).heads);
-        for (size_t head = 0; head < heads; ++head)
-            gates[head] = isBypassed_ ? 1 : gates_[static_cast<size_t>(layer * info_.heads) + head];
-    }
-    writeEdits(executor);
+void VisionModel::writeWhole(GpuExecutor& executor, const Input& input) const {
+    require(input);
+    const std::span<float> patches = executor.input(vision_names::kPatches);
+    writeRows(input.patches(), {config().grid().area(), config().patchValues()},
+              [&](const auto& fill) { fill(0, patches); });
+    writeGates(executor);
+    writeEdits(executor, 0, {});
 }
 
-bool VisionModel::run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled) {
-    write(executor, patches);
+bool VisionModel::run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled) {
+    writeWhole(executor, picture);
     return executor.run({}, isCancelled);
 }
 
-std::vector<float> VisionModel::classify(std::span<const float> patches, const Cancelled& isCancelled) {
+std::vector<float> VisionModel::predict(const Input& input, const Cancelled& isCancelled) {
     requireHead();
     auto& classifier = runs().classifier;
     if (!classifier) classifier = makeExecutor({});
-    if (!run(*classifier, patches, isCancelled)) return {};
+    if (!run(*classifier, input, isCancelled)) return {};
     const auto logits = classifier->result(kResult);
     return {logits.begin(), logits.begin() + info_.classes};
 }
 
-std::vector<CapturedHook> VisionModel::capture(std::span<const float> patches, const std::string& hooks) {
-    const std::vector<std::string> names = matchHooks(info_.hooks, hooks, info_.name);
+std::vector<CapturedHook> VisionModel::capture(const Input& input, const std::string& hooks) {
+    const std::vector<std::string> names = matchHooks(hooks);
     const std::set<std::string> probes(names.begin(), names.end());
     auto& capturers = runs().capturers;
     if (capturers.size() >= kMostCapturers && !capturers.contains(probes)) capturers.clear();
     auto& capturer = capturers[probes];
     if (!capturer) capturer = makeExecutor(probes);
-    run(*capturer, patches, {});
+    run(*capturer, input, {});
     std::vector<CapturedHook> captured;
-    for (const std::string& name : names) {
-        const Shape& shape = capturer->plan().result(name).type.shape;
-        captured.push_back({name, shape, denseValues(capturer->result(name), shape)});
-    }
+    for (const std::string& name : names)
+        captured.push_back({name, capturer->plan().result(name).type.shape, denseResult(*capturer, name)});
     return captured;
 }
 
-VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(std::span<const float> patches, std::optional<int> only) {
+VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(const Input& picture, std::optional<int> only) {
     PatternsAndLogits result;
     const std::vector<LayerLayout> layouts = layerLayouts(config());
     for (size_t layer = 0; layer < layouts.size(); ++layer)
@@ -194,7 +155,7 @@ VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(std::span<const fl
     for (const std::string& hook : info_.hooks)
         if (isWanted(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
     if (hooks.empty()) return result;
-    for (CapturedHook& hook : capture(patches, hooks)) {
+    for (CapturedHook& hook : capture(picture, hooks)) {
         const auto layer = static_cast<size_t>(std::max(0, splitName(hook.name).layer));
         if (hook.name == "logits")
             result.logits = std::move(hook.values);
@@ -217,7 +178,7 @@ void VisionModel::requireHead() const {
 }
 
 std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
-    const VisionGraph encoder = wholeGraph({.mayTrain = true});
+    const ModelGraph encoder = graphOf({.mayTrain = true});
     const Tensor label = encoder.graph->input(kLabel, {.shape = {1, config().classes}});
     const std::vector<Tensor> gradients = attn::patternGradients(encoder, sum(multiply(encoder.logits, label)));
     std::map<std::string, Tensor> outputs;
@@ -232,7 +193,7 @@ std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
     return executorOf(encoder, outputs);
 }
 
-std::vector<std::vector<float>> VisionModel::patternGradients(std::span<const float> patches, int label,
+std::vector<std::vector<float>> VisionModel::patternGradients(const Input& picture, int label,
                                                               const Cancelled& isCancelled) {
     requireHead();
     if (label < 0 || label >= info_.classes)
@@ -244,11 +205,11 @@ std::vector<std::vector<float>> VisionModel::patternGradients(std::span<const fl
     const std::span<float> labels = differentiator->input(kLabel);
     std::ranges::fill(labels, 0.0f);
     labels[static_cast<size_t>(label)] = 1;
-    if (!run(*differentiator, patches, isCancelled)) return {};
+    if (!run(*differentiator, picture, isCancelled)) return {};
     std::vector<std::vector<float>> result;
     for (int layer = 0; layer < info_.layers; ++layer) {
         const std::string name = gradientName(layer);
-        result.push_back(denseValues(differentiator->result(name), differentiator->plan().result(name).type.shape));
+        result.push_back(denseResult(*differentiator, name));
     }
     return result;
 }
@@ -274,6 +235,13 @@ std::vector<float> probabilitiesOf(std::span<const float> logits) {
     }
     for (float& value : result) value = static_cast<float>(value / sum);
     return result;
+}
+
+VisionModel& visionModel(RunningModel& model) {
+    if (auto* found = dynamic_cast<VisionModel*>(&model)) return *found;
+    throw Error({.what = "this analysis needs a model of pictures",
+                 .where = model.info().name,
+                 .hint = "open a model that reads pictures"});
 }
 
 } // namespace attn

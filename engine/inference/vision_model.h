@@ -1,17 +1,9 @@
 #pragma once
 
-#include "engine/inference/changes.h"
-#include "engine/inference/graph_sources.h"
-#include "engine/inference/hook_edits.h"
-#include "engine/inference/hooks.h"
-#include "engine/inference/model_info.h"
+#include "engine/inference/running_model.h"
 #include "engine/inference/site_pattern.h"
-#include "engine/models/vision_encoder.h"
 #include "engine/models/vision_source.h"
-#include "engine/runtime/device.h"
 
-#include <array>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,29 +14,18 @@
 
 namespace attn {
 
-struct EditInputs;
-class GpuExecutor;
-class TensorStore;
-
-/// A loaded vision model on a device. Runs one picture, and gives logits, patterns and other hooks. Synchronous; for
-/// use by one thread.
-class VisionModel {
+/// A vision model: runs one picture, and gives logits, patterns and other hooks.
+class VisionModel : public RunningModel {
 public:
-    using Progress = LoadProgress;
-    using Cancelled = std::function<bool()>;
-
     VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& choice, const Progress& progress = {});
-    ~VisionModel();
+    ~VisionModel() override;
 
     /// Replaces the parameters by those of a source with the same description, such as another checkpoint.
     /// @return whether it fits; the source is then moved from
     /// @throws Error as the source; the model is then unusable
-    bool takeWeights(std::unique_ptr<VisionSource>& source);
+    bool replaceWeights(std::unique_ptr<VisionSource>& source);
 
-    const ModelInfo& info() const { return info_; }
     const VisionConfig& config() const { return source_->config(); }
-    Device& device() { return *device_; }
-    int64_t deviceBytes() const;
 
     /// The picture as the model reads it: resized and cropped. @throws Error as fitted(), or if the result has the
     /// wrong size
@@ -54,37 +35,13 @@ public:
 
     void requireHead() const; ///< @throws Error if the model has no classifier
 
-    void setGate(int layer, int head, float gate);             ///< negative: all; takes effect with the next run
-    const std::vector<float>& gates() const { return gates_; } ///< [layers, heads]
-
-    /// Sets changes to hooks, from the next run on. New numbers for the same hooks need no new plan.
-    /// @param own patches of the picture that an empty text in edits means
-    /// @param other patches of the picture that any other text means; empty: none
-    /// @throws Error naming the change that does not fit the model; the former edits then stay
-    void setEdits(const Changes& edits, std::span<const float> own, std::span<const float> other);
-    /// Sets all changes, gates included. Otherwise as setEdits().
-    void setChanges(const Changes& changes, std::span<const float> own, std::span<const float> other);
-    void setHookEdits(HookEdits edits);
-    const HookEdits& hookEdits() const { return edits_; }
-    void bypassEdits(bool isBypassed) { isBypassed_ = isBypassed; } ///< turns gates and edits off while true
-    bool isEdited() const;                                          ///< a gate is not 1 or a hook is edited
-
-    /// A graph for one picture with the current changes, to which analyses add outputs.
-    VisionGraph wholeGraph(VisionBuild build) const;
-    /// Compiles a graph. @param encoder from wholeGraph()
-    std::unique_ptr<GpuExecutor> executorOf(const VisionGraph& encoder, const std::map<std::string, Tensor>& outputs);
-    /// Writes patches, gates and edits for a run. @throws Error if the size of the patches does not fit
-    void write(GpuExecutor& executor, std::span<const float> patches) const;
-
-    /// Classifies a picture.
-    /// @throws Error if the size of the patches does not fit, or the model has no classifier
-    /// @return logits [classes]; empty if cancelled
-    std::vector<float> classify(std::span<const float> patches, const Cancelled& isCancelled = {});
-
-    /// Runs a picture and captures hooks, in execution order. The same hooks need no new plan.
-    /// @param hooks globs, separated by commas
-    /// @throws Error listing the hooks if a glob matches none, or if the size of the patches does not fit
-    std::vector<CapturedHook> capture(std::span<const float> patches, const std::string& hooks);
+    void require(const Input& input) const override;
+    ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const override;
+    void writeWhole(GpuExecutor& executor, const Input& input) const override;
+    /// @throws Error also if the model has no classifier
+    std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
+    /// The same hooks need no new plan.
+    std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 
     /// The patterns and logits of a picture.
     struct PatternsAndLogits {
@@ -94,12 +51,12 @@ public:
     /// Runs a picture. @param layer computes only the pattern of this layer, to save memory; no value: all, and the
     /// logits
     /// @throws Error if the size of the patches does not fit
-    PatternsAndLogits patternsAndLogits(std::span<const float> patches, std::optional<int> layer = {});
+    PatternsAndLogits patternsAndLogits(const Input& picture, std::optional<int> layer = {});
 
     /// The gradient of the logit of a class with respect to all attention weights. Another class needs no new plan.
     /// @return one per layer, in the shape of SitePattern::values; empty if cancelled
     /// @throws Error if the model has no classifier or no such class, or a layer forms no pattern
-    std::vector<std::vector<float>> patternGradients(std::span<const float> patches, int label,
+    std::vector<std::vector<float>> patternGradients(const Input& picture, int label,
                                                      const Cancelled& isCancelled = {});
 
     /// The positions that are added to patches. @return [patches, C]; empty if the model adds none
@@ -114,31 +71,30 @@ private:
         std::map<std::set<std::string>, std::unique_ptr<GpuExecutor>> capturers; ///< by captured hooks
     };
     Runs& runs() { return editedHooks().empty() ? plain_ : edited_; }
-    std::set<std::string> editedHooks() const;
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
     std::unique_ptr<GpuExecutor> makeDifferentiator();
-    const CapturedHook& valuesOf(bool isOther, const std::string& hook, bool isMean);
-    /// The row of a token in a hook, whose rows may be in the order of windows. @param token -1: all
-    int rowOf(const std::string& hook, int token) const;
-    void writeEdits(GpuExecutor& executor) const;
+    bool run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled);
+    ModelGraph graphOf(const WholeBuild& build) const;
+
+    ModelGraph listing() const override;
+    void changesChanged(bool isOtherSet) override;
+    /// The rows of a hook may be in the order of windows.
+    int rowOf(const std::string& hook, int token) const override;
+    Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
+                   const std::optional<Input>& other) const override;
+    CapturedHook originalValues(const Input& input, const std::string& hook) override;
+    int64_t rowsOf(int site) const override { return config().tokensOf(site); }
     /// @param pattern [H,T,T], or with windows [windows,H,places,places]
-    void writePattern(const EditInputs& pattern, const PatternEdit& edit, const LayerLayout& layout) const;
-    bool run(GpuExecutor& executor, std::span<const float> patches, const Cancelled& isCancelled);
-    void load(const Progress& progress);
+    void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const override;
 
     std::unique_ptr<VisionSource> source_;
-    std::shared_ptr<Device> device_;
-    std::unique_ptr<TensorStore> store_;
     Runs plain_, edited_;
-    std::vector<float> gates_; ///< [layers, heads]
-    HookEdits edits_;
-    bool isBypassed_ = false;
-    std::array<std::vector<float>, 2> sources_;  ///< patches that edits copy values from: own and other
-    std::map<std::string, CapturedHook> values_; ///< values by source and hook
-    ModelInfo info_;
 };
 
 /// The softmax of logits. @return the same size, sums to 1
 std::vector<float> probabilitiesOf(std::span<const float> logits);
+
+/// A model that must read pictures. @throws Error if it does not
+VisionModel& visionModel(RunningModel& model);
 
 } // namespace attn

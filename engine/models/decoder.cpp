@@ -13,18 +13,12 @@ namespace {
 class DecoderBuilder {
 public:
     DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build, std::shared_ptr<Graph> graph)
-        : config_(config), build_(build), result_{.graph = std::move(graph),
-                                                  .nextLogits = {},
-                                                  .logits = {},
-                                                  .attention = {},
-                                                  .updates = {},
-                                                  .blocks = {},
-                                                  .composed = {}},
-          graph_(*result_.graph), blocks_(graph_, settings()) {
+        : config_(config), build_(build), result_{.graph = std::move(graph)}, graph_(*result_.graph),
+          blocks_(graph_, settings()) {
         makeEditable(graph_, build.edited);
     }
 
-    DecoderGraph build() {
+    ModelGraph build() {
         const int64_t T = build_.queries, C = config_.modelWidth;
         const std::optional<StepScalar> live =
             T > 1 && hasCache() ? std::optional(StepScalar::QueryLength) : std::nullopt;
@@ -108,7 +102,7 @@ private:
 
     const DecoderConfig& config_;
     const DecoderBuild& build_;
-    DecoderGraph result_;
+    ModelGraph result_;
     Graph& graph_;
     BlockBuilder blocks_;
 };
@@ -123,7 +117,7 @@ void makeEditable(Graph& graph, const std::set<std::string>& hooks) {
     });
 }
 
-DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
+ModelGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
     return DecoderBuilder(config, build, std::make_shared<Graph>()).build();
 }
 
@@ -147,7 +141,7 @@ bool isComposed(const DecoderConfig& config) {
     return std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
 }
 
-DecoderGraph buildForListing(const DecoderConfig& config) {
+ModelGraph buildForListing(const DecoderConfig& config) {
     // Some parts learn a number for every pair of positions of the context.
     return buildDecoder(config, isComposed(config) ? DecoderBuild{.queries = config.context}
                                                    : DecoderBuild{.queries = 1, .cacheCapacity = 1});

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/models/block_builder.h"
+#include "engine/models/model_graph.h"
 
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -54,20 +54,9 @@ inline std::string added(const std::string& hook) { return hook + ".added"; }
 inline bool isComputed(std::string_view name) { return name == kRotaryTable || name.find('#') != name.npos; }
 } // namespace decoder_names
 
-/// The graph of a decoder and its outputs.
-struct DecoderGraph {
-    std::shared_ptr<Graph> graph;
-    Tensor nextLogits;                                   ///< [1,V] after the last token of the step
-    Tensor logits;                                       ///< [T,V]
-    std::vector<AttentionInputs> attention;              ///< per layer, including the cache
-    std::vector<std::pair<std::string, Tensor>> updates; ///< writes to states; request all of them
-    std::vector<NodeRange> blocks;                       ///< the nodes of each layer
-    ComposedNeeds composed;                              ///< needs of layers that have a spec
-};
-
 /// Builds the graph of a decoder. Probes: hook_embed, hook_pos_embed, those of BlockBuilder, logits [T,V]. Parameters:
 /// embed.W_E, pos_embed.W_pos, those of BlockBuilder, unembed.{W_U,b_U}; linear weights are [out, in].
-DecoderGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
+ModelGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
 
 /// Applies the final norm and the unembedding to rows of the residual stream, in the graph of x.
 /// @param x [N, C times the number of residual streams]  @return logits [N,V]
@@ -80,7 +69,7 @@ Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph);
 void makeEditable(Graph& graph, const std::set<std::string>& hooks);
 
 /// Builds a graph that has every learned parameter in its final shape, to list them.
-DecoderGraph buildForListing(const DecoderConfig& config);
+ModelGraph buildForListing(const DecoderConfig& config);
 /// Whether at least one layer has composed attention. Such a model runs whole sequences and has no cache.
 bool isComposed(const DecoderConfig& config);
 

@@ -65,7 +65,7 @@ public:
 private:
     /// Checks all tensors before any is loaded.
     void checkTensors() const {
-        const DecoderGraph decoder = buildForListing(config_);
+        const ModelGraph decoder = buildForListing(config_);
         for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
             const Node& node = decoder.graph->node(id);
             if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;

@@ -49,7 +49,7 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
 
     std::map<std::string, Gathered> tensors;
     const TensorNames none({});
-    const DecoderGraph decoder = buildForListing(config);
+    const ModelGraph decoder = buildForListing(config);
     for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
         const Node& node = decoder.graph->node(id);
         if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;

@@ -54,19 +54,12 @@ void checkDescription(const VisionConfig& config) {
 class VisionBuilder {
 public:
     VisionBuilder(const VisionConfig& config, const VisionBuild& build)
-        : config_(config), build_(build), layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>(),
-                                                                                    .logits = {},
-                                                                                    .pooled = {},
-                                                                                    .stages = {},
-                                                                                    .tokenStages = {},
-                                                                                    .attention = {},
-                                                                                    .blocks = {},
-                                                                                    .composed = {}},
+        : config_(config), build_(build), layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>()},
           graph_(*result_.graph), blocks_(graph_, settings()) {
         makeEditable(graph_, build.edited);
     }
 
-    VisionGraph build() {
+    ModelGraph build() {
         Tensor x = graph_.probe(embedded(), "hook_embed", "TC");
         if (config_.positions != VisionPositions::None) {
             const Tensor positions = positionRows();
@@ -347,7 +340,7 @@ private:
     const std::vector<LayerAttention> layers_;
     int64_t tokens_ = config_.tokens();               ///< tokens per image, at the current layer
     int64_t rows_ = paddedTokens(config_, build_, 0); ///< tokens per image, with padding
-    VisionGraph result_;
+    ModelGraph result_;
     Graph& graph_;
     BlockBuilder blocks_;
 };
@@ -375,7 +368,7 @@ void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens) {
     for (size_t row = 0; row < padding.size(); ++row) padding[row] = static_cast<int64_t>(row) % rows < tokens ? 0 : 1;
 }
 
-VisionGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build) {
+ModelGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build) {
     return VisionBuilder(config, build).build();
 }
 

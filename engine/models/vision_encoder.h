@@ -1,8 +1,8 @@
 #pragma once
 
+#include "engine/models/model_graph.h"
 #include "engine/models/vision_config.h"
 
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@ struct VisionBuild {
     double dropout = 0; ///< probability for the embedding and the outputs of sublayers; for training
     bool mayTrain = false;
     std::set<std::string> edited{}; ///< hooks that can be changed, by decoder_names::kept and added
-    bool readsAllLayers = false;    ///< whether to build VisionGraph::stages
+    bool readsAllLayers = false;    ///< whether to build ModelGraph::stages
 };
 
 /// Names of the graph's inputs.
@@ -27,21 +27,6 @@ inline constexpr const char* kSinusoids = "pos_embed#sinusoids"; ///< Computed p
 inline constexpr const char* kPositions = "pos_embed.W_pos";     ///< Parameter [positions, C]
 inline constexpr const char* kNormalized = "ln_final.hook_normalized";
 } // namespace vision_names
-
-/// The graph of a vision encoder and its outputs.
-struct VisionGraph {
-    std::shared_ptr<Graph> graph;
-    Tensor logits; ///< [B, classes]; null without a classifier
-    Tensor pooled; ///< [B, pooledWidth] input of the classifier
-    /// The classifier applied to the embedding and to each layer: [B, classes]. Null without a classifier, and before
-    /// the last merge, where tokens have another width.
-    std::vector<Tensor> stages;
-    /// The classifier applied to each token: [T, classes]. Null also if it reads two tokens.
-    std::vector<Tensor> tokenStages;
-    std::vector<AttentionInputs> attention; ///< per layer
-    std::vector<NodeRange> blocks;          ///< the nodes of each layer
-    ComposedNeeds composed;                 ///< needs of layers that have a spec, and of sinusoidal positions
-};
 
 /// The number of rows per image at a layer. The fused kernel needs a multiple of 4 for several images. Padding follows
 /// the patches, and no token attends to it. Without padding, or with composed attention, there is no input kPadding.
@@ -62,7 +47,7 @@ void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens);
 /// those of BlockBuilder, head.{W_H,b_H}, distillation_head.{W_H,b_H}.
 /// @throws Error if the image size is not a multiple of the patch, if the classifier reads CLS and there is none, or if
 ///         windows, merges and pools do not fit together
-VisionGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build = {});
+ModelGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build = {});
 
 /// Sinusoidal positions of the patches of a grid: sin x, cos x, sin y, cos y, each with width / 4 frequencies.
 /// @return [grid.area(), width]

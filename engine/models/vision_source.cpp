@@ -103,7 +103,7 @@ public:
 private:
     /// Checks all tensors before any is loaded.
     void checkTensors() const {
-        const VisionGraph encoder = buildVisionEncoder(config_);
+        const ModelGraph encoder = buildVisionEncoder(config_);
         for (uint32_t id = 0; id < encoder.graph->size(); ++id) {
             const Node& node = encoder.graph->node(id);
             if (node.kind == NodeKind::Parameter && !decoder_names::isComputed(node.name))

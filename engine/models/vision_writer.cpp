@@ -69,7 +69,7 @@ void writeVisionFolder(const std::filesystem::path& folder, const VisionConfig& 
                        const std::function<std::vector<float>(const std::string&)>& read) {
     const VisionFamily& family = writtenFamily(config);
     const TensorNames none({});
-    const VisionGraph encoder = buildVisionEncoder(config);
+    const ModelGraph encoder = buildVisionEncoder(config);
     std::vector<std::vector<float>> values;
     std::vector<WrittenTensor> written;
     for (uint32_t id = 0; id < encoder.graph->size(); ++id) {

@@ -34,7 +34,7 @@ DecoderConfig configOf(const AttentionSpec& spec, int64_t tokens, int64_t width)
 /// Adds the matrices to a decoder's graph.
 class Pictures {
 public:
-    Pictures(const DecoderConfig& config, const AttentionSpec& spec, DecoderGraph& decoder)
+    Pictures(const DecoderConfig& config, const AttentionSpec& spec, ModelGraph& decoder)
         : config_(config), spec_(spec), decoder_(decoder), graph_(*decoder.graph) {}
 
     std::map<std::string, Tensor> build() {
@@ -98,7 +98,7 @@ private:
 
     const DecoderConfig& config_;
     const AttentionSpec& spec_;
-    DecoderGraph& decoder_;
+    ModelGraph& decoder_;
     Graph& graph_;
     std::map<std::string, Tensor> pictures_;
 };
@@ -106,7 +106,7 @@ private:
 /// Writes the constants and the initial parameters that a plan reads.
 class Weights {
 public:
-    Weights(const DecoderConfig& config, const DecoderGraph& decoder, TensorStore& store, uint64_t seed)
+    Weights(const DecoderConfig& config, const ModelGraph& decoder, TensorStore& store, uint64_t seed)
         : config_(config), decoder_(decoder), store_(store), seed_(seed) {}
 
     void write(const Plan& plan) {
@@ -133,7 +133,7 @@ private:
     }
 
     const DecoderConfig& config_;
-    const DecoderGraph& decoder_;
+    const ModelGraph& decoder_;
     TensorStore& store_;
     uint64_t seed_;
 };
@@ -155,7 +155,7 @@ std::vector<PlaygroundMap> blockMaps(Device& device, const AttentionSpec& spec, 
                                      uint64_t seed) {
     if (std::ranges::none_of(kBlockSlots, [&](Slot slot) { return spec.blockPart(slot); })) return {};
     const DecoderConfig config = configOf(spec, tokens, width);
-    DecoderGraph decoder = buildDecoder(config, {.queries = tokens});
+    ModelGraph decoder = buildDecoder(config, {.queries = tokens});
     const auto plan = compile(decoder.graph, Pictures(config, spec, decoder).build());
     TensorStore store(device);
     Weights(config, decoder, store, seed).write(*plan);

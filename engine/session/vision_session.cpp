@@ -22,7 +22,7 @@ namespace attn {
 class VisionSession::Worker {
 public:
     struct AnalysisRequest {
-        std::shared_ptr<const VisionAnalysis> analysis;
+        std::shared_ptr<const Analysis> analysis;
         uint64_t stops; ///< value of stops_ at that time
     };
 
@@ -38,7 +38,7 @@ public:
         stopAnalysis();
         thread_.ask(query);
     }
-    void analyse(std::shared_ptr<const VisionAnalysis> analysis) {
+    void analyse(std::shared_ptr<const Analysis> analysis) {
         thread_.ask(AnalysisRequest{.analysis = std::move(analysis), .stops = ++stops_});
     }
     void stopAnalysis() { ++stops_; }
@@ -63,13 +63,14 @@ private:
             snapshots_.publish(next);
         };
         next.analysisFailure.reset();
-        const std::vector<float> patches = patchesOf(next.query), gates = model_->gates(),
-                                 other = next.query.other ? model_->patchesOf(*next.query.other) : std::vector<float>();
+        const std::vector<float> gates = model_->gates();
+        const std::optional<Input> other = otherOf(next.query);
         const HookEdits edits = model_->hookEdits();
         try {
             next.analysisFailure = attempt("analysis", [&] {
-                auto result = analysis->run(*model_, {.patches = patches, .other = other, .report = report});
-                result->answerVersion = next.answerVersion;
+                auto result =
+                    analysis->run(*model_, {.input = patchesOf(next.query), .other = other, .report = report});
+                result->inputVersion = next.answerVersion;
                 next.analyses[analysis->key()] = std::move(result);
             });
         } catch (const Cancelled&) { // the next query runs at once
@@ -134,8 +135,8 @@ private:
         std::unique_ptr<VisionSource> source = query.model.empty() ? nullptr
                                                : query.weights     ? makeMemoryVisionSource(query.weights)
                                                                    : openVisionSource(query.model);
-        if (source && model_ && model_->takeWeights(source)) return; // another checkpoint
-        model_.reset();                                              // free its memory before the next model loads
+        if (source && model_ && model_->replaceWeights(source)) return; // another checkpoint
+        model_.reset();                                                 // free its memory before the next model loads
         next.model.reset();
         if (!source) return;
         next.progress = 0;
@@ -160,7 +161,7 @@ private:
         const VisionQuery& query = next.query;
         setGates(query.gates);
         model_->setEdits(query.edits, query.edits.empty() ? std::vector<float>() : model_->patchesOf(*query.picture),
-                         query.edits.empty() || !query.other ? std::vector<float>() : model_->patchesOf(*query.other));
+                         query.edits.empty() ? std::nullopt : otherOf(query));
         if (!model_->isEdited()) forgetUnedited(next);
         if (model_->isEdited() && !next.unedited) next.unedited = unchanged([&] { return answered(query); });
         next.answer = answered(query);
@@ -194,6 +195,10 @@ private:
         for (const int hidden : query.hidden)
             std::ranges::fill(std::span(patches).subspan(static_cast<size_t>(hidden) * patch, patch), 0.0f);
         return patches;
+    }
+
+    std::optional<Input> otherOf(const VisionQuery& query) const {
+        return query.other ? std::optional<Input>(model_->patchesOf(*query.other)) : std::nullopt;
     }
 
     static void forgetUnedited(VisionSnapshot& next) {
@@ -233,7 +238,7 @@ private:
 VisionSession::VisionSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}
 VisionSession::~VisionSession() = default;
 void VisionSession::show(const VisionQuery& query) { worker_->show(query); }
-void VisionSession::analyse(std::shared_ptr<const VisionAnalysis> analysis) { worker_->analyse(std::move(analysis)); }
+void VisionSession::analyse(std::shared_ptr<const Analysis> analysis) { worker_->analyse(std::move(analysis)); }
 void VisionSession::stopAnalysis() { worker_->stopAnalysis(); }
 std::shared_ptr<const VisionSnapshot> VisionSession::latest() const { return worker_->snapshots().latest(); }
 void VisionSession::setListener(std::function<void()> listener) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "engine/analysis/analysis.h"
 #include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/patch_embedding.h"
-#include "engine/analysis/vision_analysis.h"
 #include "engine/core/failure.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/model_info.h"
@@ -64,8 +64,8 @@ struct VisionSnapshot {
     std::shared_ptr<const PatchEmbedding> embedding; ///< null until a query of this model asks for it
     double progress = 1;                             ///< of loading: 0 to 1; 1: loaded
     std::string device;
-    std::optional<Failure> failure;                                              ///< why the query has no answer
-    std::map<std::string, std::shared_ptr<const VisionAnalysisResult>> analyses; ///< results on this model, by key
+    std::optional<Failure> failure;                                        ///< why the query has no answer
+    std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< results on this model, by key
     struct Analysing {
         std::string key, what;
         float fraction = 0;
@@ -86,7 +86,7 @@ public:
     /// Runs the model on `query`, and stops an analysis that is running.
     void show(const VisionQuery& query);
     /// Runs an analysis on the query that is shown when its turn comes.
-    void analyse(std::shared_ptr<const VisionAnalysis> analysis);
+    void analyse(std::shared_ptr<const Analysis> analysis);
     void stopAnalysis();
     /// The newest snapshot; never null.
     std::shared_ptr<const VisionSnapshot> latest() const;

@@ -162,8 +162,8 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
             model().truncate(0);
             model().feed(tokens);
         }
-        auto result = analysis.run(model(), {.tokens = tokens, .report = report});
-        result->sequenceVersion = next_.sequenceVersion;
+        auto result = analysis.run(model(), {.input = tokens, .report = report});
+        result->inputVersion = next_.sequenceVersion;
         restore();
         return result;
     } catch (...) {

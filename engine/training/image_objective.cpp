@@ -66,7 +66,7 @@ ImageObjective::ImageObjective(const Recipe& recipe)
       config_(visionOf(recipe.architecture, *instance_)) {}
 
 Objective::Forward ImageObjective::forward(int rows, double dropout) const {
-    VisionGraph encoder = buildVisionEncoder(config_, {.images = rows, .dropout = dropout, .mayTrain = true});
+    ModelGraph encoder = buildVisionEncoder(config_, {.images = rows, .dropout = dropout, .mayTrain = true});
     return {.graph = encoder.graph,
             .logits = encoder.logits,
             .blocks = std::move(encoder.blocks),

@@ -35,7 +35,7 @@ SequenceObjective::SequenceObjective(const Recipe& recipe)
 }
 
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, double dropout) const {
-    DecoderGraph decoder = buildDecoder(config_, {.queries = rows * columns, .sequence = columns, .dropout = dropout});
+    ModelGraph decoder = buildDecoder(config_, {.queries = rows * columns, .sequence = columns, .dropout = dropout});
     Forward forward{.graph = decoder.graph,
                     .logits = decoder.logits,
                     .blocks = std::move(decoder.blocks),

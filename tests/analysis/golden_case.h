@@ -31,7 +31,7 @@ public:
         return analysis_.readIntegers(analysis_.tensors().at(name));
     }
     template <class Result> std::shared_ptr<Result> run(const Analysis& analysis) {
-        return std::static_pointer_cast<Result>(analysis.run(model, {.tokens = tokens, .report = {}}));
+        return std::static_pointer_cast<Result>(analysis.run(model, {.input = tokens}));
     }
 
 private:

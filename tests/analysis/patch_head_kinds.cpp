@@ -247,7 +247,7 @@ TEST_CASE("patch head kinds: models that pool tokens, and that form no pattern",
         VisionModel model(std::make_unique<ChangedSource>("vit", change), {.softwareThreads = 0, .validation = true});
         const VisionConfig& config = model.config();
         const auto patches = cutPatches(golden.values("pixels"), config.channels, config.image, config.patch);
-        return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.patches = patches}));
+        return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.input = patches}));
     };
     const auto pooled = run([](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; });
     REQUIRE(pooled->heads.size() == 6);

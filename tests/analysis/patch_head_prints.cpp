@@ -99,7 +99,7 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
     const auto detect = [](VisionModel& model, const std::string& pixels) {
         const VisionConfig& config = model.config();
         const auto patches = cutPatches(Golden(pixels).values("pixels"), config.channels, config.image, config.patch);
-        return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.patches = patches}));
+        return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.input = patches}));
     };
     const auto check = [](const PatchHeadDetection& found) {
         const size_t count = found.heads.size();

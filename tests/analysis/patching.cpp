@@ -66,7 +66,7 @@ std::shared_ptr<PatchSweep> swept(LanguageModel& model, const Texts& texts, cons
     analysis.hook = hook;
     analysis.text = texts.other;
     const HookEdits before = model.hookEdits();
-    auto result = std::static_pointer_cast<PatchSweep>(analysis.run(model, {.tokens = texts.ownTokens, .report = {}}));
+    auto result = std::static_pointer_cast<PatchSweep>(analysis.run(model, {.input = texts.ownTokens}));
     model.setHookEdits(before);
     return result;
 }

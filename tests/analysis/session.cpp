@@ -117,7 +117,7 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
     const auto after = session.latest();
     CHECK(after->analyses.size() == 3);
     CHECK(resultOf<LogitLens>(*after, *lens)->tokens == static_cast<int>(before->sequence->tokens.size()));
-    CHECK(resultOf<LogitLens>(*after, *lens)->sequenceVersion == after->sequenceVersion);
+    CHECK(resultOf<LogitLens>(*after, *lens)->inputVersion == after->sequenceVersion);
     CHECK(resultOf<AblationSweep>(*after, *sweep)->headEffects[2] < -1); // the induction head
     CHECK(resultOf<HeadDetection>(*after, *kinds)->all.size() == 4);
     CHECK(*after->headGates == *before->headGates);

@@ -30,12 +30,12 @@ struct VisionCase {
         const VisionConfig& config = model.config();
         return cutPatches(pixels, config.channels, config.image, config.patch);
     }
-    template <class Result> std::shared_ptr<Result> run(const VisionAnalysis& analysis) {
-        return std::static_pointer_cast<Result>(analysis.run(model, {.patches = patches, .other = others}));
+    template <class Result> std::shared_ptr<Result> run(const Analysis& analysis) {
+        return std::static_pointer_cast<Result>(analysis.run(model, {.input = patches, .other = others}));
     }
     std::vector<float> changed(const Changes& edits) {
         model.setEdits(edits, patches, others);
-        std::vector<float> logits = model.classify(patches);
+        std::vector<float> logits = model.predict(patches);
         model.setEdits({}, {}, {});
         return logits;
     }
@@ -64,7 +64,7 @@ TEST_CASE("vision goldens: classes by layer agree with PyTorch, also of single t
             if (vision.golden.contains(tokens)) CHECK(farthest(found.byToken, vision.golden.values(tokens)) < 1e-4);
         }
         // The last stage is what the model says.
-        CHECK(farthest(lens->stages.back().probabilities, probabilitiesOf(vision.model.classify(vision.patches))) <
+        CHECK(farthest(lens->stages.back().probabilities, probabilitiesOf(vision.model.predict(vision.patches))) <
               1e-6);
     }
 }
@@ -99,21 +99,20 @@ TEST_CASE("vision goldens: contributions to a class agree with PyTorch and sum t
         }
         CHECK(compared == 2 + 2 * 5 + 1); // two layers of three heads, a bias and an MLP
         CHECK(std::abs(sum - static_cast<double>(found->logit)) < 1e-4);
-        CHECK(std::abs(found->logit - vision.model.classify(vision.patches)[static_cast<size_t>(found->target.token)]) <
+        CHECK(std::abs(found->logit - vision.model.predict(vision.patches)[static_cast<size_t>(found->target.token)]) <
               1e-5);
     }
 }
 
 TEST_CASE("vision: contributions sum to the logit of models that merge, pool or compose", "[analysis][vision][gpu]") {
     const auto check = [](VisionModel& model, const std::vector<float>& patches) {
-        const auto result = ClassAttributionAnalysis{}.run(model, {.patches = patches});
+        const auto result = ClassAttributionAnalysis{}.run(model, {.input = patches});
         const auto& found = static_cast<const ClassAttribution&>(*result);
         double sum = 0;
         for (const auto& part : found.components) sum += static_cast<double>(part.value);
         CHECK(std::abs(sum - static_cast<double>(found.logit)) < 1e-4);
         CHECK(found.components.size() > 3);
-        CHECK_FALSE(
-            static_cast<const ClassLens&>(*ClassLensAnalysis{}.run(model, {.patches = patches})).stages.empty());
+        CHECK_FALSE(static_cast<const ClassLens&>(*ClassLensAnalysis{}.run(model, {.input = patches})).stages.empty());
     };
     for (const char* name : {"swin", "swin_padded"}) {
         INFO(name);
@@ -157,7 +156,7 @@ TEST_CASE("vision goldens: sweeps of heads, MLPs and patches agree with PyTorch"
 
         const auto sweep = vision.run<ClassPatchSweep>(ClassPatchSweepAnalysis{});
         vision.model.setHookEdits({});
-        CHECK(farthest(vision.model.classify(vision.others), vision.golden.values("other.logits")) < 1e-4);
+        CHECK(farthest(vision.model.predict(vision.others), vision.golden.values("other.logits")) < 1e-4);
         const std::vector<float> logits = vision.golden.values("patched");
         const auto classes = static_cast<size_t>(vision.model.info().classes);
         REQUIRE(logits.size() == sweep->effects.size() * classes);
@@ -216,7 +215,7 @@ TEST_CASE("vision: patching a picture with itself changes nothing", "[analysis][
             VisionCase vision(name);
             ClassPatchSweepAnalysis asked;
             asked.hook = hook;
-            const auto result = asked.run(vision.model, {.patches = vision.patches, .other = vision.patches});
+            const auto result = asked.run(vision.model, {.input = vision.patches, .other = vision.patches});
             const auto& sweep = static_cast<const ClassPatchSweep&>(*result);
             CHECK(sweep.own == sweep.other);
             CHECK(std::ranges::all_of(sweep.effects, [](float effect) { return effect == 0; }));
@@ -231,8 +230,9 @@ TEST_CASE("vision: what cannot be patched token by token is a sentence", "[analy
             static_cast<size_t>(model.config().grid().area() * model.config().patchValues()));
         ClassPatchSweepAnalysis asked;
         asked.hook = hook;
-        CHECK_THROWS_WITH(asked.run(model, {.patches = patches, .other = hasOther ? patches : std::vector<float>()}),
-                          CONTAINS(what));
+        CHECK_THROWS_WITH(
+            asked.run(model, {.input = patches, .other = hasOther ? std::optional<Input>(patches) : std::nullopt}),
+            CONTAINS(what));
     };
     VisionCase swin("swin"), vit("vit");
     refuses(swin.model, "attn.hook_z", "the tokens of attn.hook_z are in the order of the windows");
@@ -250,7 +250,7 @@ TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[an
     for (const char* name : kModels) {
         INFO(name);
         VisionCase vision(name);
-        const std::vector<float> plain = vision.model.classify(vision.patches);
+        const std::vector<float> plain = vision.model.predict(vision.patches);
         const std::string z = hookOf(kLayer, "attn.hook_z"), mlp = hookOf(0, "hook_mlp_out");
         const auto check = [&](const Changes& edits, const char* what) {
             INFO(what);
@@ -272,7 +272,7 @@ TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[an
         painted.rows[kToken][kKey] = 0.25f;
         painted.rows[kToken][kKey + 1] = 0.75f;
         check({{}, {painted}}, "changed.painted");
-        CHECK(vision.model.classify(vision.patches) == plain); // everything is as it was
+        CHECK(vision.model.predict(vision.patches) == plain); // everything is as it was
     }
 }
 
@@ -286,11 +286,11 @@ TEST_CASE("vision: a value taken from the picture itself changes no bit", "[anal
             INFO(end);
             const std::string hook = hookOf(1, end);
             model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook, .amount = 0}}, {}}, patches, {});
-            const std::vector<float> same = model.classify(patches);
+            const std::vector<float> same = model.predict(patches);
             model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = hook}}, {}}, patches, {});
-            CHECK(model.classify(patches) == same);
+            CHECK(model.predict(patches) == same);
             model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook}}, {}}, patches, {});
-            CHECK(model.classify(patches) != same);
+            CHECK(model.predict(patches) != same);
         }
     }
 }
@@ -298,11 +298,11 @@ TEST_CASE("vision: a value taken from the picture itself changes no bit", "[anal
 TEST_CASE("vision: gates hold under a pattern that is set by hand", "[analysis][vision][gpu]") {
     VisionCase vision("vit");
     vision.model.setGate(kLayer, 0, 0.25f);
-    const std::vector<float> gated = vision.model.classify(vision.patches);
+    const std::vector<float> gated = vision.model.predict(vision.patches);
     PatternEdit untouched{.site = kLayer, .head = kHead}; // the layer forms its pattern, and no row is changed
     CHECK(farthest(vision.changed({{}, {untouched}}), gated) < 1e-5);
     vision.model.setGate(kLayer, kHead, 0);
-    const std::vector<float> closed = vision.model.classify(vision.patches);
+    const std::vector<float> closed = vision.model.predict(vision.patches);
     untouched.kind = PatternEdit::Kind::Uniform;
     CHECK(farthest(vision.changed({{}, {untouched}}), closed) < 1e-5); // a closed head looks nowhere
 }

@@ -18,7 +18,7 @@ inline std::shared_ptr<const PatchHeadDetection> headsOfGolden(const std::string
     VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
     const VisionConfig& config = model.config();
     const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
-    return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.patches = patches}));
+    return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.input = patches}));
 }
 
 } // namespace attn::test

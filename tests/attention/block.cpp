@@ -181,7 +181,7 @@ TEST_CASE("shared layers have the weights of one, and FixNorm's words one length
                                    .feedForward = {.width = 16},
                                    .layers = std::vector<LayerAttention>(3, layer)};
         std::set<std::string> names;
-        const DecoderGraph decoder = buildForListing(config);
+        const ModelGraph decoder = buildForListing(config);
         for (uint32_t id = 0; id < decoder.graph->size(); ++id)
             if (decoder.graph->node(id).kind == NodeKind::Parameter) names.insert(decoder.graph->node(id).name);
         return names;

@@ -107,7 +107,7 @@ TEST_CASE("pattern gradients: shifted windows are the composition of a mask and 
                                          "heads=multi_head(4), " + half, "heads=multi_head(4), " + half};
     VisionModel whole(std::make_unique<ComposedSource>("swin", specs), {.validation = true});
     const std::vector<float> patches = windows.patchesOf(Golden("swin").image());
-    CHECK(worstDifference(windows.classify(patches), whole.classify(patches)) < 1e-5);
+    CHECK(worstDifference(windows.predict(patches), whole.predict(patches)) < 1e-5);
     const auto rolledOut = [&](VisionModel& model) {
         return gradientRollout(model.patternsAndLogits(patches).patterns, model.patternGradients(patches, 1));
     };

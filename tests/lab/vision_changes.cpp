@@ -51,8 +51,9 @@ std::vector<float> logitsOf(const VisionPanel& panel, int layer, int head, float
     const std::vector<float> patches = model.patchesOf(*panel.setup().picture);
     model.setGate(layer, head, gate);
     model.setEdits(edits, patches,
-                   panel.setup().change.other ? model.patchesOf(*panel.setup().change.other) : std::vector<float>());
-    return model.classify(patches);
+                   panel.setup().change.other ? std::optional<Input>(model.patchesOf(*panel.setup().change.other))
+                                              : std::nullopt);
+    return model.predict(patches);
 }
 
 bool near(const std::vector<float>& a, const std::vector<float>& b) {
@@ -127,7 +128,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     press(lab, "visionChangeAdd");
     // Every token of the stream is the other picture's: so is the answer.
     VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
-    const std::vector<float> others = model.classify(model.patchesOf(*panel(lab).setup().change.other));
+    const std::vector<float> others = model.predict(model.patchesOf(*panel(lab).setup().change.other));
     REQUIRE(
         lab.waitFor([&] { return panel(lab).shown()->answer && near(panel(lab).shown()->answer->logits, others); }));
 

@@ -67,7 +67,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     // As the engine finds them.
     VisionModel model(openVisionSource("builtin:vit-fashion"), {.softwareThreads = 0});
     const std::vector<float> patches = model.patchesOf(*panel(lab).setup().picture);
-    const auto result = PatchHeadAnalysis{}.run(model, {.patches = patches});
+    const auto result = PatchHeadAnalysis{}.run(model, {.input = patches});
     const auto& heads = static_cast<const PatchHeadDetection&>(*result).heads;
     REQUIRE(table.topLevelItemCount() == static_cast<int>(heads.size()));
     sortBy(table, 0);
@@ -138,7 +138,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
         [&] {
             const auto& shown = *panel(lab).shown();
             const auto found = shown.analyses.find("patch_head_kinds");
-            return shown.answer && found != shown.analyses.end() && found->second->answerVersion == shown.answerVersion;
+            return shown.answer && found != shown.analyses.end() && found->second->inputVersion == shown.answerVersion;
         },
         120'000));
     REQUIRE(table.currentItem());

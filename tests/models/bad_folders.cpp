@@ -46,7 +46,7 @@ constexpr const char* kPointer = "version https://git-lfs.github.com/spec/v1\noi
 /// Every value of every parameter, as a model would load it.
 std::vector<float> allValues(const fs::path& path) {
     const auto source = openModelSource(path.string());
-    const DecoderGraph decoder = buildDecoder(source->config(), {.queries = 1, .cacheCapacity = 1});
+    const ModelGraph decoder = buildDecoder(source->config(), {.queries = 1, .cacheCapacity = 1});
     std::vector<float> values;
     for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
         const Node& node = decoder.graph->node(id);

@@ -40,7 +40,7 @@ using Parameters = std::vector<std::pair<std::string, Shape>>;
 
 /// What the decoder asks for.
 Parameters parametersOf(const DecoderConfig& config) {
-    const DecoderGraph decoder = buildDecoder(config, {.queries = 1, .cacheCapacity = 1});
+    const ModelGraph decoder = buildDecoder(config, {.queries = 1, .cacheCapacity = 1});
     Parameters result;
     for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
         const Node& node = decoder.graph->node(id);

@@ -56,7 +56,7 @@ TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree 
             ++compared;
         }
         CHECK(compared == golden.hookCount()); // nothing is left out silently
-        if (info.classes > 0) CHECK(worstDifference(model.classify(patches), golden.values("logits")) < 1e-4);
+        if (info.classes > 0) CHECK(worstDifference(model.predict(patches), golden.values("logits")) < 1e-4);
     }
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][v
         std::vector<float> second = first;
         std::ranges::reverse(second);
 
-        const VisionGraph batch = buildVisionEncoder(source->config(), {.images = 2});
+        const ModelGraph batch = buildVisionEncoder(source->config(), {.images = 2});
         const auto plan = compile(batch.graph, {{"logits_of_both", batch.logits}});
         TensorStore store(model.device());
         for (const ParameterInfo& parameter : model.info().parameters) {
@@ -90,8 +90,8 @@ TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][v
         executor.run({});
         const auto both = executor.result("logits_of_both");
         const auto stride = static_cast<size_t>(Shape{7}.rowStride());
-        CHECK(worstDifference(both.subspan(0, 7), model.classify(first)) < 1e-5);
-        CHECK(worstDifference(both.subspan(stride, 7), model.classify(second)) < 1e-5);
+        CHECK(worstDifference(both.subspan(0, 7), model.predict(first)) < 1e-5);
+        CHECK(worstDifference(both.subspan(stride, 7), model.predict(second)) < 1e-5);
     }
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[mo
         for (const VisionPositions positions :
              {VisionPositions::None, VisionPositions::Learned, VisionPositions::Sinusoidal}) {
             config.positions = positions;
-            const VisionGraph encoder = buildVisionEncoder(config, {.images = 3});
+            const ModelGraph encoder = buildVisionEncoder(config, {.images = 3});
             CHECK(encoder.logits.shape() == Shape{3, 3});
         }
     }
@@ -225,19 +225,19 @@ TEST_CASE("vision: sinusoids of a grid are unit pairs that tell rows from column
 TEST_CASE("vision: a gate at zero takes a head out, and the same hooks plan nothing again", "[models][vision][gpu]") {
     VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), {.validation = true});
     const std::vector<float> patches = model.patchesOf(Golden("vit").image());
-    const std::vector<float> before = model.classify(patches);
+    const std::vector<float> before = model.predict(patches);
     model.capture(patches, "blocks.0.attn.hook_z");
     model.setGate(0, 1, 0);
     const uint64_t recorded = GpuExecutor::recordings();
     const CapturedHook z = model.capture(patches, "blocks.0.attn.hook_z").front(); // [T,H,D]
-    CHECK(worstDifference(model.classify(patches), before) > 1e-3);
+    CHECK(worstDifference(model.predict(patches), before) > 1e-3);
     CHECK(GpuExecutor::recordings() == recorded);
     const int64_t H = z.shape[1], D = z.shape[2];
     CHECK(std::ranges::all_of(std::span(z.values).subspan(static_cast<size_t>(D), static_cast<size_t>(D)),
                               [](float value) { return value == 0; }));
     CHECK(z.values[static_cast<size_t>(2 * H * D)] != 0);
     model.setGate(-1, -1, 1);
-    CHECK(worstDifference(model.classify(patches), before) == 0);
+    CHECK(worstDifference(model.predict(patches), before) == 0);
 }
 
 TEST_CASE("vision: positions are interpolated to the size that is asked for", "[models][vision][gpu]") {

@@ -192,7 +192,7 @@ TEST_CASE("vision: patterns of windows that are set by hand stay within them, an
         INFO(name);
         VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
         const std::vector<float> patches = model.patchesOf(Golden(name).image());
-        const std::vector<float> logits = model.classify(patches);
+        const std::vector<float> logits = model.predict(patches);
         for (const int layer : {0, 1}) { // the second one is shifted
             INFO("layer " << layer);
             const std::string attention = "blocks." + std::to_string(layer) + ".attn.";
@@ -235,27 +235,27 @@ TEST_CASE("vision: patterns of windows that are set by hand stay within them, an
                                        v.values[((row / places * places + key) * heads + head) * width + d]);
                         REQUIRE(z.values[(row * heads + head) * width + d] == Approx(sum).margin(1e-4));
                     }
-            CHECK(model.classify(patches) != logits);
+            CHECK(model.predict(patches) != logits);
             // A token is found in its window.
             model.setEdits({{{.hook = attention + "hook_z", .head = 0, .position = 7}}, {}}, patches, {});
             const auto removed = captured("hook_z");
             const auto place = static_cast<size_t>(own.layout.windows->places[7]);
             for (size_t row = 0; row < rows; ++row) CHECK((removed.values[row * heads * width] == 0) == (row == place));
             model.setEdits({}, {}, {});
-            CHECK(model.classify(patches) == logits);
+            CHECK(model.predict(patches) == logits);
         }
     }
 }
 
 TEST_CASE("vision session: stopping ends an analysis that has not begun, and the next one still runs",
           "[session][vision][gpu]") {
-    struct Waits : VisionAnalysis {
+    struct Waits : Analysis {
         explicit Waits(std::string name) : name_(std::move(name)) {}
         std::string key() const override { return name_; }
-        std::shared_ptr<VisionAnalysisResult> run(VisionModel&, const VisionAnalysisInput& input) const override {
+        std::shared_ptr<AnalysisResult> run(RunningModel&, const AnalysisContext& context) const override {
             const bool isEndless = name_ == "first"; // report() throws when it is stopped
-            for (int i = 0; i < 100 || isEndless; ++i) input.report(static_cast<float>(i % 100) / 100, "waits");
-            return std::make_shared<VisionAnalysisResult>();
+            for (int i = 0; i < 100 || isEndless; ++i) context.report(static_cast<float>(i % 100) / 100, "waits");
+            return std::make_shared<AnalysisResult>();
         }
         std::string name_;
     };

@@ -258,7 +258,7 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
         CHECK(model.info().warnings.empty());
         CHECK(model.info().labels == trainer.images()->instance().labels());
         for (const ImagePrediction& prediction : trainer.predictions(Split::Validation, 0, 3)) {
-            const auto seen = probabilitiesOf(model.classify(model.patchesOf(prediction.example.picture)));
+            const auto seen = probabilitiesOf(model.predict(model.patchesOf(prediction.example.picture)));
             REQUIRE(seen.size() == prediction.probabilities.size());
             for (size_t i = 0; i < seen.size(); ++i)
                 CHECK(static_cast<double>(seen[i]) ==

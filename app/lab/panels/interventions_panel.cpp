@@ -289,7 +289,7 @@ void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snap
 void InterventionsPanel::showWritten() {
     const auto found = snapshot_->analyses.find(ContinuationAnalysis{}.key());
     write_->setEnabled(snapshot_->sequence && !snapshot_->sequence->tokens.empty());
-    if (found == snapshot_->analyses.end() || found->second->sequenceVersion != snapshot_->sequenceVersion) {
+    if (found == snapshot_->analyses.end() || found->second->inputVersion != snapshot_->sequenceVersion) {
         written_->clear();
         return;
     }

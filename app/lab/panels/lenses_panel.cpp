@@ -170,7 +170,7 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     }
     askIfQuick();
     showIfNew();
-    const bool isOld = shown_ && shown_->sequenceVersion != snapshot->sequenceVersion;
+    const bool isOld = shown_ && shown_->inputVersion != snapshot->sequenceVersion;
     explanation_->setText(isOld ? tr("This result is for the previous text or model. Press Run to update it.")
                                 : QCoreApplication::translate("attn::Lens", page().explanation));
 }

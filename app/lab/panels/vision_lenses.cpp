@@ -93,7 +93,7 @@ void VisionLenses::choosePage() {
     result_.reset();
     asked_ = 0;
     const auto found = shown_->analyses.find(page().make({})->key());
-    if (found != shown_->analyses.end() && shown_->answer && found->second->answerVersion == shown_->answerVersion)
+    if (found != shown_->analyses.end() && shown_->answer && found->second->inputVersion == shown_->answerVersion)
         result_ = found->second;
     showAnswer();
     askIfQuick();
@@ -128,7 +128,7 @@ void VisionLenses::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snap
     askIfQuick();
     const auto found = shown_->analyses.find(page().make({})->key());
     if (found != shown_->analyses.end() && found->second != result_ && shown_->answer &&
-        found->second->answerVersion == shown_->answerVersion) {
+        found->second->inputVersion == shown_->answerVersion) {
         result_ = found->second;
         showAnswer();
     }
@@ -150,7 +150,7 @@ void VisionLenses::showAnswer() {
 }
 
 void VisionLenses::showOverlay(const std::optional<MatrixCell>& cell) {
-    const bool isCurrent = result_ && shown_->answer && result_->answerVersion == shown_->answerVersion;
+    const bool isCurrent = result_ && shown_->answer && result_->inputVersion == shown_->answerVersion;
     if (isCurrent && page().overlay)
         overlay_->setFigure(page().overlay(*result_, subject(), cell));
     else if (!result_ || !page().overlay)
@@ -164,7 +164,7 @@ void VisionLenses::showState() {
     run_->setEnabled(isAnalysing || shown_->answer);
     progress_->setVisible(isAnalysing && !page().isQuick);
     if (isAnalysing) progress_->setValue(qRound(shown_->analysing->fraction * 100));
-    const bool isOld = result_ && result_->answerVersion != shown_->answerVersion;
+    const bool isOld = result_ && result_->inputVersion != shown_->answerVersion;
     explanation_->setText(isOld && !page().isQuick
                               ? tr("This result is out of date: the picture or the model has changed. Press Run.")
                               : QCoreApplication::translate("attn::Lens", page().explanation));

@@ -47,7 +47,7 @@ private:
 
     PanelContext& context_;
     std::shared_ptr<const VisionSnapshot> shown_ = std::make_shared<VisionSnapshot>();
-    std::shared_ptr<const VisionAnalysisResult> result_;
+    std::shared_ptr<const AnalysisResult> result_;
     uint64_t asked_ = 0; ///< version of the answer that was last analysed
     QComboBox *page_, *target_;
     QLabel *explanation_, *targetLabel_;

@@ -1,0 +1,226 @@
+#include "engine/inference/running_model.h"
+
+#include "engine/core/error.h"
+#include "engine/inference/edit_inputs.h"
+#include "engine/inference/intervention_rows.h"
+#include "engine/models/decoder.h"
+#include "engine/models/hook_names.h"
+#include "engine/models/parameter_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace attn {
+namespace {
+
+constexpr size_t kMostSources = 8; ///< number of inputs whose original values are kept
+
+/// The mean of a hook over its rows, as one row.
+CapturedHook meanOf(const CapturedHook& hook) {
+    const auto count = static_cast<size_t>(hook.shape[0]), width = hook.values.size() / count;
+    CapturedHook mean{.name = hook.name, .shape = {1, static_cast<int64_t>(width)}, .values = {}};
+    mean.values.assign(width, 0);
+    for (size_t i = 0; i < hook.values.size(); ++i)
+        mean.values[i % width] += hook.values[i] / static_cast<float>(count);
+    return mean;
+}
+
+} // namespace
+
+RunningModel::RunningModel() = default;
+RunningModel::~RunningModel() = default;
+
+int64_t RunningModel::deviceBytes() const { return static_cast<int64_t>(device_->allocatedBytes()); }
+
+Run RunningModel::run(const Input& input, const Changes& changes, const Wanted& wanted) {
+    require(input);
+    setChanges(changes, input);
+    Run result;
+    if (!wanted.hooks.empty()) result.hooks = capture(input, wanted.hooks);
+    if (wanted.prediction) result.prediction = predict(input);
+    return result;
+}
+
+void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
+                           const ParameterSource& source) {
+    device_ = window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, window);
+    store_ = std::make_unique<TensorStore>(*device_);
+    gates_.assign(info_.structure.sites.size() * static_cast<size_t>(info_.heads), 1.0f);
+    info_.hooks = listing.graph->probeOrder();
+
+    auto parameters = sourcesOf(*listing.graph, NodeKind::Parameter);
+    std::erase_if(parameters, [](const auto& tensor) { // allocated with the plans that need them
+        return tensor.first != decoder_names::kRotaryTable && decoder_names::isComputed(tensor.first);
+    });
+    const auto states = sourcesOf(*listing.graph, NodeKind::State);
+    const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = device_->freeBytes();
+    info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
+    if (needed > available)
+        throw Error(
+            {.what = fmt::format("needs {} MiB on the device (parameters {} MiB, cache {} MiB) but {} has {} MiB free",
+                                 needed >> 20, paddedBytes(parameters) >> 20, paddedBytes(states) >> 20,
+                                 device_->name(), available >> 20),
+             .where = info_.path, // empty: whoever opens the model knows it
+             .hint = "close other programs, choose another device or open a smaller model"});
+    store_->reserve(parameters);
+    store_->reserve(states);
+    for (const auto& [name, shape] : parameters)
+        if (!decoder_names::isComputed(name))
+            info_.parameters.push_back({.name = name,
+                                        .sourceName = source.sourceName(name),
+                                        .shape = shape.extents(),
+                                        .count = shape.elements()});
+}
+
+void RunningModel::load(const ParameterSource& source, const Progress& progress) {
+    std::ranges::move(
+        loadParameters(*store_, info_.parameters, std::bind_front(&ParameterSource::read, &source), progress),
+        std::back_inserter(info_.warnings));
+}
+
+void RunningModel::setGate(int site, int head, float gate) {
+    changesChanged(false);
+    const auto sites = static_cast<int>(info_.structure.sites.size());
+    for (int s = 0; s < sites; ++s)
+        for (int h = 0; h < info_.heads; ++h)
+            if ((site < 0 || site == s) && (head < 0 || head == h))
+                gates_[static_cast<size_t>(s * info_.heads + h)] = gate;
+}
+
+void RunningModel::bypassEdits(bool isBypassed) {
+    if (std::exchange(isBypassed_, isBypassed) != isBypassed) changesChanged(false);
+}
+
+bool RunningModel::isEdited() const {
+    return !edits_.empty() || std::ranges::any_of(gates_, [](float gate) { return gate != 1; });
+}
+
+std::set<std::string> RunningModel::editedHooks() const {
+    if (isBypassed_) return {};
+    std::set<std::string> names = edits_.hooks();
+    for (const int site : edits_.patternLayers()) {
+        names.insert(attentionHook(site, "pattern"));
+        names.insert(attentionHook(site, "z")); // applies the gates
+    }
+    return names;
+}
+
+void RunningModel::setHookEdits(HookEdits edits) {
+    const bool isOtherSet = edits.hooks() != edits_.hooks() || edits.patternLayers() != edits_.patternLayers();
+    edits_ = std::move(edits);
+    changesChanged(isOtherSet);
+}
+
+void RunningModel::setEdits(const Changes& changes, const Input& own, const std::optional<Input>& other) {
+    setHookEdits(converted(changes, own, other));
+}
+
+void RunningModel::setChanges(const Changes& changes, const Input& own, const std::optional<Input>& other) {
+    for (const auto& [at, gate] : changes.gates) info_.requireHead(at.first, at.second);
+    setEdits(changes, own, other);
+    setGate(-1, -1, 1);
+    for (const auto& [at, gate] : changes.gates) setGate(at.first, at.second, gate);
+}
+
+HookEdits RunningModel::converted(const Changes& changes, const Input& own, const std::optional<Input>& other) {
+    HookEdits result;
+    if (changes.interventions.empty() && changes.patterns.empty()) return result;
+    const ModelGraph all = listing();
+    for (Intervention change : changes.interventions) {
+        const HookShape shape = editableShape(*all.graph, change, info_.name);
+        const bool isSteered = change.kind == Intervention::Kind::Steer;
+        // Steering adds the last token of a text, in which the others end, but the mean of a picture's tokens.
+        const bool addsMean = isSteered && info_.readsPictures();
+        for (int* position : {&change.position, &change.textPosition}) *position = rowOf(change.hook, *position);
+        result.declare(change.hook, shape.heads, shape.width);
+        std::optional<CapturedHook> values, contrast;
+        if (change.kind != Intervention::Kind::Zero) {
+            values = valuesOf(sourceOf(change, false, own, other), change.hook);
+            if (addsMean && change.textPosition < 0) values = meanOf(*values);
+        }
+        if (isSteered && !change.contrast.empty()) {
+            contrast = valuesOf(sourceOf(change, true, own, other), change.hook);
+            if (addsMean) contrast = meanOf(*contrast);
+        }
+        if (auto rows = attn::rowsOf(change, shape, values ? &*values : nullptr, contrast ? &*contrast : nullptr))
+            result.add(change.hook, std::move(*rows));
+    }
+    for (const PatternEdit& change : changes.patterns) {
+        info_.requireHead(change.site, change.head);
+        if (!all.graph->probes().contains(attentionHook(change.site, "pattern")))
+            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", change.site),
+                         .where = info_.name,
+                         .hint = "set the head's gate to 0, or change hook_z"});
+        result.set(change);
+        const Site& site = info_.site(change.site);
+        result.declare(attentionHook(change.site, "z"), site.heads, int64_t{site.heads} * site.headWidth);
+    }
+    return result;
+}
+
+CapturedHook RunningModel::valuesOf(const Input& input, const std::string& hook) {
+    auto found = std::ranges::find(known_, input, &Known::input);
+    if (found == known_.end()) {
+        if (known_.size() >= kMostSources) known_.clear();
+        known_.push_back({input, {}});
+        found = std::prev(known_.end());
+    }
+    if (const auto value = found->hooks.find(hook); value != found->hooks.end()) return value->second;
+    struct Restore {
+        RunningModel& model;
+        bool wasBypassed;
+        ~Restore() { model.isBypassed_ = wasBypassed; }
+    } restore{*this, std::exchange(isBypassed_, true)};
+    return found->hooks.emplace(hook, originalValues(input, hook)).first->second;
+}
+
+int RunningModel::rowOf(const std::string&, int token) const { return token; }
+
+std::unique_ptr<GpuExecutor> RunningModel::executorOf(const ModelGraph& graph,
+                                                      const std::map<std::string, Tensor>& outputs,
+                                                      const std::set<std::string>& probes,
+                                                      const GpuExecutorOptions& options) {
+    const auto plan = compile(graph.graph, outputs, probes, {.alignment = 256});
+    writeConstants(*store_, *plan, graph.composed);
+    return std::make_unique<GpuExecutor>(*device_, *store_, plan, options);
+}
+
+std::vector<std::string> RunningModel::matchHooks(const std::string& globs) const {
+    return attn::matchHooks(info_.hooks, globs, info_.name);
+}
+
+void RunningModel::writeGates(GpuExecutor& executor) const {
+    for (int site = 0; site < static_cast<int>(info_.structure.sites.size()); ++site) {
+        const std::string name = inBlock(site, "attn.gates");
+        if (!executor.hasInput(name)) continue; // without logits, the last layer only fills its cache
+        const std::span<float> input = executor.input(name);
+        if (isBypassed_)
+            std::ranges::fill(input, 1.0f);
+        else
+            std::copy_n(gates_.begin() + site * info_.heads, info_.site(site).heads, input.begin());
+    }
+}
+
+void RunningModel::writeEdits(GpuExecutor& executor, size_t first, std::optional<size_t> count) const {
+    if (isBypassed_) return;
+    for (const std::string& hook : edits_.hooks())
+        if (const auto inputs = editInputs(executor, hook)) // without logits, the last layer only fills its cache
+            edits_.write(hook, first, count.value_or(static_cast<size_t>(inputs->shape[0])), inputs->stride(),
+                         inputs->kept, inputs->added);
+    for (const int site : edits_.patternLayers()) {
+        const size_t rows = count.value_or(static_cast<size_t>(rowsOf(site)));
+        writeGatesOfFormed(executor, site, rows,
+                           std::span(gates_).subspan(static_cast<size_t>(site * info_.heads),
+                                                     static_cast<size_t>(info_.site(site).heads)));
+        const auto pattern = editInputs(executor, attentionHook(site, "pattern"));
+        if (!pattern) continue;
+        pattern->keepAll();
+        for (const auto& [at, edit] : edits_.patterns())
+            if (at.first == site) writePattern(*pattern, edit, first, rows);
+    }
+}
+
+} // namespace attn

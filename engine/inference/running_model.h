@@ -1,0 +1,154 @@
+#pragma once
+
+#include "engine/inference/changes.h"
+#include "engine/inference/graph_sources.h"
+#include "engine/inference/hook_edits.h"
+#include "engine/inference/hooks.h"
+#include "engine/inference/input.h"
+#include "engine/inference/model_info.h"
+#include "engine/models/model_graph.h"
+#include "engine/runtime/gpu_executor.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+class ParameterSource;
+struct EditInputs;
+
+/// The purpose of a graph over a whole input.
+struct WholeBuild {
+    std::set<std::string> edited{}; ///< hooks that can be changed, besides those that changes already do
+    bool mayTrain = false;          ///< keeps the values that gradients need
+    bool readsAllLayers = false;    ///< whether to build ModelGraph::stages
+};
+
+/// The values that a run is asked for.
+struct Wanted {
+    std::string hooks{};     ///< globs, separated by commas; empty: none
+    bool prediction = false; ///< the logits of the readout
+};
+
+/// A model applied to an input.
+struct Run {
+    std::vector<CapturedHook> hooks; ///< in execution order, cut to the rows of the input
+    std::vector<float> prediction;   ///< [V] after the last token, or [classes]; empty unless wanted
+};
+
+/// A loaded model on a device: its description, its parameters, the changes to its runs, and runs on whole inputs.
+/// Synchronous; for use by one thread.
+class RunningModel {
+public:
+    using Progress = LoadProgress;
+    using Cancelled = std::function<bool()>;
+
+    virtual ~RunningModel();
+    RunningModel(const RunningModel&) = delete;
+    RunningModel& operator=(const RunningModel&) = delete;
+
+    const ModelInfo& info() const { return info_; }
+    Device& device() const { return *device_; }
+    TensorStore& store() const { return *store_; } ///< parameters and states
+    int64_t deviceBytes() const;
+
+    /// Applies the model to an input. The changes stay set.
+    /// @throws Error as setChanges(), require() and matchHooks()
+    Run run(const Input& input, const Changes& changes, const Wanted& wanted);
+
+    // The changes to runs.
+
+    /// Sets everything done to runs, from the next one on. Plans stay if the set of changed hooks stays.
+    /// @param own   the input that an empty text in changes means
+    /// @param other the input that any text means, for models of pictures; null: none
+    /// @throws Error naming the change that does not fit the model; the former changes then stay
+    void setChanges(const Changes& changes, const Input& own, const std::optional<Input>& other = {});
+    /// setChanges() for all changes but gates.
+    void setEdits(const Changes& changes, const Input& own, const std::optional<Input>& other = {});
+    /// Sets changes that are already converted to numbers.
+    void setHookEdits(HookEdits edits);
+    const HookEdits& hookEdits() const { return edits_; }
+    void setGate(int site, int head, float gate);              ///< negative: all; from the next run on
+    const std::vector<float>& gates() const { return gates_; } ///< [sites, ModelInfo::heads]
+    void bypassEdits(bool isBypassed);                         ///< turns gates and edits off while true
+    bool isEdited() const;                                     ///< a gate is not 1 or a hook is edited
+    std::set<std::string> editedHooks() const;                 ///< hooks that current runs can change
+
+    // Runs on whole inputs.
+
+    /// @throws Error saying why the model cannot run this input
+    virtual void require(const Input& input) const = 0;
+    /// A graph for one input with the current changes, to which analyses add outputs. Parameters are in the store.
+    virtual ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const = 0;
+    /// Compiles a graph, with the constants that it reads.
+    std::unique_ptr<GpuExecutor> executorOf(const ModelGraph& graph, const std::map<std::string, Tensor>& outputs,
+                                            const std::set<std::string>& probes = {},
+                                            const GpuExecutorOptions& options = {});
+    /// Writes an input, gates and edits for a run of a graph from wholeGraph().
+    virtual void writeWhole(GpuExecutor& executor, const Input& input) const = 0;
+    /// The logits of the readout. @return empty if cancelled  @throws Error as require()
+    virtual std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) = 0;
+    /// Captures hooks of a run, in execution order, cut to the rows of the input.
+    /// @param hooks globs, separated by commas  @throws Error listing the hooks if a glob matches none; as require()
+    virtual std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) = 0;
+    /// The names of hooks that match globs, in execution order.
+    std::vector<std::string> matchHooks(const std::string& globs) const;
+
+protected:
+    RunningModel();
+
+    /// Chooses the device, and allocates and describes what the graph reads.
+    /// @throws Error if the device has too little memory
+    void prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
+                 const ParameterSource& source);
+    /// Loads the parameters.
+    void load(const ParameterSource& source, const Progress& progress);
+    /// Writes the gates of all sites that the run reaches.
+    void writeGates(GpuExecutor& executor) const;
+    /// Writes the edits of a run. @param first row of the stream that the run begins with
+    /// @param count number of rows; no value: all rows of each site
+    void writeEdits(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
+    bool isBypassed() const { return isBypassed_; }
+    void forgetOriginalValues() { known_.clear(); }
+
+    /// The graph that lists all hooks and parameters.
+    virtual ModelGraph listing() const = 0;
+    /// Called when patterns may differ from those before. @param isOtherSet whether other hooks are changed than before
+    virtual void changesChanged(bool isOtherSet) = 0;
+    /// The row of a token in a hook. @param token negative: all
+    virtual int rowOf(const std::string& hook, int token) const;
+    /// The input whose original run gives the values of a change. @param isContrast those to subtract
+    virtual Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
+                           const std::optional<Input>& other) const = 0;
+    /// The values of a hook in the original run.
+    virtual CapturedHook originalValues(const Input& input, const std::string& hook) = 0;
+    virtual int64_t rowsOf(int site) const = 0; ///< rows of a site's stream
+    /// Writes the rows that a change sets in a pattern. @param first, count as for writeEdits()
+    virtual void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const = 0;
+
+    ModelInfo info_;
+    std::shared_ptr<Device> device_;
+    std::unique_ptr<TensorStore> store_;
+
+private:
+    /// @return copies, because kept values may be removed
+    CapturedHook valuesOf(const Input& input, const std::string& hook);
+    HookEdits converted(const Changes& changes, const Input& own, const std::optional<Input>& other);
+
+    std::vector<float> gates_;
+    HookEdits edits_;
+    bool isBypassed_ = false;
+    struct Known {
+        Input input;
+        std::map<std::string, CapturedHook> hooks;
+    };
+    std::vector<Known> known_; ///< values of original runs, so that a slider does not repeat these runs
+};
+
+} // namespace attn

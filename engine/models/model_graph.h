@@ -1,0 +1,33 @@
+#pragma once
+
+#include "engine/attention/composed_attention.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attn {
+
+/// The graph of a model and its outputs.
+struct ModelGraph {
+    std::shared_ptr<Graph> graph{};
+    Tensor logits{};                          ///< [T,V] of a text, [B,classes] of pictures; null without a readout
+    std::vector<AttentionInputs> attention{}; ///< per layer, including the cache
+    std::vector<NodeRange> blocks{};          ///< the nodes of each layer
+    ComposedNeeds composed{};                 ///< needs of composed layers, and of computed positions
+
+    // Of texts with a cache.
+    Tensor nextLogits{};                                   ///< [1,V] after the last token of the step
+    std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states; request all of them
+
+    // Of pictures.
+    Tensor pooled{}; ///< [B, pooledWidth] input of the classifier
+    /// The classifier applied to the embedding and to each layer: [B, classes]. Null without a classifier, and before
+    /// the last merge, where tokens have another width.
+    std::vector<Tensor> stages{};
+    /// The classifier applied to each token: [T, classes]. Null also if it reads two tokens.
+    std::vector<Tensor> tokenStages{};
+};
+
+} // namespace attn

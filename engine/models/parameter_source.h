@@ -1,0 +1,24 @@
+#pragma once
+
+#include "engine/models/weight_recipe.h"
+
+#include <string>
+
+namespace attn {
+
+/// The weights of a model that can be loaded, from a folder or by construction.
+class ParameterSource {
+public:
+    virtual ~ParameterSource() = default;
+
+    virtual const std::string& configText() const = 0; ///< JSON for display
+    virtual std::string familyTitle() const = 0;
+    virtual std::string dtype() const = 0; ///< dtype of most parameters: "F32", "F16", "BF16"
+    virtual std::string sourceName(const std::string& parameter) const = 0; ///< name in the file, empty if constructed
+    /// Reads a parameter.
+    /// @return the number of values that are NaN or infinite
+    /// @throws Error naming the file and the tensor if it is missing or has another shape
+    virtual int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const = 0;
+};
+
+} // namespace attn
