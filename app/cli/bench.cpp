@@ -213,7 +213,7 @@ int bench(const BenchOptions& options) {
             inspecting.truncate(static_cast<size_t>(tokens) - 1);
             const auto start = Clock::now();
             inspecting.feed(last);
-            inspecting.patternGrid(64);
+            inspecting.patterns().grid(64);
             seconds.push_back(secondsSince(start));
         }
         results.add(fmt::format("replace the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");

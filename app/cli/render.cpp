@@ -23,7 +23,7 @@ std::vector<QString> labelsOf(const LanguageModel& model) {
 std::unique_ptr<Figure> headFigure(LanguageModel& model, const RenderOptions& options) {
     auto heatmap = std::make_unique<HeatmapFigure>();
     heatmap->tile = std::make_shared<PatternTile>(
-        model.patternTile({.site = options.site, .head = options.head, .detailSize = 2048}));
+        model.patterns().tile({.site = options.site, .head = options.head, .detailSize = 2048}));
     heatmap->title = headTitle({.site = options.site, .head = options.head}) + resolutionText(heatmap->tile.get());
     heatmap->colours = colourMapFromKey(QString::fromStdString(options.colours));
     heatmap->tokenCount = static_cast<int>(model.tokens().size());
@@ -33,11 +33,11 @@ std::unique_ptr<Figure> headFigure(LanguageModel& model, const RenderOptions& op
 
 std::unique_ptr<Figure> headsFigure(LanguageModel& model, const RenderOptions& options) {
     auto grid = std::make_unique<ThumbnailGridFigure>();
-    grid->newest = std::make_shared<NewestRows>(model.newestRows());
+    grid->newest = std::make_shared<NewestRows>(model.patterns().newestRows());
     grid->keyValueHeads = model.info().structure.sites.front().keyValueHeads;
     grid->colours = colourMapFromKey(QString::fromStdString(options.colours));
     grid->selected = {options.site, options.head};
-    grid->setGrid(std::make_shared<PatternGrid>(model.patternGrid(128)));
+    grid->setGrid(std::make_shared<PatternGrid>(model.patterns().grid(128)));
     return grid;
 }
 

@@ -39,7 +39,7 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
     version_ = subject_.version();
     LanguageModel& language = subject_.language();
     if (subject_.isByHand()) {
-        const PatternTile tile = language.patternTile(*pixelsOf_);
+        const PatternTile tile = language.patterns().tile(*pixelsOf_);
         byHand_ = {}; // free the old memory before allocating
         byHand_ = gpu::Buffer(language.device().context(), {.sizeBytes = tile.values.size() * sizeof(float),
                                                             .placement = gpu::Placement::Upload,
@@ -56,7 +56,7 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
                           .columnBegin = tile.keyBegin,
                           .columnEnd = tile.keyEnd};
     }
-    const LanguageModel::DevicePattern pattern = language.patternOnDevice(*pixelsOf_);
+    const DevicePattern pattern = language.patterns().onDevice(*pixelsOf_);
     pixels_ = {.buffer = pattern.buffer ? pattern.buffer->get() : VK_NULL_HANDLE,
                .byteOffset = pattern.byteOffset,
                .byteSize = pattern.byteSize,
@@ -73,14 +73,7 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
 float HeadPattern::probability(const Cell& cell) {
     const CellReading::Place place{cell, subject_.layer(), subject_.head(), subject_.version()};
     return reading_.at(place, [&] {
-        return subject_.language()
-            .patternTile({.site = place.site,
-                          .head = place.head,
-                          .queryBegin = cell.query,
-                          .queryEnd = cell.query + 1,
-                          .keyBegin = cell.key,
-                          .keyEnd = cell.key + 1})
-            .values.front();
+        return subject_.language().patterns().weight({place.site, place.head, cell.query, cell.key});
     });
 }
 

@@ -34,6 +34,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
     prepare(choice, options_.window, described, *source_);
     loadAll(progress);
+    patterns_ = makePatterns(*this);
 }
 
 LanguageModel::~LanguageModel() = default;
@@ -52,7 +53,7 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
     source_ = std::move(source);
     tokens_.clear();
     forgetOriginalValues();
-    grid_ = {};
+    patterns_->changesChanged();
     info_.name = config().name;
     info_.warnings.clear();
     loadAll({});
@@ -126,10 +127,10 @@ std::map<int64_t, std::unique_ptr<LanguageModel::Step>>& LanguageModel::currentS
     return editedHooks().empty() ? steps_ : editedSteps_;
 }
 
-const LanguageModel::Step* LanguageModel::decodeStep() const {
+const GpuExecutor* LanguageModel::newestExecutor() const {
     const auto& steps = editedHooks().empty() ? steps_ : editedSteps_;
     const auto found = steps.find(isComposed() ? capacity_ : 1);
-    return found == steps.end() ? nullptr : found->second.get();
+    return found == steps.end() ? nullptr : found->second->executor.get();
 }
 
 bool LanguageModel::warmUp() {
@@ -175,7 +176,7 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
 
 bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
     const StepParams params = writeStep(*step.executor, tokens_.size(), tokens);
-    invalidateLongPatterns(tokens_.size());
+    patterns_->tokensChange(tokens_.size());
     if (!step.executor->run(params, isCancelled)) return false;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     return true;
@@ -190,7 +191,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     std::vector<int> all = tokens_;
     all.insert(all.end(), tokens.begin(), tokens.end());
     require(std::move(all));
-    if (isComposed()) return feedComposed(tokens, isCancelled);
+    if (isComposed()) return feedWhole(tokens, isCancelled);
     const size_t before = tokens_.size();
     while (!tokens.empty()) {
         // For views, the last token runs separately: its plan also gives the newest row of every head.
@@ -210,43 +211,16 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     return true;
 }
 
-NewestRows LanguageModel::newestRows() const {
-    const auto keys = static_cast<int>(tokens_.size());
-    NewestRows rows{.sites = info_.layers, .heads = info_.heads, .keys = keys, .values = {}};
-    if (isComposed()) {
-        for (int layer = 0; layer < info_.layers && keys > 0; ++layer)
-            for (int head = 0; head < info_.heads; ++head) {
-                const auto row = composedRow(layer, head, keys - 1, 0, keys);
-                rows.values.insert(rows.values.end(), row.begin(), row.end());
-                rows.values.resize(static_cast<size_t>((layer * info_.heads + head + 1) * keys), 0);
-            }
-        return rows;
-    }
-    const Step* step = decodeStep();
-    if (!options_.inspects || !step || keys == 0) return rows;
-    for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::span<const float> pattern = step->executor->result(attentionHook(layer, "pattern")); // [H,1,S]
-        const auto stride = static_cast<size_t>(Shape{capacity_}.rowStride());
-        for (int head = 0; head < info_.heads; ++head) {
-            const auto row = pattern.subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
-            rows.values.insert(rows.values.end(), row.begin(), row.end());
-        }
-    }
-    return rows;
-}
-
 std::vector<gpu::Stretch> LanguageModel::profile() const {
-    const Step* step = decodeStep();
-    return step ? step->executor->profile() : std::vector<gpu::Stretch>{};
+    const GpuExecutor* newest = newestExecutor();
+    return newest ? newest->profile() : std::vector<gpu::Stretch>{};
 }
 
 int64_t LanguageModel::planBytes() const {
     uint64_t bytes = 0;
     for (const auto& [queries, step] : steps_) bytes += step->executor->deviceBytes();
     for (const auto& [queries, step] : editedSteps_) bytes += step->executor->deviceBytes();
-    for (const auto& [size, step] : grids_) bytes += step->executor->deviceBytes();
-    for (const auto& [key, step] : tiles_) bytes += step->executor->deviceBytes();
-    return static_cast<int64_t>(bytes);
+    return static_cast<int64_t>(bytes) + patterns_->planBytes();
 }
 
 size_t LanguageModel::pipelineCount() const { return device_->kernelCount(); }

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "engine/inference/pattern_views.h"
+#include "engine/inference/patterns.h"
 #include "engine/inference/running_model.h"
 #include "engine/inference/site_inputs.h"
-#include "engine/inference/weight_view.h"
 #include "engine/models/model_source.h"
 
 #include <functional>
@@ -12,12 +11,10 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace attn {
 
-class LongPatternView;
 struct LongPatternSource;
 
 /// A model of text with one key/value cache. Runs tokens, and computes logits, patterns and other data for views. The
@@ -81,37 +78,11 @@ public:
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 
-    // Views of the cache. Need Options::inspects.
-    /// Patterns of all heads. @param size largest side in pixels  @param hidesFirst see PatternTile::leavesOutFirst
-    PatternGrid patternGrid(int size, bool hidesFirst = false);
-    PatternTile patternTile(const PatternRequest& view);
-    // The same views, but with many tokens they are coarse at first, and refine() makes them exact.
-    PatternGrid beginGrid(int size, bool hidesFirst = false);
-    PatternTile beginTile(const PatternRequest& view);
-    /// Starts the profile of a head over all tokens in the cache. refine() completes it.
-    HeadProfile beginProfile(int layer, int head);
-    /// Continues the views that were started since the tokens changed for about this time, the tile first.
-    /// @return whether a view is still incomplete
-    bool refine(double milliseconds);
-    std::optional<PatternTile> refinedTile() const; ///< current state; no value if beginTile() was exact
-    std::optional<PatternGrid> refinedGrid() const; ///< current state; no value if beginGrid() was exact
-    std::optional<HeadProfile> refinedProfile() const;
-    NewestRows newestRows() const;
-    /// The arithmetic of a cell. @throws Error if there is no such cell
-    CellExplanation explain(const CellRequest& cell);
-    WeightView weight(const std::string& name, int maximumSize) const;
-
-    /// A tile on the device, for viewers that draw it without a copy: floats [tile.rows, rowStride], of which the first
-    /// tile.columns of a row are valid. A finished compute shader has written it; it is not yet visible to other
-    /// stages.
-    struct DevicePattern {
-        const gpu::Buffer* buffer = nullptr;
-        uint64_t byteOffset = 0, byteSize = 0;
-        int rowStride = 0; ///< in floats
-        PatternTile tile;  ///< description of the tile, without values
-    };
-    /// Draws a view. The pixels stay valid until the next call for the same layer.
-    DevicePattern patternOnDevice(const PatternRequest& view);
+    /// The patterns of the tokens in the cache, for views.
+    Patterns& patterns() const { return *patterns_; }
+    /// The last step's executor, with what views read: the newest pattern rows, or whole patterns and their factors.
+    /// @return null if no step ran
+    const GpuExecutor* newestExecutor() const;
 
     /// The queries, keys and values of a layer for the tokens in the cache. Clears the cache. @throws Error if there
     /// are no tokens, or the layer has no queries and keys
@@ -130,32 +101,10 @@ private:
     Step& stepFor(size_t tokens);
     std::unique_ptr<Step> makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes);
     bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
-    Step& gridStep(int size);
-    enum class TileUse { ReadBack, Draw }; // each has its own memory
-    Step& tileStep(int layer, int size, TileUse use);
-    bool isByHand(int layer, int head) const; ///< whether a change that is not bypassed sets its pattern
-    bool needsLongPatternView() const;        ///< too many tokens for exact pictures in one run
-    bool drawsLongPattern(const PatternRequest& view) const;
-    bool drawsLongPatternThumbnails(bool hidesFirst) const;
-    LongPatternView& longPatternViewOf(int layer);
-    void invalidateLongPatterns(size_t from); ///< tokens from this one on
-    struct DrawnTile;
-    PatternRequest boundedView(PatternRequest view) const; ///< limits the view to existing tokens and heads
-    DrawnTile drawTile(const PatternRequest& request, TileUse use);
-    std::unique_ptr<Step> makeComposedStep(std::set<std::string> probes);
-    bool runComposed(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
-    bool feedComposed(std::span<const int> tokens, const Cancelled& isCancelled);
-    /// Attention weights of some keys of a query; empty if the layer has no pattern.
-    std::vector<float> composedRow(int layer, int head, int query, int keyBegin, int keyEnd) const;
-    PatternTile composedTile(const PatternRequest& view, int rows, int columns) const;
-    HeadProfile composedProfile(int layer, int head) const;
-    void explainCached(CellExplanation& cell);
-    void explainComposed(CellExplanation& cell);
-    /// Sets the terms that the cell adds to z and, through W_O, to the residual stream.
-    /// @param reachesStream whether z is added without further parts
-    void addContribution(CellExplanation& cell, bool reachesStream) const;
+    std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes);
+    bool runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
+    bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
     void loadAll(const Progress& progress);
-    PatternTile aggregateTile(PatternRequest view); ///< head by head
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
@@ -169,25 +118,14 @@ private:
     int64_t rowsOf(int) const override { return capacity_; }
     void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const override;
     std::map<int64_t, std::unique_ptr<Step>>& currentSteps();
-    const Step* decodeStep() const; ///< null if not used yet
-    StepParams viewParams() const;
-    PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const PatternRequest& view,
-                         int rows, int columns) const;
-    std::vector<float> cacheRow(const std::string& state, int row, int head) const;
 
     std::unique_ptr<ModelSource> source_;
     Options options_;
     int64_t capacity_ = 0;
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks
-    std::map<int, std::unique_ptr<Step>> grids_;                   ///< by size
-    std::map<std::tuple<int, int, TileUse>, std::unique_ptr<Step>> tiles_; ///< by layer, size and use
     std::vector<int> tokens_;
     std::vector<float> logits_;
-    PatternGrid grid_; ///< the last thumbnails, for gridTokens_ with gridCells_ tokens per pixel
-    std::vector<int> gridTokens_;
-    int gridSize_ = 0, gridCells_ = 0;
-    struct LongPatterns;
-    std::shared_ptr<LongPatterns> longPatterns_; ///< for many tokens; created on first use
+    std::unique_ptr<Patterns> patterns_;
 };
 
 /// A model that must read text. @throws Error if it does not

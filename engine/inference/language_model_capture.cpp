@@ -16,9 +16,9 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     const auto count = static_cast<int64_t>(tokens.size());
     truncate(0);
     const std::set<std::string> probes(names.begin(), names.end());
-    const auto step = isComposed() ? makeComposedStep(probes) : makeStep(count, true, probes);
+    const auto step = isComposed() ? makeWholeStep(probes) : makeStep(count, true, probes);
     if (isComposed())
-        runComposed(*step, tokens, {});
+        runWhole(*step, tokens, {});
     else {
         runStep(*step, tokens, {});
         const auto next = step->executor->result("next_logits");

@@ -2,6 +2,7 @@
 #include "engine/inference/capture_file.h"
 #include "engine/inference/edit_inputs.h"
 #include "engine/inference/step_plan.h"
+#include "engine/inference/view_graph.h"
 #include "engine/models/hook_names.h"
 #include "engine/runtime/dense_result.h"
 
@@ -14,7 +15,7 @@
 
 namespace attn {
 void LanguageModel::changesChanged(bool isOtherSet) {
-    grid_ = {}; // every pattern after the changed layer may change
+    patterns_->changesChanged(); // every pattern after the changed layer may change
     if (isOtherSet) editedSteps_.clear();
 }
 
@@ -84,6 +85,12 @@ std::vector<float> LanguageModel::rowByHand(int layer, int head, int query) cons
     const auto edit = hookEdits().patterns().find({layer, head});
     if (isBypassed() || edit == hookEdits().patterns().end()) return {};
     return editedRow(edit->second, query, static_cast<int>(tokens_.size()));
+}
+
+LongPatternSource LanguageModel::longPatternSource(int layer) const {
+    LongPatternSource source = attn::longPatternSource(config(), capacity_, layer);
+    source.byHand = [this, layer](int head, int64_t query) { return rowByHand(layer, head, static_cast<int>(query)); };
+    return source;
 }
 
 } // namespace attn

@@ -77,8 +77,9 @@ public:
     void setGate(int site, int head, float gate);              ///< negative: all; from the next run on
     const std::vector<float>& gates() const { return gates_; } ///< [sites, ModelInfo::heads]
     void bypassEdits(bool isBypassed);                         ///< turns gates and edits off while true
-    bool isEdited() const;                                     ///< a gate is not 1 or a hook is edited
-    std::set<std::string> editedHooks() const;                 ///< hooks that current runs can change
+    bool isBypassed() const { return isBypassed_; }
+    bool isEdited() const;                     ///< a gate is not 1 or a hook is edited
+    std::set<std::string> editedHooks() const; ///< hooks that current runs can change
 
     // Runs on whole inputs.
 
@@ -114,7 +115,6 @@ protected:
     /// Writes the edits of a run. @param first row of the stream that the run begins with
     /// @param count number of rows; no value: all rows of each site
     void writeEdits(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
-    bool isBypassed() const { return isBypassed_; }
     void forgetOriginalValues() { known_.clear(); }
 
     /// The graph that lists all hooks and parameters.

@@ -6,6 +6,8 @@
 
 namespace attn {
 
+class TensorStore;
+
 /// One parameter of the model, pooled for display.
 struct WeightView {
     std::string name;
@@ -15,5 +17,8 @@ struct WeightView {
     float minimum = 0, maximum = 0, mean = 0, standardDeviation = 0;
     std::vector<int> histogram; ///< counts in equal bins from minimum to maximum
 };
+
+/// Pools a parameter for display. @param maximumSize largest number of rows or columns
+WeightView weightView(const TensorStore& store, const std::string& name, int maximumSize);
 
 } // namespace attn

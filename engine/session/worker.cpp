@@ -161,15 +161,16 @@ LanguageModel& Session::Worker::model() {
 }
 
 void Session::Worker::refreshViews() {
-    next_.grid = view_.thumbnailSize > 0
-                     ? std::make_shared<PatternGrid>(model_->beginGrid(view_.thumbnailSize, view_.hidesFirst))
-                     : nullptr;
+    next_.grid =
+        view_.thumbnailSize > 0
+            ? std::make_shared<PatternGrid>(model_->patterns().beginGrid(view_.thumbnailSize, view_.hidesFirst))
+            : nullptr;
     refreshDetail();
     refreshProfile();
 }
 
 void Session::Worker::refreshDetail() {
-    next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->beginTile(view_)) : nullptr;
+    next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->patterns().beginTile(view_)) : nullptr;
     isRefining_ = true;
 }
 
@@ -178,18 +179,18 @@ void Session::Worker::refreshProfile() {
         next_.profile.reset();
         return;
     }
-    auto profile = std::make_shared<HeadProfile>(model_->beginProfile(profiled_.site, profiled_.head));
+    auto profile = std::make_shared<HeadProfile>(model_->patterns().beginProfile(profiled_.site, profiled_.head));
     // Keep showing the previous profile until the first band has been counted.
     if (!next_.profile || profile->exactRows == 1) next_.profile = std::move(profile);
     isRefining_ = true;
 }
 
 void Session::Worker::refineViews() {
-    isRefining_ = model_ && model_->refine(kRefiningMs);
+    isRefining_ = model_ && model_->patterns().refine(kRefiningMs);
     if (!model_ || (isRefining_ && Clock::now() - lastVisual_ < kRefinedInterval)) return;
-    auto detail = model_->refinedTile();
-    auto grid = model_->refinedGrid();
-    auto profile = model_->refinedProfile();
+    auto detail = model_->patterns().refinedTile();
+    auto grid = model_->patterns().refinedGrid();
+    auto profile = model_->patterns().refinedProfile();
     if (!detail && !grid && !profile) return;
     if (detail && next_.detail) next_.detail = std::make_shared<PatternTile>(std::move(*detail));
     if (grid && next_.grid) next_.grid = std::make_shared<PatternGrid>(std::move(*grid));

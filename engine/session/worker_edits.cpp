@@ -1,4 +1,5 @@
 #include "engine/analysis/analysis.h"
+#include "engine/inference/cell_explainer.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/session/worker.h"
 
@@ -75,20 +76,21 @@ UneditedViews Session::Worker::uneditedViews() {
     PatternGrid grid;
     PatternTile detail;
     HeadProfile profile;
-    if (view_.thumbnailSize > 0) grid = model().beginGrid(view_.thumbnailSize, view_.hidesFirst);
-    if (view_.detail) detail = model().beginTile(view_);
-    if (profiled_.site >= 0) profile = model().beginProfile(profiled_.site, profiled_.head);
-    while (model().refine(kRefiningMs))
+    if (view_.thumbnailSize > 0) grid = model().patterns().beginGrid(view_.thumbnailSize, view_.hidesFirst);
+    if (view_.detail) detail = model().patterns().beginTile(view_);
+    if (profiled_.site >= 0) profile = model().patterns().beginProfile(profiled_.site, profiled_.head);
+    while (model().patterns().refine(kRefiningMs))
         if (isStopped()) throw Cancelled{};
-    UneditedViews views{.newest = std::make_shared<NewestRows>(model().newestRows())};
+    UneditedViews views{.newest = std::make_shared<NewestRows>(model().patterns().newestRows())};
     if (view_.thumbnailSize > 0)
-        views.grid = std::make_shared<PatternGrid>(model().refinedGrid().value_or(std::move(grid)));
-    if (view_.detail) views.detail = std::make_shared<PatternTile>(model().refinedTile().value_or(std::move(detail)));
+        views.grid = std::make_shared<PatternGrid>(model().patterns().refinedGrid().value_or(std::move(grid)));
+    if (view_.detail)
+        views.detail = std::make_shared<PatternTile>(model().patterns().refinedTile().value_or(std::move(detail)));
     if (profiled_.site >= 0)
-        views.profile = std::make_shared<HeadProfile>(model().refinedProfile().value_or(std::move(profile)));
+        views.profile = std::make_shared<HeadProfile>(model().patterns().refinedProfile().value_or(std::move(profile)));
     const auto count = static_cast<int>(model().tokens().size());
     if (explained_ && std::max(explained_->query, explained_->key) < count)
-        views.explanation = std::make_shared<CellExplanation>(model().explain(*explained_));
+        views.explanation = std::make_shared<CellExplanation>(explainCell(model(), *explained_));
     return views;
 }
 

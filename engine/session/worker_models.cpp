@@ -63,7 +63,8 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     if (model_ && model_->replaceWeights(source)) {
         if (next_.model->path != command.run) describe(command.run, name);
         next_.shown = command;
-        if (next_.weight) next_.weight = std::make_shared<WeightView>(model_->weight(next_.weight->name, weightSize_));
+        if (next_.weight)
+            next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));
         if (path_.tokens().empty()) return publish();
         hasStaleEdits_ = true;
         uneditedTokens_.clear();

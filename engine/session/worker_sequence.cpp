@@ -1,5 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/inference/capture_file.h"
+#include "engine/inference/cell_explainer.h"
 #include "engine/session/worker.h"
 
 #include <fmt/format.h>
@@ -102,7 +103,7 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     if (!model().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
-    next_.explanation = cell ? std::make_shared<CellExplanation>(model().explain(*cell)) : nullptr;
+    next_.explanation = cell ? std::make_shared<CellExplanation>(explainCell(model(), *cell)) : nullptr;
     refreshSequence();
     refreshViews();
     publish();
@@ -254,7 +255,7 @@ void Session::Worker::on(const SetProfileCommand& command) {
 
 void Session::Worker::on(const CellRequest& command) {
     catchUp();
-    next_.explanation = std::make_shared<CellExplanation>(model().explain(command));
+    next_.explanation = std::make_shared<CellExplanation>(explainCell(model(), command));
     explained_ = command;
     if (compareUnedited()) refreshViews();
     publish();
@@ -267,7 +268,7 @@ void Session::Worker::on(const SetHeadGateCommand& command) {
 }
 
 void Session::Worker::on(const ShowWeightCommand& command) {
-    next_.weight = std::make_shared<WeightView>(model().weight(command.name, command.maximumSize));
+    next_.weight = std::make_shared<WeightView>(weightView(model().store(), command.name, command.maximumSize));
     weightSize_ = command.maximumSize;
     publish();
 }
@@ -319,7 +320,7 @@ void Session::Worker::refreshSequence() {
     next_.sequence = std::move(sequence);
     next_.branches = std::make_shared<BranchTree>(path_.tree());
     next_.next = std::make_shared<NextToken>(NextToken{{model_->logits().begin(), model_->logits().end()}, tokens});
-    next_.newest = std::make_shared<NewestRows>(model_->newestRows());
+    next_.newest = std::make_shared<NewestRows>(model_->patterns().newestRows());
     ++next_.sequenceVersion;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/analysis/sweeps.h"
 #include "engine/core/error.h"
+#include "engine/inference/cell_explainer.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/whole_layer.h"
@@ -113,7 +114,7 @@ TEST_CASE("interventions: rows set by hand are what views show and what the mode
     edit.rows[5] = {0.25f, 0, 0, 0.75f};
     golden.model.setEdits({{}, {edit}}, golden.tokens);
     logitsOf(golden.model, golden.tokens);
-    const PatternTile tile = golden.model.patternTile({.site = kEditedLayer, .head = kEditedHead});
+    const PatternTile tile = golden.model.patterns().tile({.site = kEditedLayer, .head = kEditedHead});
     CHECK(tile.at(5, 0) == 0.25f);
     CHECK(tile.at(5, 1) == 0);
     CHECK(tile.at(5, 3) == 0.75f);
@@ -123,14 +124,14 @@ TEST_CASE("interventions: rows set by hand are what views show and what the mode
         CHECK(captured.front().values[kEditedHead * count * count + cell] == Approx(tile.values[cell]).margin(1e-5));
     logitsOf(golden.model, golden.tokens);
     const CellExplanation cell =
-        golden.model.explain({.site = kEditedLayer, .head = kEditedHead, .query = 5, .key = 3});
+        explainCell(golden.model, {.site = kEditedLayer, .head = kEditedHead, .query = 5, .key = 3});
     CHECK(cell.displayed == 0.75f);
     CHECK_FALSE(cell.remark.empty());
-    const PatternTile mean = golden.model.patternTile({.site = kEditedLayer, .aggregate = HeadAggregate::Mean});
+    const PatternTile mean = golden.model.patterns().tile({.site = kEditedLayer, .aggregate = HeadAggregate::Mean});
     double sum = 0;
     for (int key = 0; key <= 5; ++key) sum += static_cast<double>(mean.at(5, key));
     CHECK(sum == Approx(1).margin(1e-5));
-    const PatternGrid grid = golden.model.patternGrid(64);
+    const PatternGrid grid = golden.model.patterns().grid(64);
     CHECK(grid.at(kEditedLayer, kEditedHead).at(5, 3) == 0.75f);
 }
 

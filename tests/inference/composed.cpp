@@ -1,3 +1,4 @@
+#include "engine/inference/cell_explainer.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
@@ -54,7 +55,7 @@ TEST_CASE("composed models: views show the patterns that were formed", "[session
     const auto model = trained(folder, "position=alibi, mask=causal & window(2)");
     const std::vector<int> tokens{1, 3, 2, 5, 4};
     REQUIRE(model->feed(tokens));
-    const PatternTile tile = model->patternTile({.site = 1, .head = 1, .detailSize = 64});
+    const PatternTile tile = model->patterns().tile({.site = 1, .head = 1, .detailSize = 64});
     REQUIRE(tile.rows == 5);
     REQUIRE(tile.columns == 5);
     for (size_t query = 0; query < 5; ++query) {
@@ -66,10 +67,10 @@ TEST_CASE("composed models: views show the patterns that were formed", "[session
         }
         CHECK(sum == Approx(1).margin(1e-5));
     }
-    const NewestRows rows = model->newestRows();
+    const NewestRows rows = model->patterns().newestRows();
     REQUIRE(rows.values.size() == 2 * 2 * 5);
     CHECK(rows.values[3 * 5 + 4] == Approx(tile.values[24]));
-    const PatternGrid grid = model->patternGrid(32);
+    const PatternGrid grid = model->patterns().grid(32);
     REQUIRE(grid.tiles.size() == 4);
     CHECK(grid.at(1, 1).values == tile.values);
     const auto hooks = model->capture(tokens, "blocks.1.attn.hook_pattern,logits");
@@ -82,10 +83,10 @@ TEST_CASE("composed models: pooled pictures leave out the first token exactly", 
     const TemporaryFolder folder;
     const auto model = trained(folder, "position=alibi, mask=causal");
     REQUIRE(model->feed(std::vector<int>{1, 3, 2, 5, 4, 2}));
-    const PatternTile cells = model->patternTile({.site = 1, .head = 1, .hidesFirst = true});
+    const PatternTile cells = model->patterns().tile({.site = 1, .head = 1, .hidesFirst = true});
     CHECK_FALSE(cells.leavesOutFirst); // cell by cell whoever shows it leaves it out
     REQUIRE(cells.rows == 6);
-    const PatternTile pooled = model->patternTile({.site = 1, .head = 1, .detailSize = 3, .hidesFirst = true});
+    const PatternTile pooled = model->patterns().tile({.site = 1, .head = 1, .detailSize = 3, .hidesFirst = true});
     CHECK(pooled.leavesOutFirst);
     REQUIRE(pooled.rows == 3);
     for (int row = 0; row < 3; ++row)
@@ -117,7 +118,7 @@ TEST_CASE("composed models: a cell is explained by terms that sum to its score, 
         REQUIRE(model->feed(tokens));
         for (const int key : {1, 3, 4}) {
             INFO("key " << key);
-            const CellExplanation cell = model->explain({.site = 1, .head = 1, .query = 3, .key = key});
+            const CellExplanation cell = explainCell(*model, {.site = 1, .head = 1, .query = 3, .key = key});
             CHECK(cell.remark.empty());
             REQUIRE(cell.terms.size() == names.size());
             double sum = 0;
@@ -146,7 +147,7 @@ TEST_CASE("composed models: what a layer writes is the sum of what its cells con
         REQUIRE(model->feed(tokens));
         std::vector<double> sum(8, 0); // of head 0 for query 4
         for (int key = 0; key < 5; ++key) {
-            const CellExplanation cell = model->explain({.site = 0, .head = 0, .query = 4, .key = key});
+            const CellExplanation cell = explainCell(*model, {.site = 0, .head = 0, .query = 4, .key = key});
             REQUIRE(cell.contribution.size() == sum.size());
             for (size_t d = 0; d < sum.size(); ++d) sum[d] += static_cast<double>(cell.contribution[d]);
         }
@@ -167,7 +168,7 @@ TEST_CASE("composed models: what has no such arithmetic says so in a sentence", 
         const TemporaryFolder folder;
         const auto model = trained(folder, attention);
         REQUIRE(model->feed(std::array{1, 3, 2}));
-        const CellExplanation cell = model->explain({.site = 0, .head = 0, .query = 2, .key = 1});
+        const CellExplanation cell = explainCell(*model, {.site = 0, .head = 0, .query = 2, .key = 1});
         CHECK_THAT(cell.remark, CONTAINS(words));
         CHECK(cell.q.empty());
         CHECK(std::isnan(cell.displayed) == (std::string_view(attention).starts_with("normaliser=aft")));
@@ -183,7 +184,7 @@ TEST_CASE("composed models: views of an effective pattern come from its factors"
         const std::vector<int> tokens{1, 3, 2, 5, 4};
         REQUIRE(model->feed(tokens));
         const PatternTile tile =
-            model->patternTile({.site = 1, .head = 1, .queryBegin = 1, .queryEnd = 5, .keyBegin = 0, .keyEnd = 4});
+            model->patterns().tile({.site = 1, .head = 1, .queryBegin = 1, .queryEnd = 5, .keyBegin = 0, .keyEnd = 4});
         REQUIRE(tile.rows == 4);
         REQUIRE(tile.columns == 4);
         const auto whole = model->capture(tokens, "blocks.1.attn.hook_pattern").front(); // [H,T,S]
@@ -242,10 +243,10 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
         CHECK(changed[3].values != own[3].values);
 
         REQUIRE(model->feed(tokens));
-        const PatternTile tile = model->patternTile({.site = 0, .head = 1});
+        const PatternTile tile = model->patterns().tile({.site = 0, .head = 1});
         CHECK(tile.at(4, 3) == 0.25f);
-        CHECK(model->patternGrid(32).at(0, 0).at(4, 3) == 1);
-        const CellExplanation cell = model->explain({.site = 0, .head = 1, .query = 4, .key = 4});
+        CHECK(model->patterns().grid(32).at(0, 0).at(4, 3) == 1);
+        const CellExplanation cell = explainCell(*model, {.site = 0, .head = 1, .query = 4, .key = 4});
         CHECK(cell.displayed == 0.75f);
         CHECK_FALSE(cell.remark.empty());
         model->setGate(0, 1, 0);

@@ -1,4 +1,5 @@
 #include "engine/models/induction.h"
+#include "engine/inference/cell_explainer.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/memory_source.h"
 #include "engine/runtime/cpu_executor.h"
@@ -38,7 +39,7 @@ TEST_CASE("induction: every pattern equals its formula", "[models][gpu]") {
     const auto count = static_cast<int>(ids.size());
     for (int layer = 0; layer < 2; ++layer)
         for (int head = 0; head < 2; ++head) {
-            const PatternTile tile = model.patternTile({.site = layer, .head = head});
+            const PatternTile tile = model.patterns().tile({.site = layer, .head = head});
             REQUIRE(tile.isExact());
             for (int query = 0; query < count; ++query) {
                 const auto holds = [&](int key) {
@@ -80,7 +81,7 @@ TEST_CASE("generation records nothing and runs no reference", "[session][gpu]") 
 TEST_CASE("explain: the terms sum to the displayed value", "[session][gpu]") {
     LanguageModel model(makeInductionSource(), {});
     REQUIRE(model.feed(lettersOf("the quick fox the quick")));
-    const CellExplanation cell = model.explain({.site = 1, .head = 0, .query = 20, .key = 7});
+    const CellExplanation cell = explainCell(model, {.site = 1, .head = 0, .query = 20, .key = 7});
     double dot = 0;
     for (float product : cell.products) dot += static_cast<double>(product);
     CHECK(std::exp(dot * cell.scale - cell.rowMaximum) / cell.rowSum == Approx(cell.displayed).margin(1e-5));
@@ -113,7 +114,7 @@ TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[ses
     LanguageModel edited(makeInductionSource(), {}), fresh(makeInductionSource(), {});
     std::vector<int> ids = lettersOf("attention is all you need attention is all you need attention is all you need");
     REQUIRE(edited.feed(ids));
-    edited.patternGrid(16);
+    edited.patterns().grid(16);
     for (size_t keep : {ids.size() - 1, size_t{37}, size_t{5}}) {
         edited.truncate(keep);
         ids.resize(keep);
@@ -122,7 +123,7 @@ TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[ses
         fresh.truncate(0);
         REQUIRE(fresh.feed(ids));
         fresh.setGate(-1, -1, 1); // forgets its last picture
-        const PatternGrid a = edited.patternGrid(16), b = fresh.patternGrid(16);
+        const PatternGrid a = edited.patterns().grid(16), b = fresh.patterns().grid(16);
         REQUIRE(a.tiles.size() == b.tiles.size());
         for (size_t i = 0; i < a.tiles.size(); ++i) {
             REQUIRE(a.tiles[i].values.size() == b.tiles[i].values.size());
@@ -135,8 +136,8 @@ TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[ses
 TEST_CASE("language model: few pipelines before the first picture, the rest warms up", "[models][gpu]") {
     LanguageModel model(makeInductionSource(), {.device = {.validation = true}});
     REQUIRE(model.feed(lettersOf(model.source().example())));
-    const PatternGrid before = model.patternGrid(64);
-    model.patternTile({});
+    const PatternGrid before = model.patterns().grid(64);
+    model.patterns().tile({});
     const std::vector<float> logits(model.logits().begin(), model.logits().end());
     CAPTURE(model.pipelineCount());
     // Each costs software Vulkan some 50 to 200 ms when its driver's cache is cold. Two are products with a residual,
@@ -147,7 +148,7 @@ TEST_CASE("language model: few pipelines before the first picture, the rest warm
     while (model.warmUp()) ++plans;
     CHECK(plans == 1); // 128: the example used 16, and the context holds no more
     CHECK(std::ranges::equal(logits, model.logits()));
-    CHECK(model.patternGrid(64).tiles.back().values == before.tiles.back().values);
+    CHECK(model.patterns().grid(64).tiles.back().values == before.tiles.back().values);
     const size_t warm = model.pipelineCount();
     const std::vector<int> longPrompt(100, 3);
     model.truncate(0);

@@ -45,7 +45,7 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
                             {.device = {.validation = true}});
         const std::vector<int> tokens = someTokens(1200, model.info().vocabulary);
         const auto check = [&](size_t count, const PatternRequest& view) {
-            const PatternTile tile = model.patternTile(view);
+            const PatternTile tile = model.patterns().tile(view);
             CHECK(tile.exactRows == 1);
             const std::vector<int> held = model.tokens();
             REQUIRE(held.size() == count);
@@ -59,8 +59,8 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
         REQUIRE(model.feed(std::span(tokens).subspan(1100))); // what was known of earlier rows is kept
         check(1200, {.site = 1, .head = 3});
         check(1200, {.site = 0, .head = 0, .detailSize = 100});
-        const PatternGrid grid = model.patternGrid(64);
-        CHECK(grid.at(1, 3).values == model.patternTile({.site = 1, .head = 3, .detailSize = 64}).values);
+        const PatternGrid grid = model.patterns().grid(64);
+        CHECK(grid.at(1, 3).values == model.patterns().tile({.site = 1, .head = 3, .detailSize = 64}).values);
         const PatternTile part =
             check(1200, {.site = 0, .head = 1, .queryBegin = 1001, .queryEnd = 1180, .keyBegin = 3, .keyEnd = 90});
         CHECK(part.isExact());
@@ -125,10 +125,10 @@ TEST_CASE("profiles: who is looked at, how far and the largest weights are those
             LanguageModel model(openModelSource(longerModel(folders.path(), name, context).string()),
                                 {.device = {.validation = true}});
             REQUIRE(model.feed(someTokens(count, model.info().vocabulary)));
-            CHECK(model.beginProfile(1, 2).exactRows == 0);
-            while (model.refine(1000)) {
+            CHECK(model.patterns().beginProfile(1, 2).exactRows == 0);
+            while (model.patterns().refine(1000)) {
             }
-            const auto profile = model.refinedProfile();
+            const auto profile = model.patterns().refinedProfile();
             REQUIRE(profile);
             CHECK(profile->exactRows == 1);
             const std::vector<int> tokens = model.tokens();

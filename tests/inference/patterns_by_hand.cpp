@@ -102,20 +102,20 @@ void checkPictures(Bench& bench, const std::vector<float>& pattern, int head) {
                                                  static_cast<double>(tile.at(row, column))));
         CHECK(worst < 1e-6);
     };
-    checkTile(bench.model.patternTile({.site = kLayer, .head = head}));
-    checkTile(bench.model.patternTile({.site = kLayer, .head = head, .detailSize = 150}));
-    checkTile(bench.model.patternGrid(64).at(kLayer, head));
+    checkTile(bench.model.patterns().tile({.site = kLayer, .head = head}));
+    checkTile(bench.model.patterns().tile({.site = kLayer, .head = head, .detailSize = 150}));
+    checkTile(bench.model.patterns().grid(64).at(kLayer, head));
     // Views of the model itself, of another layer and head, do not change the rows of this view.
-    bench.model.patternTile({.site = 0, .head = 0, .detailSize = 64, .hidesFirst = true});
+    bench.model.patterns().tile({.site = 0, .head = 0, .detailSize = 64, .hidesFirst = true});
     for (const int query : {200, 202})
         CHECK(longPattern.cell(head, query, 37) == Approx(cellOf(pattern, head, query, 37)).margin(1e-6));
 }
 
 void checkProfile(Bench& bench, const std::vector<float>& pattern, int head) {
-    bench.model.beginProfile(kLayer, head);
-    while (bench.model.refine(1)) {
+    bench.model.patterns().beginProfile(kLayer, head);
+    while (bench.model.patterns().refine(1)) {
     }
-    const HeadProfile profile = *bench.model.refinedProfile();
+    const HeadProfile profile = *bench.model.patterns().refinedProfile();
     REQUIRE(profile.exactRows == 1);
     REQUIRE(profile.keysOfPlace == 1);
     std::vector<double> received(kTokens, 0), distances(32, 0);
@@ -237,20 +237,20 @@ TEST_CASE("pictures without the first token: pooled over the other cells exactly
             CHECK(worst < 2e-6); // of rows that are divided by what is left of them
         };
         for (const int level : {1, 2, 3, 4})
-            check(bench.model.patternTile(
+            check(bench.model.patterns().tile(
                       {.site = kLayer, .head = kHead, .detailSize = (300 >> level) + 1, .hidesFirst = true}),
                   level, 0, 0);
-        check(bench.model.patternTile({.site = kLayer,
-                                       .head = kHead,
-                                       .queryBegin = 100,
-                                       .queryEnd = 180,
-                                       .keyBegin = 20,
-                                       .keyEnd = 90,
-                                       .hidesFirst = true}),
+        check(bench.model.patterns().tile({.site = kLayer,
+                                           .head = kHead,
+                                           .queryBegin = 100,
+                                           .queryEnd = 180,
+                                           .keyBegin = 20,
+                                           .keyEnd = 90,
+                                           .hidesFirst = true}),
               0, 100, 20);
-        check(bench.model.patternGrid(64, true).at(kLayer, kHead), 3, 0, 0);
-        CHECK_FALSE(bench.model.patternGrid(64, false).at(kLayer, kHead).leavesOutFirst);
+        check(bench.model.patterns().grid(64, true).at(kLayer, kHead), 3, 0, 0);
+        CHECK_FALSE(bench.model.patterns().grid(64, false).at(kLayer, kHead).leavesOutFirst);
         // Whole and cell by cell: whoever shows it leaves the first token out.
-        CHECK_FALSE(bench.model.patternTile({.site = kLayer, .head = kHead, .hidesFirst = true}).leavesOutFirst);
+        CHECK_FALSE(bench.model.patterns().tile({.site = kLayer, .head = kHead, .hidesFirst = true}).leavesOutFirst);
     }
 }

@@ -1,3 +1,4 @@
+#include "engine/inference/cell_explainer.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
 #include "engine/io/weight_source.h"
@@ -93,7 +94,7 @@ TEST_CASE("stories260k writes its story and encodes as Hugging Face does", "[mod
                                            "red ball. She wanted to play with it, but it was too high."));
     // The terms of a cell sum to what the heatmap shows, with rotary positions and grouped queries.
     for (int head = 0; head < model.info().heads; ++head) {
-        const CellExplanation cell = model.explain({.site = 2, .head = head, .query = 40, .key = 12});
+        const CellExplanation cell = explainCell(model, {.site = 2, .head = head, .query = 40, .key = 12});
         double dot = 0;
         for (float product : cell.products) dot += static_cast<double>(product);
         CHECK(std::exp(dot * static_cast<double>(cell.scale) - static_cast<double>(cell.rowMaximum)) /

@@ -207,9 +207,9 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
     // A timed step leaves no trace of it in the caches.
     leader.send(mirrorLine({.edits = Changes{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
     REQUIRE(window.drawUntil([&] { return !scope.model().edits().interventions.empty(); }));
-    const auto edited = scope.model().language().patternTile({.site = 1, .head = 0}).values;
+    const auto edited = scope.model().language().patterns().tile({.site = 1, .head = 0}).values;
     scope.model().microscope().profile(Microscope::Phase::Decode);
-    CHECK(scope.model().language().patternTile({.site = 1, .head = 0}).values == edited);
+    CHECK(scope.model().language().patterns().tile({.site = 1, .head = 0}).values == edited);
 
     leader.send(mirrorLine({.edits = Changes{}, .gates = std::vector<float>(4, 0)}));
     REQUIRE(window.drawUntil([&] { return scope.model().edits().empty(); }));

@@ -204,7 +204,7 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     CHECK(timeline.profile().ops.size() > ownOps); // an edited hook and a pattern that is formed
     CHECK(namesIn(timeline.profile().ops, "softmax"));
     // Nothing of it stays: the next tokens and what is seen of the others are as if nothing had been timed.
-    const auto pattern = [&] { return model.language().patternTile({.site = 1, .head = 1}).values; };
+    const auto pattern = [&] { return model.language().patterns().tile({.site = 1, .head = 1}).values; };
     const std::vector<float> before = pattern();
     for (const auto phase : {Microscope::Phase::Decode, Microscope::Phase::Prefill}) {
         const StepProfile profile = model.microscope().profile(phase);

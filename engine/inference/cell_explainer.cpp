@@ -1,14 +1,16 @@
+#include "engine/inference/cell_explainer.h"
+
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
+#include "engine/inference/patterns.h"
 #include "engine/inference/shared_parameters.h"
-#include "engine/inference/step_plan.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 // The arithmetic of single cells.
 
@@ -57,59 +59,42 @@ std::string whyNotExplained(const AttentionSpec& spec) {
     return {};
 }
 
-} // namespace
+class CellExplainer {
+public:
+    explicit CellExplainer(LanguageModel& model) : model_(model) {}
+    void explainCached(CellExplanation& cell) const;
+    void explainFormed(CellExplanation& cell) const;
 
-std::vector<float> LanguageModel::cacheRow(const std::string& state, int row, int head) const {
-    const Shape& shape = store_->entry(state).shape; // [S, heads, D]
-    const std::vector<float> all = store_->read(state);
+private:
+    std::vector<float> cacheRow(const std::string& state, int row, int head) const;
+    /// Sets the terms that the cell adds to z and, through W_O, to the residual stream.
+    /// @param reachesStream whether z is added without further parts
+    void addContribution(CellExplanation& cell, bool reachesStream) const;
+
+    LanguageModel& model_;
+};
+
+std::vector<float> CellExplainer::cacheRow(const std::string& state, int row, int head) const {
+    const Shape& shape = model_.store().entry(state).shape; // [S, heads, D]
+    const std::vector<float> all = model_.store().read(state);
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>((row * shape[1] + head) * shape[2]);
     return {begin, begin + static_cast<std::ptrdiff_t>(shape[2])};
 }
 
-CellExplanation LanguageModel::explain(const CellRequest& asked) {
-    const auto count = static_cast<int>(tokens_.size());
-    if (asked.site < 0 || asked.site >= info_.layers || asked.head < 0 || asked.head >= info_.heads ||
-        asked.query < 0 || asked.query >= count || asked.key < 0 || asked.key >= count)
-        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {}, head {}", asked.query, asked.key,
-                                         asked.site, asked.head),
-                     .where = info_.name,
-                     .hint = fmt::format("the model has {} layers of {} heads and the text has {} tokens", info_.layers,
-                                         info_.heads, count)});
-    CellExplanation cell{.site = asked.site, .head = asked.head};
-    const HeadLayout& heads = config().layers[static_cast<size_t>(cell.site)].heads;
-    cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
-    cell.query = asked.query;
-    cell.key = asked.key;
-    if (const auto edit = hookEdits().patterns().find({cell.site, cell.head});
-        edit != hookEdits().patterns().end() && !isBypassed()) {
-        const auto row = editedRow(edit->second, cell.query, count);
-        if (!row.empty()) {
-            cell.remark = "a change sets this row of the pattern";
-            cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;
-            return cell;
-        }
-    }
-    if (isComposed())
-        explainComposed(cell);
-    else
-        explainCached(cell);
-    return cell;
-}
-
-void LanguageModel::explainCached(CellExplanation& cell) {
-    const LayerAttention& spec = config().layers[static_cast<size_t>(cell.site)];
+void CellExplainer::explainCached(CellExplanation& cell) const {
+    const LayerAttention& spec = model_.config().layers[static_cast<size_t>(cell.site)];
     const std::string prefix = siteName(cell.site);
     cell.q = cacheRow(prefix + ".cache_q", cell.query, cell.head);
     cell.v = cacheRow(prefix + ".cache_v", cell.key, cell.keyValueHead);
     cell.scale = static_cast<float>(spec.rule.scale);
 
-    const std::vector<float> keys = store_->read(prefix + ".cache_k"); // [S,G,D]
+    const std::vector<float> keys = model_.store().read(prefix + ".cache_k"); // [S,G,D]
     const auto D = static_cast<size_t>(spec.heads.width), G = static_cast<size_t>(spec.heads.keyValueHeads);
     const auto keyOf = [&](int key) {
         return std::span(keys).subspan((static_cast<size_t>(key) * G + static_cast<size_t>(cell.keyValueHead)) * D, D);
     };
     std::vector<double> scores;
-    for (int key = 0; key < static_cast<int>(tokens_.size()); ++key) {
+    for (int key = 0; key < static_cast<int>(model_.tokens().size()); ++key) {
         const double dot = dotOf(cell.q, keyOf(key));
         const bool isAfter = spec.rule.causal && key > cell.query;
         const bool isTooFar = spec.rule.window > 0 && cell.query - key >= spec.rule.window;
@@ -127,26 +112,19 @@ void LanguageModel::explainCached(CellExplanation& cell) {
     cell.k.assign(keyOf(cell.key).begin(), keyOf(cell.key).end());
     for (size_t d = 0; d < D; ++d) cell.products.push_back(cell.q[d] * cell.k[d]);
     weigh(cell, scores);
-    cell.displayed = patternTile({.site = cell.site,
-                                  .head = cell.head,
-                                  .queryBegin = cell.query,
-                                  .queryEnd = cell.query + 1,
-                                  .keyBegin = cell.key,
-                                  .keyEnd = cell.key + 1})
-                         .values.front();
+    cell.displayed = model_.patterns().weight({cell.site, cell.head, cell.query, cell.key});
     addContribution(cell, true);
 }
 
-void LanguageModel::explainComposed(CellExplanation& cell) {
-    const auto shown = composedRow(cell.site, cell.head, cell.query, cell.key, cell.key + 1);
-    cell.displayed = shown.empty() ? std::numeric_limits<float>::quiet_NaN() : shown.front();
-    const AttentionSpec& spec = *config().layers[static_cast<size_t>(cell.site)].spec;
+void CellExplainer::explainFormed(CellExplanation& cell) const {
+    cell.displayed = model_.patterns().weight({cell.site, cell.head, cell.query, cell.key});
+    const AttentionSpec& spec = *model_.config().layers[static_cast<size_t>(cell.site)].spec;
     cell.remark = whyNotExplained(spec);
     if (!cell.remark.empty()) return;
 
     const std::string prefix = attentionHook(cell.site, "");
-    const std::vector<int> tokens = tokens_;
-    const auto captured = capture(tokens, prefix + "*");
+    const std::vector<int> tokens = model_.tokens();
+    const auto captured = model_.capture(tokens, prefix + "*");
     const auto find = [&](const std::string& hook) -> const CapturedHook* {
         const auto found = std::ranges::find(captured, prefix + hook, &CapturedHook::name);
         return found == captured.end() ? nullptr : &*found;
@@ -199,23 +177,53 @@ void LanguageModel::explainComposed(CellExplanation& cell) {
                                                        : fmt::format("the mask {} hides it", spec.mask.text());
     weigh(cell, scores);
     if (spec.parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
-        const std::string name = parameterName(*store_, cell.site, "attn.position.values");
-        const std::vector<float> rows = store_->read(name);
-        const int64_t reach = (store_->entry(name).shape[0] - 1) / 2,
+        const std::string name = parameterName(model_.store(), cell.site, "attn.position.values");
+        const std::vector<float> rows = model_.store().read(name);
+        const int64_t reach = (model_.store().entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
         for (size_t d = 0; d < cell.v.size(); ++d) cell.v[d] += rows[static_cast<size_t>(row) * cell.v.size() + d];
     }
     addContribution(cell, spec.parts.at(Slot::Output).id == "plain");
 }
 
-void LanguageModel::addContribution(CellExplanation& cell, bool reachesStream) const {
+void CellExplainer::addContribution(CellExplanation& cell, bool reachesStream) const {
     for (float value : cell.v) cell.contribution.push_back(cell.probability * value);
     if (!reachesStream) return;
-    const std::vector<float> output = store_->read(parameterName(*store_, cell.site, "attn.W_O")); // [C, H*D]
-    const size_t D = cell.v.size(), width = static_cast<size_t>(info_.heads) * D;
+    const std::vector<float> output =
+        model_.store().read(parameterName(model_.store(), cell.site, "attn.W_O")); // [C, H*D]
+    const size_t D = cell.v.size(), width = static_cast<size_t>(model_.info().heads) * D;
     for (size_t c = 0; c < output.size() / width; ++c)
         cell.residualContribution.push_back(static_cast<float>(
             dotOf(std::span(output).subspan(c * width + static_cast<size_t>(cell.head) * D, D), cell.contribution)));
+}
+
+} // namespace
+
+CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
+    const auto count = static_cast<int>(model.tokens().size());
+    if (asked.site < 0 || asked.site >= model.info().layers || asked.head < 0 || asked.head >= model.info().heads ||
+        asked.query < 0 || asked.query >= count || asked.key < 0 || asked.key >= count)
+        throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {}, head {}", asked.query, asked.key,
+                                         asked.site, asked.head),
+                     .where = model.info().name,
+                     .hint = fmt::format("the model has {} layers of {} heads and the text has {} tokens",
+                                         model.info().layers, model.info().heads, count)});
+    CellExplanation cell{.site = asked.site, .head = asked.head};
+    const HeadLayout& heads = model.config().layers[static_cast<size_t>(cell.site)].heads;
+    cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
+    cell.query = asked.query;
+    cell.key = asked.key;
+    if (const auto row = model.rowByHand(cell.site, cell.head, cell.query); !row.empty()) {
+        cell.remark = "a change sets this row of the pattern";
+        cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;
+        return cell;
+    }
+    CellExplainer explainer(model);
+    if (model.isComposed())
+        explainer.explainFormed(cell);
+    else
+        explainer.explainCached(cell);
+    return cell;
 }
 
 } // namespace attn

@@ -1,0 +1,230 @@
+#include "engine/inference/cached_patterns.h"
+
+#include "engine/inference/language_model.h"
+#include "engine/inference/view_graph.h"
+#include "engine/models/hook_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace attn {
+namespace {
+
+void writeWindow(GpuExecutor& executor, const std::array<int, 8>& window) {
+    std::ranges::copy(window, executor.inputIntegers("window").begin());
+}
+
+/// The pixels of a result [tiles, size, size].
+PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const PatternRequest& view,
+                     int rows, int columns) {
+    const Shape& shape = executor.plan().result(result).type.shape; // [tiles, size, size]
+    const std::span<const float> pixels = executor.result(result);
+    PatternTile tile{.site = view.site,
+                     .head = view.head,
+                     .rows = rows,
+                     .columns = columns,
+                     .queryBegin = view.queryBegin,
+                     .queryEnd = view.queryEnd,
+                     .keyBegin = view.keyBegin,
+                     .keyEnd = view.keyEnd,
+                     .values = {}};
+    tile.values.reserve(static_cast<size_t>(rows * columns));
+    for (int row = 0; row < rows; ++row) {
+        const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>((index * shape[1] + row) * shape.rowStride());
+        tile.values.insert(tile.values.end(), begin, begin + columns);
+    }
+    return tile;
+}
+
+StepParams paramsOf(const LanguageModel& model) {
+    StepParams params;
+    params[StepScalar::QueryLength] = params[StepScalar::KeyLength] = static_cast<uint32_t>(model.tokens().size());
+    return params;
+}
+
+int tileSize(int wanted) {
+    int size = 64;
+    while (size < wanted && size < 2048) size *= 2;
+    return size;
+}
+
+} // namespace
+
+CachedPatterns::~CachedPatterns() = default;
+
+std::unique_ptr<GpuExecutor> CachedPatterns::executorFor(const std::vector<int>& sites, int64_t heads, int size) const {
+    std::map<std::string, Tensor> outputs;
+    const auto graph = viewGraph(model_.config(), model_.capacity(), sites, heads, size, outputs);
+    return std::make_unique<GpuExecutor>(model_.device(), model_.store(), compile(graph, outputs));
+}
+
+GpuExecutor& CachedPatterns::gridExecutor(int size) {
+    auto& executor = grids_[size];
+    if (!executor) {
+        std::vector<int> sites(static_cast<size_t>(model_.info().layers));
+        std::iota(sites.begin(), sites.end(), 0);
+        executor = executorFor(sites, model_.info().heads, size);
+    }
+    return *executor;
+}
+
+GpuExecutor& CachedPatterns::tileExecutor(int site, int size, TileUse use) {
+    auto& executor = tiles_[{site, size, use}];
+    if (!executor) executor = executorFor({site}, 1, size);
+    return *executor;
+}
+
+PatternGrid CachedPatterns::grid(int size, bool hidesFirst) {
+    const auto count = static_cast<int>(model_.tokens().size());
+    if (count == 0 || size <= 0) return {};
+    hidesFirst = hidesFirst && count > std::clamp(size, 8, 256); // limits of bounded()
+    if (drawsLongThumbnails(hidesFirst)) {
+        PatternGrid grid = beginGrid(size, hidesFirst);
+        while (refine(1000)) {
+        }
+        return refinedGrid().value_or(std::move(grid));
+    }
+    size = std::clamp(size, 8, 256);
+    // A pixel covers a power of two of tokens, so a new token changes only the last row of pixels: it is masked for
+    // earlier queries. Rows before the first changed token are copied from the last picture.
+    int cells = 1;
+    while ((count + cells - 1) / cells > size) cells *= 2;
+    const int pixels = (count + cells - 1) / cells;
+    const bool isCausal =
+        std::ranges::all_of(model_.config().layers, [](const LayerAttention& spec) { return spec.rule.causal; });
+    const bool fits = isCausal && gridSize_ == size && gridCells_ == cells && !grid_.tiles.empty();
+    const auto unchanged =
+        fits ? static_cast<int>(std::ranges::mismatch(model_.tokens(), gridTokens_).in1 - model_.tokens().begin()) : 0;
+    const int firstRow = std::min({unchanged / cells, pixels - 1, fits ? grid_.tiles.front().rows : 0});
+
+    GpuExecutor& executor = gridExecutor(size);
+    writeWindow(executor, {firstRow * cells, pixels * cells, 0, pixels * cells, pixels - firstRow, pixels, 0, 0});
+    executor.run(paramsOf(model_));
+    PatternGrid grid{.sites = model_.info().layers, .heads = model_.info().heads, .tiles = {}};
+    for (int layer = 0; layer < model_.info().layers; ++layer)
+        for (int head = 0; head < model_.info().heads; ++head) {
+            const PatternRequest view{
+                .site = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
+            const PatternTile fresh =
+                readTile(executor, fmt::format("tile.{}", layer), head, view, pixels - firstRow, pixels);
+            PatternTile tile = fresh;
+            tile.rows = pixels;
+            tile.values.assign(static_cast<size_t>(pixels) * static_cast<size_t>(pixels), 0);
+            for (int row = 0; row < firstRow; ++row) {
+                const PatternTile& old = grid_.at(layer, head);
+                const auto from = old.values.begin() + static_cast<std::ptrdiff_t>(row) * old.columns;
+                std::copy_n(from, std::min(old.columns, pixels),
+                            tile.values.begin() + static_cast<std::ptrdiff_t>(row) * pixels);
+            }
+            std::ranges::copy(fresh.values, tile.values.begin() + static_cast<std::ptrdiff_t>(firstRow) * pixels);
+            grid.tiles.push_back(std::move(tile));
+        }
+    grid_ = grid;
+    gridTokens_ = model_.tokens();
+    gridSize_ = size;
+    gridCells_ = cells;
+    return grid;
+}
+
+/// A tile on the device and its view.
+struct CachedPatterns::DrawnTile {
+    const GpuExecutor& executor;
+    PatternRequest view; ///< the requested view, limited to existing tokens and heads
+    int rows, columns;
+
+    std::string result() const { return fmt::format("tile.{}", view.site); }
+};
+
+CachedPatterns::DrawnTile CachedPatterns::draw(const PatternRequest& request, TileUse use) {
+    const PatternRequest view = bounded(request);
+    const int rows = std::min(view.queryEnd - view.queryBegin, view.detailSize),
+              columns = std::min(view.keyEnd - view.keyBegin, view.detailSize);
+    GpuExecutor& executor = tileExecutor(view.site, tileSize(std::max(rows, columns)), use);
+    writeWindow(executor, {view.queryBegin, view.queryEnd, view.keyBegin, view.keyEnd, rows, columns, view.head,
+                           static_cast<int>(view.aggregate)});
+    executor.run(paramsOf(model_));
+    return {executor, view, rows, columns};
+}
+
+PatternTile CachedPatterns::tile(const PatternRequest& request) {
+    if (model_.tokens().empty()) return {};
+    if (drawsLong(bounded(request))) {
+        beginTile(request);
+        while (refine(1000)) {
+        }
+        return *refinedTile();
+    }
+    if (request.aggregate != HeadAggregate::None &&
+        (bounded(request).hidesFirst ||
+         (!model_.isBypassed() && model_.hookEdits().editsPatternOf(bounded(request).site))))
+        return aggregate(request);
+    const DrawnTile drawn = draw(request, TileUse::ReadBack);
+    PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);
+    if (drawn.view.aggregate != HeadAggregate::None) tile.head = -1;
+    return tile;
+}
+
+PatternTile CachedPatterns::aggregate(PatternRequest view) {
+    const bool isMean = std::exchange(view.aggregate, HeadAggregate::None) == HeadAggregate::Mean;
+    PatternTile result;
+    for (view.head = 0; view.head < model_.info().heads; ++view.head) {
+        const PatternTile tile = this->tile(view);
+        if (view.head == 0) {
+            result = tile;
+            if (isMean) std::ranges::fill(result.values, 0.0f);
+        }
+        for (size_t i = 0; i < tile.values.size(); ++i)
+            result.values[i] = isMean ? result.values[i] + tile.values[i] / static_cast<float>(model_.info().heads)
+                                      : std::max(result.values[i], tile.values[i]);
+    }
+    result.head = -1;
+    return result;
+}
+
+DevicePattern CachedPatterns::onDevice(const PatternRequest& request) {
+    if (model_.tokens().empty()) return {};
+    const DrawnTile drawn = draw(request, TileUse::Draw);
+    const PatternRequest& view = drawn.view;
+    const GpuExecutor::DeviceResult at = drawn.executor.deviceResult(drawn.result()); // [1, size, size]
+    return {.buffer = at.buffer,
+            .byteOffset = at.byteOffset,
+            .byteSize = at.byteSize,
+            .rowStride = static_cast<int>(at.shape.rowStride()),
+            .tile = {.site = view.site,
+                     .head = view.aggregate == HeadAggregate::None ? view.head : -1,
+                     .rows = drawn.rows,
+                     .columns = drawn.columns,
+                     .queryBegin = view.queryBegin,
+                     .queryEnd = view.queryEnd,
+                     .keyBegin = view.keyBegin,
+                     .keyEnd = view.keyEnd,
+                     .values = {}}};
+}
+
+NewestRows CachedPatterns::newestRows() const {
+    const auto keys = static_cast<int>(model_.tokens().size());
+    NewestRows rows{.sites = model_.info().layers, .heads = model_.info().heads, .keys = keys, .values = {}};
+    const GpuExecutor* newest = model_.newestExecutor();
+    if (!newest || keys == 0 || !newest->plan().results.contains(attentionHook(0, "pattern"))) return rows;
+    for (int layer = 0; layer < model_.info().layers; ++layer) {
+        const std::span<const float> pattern = newest->result(attentionHook(layer, "pattern")); // [H,1,S]
+        const auto stride = static_cast<size_t>(Shape{model_.capacity()}.rowStride());
+        for (int head = 0; head < model_.info().heads; ++head) {
+            const auto row = pattern.subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
+            rows.values.insert(rows.values.end(), row.begin(), row.end());
+        }
+    }
+    return rows;
+}
+
+int64_t CachedPatterns::planBytes() const {
+    uint64_t bytes = 0;
+    for (const auto& [size, executor] : grids_) bytes += executor->deviceBytes();
+    for (const auto& [key, executor] : tiles_) bytes += executor->deviceBytes();
+    return static_cast<int64_t>(bytes);
+}
+
+} // namespace attn

@@ -1,0 +1,156 @@
+#include "engine/inference/formed_patterns.h"
+
+#include "engine/inference/head_profiler.h"
+#include "engine/inference/language_model.h"
+#include "engine/models/hook_names.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+namespace attn {
+
+std::vector<float> FormedPatterns::weightsOf(int site, int head, int query, int keyBegin, int keyEnd) const {
+    const GpuExecutor* newest = model_.newestExecutor();
+    if (!newest) return {};
+    const GpuExecutor& executor = *newest;
+    const auto rowOf = [&](const std::string& hook, int row) { // [H,T,columns]
+        const Shape& shape = executor.plan().result(hook).type.shape;
+        const auto at = static_cast<size_t>(head * shape[1] + row) * static_cast<size_t>(shape.rowStride());
+        return executor.result(hook).subspan(at, static_cast<size_t>(shape.columns()));
+    };
+    const auto& results = executor.plan().results;
+    const std::string pattern = attentionHook(site, "pattern");
+    if (results.contains(pattern)) {
+        const auto row = rowOf(pattern, query);
+        return {row.begin() + keyBegin, row.begin() + keyEnd};
+    }
+    if (!results.contains(pattern + "_queries")) return {};
+    const auto q = rowOf(pattern + "_queries", query);
+    const bool isCausal = model_.config().layers[static_cast<size_t>(site)].spec->mask.text() == "causal"; // else full
+    std::vector<float> weights;
+    for (int key = keyBegin; key < keyEnd; ++key) {
+        const auto k = rowOf(pattern + "_keys", key);
+        weights.push_back(isCausal && key > query ? 0.0f : std::inner_product(q.begin(), q.end(), k.begin(), 0.0f));
+    }
+    return weights;
+}
+
+PatternTile FormedPatterns::pooled(const PatternRequest& view, int rows, int columns) const {
+    PatternTile tile{.site = view.site,
+                     .head = view.aggregate == HeadAggregate::None ? view.head : -1,
+                     .rows = rows,
+                     .columns = columns,
+                     .queryBegin = view.queryBegin,
+                     .queryEnd = view.queryEnd,
+                     .keyBegin = view.keyBegin,
+                     .keyEnd = view.keyEnd,
+                     .leavesOutFirst = view.hidesFirst,
+                     .values = std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(columns), 0)};
+    const bool isOne = view.aggregate == HeadAggregate::None;
+    const int first = isOne ? view.head : 0, end = isOne ? view.head + 1 : model_.info().heads;
+    const auto pixelOf = [](int at, int begin, int length, int pixels) {
+        return static_cast<size_t>((at - begin) * static_cast<int64_t>(pixels) / length);
+    };
+    const auto count = static_cast<int>(model_.tokens().size());
+    const int queryEnd = std::min(view.queryEnd, count), keyEnd = std::max(view.keyBegin, std::min(view.keyEnd, count));
+    for (int query = view.queryBegin; query < queryEnd; ++query) {
+        std::vector<float> values(static_cast<size_t>(keyEnd - view.keyBegin), 0);
+        for (int head = first; head < end; ++head) {
+            auto row = weightsOf(view.site, head, query, view.keyBegin, keyEnd);
+            if (row.empty()) return tile;
+            if (view.hidesFirst) {
+                const std::vector<float> rest = weightsOf(view.site, head, query, 1, std::max(count, 1));
+                const double left = std::accumulate(rest.begin(), rest.end(), 0.0);
+                for (float& weight : row) // 1e-6: rounding error of a row with all weight on the first token
+                    weight = left > 1e-6 ? static_cast<float>(static_cast<double>(weight) / left) : 0;
+                if (view.keyBegin == 0) row.front() = 0;
+            }
+            for (size_t key = 0; key < row.size(); ++key)
+                values[key] = view.aggregate == HeadAggregate::Mean
+                                  ? values[key] + row[key] / static_cast<float>(end - first)
+                                  : std::max(values[key], row[key]);
+        }
+        for (int key = view.keyBegin; key < keyEnd; ++key) {
+            const size_t at =
+                pixelOf(query, view.queryBegin, view.queryEnd - view.queryBegin, rows) * static_cast<size_t>(columns) +
+                pixelOf(key, view.keyBegin, view.keyEnd - view.keyBegin, columns);
+            tile.values[at] = std::max(tile.values[at], values[static_cast<size_t>(key - view.keyBegin)]);
+        }
+    }
+    return tile;
+}
+
+PatternTile FormedPatterns::tile(const PatternRequest& request) {
+    if (model_.tokens().empty()) return {};
+    const PatternRequest view = bounded(request);
+    return pooled(view, std::min(view.queryEnd - view.queryBegin, view.detailSize),
+                  std::min(view.keyEnd - view.keyBegin, view.detailSize));
+}
+
+PatternGrid FormedPatterns::grid(int size, bool hidesFirst) {
+    const auto count = static_cast<int>(model_.tokens().size());
+    if (count == 0 || size <= 0) return {};
+    size = std::clamp(size, 8, 256);
+    int cells = 1; // a pixel covers a power of two of tokens, as in the thumbnails of cached patterns
+    while ((count + cells - 1) / cells > size) cells *= 2;
+    const int pixels = (count + cells - 1) / cells;
+    PatternGrid grid{.sites = model_.info().layers, .heads = model_.info().heads, .tiles = {}};
+    for (int site = 0; site < grid.sites; ++site)
+        for (int head = 0; head < grid.heads; ++head)
+            grid.tiles.push_back(pooled({.site = site,
+                                         .head = head,
+                                         .queryBegin = 0,
+                                         .queryEnd = pixels * cells,
+                                         .keyBegin = 0,
+                                         .keyEnd = pixels * cells,
+                                         .hidesFirst = hidesFirst && count > size},
+                                        pixels, pixels));
+    return grid;
+}
+
+float FormedPatterns::weight(const CellRequest& cell) {
+    const auto weights = weightsOf(cell.site, cell.head, cell.query, cell.key, cell.key + 1);
+    return weights.empty() ? std::numeric_limits<float>::quiet_NaN() : weights.front();
+}
+
+NewestRows FormedPatterns::newestRows() const {
+    const auto keys = static_cast<int>(model_.tokens().size());
+    NewestRows rows{.sites = model_.info().layers, .heads = model_.info().heads, .keys = keys, .values = {}};
+    for (int site = 0; site < rows.sites && keys > 0; ++site)
+        for (int head = 0; head < rows.heads; ++head) {
+            const auto row = weightsOf(site, head, keys - 1, 0, keys);
+            rows.values.insert(rows.values.end(), row.begin(), row.end());
+            rows.values.resize(static_cast<size_t>((site * rows.heads + head + 1) * keys), 0);
+        }
+    return rows;
+}
+
+HeadProfile FormedPatterns::beginProfile(int site, int head) {
+    if (model_.tokens().empty()) return {};
+    site = std::clamp(site, 0, model_.info().layers - 1);
+    head = std::clamp(head, 0, model_.info().heads - 1);
+    const auto count = static_cast<int>(model_.tokens().size());
+    HeadProfile profile{.site = site,
+                        .head = head,
+                        .received = std::vector<float>(static_cast<size_t>(count), 0),
+                        .distances = std::vector<float>(kDistanceBins, 0),
+                        .isByHand = isByHand(site, head)};
+    for (int query = 0; query < count; ++query) {
+        const std::vector<float> row = weightsOf(site, head, query, 0, count);
+        if (row.empty()) return {.site = site, .head = head, .isByHand = profile.isByHand};
+        for (int key = 0; key < count; ++key) {
+            const float weight = row[static_cast<size_t>(key)];
+            profile.received[static_cast<size_t>(key)] += weight;
+            profile.distances[std::bit_width(static_cast<uint32_t>(std::abs(query - key)))] +=
+                weight / static_cast<float>(count);
+            if (query > 0) keepLargest(profile.largest, {.query = query, .key = key, .weight = weight});
+        }
+    }
+    return profile;
+}
+
+} // namespace attn

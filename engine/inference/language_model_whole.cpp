@@ -1,0 +1,87 @@
+#include "engine/inference/edit_inputs.h"
+#include "engine/inference/language_model.h"
+#include "engine/inference/step_plan.h"
+#include "engine/models/hook_names.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+// Runs over whole sequences. Models with composed attention have no cache: each step runs the whole context. Contexts
+// are short, because this program trains these models.
+
+namespace attn {
+
+bool LanguageModel::isComposed() const { return attn::isComposed(config()); }
+
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes) {
+    const ModelGraph graph = wholeGraph(capacity_);
+    std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
+    auto step = std::make_unique<Step>();
+    step->queries = capacity_;
+    step->executor = executorOf(graph, {{"all_logits", graph.logits}}, probes, {.profiles = options_.profiles});
+    return step;
+}
+
+void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const {
+    const std::vector<int>& tokens = input.tokens();
+    const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
+    std::ranges::fill(ids, 0);
+    std::ranges::copy(tokens, ids.begin());
+    if (executor.hasInput(decoder_names::kPositions)) {
+        const auto positions = executor.inputIntegers(decoder_names::kPositions);
+        for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int32_t>(i);
+    }
+    writeGates(executor);
+    writeEdits(executor, 0, tokens.size());
+}
+
+ModelGraph LanguageModel::wholeGraph(int64_t rows, std::set<std::string> edited) const {
+    edited.merge(editedHooks());
+    return buildDecoder(config(), {.queries = isComposed() ? capacity_ : rows, .edited = std::move(edited)});
+}
+
+ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
+    require(input);
+    // The gradient of the fused kernel needs multiples of 4; a larger multiple lets similar lengths share kernels.
+    constexpr int64_t kRows = 8;
+    const auto tokens = static_cast<int64_t>(input.tokens().size());
+    return wholeGraph(std::max(std::min((tokens + kRows - 1) / kRows * kRows, capacity_), tokens), build.edited);
+}
+
+bool LanguageModel::runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
+    GpuExecutor& executor = *step.executor;
+    writeWhole(executor, std::vector<int>(tokens.begin(), tokens.end()));
+    if (!executor.run({}, isCancelled)) return false;
+    tokens_.assign(tokens.begin(), tokens.end());
+    const Shape& shape = executor.plan().result("all_logits").type.shape;
+    const auto row =
+        executor.result("all_logits").subspan((tokens_.size() - 1) * static_cast<size_t>(shape.rowStride()));
+    logits_.assign(row.begin(), row.begin() + info_.vocabulary);
+    return true;
+}
+
+bool LanguageModel::feedWhole(std::span<const int> tokens, const Cancelled& isCancelled) {
+    auto& step = currentSteps()[capacity_];
+    if (!step) {
+        std::set<std::string> probes;
+        const std::set<std::string> edited = editedHooks();
+        for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
+            // If there are factors, they are enough, and nothing grows with the square of the context. They do not
+            // contain rows that changes set.
+            const std::array factors{attentionHook(layer, "pattern") + "_queries",
+                                     attentionHook(layer, "pattern") + "_keys"};
+            if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() &&
+                !edited.contains(attentionHook(layer, "pattern")))
+                probes.insert(factors.begin(), factors.end());
+            else
+                probes.insert(attentionHook(layer, "pattern"));
+        }
+        step = makeWholeStep(std::move(probes));
+    }
+    std::vector<int> all = tokens_;
+    all.insert(all.end(), tokens.begin(), tokens.end());
+    return runWhole(*step, all, isCancelled);
+}
+
+} // namespace attn

@@ -1,0 +1,66 @@
+#include "engine/inference/patterns.h"
+
+#include "engine/core/error.h"
+#include "engine/inference/cached_patterns.h"
+#include "engine/inference/formed_patterns.h"
+#include "engine/inference/language_model.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace attn {
+namespace {
+
+/// Limits a token range to existing tokens; an empty range means all.
+std::pair<int, int> clampRange(int begin, int end, int count) {
+    if (end <= begin) return {0, count};
+    begin = std::clamp(begin, 0, count - 1);
+    return {begin, std::clamp(end, begin + 1, count)};
+}
+
+} // namespace
+
+bool Patterns::refine(double) { return false; }
+
+void Patterns::tokensChange(size_t) {}
+
+float Patterns::weight(const CellRequest& cell) {
+    return tile({.site = cell.site,
+                 .head = cell.head,
+                 .queryBegin = cell.query,
+                 .queryEnd = cell.query + 1,
+                 .keyBegin = cell.key,
+                 .keyEnd = cell.key + 1})
+        .values.front();
+}
+
+DevicePattern Patterns::onDevice(const PatternRequest&) {
+    throw Error({.what = "patterns of composed attention do not stay on the device",
+                 .where = model_.info().name,
+                 .hint = "open the model in attention-lab"});
+}
+
+bool Patterns::isByHand(int site, int head) const {
+    return !model_.isBypassed() && model_.hookEdits().patterns().contains({site, head});
+}
+
+PatternRequest Patterns::bounded(PatternRequest view) const {
+    const auto count = static_cast<int>(model_.tokens().size());
+    view.site = std::clamp(view.site, 0, model_.info().layers - 1);
+    view.head = std::clamp(view.head, 0, model_.info().heads - 1);
+    std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
+    std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
+    view.detailSize = std::clamp(view.detailSize, 1, 2048);
+    // A whole picture with one pixel per cell always includes key 0 here. The host can leave it out exactly.
+    if (view.queryEnd - view.queryBegin == count && view.keyEnd - view.keyBegin == count && view.detailSize >= count)
+        view.hidesFirst = false;
+    return view;
+}
+
+std::unique_ptr<Patterns> makePatterns(LanguageModel& model) {
+    if (model.isComposed()) return std::make_unique<FormedPatterns>(model);
+    return std::make_unique<CachedPatterns>(model);
+}
+
+} // namespace attn
