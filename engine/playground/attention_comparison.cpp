@@ -1,10 +1,13 @@
 #include "engine/playground/attention_comparison.h"
 
+#include "engine/inference/pattern_divergence.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace attn {
 namespace {
@@ -55,24 +58,20 @@ bool hasDistributions(const PlaygroundMap& pattern) {
     return true;
 }
 
-double jensenShannonBits(std::span<const float> p, std::span<const float> q) {
-    double bits = 0, sums = 0;
-    for (size_t i = 0; i < p.size(); ++i) {
-        const auto a = static_cast<double>(orZero(p[i])), b = static_cast<double>(orZero(q[i])), middle = (a + b) / 2;
-        if (a > 0) bits += a * std::log2(a / middle) / 2;
-        if (b > 0) bits += b * std::log2(b / middle) / 2;
-        sums += a + b;
-    }
-    return sums > 0 ? std::clamp(bits, 0.0, 1.0) : std::numeric_limits<double>::quiet_NaN();
-}
-
 PlaygroundMap divergenceOf(const PlaygroundMap& a, const PlaygroundMap& b) {
     PlaygroundMap result{
         .name = "divergence", .heads = a.heads, .planes = 1, .rows = 1, .columns = a.rows, .values = {}};
     const auto columns = static_cast<size_t>(a.columns);
-    for (size_t begin = 0; begin < a.values.size(); begin += columns)
-        result.values.push_back(static_cast<float>(jensenShannonBits(std::span(a.values).subspan(begin, columns),
-                                                                     std::span(b.values).subspan(begin, columns))));
+    std::vector<double> p(columns), q(columns);
+    for (size_t begin = 0; begin < a.values.size(); begin += columns) {
+        for (size_t i = 0; i < columns; ++i) {
+            p[i] = static_cast<double>(orZero(a.values[begin + i]));
+            q[i] = static_cast<double>(orZero(b.values[begin + i]));
+        }
+        const double sums = std::accumulate(p.begin(), p.end(), 0.0) + std::accumulate(q.begin(), q.end(), 0.0);
+        result.values.push_back(sums > 0 ? static_cast<float>(jensenShannonBits(p, q))
+                                         : std::numeric_limits<float>::quiet_NaN());
+    }
     return result;
 }
 

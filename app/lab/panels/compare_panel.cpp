@@ -11,6 +11,7 @@
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/analysis/token_alignment.h"
+#include "engine/inference/pattern_divergence.h"
 #include "engine/inference/sampling.h"
 
 #include <QComboBox>
@@ -23,7 +24,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -35,39 +35,6 @@ constexpr const char* kWithKeys[] = {"nothing", "unedited", "text", "model"};
 constexpr int kMostTokens = 1024; ///< longest pattern that is shown cell by cell
 constexpr int kShownTokens = 10;
 constexpr int kMostExact = 256; ///< most tokens of a thumbnail with one pixel per token
-
-/// Mean over the rows of the Jensen-Shannon divergence, in bits. Rows are scaled to sum to 1, because pooled rows and
-/// rows without some of their keys do not.
-/// @param partners [rows of a] the matching row (and column) of `b`; -1 leaves the row out
-double divergence(const PatternTile& a, const PatternTile& b, const std::vector<int>& partners) {
-    double total = 0;
-    int rows = 0;
-    const auto overKeys = [&](int row, const auto& visit) {
-        for (int column = 0; column < a.columns; ++column)
-            if (const int partner = partners[static_cast<size_t>(column)]; partner >= 0)
-                visit(static_cast<double>(a.at(row, column)),
-                      static_cast<double>(b.at(partners[static_cast<size_t>(row)], partner)));
-    };
-    for (int row = 0; row < a.rows; ++row) {
-        if (partners[static_cast<size_t>(row)] < 0) continue;
-        ++rows;
-        double sumA = 0, sumB = 0, sum = 0;
-        overKeys(row, [&](double p, double q) {
-            sumA += p;
-            sumB += q;
-        });
-        if (sumA <= 0 || sumB <= 0) continue;
-        overKeys(row, [&](double p, double q) {
-            p /= sumA;
-            q /= sumB;
-            const double m = (p + q) / 2;
-            if (p > 0) sum += p * std::log2(p / m) / 2;
-            if (q > 0) sum += q * std::log2(q / m) / 2;
-        });
-        total += sum;
-    }
-    return rows > 0 ? total / rows : 0;
-}
 
 /// Numbers the token texts of both sequences. Equal texts get equal numbers, also where the models' token ids differ.
 std::pair<std::vector<int>, std::vector<int>> contents(const Sequence& a, const Sequence& b) {
@@ -370,7 +337,7 @@ void ComparePanel::showHeads() {
     if (partners.empty()) return;
     std::vector<std::pair<double, int>> rows;
     for (size_t at = 0; at < a->tiles.size(); ++at)
-        rows.emplace_back(divergence(a->tiles[at], b->tiles[at], partners), static_cast<int>(at));
+        rows.emplace_back(patternDivergence(a->tiles[at], b->tiles[at], partners), static_cast<int>(at));
     std::ranges::stable_sort(rows, std::greater(), &std::pair<double, int>::first);
     for (const auto& [value, at] : rows) {
         auto* item = new QTreeWidgetItem(
