@@ -86,10 +86,9 @@ void addRender(Command& command) {
     options->prompt.addTo(command);
     options->picture.addTo(command, false);
     command
-        .option(
-            "--view VIEW", options->view,
-            "attention: one head; heads: all heads, text only; rollout: through all layers, pictures only; lens: the "
-            "result of --lens")
+        .option("--view VIEW", options->view,
+                "attention: one head; heads: all heads; rollout: through all layers, pictures only; lens: the "
+                "result of --lens")
         .choices({"attention", "heads", "rollout", "lens"});
     command.option("--layer N", options->site, "layer, counted from 0").atLeast(0);
     command.option("--head N", options->head, "head, counted from 0").atLeast(0);

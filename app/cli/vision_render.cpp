@@ -72,9 +72,14 @@ std::unique_ptr<Figure> attentionFigure(RenderedPicture& input) {
                     .opacity = options.opacity,
                     .isSmooth = options.isSmooth};
     readQuery(look, options.patch, info);
-    const auto patterns =
-        input.model.patternsAndLogits(input.patches, look.isRollout ? std::nullopt : std::optional(look.site)).patterns;
+    const std::optional<int> layer = options.view == "attention" ? std::optional(look.site) : std::nullopt;
+    const auto patterns = input.model.patternsAndLogits(input.patches, layer).patterns;
     input.run.patterns = patterns;
+    if (options.view == "heads") {
+        auto figure = std::make_unique<HeadOverlaysFigure>(headOverlaysFigure(input.run, look));
+        figure->chosen = options.site * info.heads + options.head;
+        return figure;
+    }
     std::optional<TokenMap> rollout;
     if (look.isRollout) {
         const auto without =
@@ -139,10 +144,6 @@ LogitTarget classTarget(const TargetOptions& target, const ModelInfo& info) {
 }
 
 std::unique_ptr<Figure> pictureFigure(const RenderOptions& options) {
-    if (options.view == "heads")
-        throw Error({.what = "--view heads needs text",
-                     .where = {},
-                     .hint = "with --image, choose --view attention or --view rollout"});
     if (!options.label.empty() && options.view != "rollout")
         throw Error({.what = "--class applies only to --view rollout", .where = {}, .hint = "add --view rollout"});
     const Image image = options.picture.read();

@@ -15,6 +15,8 @@ struct PatchOverlayText {
     Q_DECLARE_TR_FUNCTIONS(attn::PatchOverlayFigure)
 };
 
+constexpr double kSmallestGrid = 6; ///< pixels across a patch, from which on lines are drawn between patches
+
 void frame(QPainter& painter, const QRectF& rect, const QColor& colour, double width) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(Qt::white, width + 2)); // readable on any picture
@@ -43,7 +45,7 @@ QRectF PatchOverlayFigure::Layout::patchRect(int patch, int columns, int rows) c
 PatchOverlayFigure::Layout PatchOverlayFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
     const double gap = std::round(theme.size * 0.6), line = std::ceil(QFontMetricsF(theme.smallFont()).height());
-    const bool isRoomy = area.width() > 14 * theme.size && area.height() > 10 * theme.size;
+    const bool isRoomy = !isBare && area.width() > 14 * theme.size && area.height() > 10 * theme.size;
     const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight()) : 0;
     const double noteHeight = isRoomy && !note.isEmpty() ? line : 0, barSpace = isRoomy ? 5 * theme.size : 0;
     const double margin = isRoomy ? gap : 0, width = area.width() - 2 * margin;
@@ -131,7 +133,9 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
     painter.setRenderHint(QPainter::SmoothPixmapTransform);
     painter.drawImage(at.picture, image);
     painter.setOpacity(opacity);
-    if (isSmooth) {
+    const bool areTiny = at.picture.width() / columns_ < kSmallestGrid;
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, isSmooth);
+    if (isSmooth || areTiny) {
         painter.drawImage(at.picture, overlay());
     } else {
         const QImage patches = overlay(); // drawn as rectangles, because viewers of SVG and PDF blur a small image
@@ -140,7 +144,7 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
                              patches.pixelColor(patch % columns_, patch / columns_));
     }
     painter.setOpacity(1);
-    if (showsGrid && at.picture.width() / columns_ >= 6) drawBorders(painter, at);
+    if (showsGrid && !isBare && !areTiny) drawBorders(painter, at);
     if (hovered) frame(painter, at.patchRect(*hovered, columns_, rows_), theme.accent, 1);
     if (marked) frame(painter, at.patchRect(*marked, columns_, rows_), theme.query, 2);
     if (at.note.height() > 0)

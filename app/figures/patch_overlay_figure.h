@@ -23,6 +23,7 @@ struct PatchOverlayFigure : Figure {
     std::optional<int> marked;   ///< the query patch, drawn with a frame
     std::optional<int> hovered;  ///< the patch under the pointer, drawn with a thin frame
     bool isSigned = false;       ///< diverging colours, symmetric about zero
+    bool isBare = false;         ///< a thumbnail: only the picture and the colours
     bool showsGrid = true;       ///< lines between patches, or between tokens of several patches
     std::vector<int32_t> tokens; ///< [rows, columns] patches with equal numbers form one token; empty: one patch each
 
@@ -30,6 +31,7 @@ struct PatchOverlayFigure : Figure {
     void setValues(int rows, int columns, std::vector<float> values);
     int rows() const { return rows_; }
     int columns() const { return columns_; }
+    const std::vector<float>& values() const { return values_; }
     bool isEmpty() const { return values_.empty() || image.isNull(); }
     float largest() const { return largest_; } ///< the largest magnitude; 1 if all numbers are zero
 

@@ -83,6 +83,29 @@ PatchOverlayFigure overlayFigure(const PictureRun& run, const VisionLook& look) 
     return figure;
 }
 
+HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look) {
+    HeadOverlaysFigure figure;
+    if (!run.seen) return figure;
+    const AxisDisplay axis = run.axis();
+    figure.heads = run.model->heads;
+    figure.picture = axis.picture;
+    VisionLook each = look;
+    each.isRollout = false;
+    for (each.site = 0; each.site < std::ssize(run.patterns); ++each.site) {
+        std::vector<PatchOverlayFigure>& layer = figure.layers.emplace_back();
+        for (each.head = 0; each.head < run.model->site(each.site).heads; ++each.head) {
+            PatchRow row = rowOf(run, each);
+            if (row.patches.empty()) break; // the layer forms no pattern
+            PatchOverlayFigure& overlay = layer.emplace_back(axis.overlay(std::move(row.patches)));
+            overlay.colours = look.colours;
+            overlay.opacity = look.opacity;
+            overlay.isSmooth = look.isSmooth;
+            overlay.isBare = true;
+        }
+    }
+    return figure;
+}
+
 PatchOverlayFigure differenceFigure(const PictureRun& changed, const PictureRun& original, const VisionLook& look) {
     PatchOverlayFigure figure = overlayFigure(changed, look);
     if (figure.isEmpty()) return figure;

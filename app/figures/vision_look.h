@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/figures/head_overlays_figure.h"
 #include "app/figures/picture_run.h"
 #include "engine/analysis/patch_row.h"
 
@@ -23,6 +24,8 @@ struct VisionLook {
 PatchRow rowOf(const PictureRun& run, const VisionLook& look);
 /// @return the overlay of a look; empty if there is no run
 PatchOverlayFigure overlayFigure(const PictureRun& run, const VisionLook& look);
+/// @return the overlays of all heads, whatever head the look names; empty if there is no run
+HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look);
 /// @return the overlay of the difference, changed minus original  @param original the run without the changes
 PatchOverlayFigure differenceFigure(const PictureRun& changed, const PictureRun& original, const VisionLook& look);
 

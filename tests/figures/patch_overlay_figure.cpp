@@ -58,6 +58,8 @@ TEST_CASE("patch overlay: where there is no room, no words lie over the picture"
     figure.title = "A title";
     figure.note = "A note";
     CHECK(painted(figure, kTheme, small) == bare);
+    figure.isBare = true; // nor where they are not wanted
+    CHECK(figure.layout(kArea, kTheme).bar.isNull());
     CHECK(painted(figure, kTheme, kArea.size().toSize()) != painted(sample(), kTheme, kArea.size().toSize()));
 }
 

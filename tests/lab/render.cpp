@@ -6,6 +6,7 @@
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
+#include "app/lab/widgets/pointed_view.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
 #include "tests/support/program.h"
@@ -74,10 +75,12 @@ TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "
     LabWindow lab;
     const std::string model = opensShapes(lab);
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    auto& heads = lab.find<PointedView>("visionHeads");
     auto& head = lab.find<QComboBox>("visionHead");
     head.setCurrentIndex(head.findData(1));
     lab.find<QSpinBox>("visionLayer").setValue(1);
     CHECK(exported(lab, overlay.figure()) == rendered(lab, model + " --layer 1 --head 1"));
+    CHECK(exported(lab, *heads.figure()) == rendered(lab, model + " --view heads --layer 1 --head 1"));
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, overlay.patchRect(5).center().toPoint());
     CHECK(overlay.figure().marked == 5);
     QTest::mouseMove(&overlay, QPoint(1, 1)); // away from the patches

@@ -1,7 +1,7 @@
+#include "app/figures/head_overlays_figure.h"
 #include "app/figures/vision_figures.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/panels/vision_comparison.h"
-#include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "engine/io/decode_image.h"
@@ -32,6 +32,13 @@ bool opensVit(LabWindow& lab) {
             return shown.answer && shown.model->name == "vit" && panel(lab).isVisible();
         },
         120'000);
+}
+
+void clickHead(LabWindow& lab, int layer, int head) {
+    auto& heads = lab.find<PointedView>("visionHeads");
+    const auto& figure = static_cast<const HeadOverlaysFigure&>(*heads.figure());
+    const QRectF at = figure.overlayRect(layer * figure.heads + head, heads.rect(), heads.theme());
+    QTest::mouseClick(&heads, Qt::LeftButton, {}, at.center().toPoint());
 }
 
 QPoint centreOf(const PatchOverlayView& view, int patch) { return view.patchRect(patch).center().toPoint(); }
@@ -81,8 +88,8 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
 TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all layers", "[lab][vision]") {
     LabWindow lab;
     REQUIRE(opensVit(lab));
-    auto& heads = lab.find<HeadOverlaysView>("visionHeads");
-    QTest::mouseClick(&heads, Qt::LeftButton, {}, heads.cellRect(0, 1).center().toPoint());
+    auto& heads = lab.find<PointedView>("visionHeads");
+    clickHead(lab, 0, 1);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 0);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 1);
     QTest::keyClick(&heads, Qt::Key_Down);
@@ -108,15 +115,10 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
     REQUIRE(
         lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "swin"; }, 120'000));
     CHECK(lab.find<QLabel>("visionModel").text().contains("4 layers of 2 to 4 heads"));
-    const auto& heads = lab.find<HeadOverlaysView>("visionHeads");
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
-    const auto click = [&](int layer, int head) {
-        QTest::mouseClick(&lab.find<HeadOverlaysView>("visionHeads"), Qt::LeftButton, {},
-                          heads.cellRect(layer, head).center().toPoint());
-    };
-    click(0, 3); // there are two
+    clickHead(lab, 0, 3); // there are two
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() != 3);
-    click(3, 3);
+    clickHead(lab, 3, 3);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 3);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 3);
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 9)); // row 1, column 1 of 8 x 8: token 0 of 4 x 4
@@ -126,7 +128,7 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
     const std::vector<float> values = panel(lab).numbers().arrays()[0].values;
     for (size_t patch = 0; patch < values.size(); ++patch)
         CHECK(values[patch] == pattern.values[3 * 16 * 16 + static_cast<size_t>(pattern.layout.tokenOf[patch])]);
-    click(0, 1);
+    clickHead(lab, 0, 1);
     CHECK(overlay.figure().tokens.empty()); // as many tokens as patches
     for (const int page : {1, 2, 3}) {      // distances, positions, filters
         lab.find<QComboBox>("visionBeside").setCurrentIndex(page);

@@ -97,8 +97,10 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     CHECK_THAT(refused("--view rollout --class 5"),
                CONTAINS("there is no class \"5\"; give a label, or a number from 0 to 4"));
     CHECK_THAT(refused("--class 1"), CONTAINS("--class applies only to --view rollout; add --view rollout"));
-    CHECK_THAT(refused("--view heads"),
-               CONTAINS("--view heads needs text; with --image, choose --view attention or --view rollout"));
+    CHECK_THAT(refused("--view lens --lens logit"),
+               CONTAINS("there is no lens \"logit\"; choose one of classes, contributions, patches"));
+    CHECK_THAT(refused("--view lens --lens kinds"), CONTAINS("the lens \"kinds\" draws nothing: it gives names"));
+    CHECK_THAT(refused("--view lens --lens patching"), CONTAINS("name it with --from"));
 }
 
 TEST_CASE("attention-cli models: describes a vision folder", "[models][vision][cli][gpu]") {

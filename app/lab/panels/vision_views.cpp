@@ -7,7 +7,6 @@
 #include "app/lab/panels/vision_comparison.h"
 #include "app/lab/panels/vision_lenses.h"
 #include "app/lab/widgets/choice_keys.h"
-#include "app/lab/widgets/head_overlays_view.h"
 #include "app/lab/widgets/pointed_view.h"
 
 #include <QComboBox>
@@ -26,7 +25,8 @@ constexpr const char* kFilterKeys[] = {"components", "all"};
 } // namespace
 
 VisionViews::VisionViews(PanelContext& context, QWidget* parent)
-    : QWidget(parent), shown_(std::make_shared<VisionSnapshot>()), heads_(new HeadOverlaysView),
+    : QWidget(parent), shown_(std::make_shared<VisionSnapshot>()),
+      heads_(new PointedView(tr("Every head of every layer"))),
       distance_(new PointedView(tr("Attention distance of every head"))),
       positions_(new PointedView(tr("Position similarity"))),
       filters_(new PointedView(tr("Filters of the patch embedding"))), page_(new QComboBox), filterKind_(new QComboBox),
@@ -79,12 +79,12 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
         showEmbedding();
         emit pageChanged();
     });
-    connect(heads_, &HeadOverlaysView::chosen, this, &VisionViews::headChosen);
     connect(changes_, &VisionChanges::headChosen, this, &VisionViews::headChosen);
     connect(lenses_, &VisionLenses::changeRequested, this, &VisionViews::changeRequested);
     connect(lenses_, &VisionLenses::headChosen, this, &VisionViews::headChosen);
-    connect(distance_, &PointedView::chosen, this,
-            [this](int item) { emit headChosen(item / shown_->model->heads, item % shown_->model->heads); });
+    for (const PointedView* view : {heads_, distance_}) // both number the heads of layer 0 first
+        connect(view, &PointedView::chosen, this,
+                [this](int item) { emit headChosen(item / shown_->model->heads, item % shown_->model->heads); });
     connect(positions_, &PointedView::chosen, this, &VisionViews::patchChosen);
     connect(filters_, &PointedView::chosen, filters_, &PointedView::setChosen);
     connect(filterKind_, &QComboBox::currentIndexChanged, this, &VisionViews::showEmbedding);
@@ -95,8 +95,7 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
 
 void VisionViews::setTheme(ThemeId theme) {
     const FigureTheme colours = figureTheme(theme);
-    heads_->setTheme(colours);
-    for (PointedView* view : {distance_, positions_, filters_}) view->setTheme(colours);
+    for (PointedView* view : {heads_, distance_, positions_, filters_}) view->setTheme(colours);
     comparison_->setTheme(colours);
     changes_->setTheme(colours);
     lenses_->setTheme(colours);
@@ -126,9 +125,9 @@ void VisionViews::setLook(const VisionLook& look) {
 }
 
 void VisionViews::setSelected(int layer, int head) {
-    heads_->setSelected(layer, head);
     const bool isHead = shown_->model && head >= 0;
-    distance_->setChosen(isHead ? std::optional(layer * shown_->model->heads + head) : std::nullopt);
+    for (PointedView* view : {heads_, distance_})
+        view->setChosen(isHead ? std::optional(layer * shown_->model->heads + head) : std::nullopt);
     positions_->setChosen(look_.patch);
     changes_->setChosen(layer, head, look_.patch);
 }
@@ -140,21 +139,7 @@ VisionViews::Page VisionViews::page() const { return static_cast<Page>(page_->cu
 bool VisionViews::needsEmbedding() const { return page() == Positions || page() == Filters; }
 
 void VisionViews::showHeads() {
-    heads_->setLook(look_.colours, look_.opacity, look_.isSmooth);
-    if (!shown_->model || !shown_->answer) return heads_->setWeights({}, {}, 0, 0, 0);
-    const ModelInfo& info = *shown_->model;
-    std::vector<std::vector<float>> weights;
-    VisionLook each = look_;
-    each.isRollout = false;
-    for (each.site = 0; each.site < static_cast<int>(shown_->answer->patterns.size()); ++each.site) {
-        std::vector<float>& all = weights.emplace_back();
-        for (each.head = 0; each.head < info.heads; ++each.head) {
-            const std::vector<float> row = rowOf(pictureRun(*shown_), each).patches;
-            all.insert(all.end(), row.begin(), row.end());
-        }
-    }
-    heads_->setWeights(pictureRun(*shown_).axis().picture, std::move(weights), info.heads,
-                       static_cast<int>(info.grid.height), static_cast<int>(info.grid.width));
+    heads_->setFigure(std::make_unique<HeadOverlaysFigure>(headOverlaysFigure(pictureRun(*shown_), look_)));
 }
 
 void VisionViews::showEmbedding() {

@@ -8,7 +8,6 @@ class QStackedWidget;
 
 namespace attn {
 
-class HeadOverlaysView;
 class PointedView;
 class VisionChanges;
 class VisionComparison;
@@ -61,8 +60,7 @@ private:
 
     std::shared_ptr<const VisionSnapshot> shown_;
     VisionLook look_;
-    HeadOverlaysView* heads_;
-    PointedView *distance_, *positions_, *filters_;
+    PointedView *heads_, *distance_, *positions_, *filters_;
     QComboBox *page_, *filterKind_;
     QStackedWidget* pages_;
     VisionComparison* comparison_;

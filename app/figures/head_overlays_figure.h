@@ -1,0 +1,41 @@
+#pragma once
+
+#include "app/figures/patch_overlay_figure.h"
+#include "app/figures/pointed_figure.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace attn {
+
+/// Where a patch looks in every head: an overlay for each, layers from top to bottom. Items number the heads of layer 0
+/// first; layers with fewer heads than others have items that are not drawn.
+struct HeadOverlaysFigure : PointedFigure {
+    QImage picture;                                      ///< below all overlays
+    std::vector<std::vector<PatchOverlayFigure>> layers; ///< [layers][heads of the layer]; none if it forms no pattern
+    int heads = 0;                                       ///< of the layer with the most
+
+    bool has(int item) const;
+    QRectF overlayRect(int item, const QRectF& area, const FigureTheme& theme) const;
+
+    int items() const override { return static_cast<int>(layers.size()) * heads; }
+    std::optional<int> itemAt(const QPointF& point, const QRectF& area, const FigureTheme& theme) const override;
+    int moved(int item, int right, int down) const override;
+    QString reading(int item) const override;
+
+    void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
+    /// Columns: layer,head,row,column,weight.
+    QString csv() const override;
+    /// One array per layer: [heads, rows, columns].
+    std::vector<NumberArray> numbers() const override;
+    bool hasNumbers() const override { return items() > 0; }
+    std::shared_ptr<const Figure> copy() const override { return std::make_shared<HeadOverlaysFigure>(*this); }
+
+private:
+    const PatchOverlayFigure& overlay(int item) const {
+        return layers[static_cast<size_t>(item / heads)][static_cast<size_t>(item % heads)];
+    }
+};
+
+} // namespace attn
