@@ -1,6 +1,6 @@
 #include "app/cli/command.h"
 
-#include "app/figures/length_figure.h"
+#include "app/figures/plot_figure.h"
 #include "engine/attention/attention_spec.h"
 #include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
@@ -35,15 +35,16 @@ int cost(const CostOptions& options) {
     if (options.measures) {
         device.emplace(DeviceChoice{.device = namedDevice(options.device)});
     }
-    LengthFigure figure;
+    PlotFigure figure;
     figure.title = "Cost of one attention";
     figure.valueTitle = options.measures ? "milliseconds" : "floating-point operations";
+    figure.placeTitle = "tokens";
     figure.isLogarithmic = true;
     for (int64_t tokens = options.from; tokens <= options.to; tokens *= 2)
         figure.lengths.push_back(static_cast<int>(tokens));
     nlohmann::json report = nlohmann::json::array();
     for (const auto& [text, spec] : specs) {
-        LengthFigure::Line line{.label = QString::fromStdString(text), .values = {}};
+        PlotFigure::Line line{.label = QString::fromStdString(text)};
         fmt::print("{}\n{:>8} {:>12} {:>12} {:>11} {:>11} {:>11}\n", spec.text(), "tokens", "pairs", "MFLOP", "MiB",
                    "ms", "us/token");
         for (int length : figure.lengths) {
@@ -63,7 +64,7 @@ int cost(const CostOptions& options) {
                            *found.milliseconds * 1e3 / static_cast<double>(length));
             fmt::print("\n");
             std::fflush(stdout);
-            line.values.push_back(found.milliseconds.value_or(found.operations));
+            line.points.emplace_back(length, found.milliseconds.value_or(found.operations));
             nlohmann::json entry{{"attention", spec.text()},
                                  {"tokens", found.tokens},
                                  {"pairs", found.pairs},
@@ -72,7 +73,7 @@ int cost(const CostOptions& options) {
             if (found.milliseconds) entry["milliseconds"] = *found.milliseconds;
             report.push_back(std::move(entry));
         }
-        if (!line.values.empty()) figure.lines.push_back(std::move(line));
+        if (!line.points.empty()) figure.lines.push_back(std::move(line));
     }
     if (options.out.empty()) return kDone;
     if (std::filesystem::path(options.out).extension() == ".json") {

@@ -1,6 +1,6 @@
 #include "app/cli/command.h"
 
-#include "app/figures/length_figure.h"
+#include "app/figures/plot_figure.h"
 #include "engine/core/atomic_file.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
@@ -62,12 +62,13 @@ int extrapolate(const ExtrapolateOptions& options) {
     const Task& task = taskNamed(options.task);
     const Plan plan = planOf(options);
     const int64_t steps = options.steps > 0 ? options.steps : plan.steps;
-    LengthFigure figure;
+    PlotFigure figure;
     figure.title =
         options.task == "text" ? "Trained on 64 characters, tested on more" : "Trained to copy up to 12 tokens";
     figure.valueTitle = QString::fromStdString(plan.unit);
+    figure.placeTitle = "tokens";
     figure.lengths = plan.lengths;
-    figure.trainedLength = plan.trained;
+    figure.marked = plan.trained;
     nlohmann::json report = nlohmann::json::array();
     for (const std::string& scheme : options.specs.empty() ? kSchemes : options.specs) {
         Recipe recipe{.task = options.task,
@@ -82,8 +83,7 @@ int extrapolate(const ExtrapolateOptions& options) {
                       .batch = static_cast<int>(options.batch)};
         Trainer trainer(recipe, {.device = namedDevice(options.device)});
         for (int64_t step = 0; step < steps; ++step) trainer.step();
-        LengthFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask="),
-                                .values = {}};
+        PlotFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask=")};
         line.label.remove(", causal").replace(" & ", ", ");
         nlohmann::json entry{{"attention", scheme}, {"lengths", plan.lengths}};
         fmt::print("{:44}", scheme);
@@ -91,10 +91,10 @@ int extrapolate(const ExtrapolateOptions& options) {
             const auto instance = makeTask(task, atLength(plan, options.task, length));
             const auto found =
                 trainer.evaluateAt(*instance, Split::Validation, 64, options.task == "text" ? options.last : 0);
-            line.values.push_back(options.task == "text" ? found.loss : found.accuracy);
+            line.points.emplace_back(length, options.task == "text" ? found.loss : found.accuracy);
             entry["loss"].push_back(found.loss);
             entry["accuracy"].push_back(found.accuracy);
-            fmt::print("  {:4}: {:.3f}", length, line.values.back());
+            fmt::print("  {:4}: {:.3f}", length, line.points.back().y());
         }
         fmt::print("\n");
         std::fflush(stdout);

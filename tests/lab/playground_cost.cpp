@@ -17,21 +17,22 @@ TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is as
     auto* costs = lab.window().findChild<CostView*>();
     REQUIRE(costs);
     views.setCurrentWidget(costs);
-    const auto figure = [&](int plot) -> const LengthFigure& {
-        return static_cast<const FigureView<LengthFigure>&>(
+    const auto figure = [&](int plot) -> const PlotFigure& {
+        return static_cast<const FigureView<PlotFigure>&>(
                    lab.find<QWidget>(qPrintable(QStringLiteral("costPlot%1").arg(plot))))
             .figure();
     };
-    REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].values.size() == 9; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].points.size() == 9; }, 120'000));
     CHECK(figure(1).lengths.back() == 16384);
-    CHECK(figure(1).lines[1].values.back() > 20 * figure(1).lines[0].values.back()); // full against a window of 16
+    CHECK(figure(1).lines[1].points.back().y() >
+          20 * figure(1).lines[0].points.back().y()); // full against a window of 16
     CHECK(figure(3).lines.empty());
     CHECK(lab.find<QLabel>("costLegend").text().contains("window(16)"));
 
     auto& run = lab.find<QPushButton>("measureCost");
     QTest::mouseClick(&run, Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return !figure(3).lines.empty() && figure(3).lines[0].values.size() >= 2; }, 120'000));
-    CHECK(figure(3).lines[0].values[0] > 0);
+    REQUIRE(lab.waitFor([&] { return !figure(3).lines.empty() && figure(3).lines[0].points.size() >= 2; }, 120'000));
+    CHECK(figure(3).lines[0].points[0].y() > 0);
     if (run.text() == "Stop") QTest::mouseClick(&run, Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return run.text() == "Measure again"; }, 120'000));
     CHECK(figure(1).lines.size() == 3);

@@ -1,18 +1,18 @@
+#include "app/figures/plot_figure.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/widgets/figure_view.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 
 #include <QAbstractItemView>
-#include <QChartView>
 #include <QComboBox>
 #include <QDir>
 #include <QDoubleSpinBox>
 #include <QElapsedTimer>
 #include <QImageReader>
 #include <QLabel>
-#include <QLineSeries>
 #include <QPushButton>
 #include <QSlider>
 #include <QThread>
@@ -42,6 +42,10 @@ const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().training
 
 bool trainsToItsEnd(LabWindow& lab) {
     return lab.waitFor([&] { return training(lab).state == State::Finished; }, 120'000) && lab.settle();
+}
+
+const std::vector<PlotFigure::Line>& lossCurves(LabWindow& lab) {
+    return static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("lossChart")).figure().lines;
 }
 
 } // namespace
@@ -75,11 +79,9 @@ TEST_CASE("lab: Train trains, every view follows, and the curves and samples fil
     REQUIRE(lab.window().runs().runs().size() == 1);
     CHECK(lab.window().runs().runs().front().points.size() == 40);
     lab.showPanel("curves");
-    auto& chart = lab.find<QChartView>("lossChart");
-    REQUIRE(lab.waitFor([&] { return chart.chart()->series().size() == 2; }));
-    const auto losses = [&] { return static_cast<QLineSeries*>(chart.chart()->series().front()); };
-    REQUIRE(lab.waitFor([&] { return losses()->count() == 40; }));
-    CHECK(losses()->at(39).y() < losses()->at(0).y());
+    REQUIRE(lab.waitFor([&] { return lossCurves(lab).size() == 2; }));
+    REQUIRE(lab.waitFor([&] { return lossCurves(lab)[0].points.size() == 40; }));
+    CHECK(lossCurves(lab)[0].points[39].y() < lossCurves(lab)[0].points[0].y());
     lab.showPanel("samples");
     CHECK(lab.find<QTreeView>("samples").model()->rowCount() == 12);
 }
@@ -167,7 +169,7 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
     runs.setShown(1, true);
     lab.showPanel("curves");
     // Training and validation of each.
-    REQUIRE(lab.waitFor([&] { return lab.find<QChartView>("lossChart").chart()->series().size() == 4; }));
+    REQUIRE(lab.waitFor([&] { return lossCurves(lab).size() == 4; }));
     lab.showPanel("runs");
     auto& table = lab.find<QTreeView>("runs");
     CHECK(runs.setData(runs.index(1, 0), "first", Qt::EditRole));

@@ -1,21 +1,16 @@
 #include "app/lab/panels/curves_panel.h"
 
-#include "app/lab/common/theme.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/figure_view.h"
 #include "engine/training/tasks/catalogue.h"
 
-#include <QChart>
-#include <QChartView>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QLegendMarker>
-#include <QLineSeries>
-#include <QLogValueAxis>
 #include <QVBoxLayout>
-#include <QValueAxis>
 
 #include <algorithm>
 #include <cmath>
@@ -24,22 +19,8 @@
 namespace attn {
 namespace {
 
-constexpr int kMostPoints = 400; ///< most points of a curve; more are averaged
 constexpr int kRefreshMs = 250;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-/// Averages neighbouring points, so that a long run draws as fast as a short one.
-QList<QPointF> thinned(const QList<QPointF>& points) {
-    if (points.size() <= kMostPoints) return points;
-    QList<QPointF> result;
-    for (qsizetype i = 0; i < kMostPoints; ++i) {
-        const qsizetype begin = i * points.size() / kMostPoints, end = (i + 1) * points.size() / kMostPoints;
-        QPointF sum;
-        for (qsizetype j = begin; j < end; ++j) sum += points[j];
-        result << sum / static_cast<double>(end - begin);
-    }
-    return result;
-}
 
 /// "Exact match", where all runs that are shown measure the same; otherwise empty.
 QString sharedMetric(const std::vector<RunListModel::Run>& runs) {
@@ -117,8 +98,10 @@ CurvesPanel::CurvesPanel(PanelContext& context, QWidget* parent) : Panel(parent)
     row->addStretch(1);
     row->addWidget(quantity_);
     column->addLayout(row);
-    loss_ = makeChart("lossChart", tr("Loss"));
-    other_ = makeChart("secondChart", tr("Second chart"));
+    loss_ = new FigureView<PlotFigure>;
+    loss_->setObjectName("lossChart");
+    other_ = new FigureView<PlotFigure>;
+    other_->setObjectName("secondChart");
     auto* charts = new QHBoxLayout;
     charts->addWidget(loss_, 1);
     charts->addWidget(other_, 1);
@@ -132,37 +115,21 @@ CurvesPanel::CurvesPanel(PanelContext& context, QWidget* parent) : Panel(parent)
     connect(&context_.runs(), &RunListModel::curvesChanged, this, later);
     connect(logarithmic_, &QCheckBox::toggled, this, &CurvesPanel::refresh);
     connect(quantity_, &QComboBox::currentIndexChanged, this, &CurvesPanel::refresh);
-    connect(&context_, &PanelContext::themeChanged, this, &CurvesPanel::showTheme);
-    showTheme(context_.theme());
+    connect(&context_, &PanelContext::themeChanged, this, &CurvesPanel::setTheme);
+    setTheme(context_.theme());
     refresh();
 }
 
-QChartView* CurvesPanel::makeChart(const char* name, const QString& title) {
-    auto* chart = new QChart;
-    chart->setMargins({2, 2, 2, 2});
-    chart->setBackgroundRoundness(0);
-    chart->setAnimationOptions(QChart::NoAnimation);
-    chart->legend()->setAlignment(Qt::AlignRight);
-    auto* view = new QChartView(chart, this);
-    view->setObjectName(name);
-    view->setAccessibleName(title);
-    view->setFocusPolicy(Qt::NoFocus);
-    view->setRenderHint(QPainter::Antialiasing);
-    view->setMinimumSize(150, 110);
-    view->setFrameShape(QFrame::NoFrame);
-    return view;
-}
-
-std::vector<CurvesPanel::Curve> CurvesPanel::curvesOf(const QString& quantity) const {
-    std::vector<Curve> curves;
+std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) const {
+    std::vector<PlotFigure::Line> curves;
     for (const RunListModel::Run& run : context_.runs().runs()) {
         if (!run.isShown) continue;
         const auto add = [&](const QString& name, bool isDashed, const QColor& colour, auto value) {
-            Curve curve{name, colour, isDashed, {}};
+            PlotFigure::Line curve{.label = name, .colour = colour, .isDashed = isDashed};
             for (const MetricPoint& point : run.points)
                 if (const double y = value(point); std::isfinite(y))
-                    curve.points << QPointF(static_cast<double>(point.step), y);
-            if (!curve.points.isEmpty()) curves.push_back(std::move(curve));
+                    curve.points.emplace_back(static_cast<double>(point.step), y);
+            if (!curve.points.empty()) curves.push_back(std::move(curve));
         };
 
         if (quantity == "loss") {
@@ -189,76 +156,18 @@ std::vector<CurvesPanel::Curve> CurvesPanel::curvesOf(const QString& quantity) c
     return curves;
 }
 
-void CurvesPanel::draw(QChartView& view, const QString& quantity, bool isLogarithmic) {
-    QChart& chart = *view.chart();
-    const std::vector<Curve> curves = curvesOf(quantity);
-    // During training only points and ranges change; rebuilding the whole chart takes ten times as long.
-    const QList<QAbstractSeries*> shown = chart.series();
-    const bool isSame =
-        view.property("quantity") == quantity && view.property("isLogarithmic") == isLogarithmic &&
-        std::ranges::equal(shown, curves, {}, &QAbstractSeries::name, &Curve::name) &&
-        std::ranges::equal(
-            shown, curves, {}, [](QAbstractSeries* series) { return static_cast<QLineSeries*>(series)->color(); },
-            &Curve::colour);
-    if (!isSame) {
-        chart.removeAllSeries();
-        for (QAbstractAxis* axis : chart.axes()) {
-            chart.removeAxis(axis);
-            delete axis;
-        }
-        auto* steps = new QValueAxis;
-        steps->setLabelFormat("%d");
-        steps->setTickCount(3);
-        chart.addAxis(steps, Qt::AlignBottom);
-        QAbstractAxis* values = nullptr;
-        if (isLogarithmic)
-            values = new QLogValueAxis;
-        else
-            values = new QValueAxis;
-        chart.addAxis(values, Qt::AlignLeft);
-        for (const Curve& curve : curves) {
-            auto* series = new QLineSeries;
-            series->setName(curve.name);
-            QPen pen(curve.colour, curve.isDashed ? 2 : 1.5);
-            if (curve.isDashed) pen.setStyle(Qt::DashLine);
-            series->setPen(pen);
-            chart.addSeries(series);
-            series->attachAxis(steps);
-            series->attachAxis(values);
-        }
-        chart.legend()->setVisible(curves.size() > 1);
-        const QString metric = quantity == "metric" ? sharedMetric(context_.runs().runs()) : QString();
-        chart.setTitle(quantity == "loss" ? tr("Loss (nats per token)")
-                       : metric.isEmpty() ? quantity_->currentText()
-                                          : metric);
-        view.setProperty("quantity", quantity);
-        view.setProperty("isLogarithmic", isLogarithmic);
-        showTheme(context_.theme());
-    }
-    double lastStep = 2, least = std::numeric_limits<double>::max(), most = 0;
-    for (size_t i = 0; i < curves.size(); ++i) {
-        auto* series = static_cast<QLineSeries*>(chart.series()[static_cast<qsizetype>(i)]);
-        QList<QPointF> points = thinned(curves[i].points);
-        for (QPointF& point : points) {
-            if (isLogarithmic) point.setY(std::max(point.y(), 1e-6));
-            lastStep = std::max(lastStep, point.x());
-            least = std::min(least, point.y());
-            most = std::max(most, point.y());
-        }
-        series->setPointsVisible(points.size() == 1);
-        series->replace(points);
-    }
-    chart.axes(Qt::Horizontal).front()->setRange(0, lastStep);
-    QAbstractAxis* values = chart.axes(Qt::Vertical).front();
-    const bool isShare = quantity == "metric" && most <= 1;
-    if (auto* linear = qobject_cast<QValueAxis*>(values)) {
-        linear->setRange(0, isShare ? 1 : most > 0 ? most * 1.05 : 1);
-        linear->setTickCount(3);
-        linear->setLabelFormat(most > 0 && most < 0.02 ? "%.1e" : "%.2f");
-    } else {
-        values->setRange(std::min(least, most * 0.5), std::max(most, least * 2));
-        static_cast<QLogValueAxis*>(values)->setLabelFormat("%.3g");
-    }
+PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) const {
+    const QString metric = quantity == "metric" ? sharedMetric(context_.runs().runs()) : QString();
+    PlotFigure figure;
+    figure.title = quantity == "loss" ? tr("Loss (nats per token)")
+                   : metric.isEmpty() ? quantity_->currentText()
+                                      : metric;
+    figure.lines = curvesOf(quantity);
+    figure.isLogarithmic = isLogarithmic;
+    figure.fitRange();
+    const bool isShare = figure.maximum <= 1.05; // a metric of at most 1 is a share of what there is
+    if (quantity == "metric" && isShare) figure.maximum = 1;
+    return figure;
 }
 
 void CurvesPanel::showEvent(QShowEvent* event) {
@@ -274,27 +183,12 @@ void CurvesPanel::refresh() {
     other_->setVisible(hasCurves);
     logarithmic_->setEnabled(hasCurves);
     if (!hasCurves) return;
-    draw(*loss_, "loss", logarithmic_->isChecked());
-    draw(*other_, quantity_->currentData().toString(), false);
+    loss_->setFigure(figureOf("loss", logarithmic_->isChecked()));
+    other_->setFigure(figureOf(quantity_->currentData().toString(), false));
 }
 
-void CurvesPanel::showTheme(ThemeId theme) {
-    const QPalette palette = themePalette(theme);
-    const QColor text = palette.color(QPalette::Text), line = palette.color(QPalette::Mid);
-    for (QChartView* view : {loss_, other_}) {
-        QChart& chart = *view->chart();
-        chart.setBackgroundBrush(palette.color(QPalette::Base));
-        chart.setTitleBrush(text);
-        chart.setTitleFont(font());
-        chart.legend()->setLabelColor(text);
-        chart.legend()->setFont(font());
-        for (QAbstractAxis* axis : chart.axes()) {
-            axis->setLabelsColor(text);
-            axis->setLabelsFont(font());
-            axis->setGridLineColor(line);
-            axis->setLinePenColor(line);
-        }
-    }
+void CurvesPanel::setTheme(ThemeId theme) {
+    for (auto* view : {loss_, other_}) view->setTheme(figureTheme(theme));
 }
 
 QJsonObject CurvesPanel::saveView() const {

@@ -1,16 +1,17 @@
 #pragma once
 
+#include "app/figures/plot_figure.h"
 #include "app/lab/workbench/panel_context.h"
 
 #include <QTimer>
 
 class QCheckBox;
-class QChart;
-class QChartView;
 class QComboBox;
 class QLabel;
 
 namespace attn {
+
+template <class T> class FigureView;
 
 /// Draws the metrics of every ticked training run against the step.
 class CurvesPanel : public Panel {
@@ -28,23 +29,16 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
-    struct Curve {
-        QString name;
-        QColor colour;
-        bool isDashed;
-        QList<QPointF> points;
-    };
-    QChartView* makeChart(const char* name, const QString& title);
-    std::vector<Curve> curvesOf(const QString& quantity) const;
-    void draw(QChartView& view, const QString& quantity, bool isLogarithmic);
+    std::vector<PlotFigure::Line> curvesOf(const QString& quantity) const;
+    PlotFigure figureOf(const QString& quantity, bool isLogarithmic) const;
     void refresh();
-    void showTheme(ThemeId theme);
+    void setTheme(ThemeId theme);
 
     PanelContext& context_;
     QLabel* empty_;
     QComboBox* quantity_;
     QCheckBox* logarithmic_;
-    QChartView *loss_, *other_;
+    FigureView<PlotFigure>*loss_, *other_;
     QTimer refresh_;
 };
 

@@ -53,11 +53,12 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
     const std::array units{tr("visible pairs, all heads"), tr("floating-point, by formula"), tr("MiB, by formula"),
                            tr("ms, measured")};
     for (size_t plot = 0; plot < plots_.size(); ++plot) {
-        plots_[plot] = new FigureView<LengthFigure>;
+        plots_[plot] = new FigureView<PlotFigure>;
         plots_[plot]->setObjectName(QStringLiteral("costPlot%1").arg(plot));
-        LengthFigure figure;
+        PlotFigure figure;
         figure.title = titles[plot];
         figure.valueTitle = units[plot];
+        figure.placeTitle = tr("tokens");
         figure.isLogarithmic = true;
         plots_[plot]->setFigure(std::move(figure));
         grid->addWidget(plots_[plot], static_cast<int>(plot) / 2, static_cast<int>(plot) % 2);
@@ -122,20 +123,20 @@ void CostView::refresh() {
 
     for (size_t plot = 0; plot < plots_.size(); ++plot) {
         const auto& source = plot == Time ? measured_ : formulas_;
-        LengthFigure figure = plots_[plot]->figure();
+        PlotFigure figure = plots_[plot]->figure();
         figure.lines.clear();
         figure.lengths.clear();
         for (int64_t tokens = query_.from; tokens <= query_.to; tokens *= 2)
             figure.lengths.push_back(static_cast<int>(tokens));
         figure.note = plot == Time && !measured_ ? tr("Press Measure to run them on this machine.") : QString();
         for (size_t spec = 0; source && spec < source->costs.size(); ++spec) {
-            LengthFigure::Line line{.label = names.value(static_cast<qsizetype>(spec)), .values = {}};
+            PlotFigure::Line line{.label = names.value(static_cast<qsizetype>(spec))};
             for (const AttentionCost& cost : source->costs[spec])
-                line.values.push_back(plot == Pairs        ? cost.pairs
-                                      : plot == Operations ? cost.operations
-                                      : plot == Memory     ? cost.bytes / 1048576
-                                                           : cost.milliseconds.value_or(0));
-            if (!line.values.empty()) figure.lines.push_back(std::move(line));
+                line.points.emplace_back(cost.tokens, plot == Pairs        ? cost.pairs
+                                                      : plot == Operations ? cost.operations
+                                                      : plot == Memory     ? cost.bytes / 1048576
+                                                                           : cost.milliseconds.value_or(0));
+            if (!line.points.empty()) figure.lines.push_back(std::move(line));
         }
         figure.fitRange();
         plots_[plot]->setFigure(std::move(figure));

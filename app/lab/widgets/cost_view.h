@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/figures/length_figure.h"
+#include "app/figures/plot_figure.h"
 #include "app/lab/widgets/figure_view.h"
 #include "engine/session/cost_session.h"
 
@@ -39,7 +39,7 @@ private:
 
     CostQuery query_;
     std::shared_ptr<const CostSnapshot> formulas_, measured_; ///< of the current specs; null until computed
-    std::array<FigureView<LengthFigure>*, 4> plots_;          ///< pairs, operations, memory, time
+    std::array<FigureView<PlotFigure>*, 4> plots_;            ///< pairs, operations, memory, time
     QLabel *legend_, *remark_;
     QPushButton* run_;
     QProgressBar* progress_;

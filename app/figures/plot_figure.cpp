@@ -1,0 +1,192 @@
+#include "app/figures/plot_figure.h"
+
+#include "app/figures/drawing.h"
+
+#include <QPolygonF>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attn {
+namespace {
+
+constexpr size_t kMostPoints = 400; ///< most points of a drawn line; more are averaged
+constexpr double kLeast = 1e-6;     ///< least end of a logarithmic axis
+
+/// Averages neighbouring points, so that a long run draws as fast as a short one.
+std::vector<QPointF> thinned(const std::vector<QPointF>& points) {
+    if (points.size() <= kMostPoints) return points;
+    std::vector<QPointF> result;
+    for (size_t i = 0; i < kMostPoints; ++i) {
+        const size_t begin = i * points.size() / kMostPoints, end = (i + 1) * points.size() / kMostPoints;
+        QPointF sum;
+        for (size_t j = begin; j < end; ++j) sum += points[j];
+        result.push_back(sum / static_cast<double>(end - begin));
+    }
+    return result;
+}
+
+/// The short form of a length, such as 4k for 4096.
+QString lengthText(int length) {
+    return length >= 1024 && length % 1024 == 0 ? QStringLiteral("%1k").arg(length / 1024) : QString::number(length);
+}
+
+/// A power of ten, written out from 0.01 to 1000, otherwise as 10 with an exponent.
+QString powerText(double value) {
+    const int exponent = static_cast<int>(std::lround(std::log10(value)));
+    if (exponent >= -2 && exponent <= 3) return QString::number(value, 'g', 4);
+    static const QString kDigits = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
+    QString text = exponent < 0 ? QStringLiteral("10⁻") : QStringLiteral("10");
+    for (const QChar digit : QString::number(std::abs(exponent))) text += kDigits[digit.digitValue()];
+    return text;
+}
+
+} // namespace
+
+/// Where places and values lie.
+struct PlotFigure::Axes {
+    QRectF plot;
+    std::vector<int> places;    ///< with a mark
+    std::vector<double> values; ///< with a mark
+    double first = 0, span = 1, bottom = 0, height = 1;
+    bool isDoubling = false, isLogarithmic = false;
+
+    double placed(double place) const { return isDoubling ? std::log2(place) : place; }
+    double scaled(double value) const { return isLogarithmic ? std::log10(value) : value; }
+    double x(double place) const { return plot.left() + (placed(place) - first) / span * plot.width(); }
+    double y(double value) const { return plot.bottom() - (scaled(value) - bottom) / height * plot.height(); }
+};
+
+PlotFigure::Axes PlotFigure::axes(const QRectF& area, const FigureTheme& theme) const {
+    Axes axes{.places = lengths, .isDoubling = !lengths.empty(), .isLogarithmic = isLogarithmic};
+    if (lengths.empty()) {
+        int last = 2;
+        for (const Line& each : lines) last = std::max(last, static_cast<int>(each.points.back().x()));
+        axes.places = {0, last / 2, last};
+    }
+    axes.first = axes.placed(axes.places.front());
+    axes.span = std::max(1.0, axes.placed(axes.places.back()) - axes.first);
+    axes.bottom = axes.scaled(minimum);
+    axes.height = std::max(axes.scaled(maximum) - axes.bottom, 1e-12);
+    const int steps = isLogarithmic ? std::max(1, static_cast<int>(std::lround(axes.height))) : 5;
+    double left = 0, legend = 0;
+    for (int i = 0; i <= steps; ++i) {
+        const double at = axes.bottom + axes.height * i / steps;
+        axes.values.push_back(isLogarithmic ? std::pow(10, at) : at);
+        left = std::max(left, textWidth(valueText(axes.values.back()), theme.smallFont()));
+    }
+    for (const Line& each : lines) legend = std::max(legend, textWidth(each.label, theme.textFont()));
+    const double line = theme.lineHeight();
+    axes.plot =
+        area.adjusted(left + line, (valueTitle.isEmpty() ? 2.4 : 3.4) * line,
+                      -std::min(legend, area.width() * 0.4) - 1.6 * line, (placeTitle.isEmpty() ? -1.6 : -3) * line);
+    return axes;
+}
+
+QString PlotFigure::valueText(double value) const {
+    return isLogarithmic ? powerText(value)
+                         : QString::number(value, maximum < 0.02 ? 'e' : 'f', maximum < 0.02 ? 1 : 2);
+}
+
+void PlotFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
+    painter.fillRect(area, theme.background);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Axes at = axes(area, theme);
+    const double line = theme.lineHeight();
+    if (at.plot.width() < line || at.plot.height() < line) return;
+    constexpr Qt::Alignment kLeft = Qt::AlignLeft | Qt::AlignVCenter;
+    const double left = area.left() + line, width = area.width() - line;
+    drawLine(painter, {left, area.top() + 0.4 * line, width, 1.6 * line}, kLeft, title, theme.titleFont(), theme.text);
+    drawLine(painter, {left, area.top() + 1.9 * line, width, line}, kLeft, valueTitle, theme.smallFont(), theme.faint);
+    drawLine(painter, {at.plot.left(), at.plot.bottom() + 1.4 * line, at.plot.width(), line}, Qt::AlignCenter,
+             placeTitle, theme.smallFont(), theme.faint);
+    paintMarks(painter, at, area, theme);
+    if (lines.empty()) drawMessage(painter, at.plot, note, theme);
+    paintLines(painter, at, area, theme);
+}
+
+void PlotFigure::paintMarks(QPainter& painter, const Axes& at, const QRectF& area, const FigureTheme& theme) const {
+    const double line = theme.lineHeight();
+    for (const double value : at.values) {
+        painter.setPen(theme.line);
+        painter.drawLine(QPointF(at.plot.left(), at.y(value)), QPointF(at.plot.right(), at.y(value)));
+        drawLine(painter, {area.left(), at.y(value) - line, at.plot.left() - area.left() - 0.4 * line, 2 * line},
+                 Qt::AlignRight | Qt::AlignVCenter, valueText(value), theme.smallFont(), theme.faint);
+    }
+    double written = area.left(); // where the last mark ended
+    for (const int place : at.places) {
+        const QString text = lengths.empty() ? QString::number(place) : lengthText(place);
+        const double half = textWidth(text, theme.smallFont()) / 2 + 0.2 * line;
+        if (at.x(place) - half < written) continue;
+        written = at.x(place) + half;
+        drawLine(painter, {at.x(place) - half, at.plot.bottom() + 0.2 * line, 2 * half, line}, Qt::AlignCenter, text,
+                 theme.smallFont(), theme.faint);
+    }
+    if (marked == 0) return;
+    painter.setPen(QPen(theme.faint, 1, Qt::DashLine));
+    painter.drawLine(QPointF(at.x(marked), at.plot.top()), QPointF(at.x(marked), at.plot.bottom()));
+}
+
+void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& area, const FigureTheme& theme) const {
+    // Labels at the ends of the lines, moved apart so that they do not overlap.
+    const auto height = [&](double value) { return at.y(std::clamp(value, minimum, maximum)); };
+    std::vector<size_t> order(lines.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::sort(order, {}, [&](size_t i) { return height(lines[i].points.back().y()); });
+    const double line = theme.lineHeight();
+    double previous = at.plot.top() - line;
+    for (const size_t i : order) {
+        const Line& each = lines[i];
+        const QColor colour = each.colour.isValid() ? each.colour : seriesColour(i);
+        painter.setPen(QPen(colour, 2, each.isDashed ? Qt::DashLine : Qt::SolidLine));
+        QPolygonF points;
+        for (const QPointF& point : thinned(each.points)) points << QPointF(at.x(point.x()), height(point.y()));
+        painter.drawPolyline(points);
+        painter.setBrush(colour);
+        if (!lengths.empty() || points.size() == 1)
+            for (const QPointF& point : points) painter.drawEllipse(point, 2.5, 2.5);
+        painter.setBrush(Qt::NoBrush);
+        previous = std::max(previous + line, points.back().y());
+        const double left = at.plot.right() + 0.6 * line;
+        drawLine(painter, {left, previous - line, area.right() - left, 2 * line}, Qt::AlignLeft | Qt::AlignVCenter,
+                 each.label, theme.textFont(), colour);
+    }
+}
+
+void PlotFigure::fitRange() {
+    double least = std::numeric_limits<double>::max(), most = 0;
+    for (const Line& each : lines)
+        for (const QPointF& point : each.points) {
+            least = std::min(least, point.y());
+            most = std::max(most, point.y());
+        }
+    if (lines.empty()) return;
+    minimum = 0;
+    maximum = most > 0 ? most * 1.05 : 1;
+    if (!isLogarithmic) return;
+    const double lowest = std::floor(std::log10(std::max(least, kLeast)));
+    minimum = std::pow(10, lowest);
+    maximum = std::pow(10, std::max(std::ceil(std::log10(std::max(most, kLeast))), lowest + 1));
+}
+
+QString PlotFigure::csv() const {
+    QString text = QStringLiteral("line,place,value\n");
+    for (const Line& each : lines)
+        for (const QPointF& point : each.points)
+            text += QStringLiteral("%1,%2,%3\n").arg(csvText(each.label)).arg(point.x()).arg(point.y(), 0, 'g', 9);
+    return text;
+}
+
+std::vector<NumberArray> PlotFigure::numbers() const {
+    std::vector<NumberArray> arrays;
+    for (const Line& each : lines) {
+        NumberArray array{.name = each.label.toStdString(), .shape = {std::ssize(each.points), 2}, .values = {}};
+        for (const QPointF& point : each.points)
+            array.values.insert(array.values.end(), {static_cast<float>(point.x()), static_cast<float>(point.y())});
+        arrays.push_back(std::move(array));
+    }
+    return arrays;
+}
+
+} // namespace attn
