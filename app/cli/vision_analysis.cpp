@@ -3,8 +3,8 @@
 
 #include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
-#include "engine/analysis/class_sweeps.h"
 #include "engine/analysis/patch_head_kinds.h"
+#include "engine/analysis/sweeps.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/inference/vision_model.h"
@@ -188,19 +188,19 @@ int lensVision(const VisionQuestion& question, const std::string& what, int top)
 
 int ablateVision(const VisionQuestion& question) {
     AskedPicture input(question);
-    ClassAblationAnalysis analysis;
+    AblationSweepAnalysis analysis;
     analysis.target = input.target();
-    const auto found = input.run<ClassAblation>(analysis);
+    const auto found = input.run<AblationSweep>(analysis);
     printEffects(input.name(found->target), *found, question.isJson);
     return kDone;
 }
 
 int patchVision(const VisionQuestion& question, const std::string& from, const std::string& hook) {
     AskedPicture input(question, from);
-    ClassPatchSweepAnalysis analysis;
+    PatchSweepAnalysis analysis;
     analysis.hook = hook;
     analysis.target = input.target();
-    const auto found = input.run<ClassPatchSweep>(analysis);
+    const auto found = input.run<PatchSweep>(analysis);
     const ModelInfo& info = input.model->info();
     std::vector<std::string> names = info.prefix;
     for (int64_t patch = 0; patch < info.grid.area(); ++patch)

@@ -2,8 +2,8 @@
 
 #include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
-#include "engine/analysis/class_sweeps.h"
 #include "engine/analysis/patch_head_kinds.h"
+#include "engine/analysis/sweeps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -114,12 +114,12 @@ PatchOverlayFigure overlayPatches(const AnalysisResult& result, const LensSubjec
 }
 
 LensAnswer showEffects(const AnalysisResult& result, const LensSubject& subject) {
-    const auto& found = static_cast<const ClassAblation&>(result);
+    const auto& found = static_cast<const AblationSweep&>(result);
     return effectsAnswer(found, targetName(subject, found.target));
 }
 
 LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject) {
-    const auto& found = static_cast<const ClassPatchSweep&>(result);
+    const auto& found = static_cast<const PatchSweep&>(result);
     LensAnswer answer =
         patchingAnswer(found, targetName(subject, found.target), LensText::tr("the other picture"), subject.axis.names);
     if (subject.patterns.back().layout.tokens < found.tokens)
@@ -129,7 +129,7 @@ LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject
 
 PatchOverlayFigure overlayPatching(const AnalysisResult& result, const LensSubject& subject,
                                    const std::optional<MatrixCell>& cell) {
-    const auto& found = static_cast<const ClassPatchSweep&>(result);
+    const auto& found = static_cast<const PatchSweep&>(result);
     const auto layer = static_cast<size_t>(cell ? cell->row : 0);
     PatchOverlayFigure figure = overlayOf(subject, subject.patterns.front().layout, [&](size_t token) {
         return found.effects[layer * static_cast<size_t>(found.tokens) + token];
@@ -224,23 +224,23 @@ const VisionLensPage kPages[] = {
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How removing each head or MLP changes the logit of a class."),
      .usesTarget = true,
      .isQuick = false,
-     .make = makeOfLogit<ClassAblationAnalysis>,
+     .make = makeOfLogit<AblationSweepAnalysis>,
      .show = showEffects,
      .change = [](const AnalysisResult& result, int row,
-                  int column) { return removalOf(static_cast<const ClassAblation&>(result), row, column); }},
+                  int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
      .explanation = QT_TRANSLATE_NOOP(
          "attn::Lens", "Which layer and patch carry the difference from the other picture, chosen under Changes."),
      .usesOther = true,
      .isQuick = false,
-     .make = makeOfLogit<ClassPatchSweepAnalysis>,
+     .make = makeOfLogit<PatchSweepAnalysis>,
      .show = showPatching,
      .overlay = overlayPatching,
      .change =
          [](const AnalysisResult& result, int row, int column) {
-             const auto& found = static_cast<const ClassPatchSweep&>(result);
-             return patchOf(found, row, found.tokenOf(row, column), "the other picture");
+             const auto& found = static_cast<const PatchSweep&>(result);
+             return patchOf(found, row, found.rowOf(row, column), "the other picture");
          }},
 };
 

@@ -16,13 +16,6 @@
 namespace attn {
 namespace {
 
-/// The logits after the last token, from a complete run.
-std::vector<float> logitsOf(LanguageModel& model, const std::vector<int>& tokens) {
-    model.truncate(0);
-    model.feed(tokens);
-    return {model.logits().begin(), model.logits().end()};
-}
-
 constexpr const char* kPattern = "attn.hook_pattern";
 
 /// Whether a hook with these axes has one row for each token.
@@ -31,7 +24,8 @@ bool isByToken(const std::string& hook, const std::string& axes) {
 }
 
 /// @throws Error that names the hooks that can be patched
-void checkPatchable(const LanguageModel& model, const std::string& hook) {
+void checkPatchable(const RunningModel& model, const std::string& hook) {
+    model.requireSameRows(hook);
     const std::vector<std::string> possible = patchableHooks(model);
     if (std::ranges::find(possible, hook) != possible.end()) return;
     const auto& names = model.info().hooks;
@@ -45,7 +39,7 @@ void checkPatchable(const LanguageModel& model, const std::string& hook) {
 }
 
 /// Makes hooks of all layers ready for patches, so that one plan serves them.
-HookEdits declared(const LanguageModel& model, HookEdits edits, const std::vector<CapturedHook>& values) {
+HookEdits declared(const RunningModel& model, HookEdits edits, const std::vector<CapturedHook>& values) {
     const auto& info = model.info();
     for (size_t at = 0; at < values.size(); ++at) {
         const auto layer = static_cast<int>(at);
@@ -84,10 +78,27 @@ HookEdits patched(HookEdits edits, int layer, const CapturedHook& from, size_t t
     return edits;
 }
 
+/// The input that values are copied from.
+Input otherInput(RunningModel& model, const AnalysisContext& context, const std::string& text) {
+    if (!context.input.isText()) {
+        if (context.other) return *context.other;
+        throw Error({.what = "there is no other picture to patch values from",
+                     .where = "patch",
+                     .hint = "choose another picture"});
+    }
+    const size_t count = context.input.tokens().size();
+    std::vector<int> others = tokensOf(languageModel(model), text);
+    if (others.size() == count) return others;
+    throw Error(
+        {.what = fmt::format("the prompt has {} tokens and the other text {}", count, others.size()),
+         .where = "patch",
+         .hint = "values are patched token by token: change a word so that both have the same number of tokens"});
+}
+
 } // namespace
 
-std::vector<std::string> patchableHooks(const LanguageModel& model) {
-    const auto listing = buildForListing(model.config());
+std::vector<std::string> patchableHooks(const RunningModel& model) {
+    const ModelGraph listing = model.listing();
     const auto& probes = listing.graph->probes();
     const std::string first = inBlock(0, "");
     std::vector<std::string> hooks;
@@ -105,89 +116,87 @@ std::vector<std::string> patchableHooks(const LanguageModel& model) {
     return hooks;
 }
 
-std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& running,
-                                                           const AnalysisContext& context) const {
-    LanguageModel& model = languageModel(running);
-    const auto& info = model.info();
+std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
+    const ModelInfo& info = model.info();
     auto result = std::make_shared<AblationSweep>();
     result->layers = info.layers;
     result->heads = info.heads;
-    const std::vector<float> before = logitsOf(model, context.input.tokens());
+    const std::vector<float> before = model.predict(context.input), gates = model.gates();
     result->target = resolved(target, before);
-    result->whole = static_cast<float>(logitOf(result->target, before));
-    const std::vector<float> gates = model.gates();
+    const double whole = logitOf(result->target, before);
+    result->whole = static_cast<float>(whole);
+    const auto effect = [&] {
+        return static_cast<float>(logitOf(result->target, model.predict(context.input)) - whole);
+    };
     const int all = info.layers * (info.heads + 1);
     const auto report = [&](int done) {
         if (context.report) context.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
     };
-    for (int layer = 0; layer < info.layers; ++layer)
-        for (int head = 0; head < info.heads; ++head) {
-            report(layer * info.heads + head);
-            model.setGate(layer, head, 0);
-            const double logit = logitOf(result->target, logitsOf(model, context.input.tokens()));
-            model.setGate(layer, head, gates[static_cast<size_t>(layer * info.heads + head)]);
-            result->headEffects.push_back(static_cast<float>(logit) - result->whole);
+    result->headEffects.assign(gates.size(), 0);
+    for (int site = 0; site < info.layers; ++site)
+        for (int head = 0; head < info.site(site).heads; ++head) {
+            report(site * info.heads + head);
+            const auto at = static_cast<size_t>(site * info.heads + head);
+            model.setGate(site, head, 0);
+            result->headEffects[at] = effect();
+            model.setGate(site, head, gates[at]);
         }
     // All MLPs are declared at once, so that one plan serves them.
     HookEdits edits = model.hookEdits();
     std::vector<std::string> hooks;
     for (int layer = 0; layer < info.layers; ++layer) {
-        const std::string hook = inBlock(layer, "hook_mlp_out");
-        if (std::ranges::find(info.hooks, hook) == info.hooks.end()) return result;
-        edits.declare(hook, 1, model.config().modelWidth);
-        hooks.push_back(hook);
+        hooks.push_back(inBlock(layer, "hook_mlp_out"));
+        if (std::ranges::find(info.hooks, hooks.back()) == info.hooks.end()) return result;
+        edits.declare(hooks.back(), 1, info.structure.streams[static_cast<size_t>(info.site(layer).queryStream)].width);
     }
     for (size_t layer = 0; layer < hooks.size(); ++layer) {
         report(info.layers * info.heads + static_cast<int>(layer));
         HookEdits without = edits;
         without.add(hooks[layer], {.keep = 0});
         model.setHookEdits(std::move(without));
-        result->mlpEffects.push_back(
-            static_cast<float>(logitOf(result->target, logitsOf(model, context.input.tokens()))) - result->whole);
+        result->mlpEffects.push_back(effect());
     }
     return result;
 }
 
-std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
-    LanguageModel& model = languageModel(running);
-    const auto& info = model.info();
-    const auto count = context.input.tokens().size();
-    const std::vector<int> others = tokensOf(model, text);
-    if (others.size() != count)
-        throw Error(
-            {.what = fmt::format("the prompt has {} tokens and the other text {}", count, others.size()),
-             .where = "patch",
-             .hint = "values are patched token by token: change a word so that both have the same number of tokens"});
+std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
+    const ModelInfo& info = model.info();
+    const Input other = otherInput(model, context, text);
     checkPatchable(model, hook);
     auto result = std::make_shared<PatchSweep>();
     result->hook = hook;
     result->layers = info.layers;
-    result->tokens = static_cast<int>(count);
+    result->tokens = context.input.isText() ? static_cast<int>(context.input.tokens().size()) : info.tokens();
     const HookEdits before = model.hookEdits();
     std::vector<std::string> names;
     for (int layer = 0; layer < info.layers; ++layer) names.push_back(inBlock(layer, hook));
-    const auto values = model.capture(others, fmt::format("{}", fmt::join(names, ","))); // in the order of the layers
-    const std::vector<float> otherLogits = logitsOf(model, others), ownLogits = logitsOf(model, context.input.tokens());
+    const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ","))); // in the order of the layers
+    const std::vector<float> otherLogits = model.predict(other), ownLogits = model.predict(context.input);
     result->compare(target, ownLogits, otherLogits);
 
     const HookEdits ready = declared(model, before, values);
-    result->logits.resize(values.size() * count);
-    result->effects.resize(values.size() * count);
-    for (size_t layer = 0; layer < values.size(); ++layer) {
+    for (int layer = 0; layer < info.layers; ++layer) {
+        const CapturedHook& from = values[static_cast<size_t>(layer)];
+        const auto count = static_cast<size_t>(hook == kPattern ? from.shape[1] : from.shape[0]);
+        std::vector<double> logits(count);
         model.setHookEdits(ready);
-        logitsOf(model, context.input.tokens());
-        // Starts at the last token, because the cache still holds the tokens before the patched one.
-        for (size_t token = count; token-- > 0;) {
+        model.predict(context.input);
+        // Starts at the last row, because a cache still holds the rows before the patched one.
+        for (size_t row = count; row-- > 0;) {
             if (context.report)
-                context.report(static_cast<float>((layer + 1) * count - token) /
-                                   static_cast<float>(values.size() * count),
+                context.report((static_cast<float>(layer) + 1 - static_cast<float>(row) / static_cast<float>(count)) /
+                                   static_cast<float>(info.layers),
                                "effect of each value");
-            model.setHookEdits(patched(ready, static_cast<int>(layer), values[layer], token));
-            model.truncate(token);
-            model.feed(std::span(context.input.tokens()).subspan(token));
-            const double logit = logitOf(result->target, model.logits());
-            result->logits[layer * count + token] = static_cast<float>(logit);
-            result->effects[layer * count + token] = result->shareOf(logit);
+            model.setHookEdits(patched(ready, layer, from, row));
+            logits[row] = logitOf(result->target, model.predictFrom(context.input, row));
+        }
+        const std::vector<int> rows = model.rowsOfInput(layer);
+        for (int token = 0; token < result->tokens; ++token) {
+            const int row = rows.empty() ? token : rows[static_cast<size_t>(token)];
+            const double logit = logits[static_cast<size_t>(row)];
+            result->rows.push_back(row);
+            result->logits.push_back(static_cast<float>(logit));
+            result->effects.push_back(result->shareOf(logit));
         }
     }
     return result;

@@ -9,9 +9,9 @@
 
 namespace attn {
 
-class LanguageModel;
+class RunningModel;
 
-/// The effect of removing each head and each MLP on the logit of the next token.
+/// The effect of removing each head and each MLP on a logit of the readout.
 struct AblationSweep : AnalysisResult, HeadEffects {};
 
 /// Computes AblationSweep.
@@ -24,19 +24,25 @@ struct AblationSweepAnalysis : Analysis {
 
 /// The hooks that every layer has and that can be patched token by token, without their layer: "hook_resid_pre",
 /// "attn.hook_z" ... Patching a token in "attn.hook_pattern" replaces its query row in all heads.
-std::vector<std::string> patchableHooks(const LanguageModel& model);
+std::vector<std::string> patchableHooks(const RunningModel& model);
 
-/// The effect on the logit of the next token of patching values from the run on another text.
-struct PatchSweep : AnalysisResult, PatchEffects {};
+/// The effect on a logit of patching values from the run on another text or picture. Tokens are the rows of the input:
+/// the effect of a row that contains several patches is repeated at each of them.
+struct PatchSweep : AnalysisResult, PatchEffects {
+    std::vector<int> rows; ///< [layers, tokens] the row of the layer that contains each token
+
+    int rowOf(int layer, int token) const { return rows[static_cast<size_t>(layer * tokens + token)]; }
+};
 
 /// Computes PatchSweep.
 struct PatchSweepAnalysis : Analysis {
-    std::string text; ///< the other text; must have as many tokens as the current sequence
+    std::string text; ///< the other text, with as many tokens as the current one; of pictures: AnalysisContext::other
     /// The patched hook of each layer: one of patchableHooks().
     std::string hook = "hook_resid_pre";
-    LogitTarget target; ///< token -1: the top prediction of the other text; other -1: that of the prompt
+    LogitTarget target; ///< token -1: the top prediction of the other run; other -1: that of this run
     std::string key() const override { return "patch_sweep"; }
-    /// @throws Error where the text has another number of tokens, or the hook cannot be patched token by token
+    /// @throws Error where the text has another number of tokens, there is no other picture, or rows of the hook do not
+    ///         correspond
     std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };

@@ -94,6 +94,16 @@ std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& i
     return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
 }
 
+std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
+    require(input);
+    const std::span<const int> tokens = input.tokens();
+    row = std::min(row, tokens.size() - 1); // the last token gives the logits
+    const bool isHeld = tokens_.size() >= row && std::ranges::equal(tokens.first(row), std::span(tokens_).first(row));
+    truncate(isHeld ? row : 0);
+    feed(tokens.subspan(tokens_.size()));
+    return logits_;
+}
+
 ModelGraph LanguageModel::stepGraph(int64_t queries) const {
     return buildDecoder(
         config(),

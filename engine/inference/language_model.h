@@ -75,6 +75,9 @@ public:
     void writeWhole(GpuExecutor& executor, const Input& input) const override;
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
+    /// Keeps the rows before `row` in the cache, if it holds them.
+    std::vector<float> predictFrom(const Input& input, size_t row) override;
+    ModelGraph listing() const override;
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 
@@ -110,7 +113,6 @@ private:
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
     CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
 
-    ModelGraph listing() const override;
     void changesChanged(bool isOtherSet) override;
     Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;

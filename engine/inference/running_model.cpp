@@ -177,6 +177,10 @@ CapturedHook RunningModel::valuesOf(const Input& input, const std::string& hook)
     return found->hooks.emplace(hook, originalValues(input, hook)).first->second;
 }
 
+std::vector<float> RunningModel::predictFrom(const Input& input, size_t) { return predict(input); }
+std::vector<int> RunningModel::rowsOfInput(int) const { return {}; }
+void RunningModel::requireSameRows(const std::string&) const {}
+
 int RunningModel::rowOf(const std::string&, int token) const { return token; }
 
 std::unique_ptr<GpuExecutor> RunningModel::executorOf(const ModelGraph& graph,

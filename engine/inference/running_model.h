@@ -83,6 +83,9 @@ public:
 
     // Runs on whole inputs.
 
+    /// A graph that lists all hooks and parameters.
+    virtual ModelGraph listing() const = 0;
+
     /// @throws Error saying why the model cannot run this input
     virtual void require(const Input& input) const = 0;
     /// A graph for one input with the current changes, to which analyses add outputs. Parameters are in the store.
@@ -95,11 +98,17 @@ public:
     virtual void writeWhole(GpuExecutor& executor, const Input& input) const = 0;
     /// The logits of the readout. @return empty if cancelled  @throws Error as require()
     virtual std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) = 0;
+    /// predict() again, after changes that reach only rows from `row` on.
+    virtual std::vector<float> predictFrom(const Input& input, size_t row);
     /// Captures hooks of a run, in execution order, cut to the rows of the input.
     /// @param hooks globs, separated by commas  @throws Error listing the hooks if a glob matches none; as require()
     virtual std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) = 0;
     /// The names of hooks that match globs, in execution order.
     std::vector<std::string> matchHooks(const std::string& globs) const;
+    /// The row of a site's stream that contains each row of the input. @return empty: its own
+    virtual std::vector<int> rowsOfInput(int site) const;
+    /// @throws Error saying why rows of a hook do not correspond in two runs
+    virtual void requireSameRows(const std::string& hook) const;
 
 protected:
     RunningModel();
@@ -117,8 +126,6 @@ protected:
     void writeEdits(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
     void forgetOriginalValues() { known_.clear(); }
 
-    /// The graph that lists all hooks and parameters.
-    virtual ModelGraph listing() const = 0;
     /// Called when patterns may differ from those before. @param isOtherSet whether other hooks are changed than before
     virtual void changesChanged(bool isOtherSet) = 0;
     /// The row of a token in a hook. @param token negative: all

@@ -40,6 +40,10 @@ public:
     void writeWhole(GpuExecutor& executor, const Input& input) const override;
     /// @throws Error also if the model has no classifier
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
+    ModelGraph listing() const override;
+    /// Tokens of layers that merge contain several patches.
+    std::vector<int> rowsOfInput(int site) const override;
+    void requireSameRows(const std::string& hook) const override;
     /// The same hooks need no new plan.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 
@@ -76,7 +80,6 @@ private:
     bool run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled);
     ModelGraph graphOf(const WholeBuild& build) const;
 
-    ModelGraph listing() const override;
     void changesChanged(bool isOtherSet) override;
     /// The rows of a hook may be in the order of windows.
     int rowOf(const std::string& hook, int token) const override;

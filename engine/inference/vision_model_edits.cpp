@@ -1,14 +1,13 @@
 #include "engine/core/error.h"
 #include "engine/inference/edit_inputs.h"
-#include "engine/inference/intervention_rows.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/hook_names.h"
-#include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 // Changes to hooks and patterns.
 
@@ -29,6 +28,25 @@ int VisionModel::rowOf(const std::string& hook, int token) const {
                      .where = info_.name,
                      .hint = fmt::format("it has {} tokens", layout.tokens)});
     return layout.windows->places[static_cast<size_t>(token)];
+}
+
+std::vector<int> VisionModel::rowsOfInput(int site) const {
+    const LayerLayout layout = layerLayouts(config())[static_cast<size_t>(site)];
+    std::vector<int> rows(static_cast<size_t>(layout.prefix));
+    std::iota(rows.begin(), rows.end(), 0);
+    rows.insert(rows.end(), layout.tokenOf.begin(), layout.tokenOf.end());
+    return rows;
+}
+
+void VisionModel::requireSameRows(const std::string& hook) const {
+    if (!config().pools.empty())
+        throw Error({.what = "this model pools tokens by content, so the tokens of two pictures do not correspond",
+                     .where = info_.name,
+                     .hint = "patch all tokens of a layer at once"});
+    if (hook.starts_with("attn.") && std::ranges::any_of(config().windows, &GridWindows::size))
+        throw Error({.what = fmt::format("the tokens of {} are in the order of the windows, not of the picture", hook),
+                     .where = info_.name,
+                     .hint = "use hook_attn_out"});
 }
 
 Input VisionModel::sourceOf(const Intervention& change, bool isContrast, const Input& own,
