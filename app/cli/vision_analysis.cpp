@@ -1,8 +1,9 @@
 #include "app/cli/analysis_options.h"
 #include "app/cli/vision_options.h"
 
-#include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
+#include "engine/analysis/input_attribution.h"
+#include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/patch_head_kinds.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/core/error.h"
@@ -100,17 +101,17 @@ void classes(AskedPicture& input, int top) {
 }
 
 void contributions(AskedPicture& input) {
-    ClassAttributionAnalysis analysis;
+    LogitAttributionAnalysis analysis;
     analysis.target = input.target();
-    const auto found = input.run<ClassAttribution>(analysis);
+    const auto found = input.run<LogitAttribution>(analysis);
     printContributions(input.name(found->target), found->logit, found->components, Json::object(), "",
                        input.question.isJson);
 }
 
 void patchGradients(AskedPicture& input) {
-    PatchAttributionAnalysis analysis;
+    InputAttributionAnalysis analysis;
     analysis.target = input.target();
-    const auto found = input.run<PatchAttribution>(analysis);
+    const auto found = input.run<InputAttribution>(analysis);
     const TargetName target = input.name(found->target);
     Json rows = Json::array();
     if (!input.question.isJson)

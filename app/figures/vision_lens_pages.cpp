@@ -1,7 +1,8 @@
 #include "app/figures/vision_lens_pages.h"
 
-#include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
+#include "engine/analysis/input_attribution.h"
+#include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/patch_head_kinds.h"
 #include "engine/analysis/sweeps.h"
 
@@ -77,7 +78,7 @@ PatchOverlayFigure overlayClasses(const AnalysisResult& result, const LensSubjec
 }
 
 LensAnswer showContributions(const AnalysisResult& result, const LensSubject& subject) {
-    const auto& found = static_cast<const ClassAttribution&>(result);
+    const auto& found = static_cast<const LogitAttribution&>(result);
     LensAnswer answer = contributionsAnswer(found.components, targetName(subject, found.target));
     answer.summary = LensText::tr("The %1 is %2; %3.")
                          .arg(targetName(subject, found.target), formatFixed(found.logit), answer.summary);
@@ -85,7 +86,7 @@ LensAnswer showContributions(const AnalysisResult& result, const LensSubject& su
 }
 
 LensAnswer showPatches(const AnalysisResult& result, const LensSubject& subject) {
-    const auto& found = static_cast<const PatchAttribution&>(result);
+    const auto& found = static_cast<const InputAttribution&>(result);
     const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
     LensAnswer answer{
         .summary =
@@ -104,7 +105,7 @@ LensAnswer showPatches(const AnalysisResult& result, const LensSubject& subject)
 
 PatchOverlayFigure overlayPatches(const AnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>&) {
-    const auto& found = static_cast<const PatchAttribution&>(result);
+    const auto& found = static_cast<const InputAttribution&>(result);
     PatchOverlayFigure figure = subject.axis.overlay(found.integratedGradients);
     figure.isSigned = true;
     figure.opacity = 0.75;
@@ -196,14 +197,14 @@ const VisionLensPage kPages[] = {
      .explanation = QT_TRANSLATE_NOOP(
          "attn::Lens", "How much each head and MLP adds to the logit of a class. The contributions sum to the logit."),
      .usesTarget = true,
-     .make = makeOfLogit<ClassAttributionAnalysis>,
+     .make = makeOfLogit<LogitAttributionAnalysis>,
      .show = showContributions},
     {.id = "patches",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Which patches matter"),
      .explanation =
          QT_TRANSLATE_NOOP("attn::Lens", "Gradients of a class's logit with respect to the pixels of each patch."),
      .usesTarget = true,
-     .make = makeOfLogit<PatchAttributionAnalysis>,
+     .make = makeOfLogit<InputAttributionAnalysis>,
      .show = showPatches,
      .overlay = overlayPatches},
     {.id = "kinds",

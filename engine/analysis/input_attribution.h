@@ -7,22 +7,24 @@
 
 namespace attn {
 
-/// The importance of each input token for a logit, from the gradient with respect to the token's embedding.
+/// The importance of each token or patch of the input for a logit, from the gradient with respect to the embedding of
+/// the token or the normalised pixels of the patch.
 struct InputAttribution : AnalysisResult {
-    int position = 0; ///< the logit is that of the token after this one
+    int position = 0; ///< of texts: the logit is that of the token after this one
     LogitTarget target;
-    float logit = 0, baselineLogit = 0;    ///< with the embeddings, and with the vocabulary mean instead
-    std::vector<float> gradientTimesInput; ///< [tokens]. @source Shrikumar et al. 2016, arXiv:1605.01713
-    /// [tokens] integrated from the vocabulary mean to the embeddings with gaussLegendre(). They sum to logit -
-    /// baselineLogit, up to the error of the rule. The baseline is not zero, because norms scale even tiny embeddings
-    /// up to full length, and the sum would not converge. @source Sundararajan et al. 2017, arXiv:1703.01365
+    float logit = 0, baselineLogit = 0;    ///< with the input, and with the baseline instead
+    std::vector<float> gradientTimesInput; ///< [rows]. @source Shrikumar et al. 2016, arXiv:1605.01713
+    /// [rows] integrated from the baseline to the input with gaussLegendre(). They sum to logit - baselineLogit, up to
+    /// the error of the rule. The baseline of texts is the vocabulary mean, not zero, because norms scale even tiny
+    /// embeddings up to full length, and the sum would not converge. That of pictures is the mean colour.
+    /// @source Sundararajan et al. 2017, arXiv:1703.01365
     std::vector<float> integratedGradients;
     int steps = 0; ///< nodes of the rule
 };
 
 /// Computes InputAttribution.
 struct InputAttributionAnalysis : Analysis {
-    int position = -1; ///< -1: the last token
+    int position = -1; ///< of texts; -1: the last token
     LogitTarget target;
     int steps = 32;      ///< nodes of the rule; 0: no integrated gradients
     int mostSteps = 128; ///< `steps` doubles up to this number while the sum is off by more than 1 %

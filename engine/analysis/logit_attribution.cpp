@@ -1,58 +1,69 @@
 #include "engine/analysis/logit_attribution.h"
 
 #include "engine/analysis/whole_run.h"
-#include "engine/attention/slot.h"
-#include "engine/core/error.h"
-#include "engine/inference/language_model.h"
-#include "engine/models/decoder.h"
+#include "engine/attention/part.h"
 #include "engine/models/hook_names.h"
+#include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
+#include "engine/runtime/tensor_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace attn {
 namespace {
 
 using Kind = LogitAttribution::Kind;
 
-bool mixesHeads(const DecoderConfig& config, size_t layer) {
-    const auto& spec = config.layers[layer].spec;
-    return spec && spec->parts.at(Slot::Output).id != "plain";
-}
+constexpr const char* kPosition = "analysis.position"; // Input I32 [1]: the token after which to predict
 
-/// The terms of the residual stream at one token, and the component of each.
-class Components {
+/// The terms of the last residual stream, each as its product with the gradient of the logit.
+class Parts {
 public:
-    Components(const WholeRun& whole, Tensor position) : whole_(whole), position_(position) {}
+    Parts(const WholeRun& whole, Tensor slope) : whole_(whole), slope_(slope) {}
 
-    void add(Kind kind, int layer, Tensor row) { // [1,C]
+    void addHook(Kind kind, int layer, const std::string& hook) { // [T,C]
+        if (!whole_.has(hook)) return;
         list.push_back({.kind = kind, .layer = layer});
-        rows.push_back(row);
+        values.push_back(reshape(reduce(multiply(whole_.hook(hook), slope_), Reduction::Sum, {0, 1}), {1}));
     }
-    void addHook(Kind kind, int layer, const std::string& hook) {
-        if (whole_.has(hook)) add(kind, layer, take(whole_.hook(hook), position_));
-    }
-    /// z of each head times the head's part of W_O.
-    void addHeads(int layer, int64_t C) {
-        const Tensor z = whole_.hook(attentionHook(layer, "z")); // [T,H,D]
-        const int64_t T = z.shape()[0], H = z.shape()[1], D = z.shape()[2];
-        const Tensor own = reshape(take(reshape(z, {T, H * D}), position_), {H, 1, D});
-        const Tensor output = permute(reshape(whole_.weight(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 2, 0});
-        const Tensor added = reshape(batchedMatmul(own, output), {H, C}); // [H,1,D] . [H,D,C]
+    /// z of each head times the head's part of W_O; one term if heads are mixed before they are added.
+    void addAttention(int site) {
+        const LayerAttention& attention = whole_.model().attentionOf(site);
+        const std::string sum = inBlock(site, "hook_attn_out");
+        const Tensor z = whole_.hook(attentionHook(site, "z")); // [T,H,D]
+        const int64_t C = slope_.shape().columns(), T = z.shape()[0], H = z.shape()[1], D = z.shape()[2];
+        const bool isMixed = attention.spec && !attention.spec->part(Slot::Output).hooks.empty();
+        if (isMixed || whole_.model().ordersByWindow(site) || whole_.graph().isEdited(sum))
+            return addHook(Kind::Attention, site, sum);
+        Tensor slope = slope_;
+        if (const std::string scale = inBlock(site, "scale1"); whole_.model().store().contains(scale))
+            slope = binary(slope, reshape(whole_.graph().parameter(scale, {C}), {1, C}), Binary::Multiply);
+        const Tensor byHead = reshape(batchedMatmul(slope, whole_.weight(site, "attn.W_O", {C, H * D})), {T, H, D});
         for (int head = 0; head < static_cast<int>(H); ++head)
-            list.push_back({.kind = Kind::Head, .layer = layer, .head = head});
-        rows.push_back(added);
+            list.push_back({.kind = Kind::Head, .layer = site, .head = head});
+        values.push_back(reshape(reduce(multiply(z, byHead), Reduction::Sum, {0, 2}), {H}));
+        if (!attention.outputBias) return;
+        list.push_back({.kind = Kind::AttentionBias, .layer = site});
+        const Tensor bias = reshape(whole_.weight(site, "attn.b_O", {C}), {1, C});
+        values.push_back(reshape(reduce(binary(slope, bias, Binary::Multiply), Reduction::Sum, {0, 1}), {1}));
     }
 
     std::vector<LogitAttribution::Component> list;
-    std::vector<Tensor> rows;
+    std::vector<Tensor> values; ///< one per component, [1] or [H] each
 
 private:
     const WholeRun& whole_;
-    Tensor position_;
+    Tensor slope_;
 };
+
+/// The first layer from which on the residual stream is a sum: its stream is the last one.
+int firstSummed(const ModelStructure& structure) {
+    const auto first = std::ranges::find(structure.sites, structure.sites.back().queryStream, &Site::queryStream);
+    return static_cast<int>(first - structure.sites.begin());
+}
 
 } // namespace
 
@@ -78,85 +89,59 @@ std::string LogitAttribution::Component::name() const {
     return {};
 }
 
-std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& running,
+std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& model,
                                                               const AnalysisContext& context) const {
-    LanguageModel& model = languageModel(running);
-    const DecoderConfig& config = model.config();
-    const int64_t C = config.modelWidth, V = config.vocabulary;
-    const auto& last = config.layers.back().spec;
-    if (model.streamWidth() != C || (last && (last->blockPart(Slot::Norm) || last->blockPart(Slot::Residual))))
-        throw Error({.what = "this model's logits cannot be split into contributions: its final norm is not a layer "
-                             "norm or RMS norm of a "
-                             "single residual stream",
-                     .where = model.info().name,
-                     .hint = "use the logit lens or the input attributions"});
     WholeRun whole(model, context.input);
-    const int at = whole.position(position);
     Graph& graph = whole.graph();
-    const Tensor row = graph.input("analysis.position", {.shape = {1}, .dtype = DType::I32});
-    Components parts(whole, row);
-    parts.addHook(Kind::Embedding, -1, "hook_embed");
-    parts.addHook(Kind::Position, -1, "hook_pos_embed");
-    for (int layer = 0; layer < model.info().layers; ++layer) {
-        const std::string prefix = inBlock(layer, "");
-        if (mixesHeads(config, static_cast<size_t>(layer)) || graph.isEdited(prefix + "hook_attn_out")) {
-            parts.addHook(Kind::Attention, layer, prefix + "hook_attn_out");
-        } else {
-            parts.addHeads(layer, C);
-            if (config.layers[static_cast<size_t>(layer)].outputBias)
-                parts.add(Kind::AttentionBias, layer, reshape(whole.weight(layer, "attn.b_O", {C}), {1, C}));
-        }
-        parts.addHook(Kind::FeedForward, layer, prefix + "hook_mlp_out");
-    }
-    const Tensor stream = take(whole.hook(inBlock(model.info().layers - 1, "hook_resid_post")), row);
-    const Tensor known = concatenate(parts.rows, 0);
-    const Tensor rest = binary(stream, reduce(known, Reduction::Sum, {0}), Binary::Subtract);
-    parts.add(Kind::Rest, -1, rest);
-    Tensor rows = concatenate(std::vector{known, rest}, 0); // [N,C]
+    const int layers = model.info().layers;
+    const bool isText = context.input.isText();
+    const int at = isText ? whole.position(position) : 0;
+    const Tensor row = isText ? graph.input(kPosition, {.shape = {1}, .dtype = DType::I32}) : Tensor();
+    const Tensor stream = whole.hook(inBlock(layers - 1, "hook_resid_post")); // [T,C]
+    const Tensor linear = sum(multiply(model.linearReadout(stream, row), targetInput(graph, model.choices())));
+    const Tensor slope = gradient(linear, std::array{stream}).front();
 
-    // The norm is linear except for its divisor, which is held at its value for the whole residual stream.
-    const bool centres = config.finalNorm && config.norm == NormKind::LayerNorm;
-    const auto centred = [&](Tensor x) { return binary(x, reduce(x, Reduction::Mean, {1}), Binary::Subtract); };
-    const Tensor asked = targetInput(graph, V); // [1,V]
-    Tensor direction =
-        batchedMatmul(asked, graph.parameter(config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {V, C})); // [1,C]
-    std::vector<Tensor> biases;
-    if (config.unembedBias) biases.push_back(multiply(asked, reshape(graph.parameter("unembed.b_U", {V}), {1, V})));
-    if (config.finalNorm && config.norm != NormKind::None) {
-        if (centres) biases.push_back(multiply(direction, reshape(graph.parameter("ln_final.b", {C}), {1, C})));
-        direction = multiply(direction, reshape(graph.parameter("ln_final.w", {C}), {1, C}));
-        const Tensor normed = centres ? centred(stream) : stream;
-        const Tensor variance =
-            affine(reduce(unary(normed, Unary::Square), Reduction::Mean, {1}), 1, config.normEpsilon);
-        direction = binary(direction, unary(variance, Unary::ReciprocalSquareRoot), Binary::Multiply);
-        if (centres) rows = centred(rows);
+    Parts parts(whole, slope);
+    const int first = firstSummed(model.info().structure);
+    if (first == 0) {
+        parts.addHook(Kind::Embedding, -1, "hook_embed");
+        parts.addHook(Kind::Position, -1, "hook_pos_embed");
     }
-    std::map<std::string, Tensor> outputs{{"values", batchedMatmul(rows, direction, {.transposeB = true})}, // [N,1]
-                                          {"logits", take(whole.logits(), row)}};
-    for (size_t i = 0; i < biases.size(); ++i)
-        outputs.emplace(fmt::format("bias.{}", i), reduce(biases[i], Reduction::Sum, {1}));
-    whole.compile(outputs);
-    whole.executor().inputIntegers("analysis.position")[0] = at;
+    for (int layer = first; layer < layers; ++layer) {
+        parts.addAttention(layer);
+        parts.addHook(Kind::FeedForward, layer, inBlock(layer, "hook_mlp_out"));
+    }
+    whole.compile({{"logits", isText ? take(whole.logits(), row) : whole.logits()},
+                   {"values", concatenate(parts.values, 0)},
+                   {"linear", linear},
+                   {"stream", reduce(multiply(stream, slope), Reduction::Sum, {0, 1})}});
+    if (isText) whole.executor().inputIntegers(kPosition)[0] = at;
 
     auto result = std::make_shared<LogitAttribution>();
     result->position = at;
-    LogitTarget wanted = target;
-    if (wanted.token < 0) { // the top prediction at that position
+    result->target = target;
+    if (target.token < 0) { // the top prediction
         writeTarget(whole.executor(), {.token = 0});
         whole.run();
-        wanted = resolved(wanted, whole.result("logits"));
+        result->target = resolved(target, whole.result("logits"));
     }
-    wanted = resolved(wanted, std::vector<float>(static_cast<size_t>(V)));
-    writeTarget(whole.executor(), wanted);
+    result->target = resolved(result->target, std::vector<float>(static_cast<size_t>(model.choices())));
+    writeTarget(whole.executor(), result->target);
     whole.run();
-    result->target = wanted;
-    result->logit = static_cast<float>(logitOf(wanted, whole.result("logits")));
+    result->logit = static_cast<float>(logitOf(result->target, whole.result("logits")));
     const std::vector<float> values = whole.result("values");
+    const double all = static_cast<double>(whole.result("stream").front());
+    double known = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+        parts.list[i].value = values[i];
+        known += static_cast<double>(values[i]);
+    }
+    parts.list.push_back({.kind = Kind::Rest, .value = static_cast<float>(all - known)});
+    const TensorStore& store = model.store();
+    if (store.contains("ln_final.b") || store.contains("unembed.b_U") || store.contains("head.b_H"))
+        parts.list.push_back({.kind = Kind::Bias,
+                              .value = static_cast<float>(static_cast<double>(whole.result("linear").front()) - all)});
     result->components = std::move(parts.list);
-    for (size_t i = 0; i < values.size(); ++i) result->components[i].value = values[i];
-    float bias = 0;
-    for (size_t i = 0; i < biases.size(); ++i) bias += whole.result(fmt::format("bias.{}", i)).front();
-    if (!biases.empty()) result->components.push_back({.kind = Kind::Bias, .value = bias});
     return result;
 }
 

@@ -9,8 +9,11 @@
 namespace attn {
 
 /// The contribution of each component of a model to a logit. Contributions use the scale of the final norm in this run,
-/// so they sum to the logit.
-/// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; nostalgebraist 2020
+/// so they sum to the logit. Those of pictures cover all tokens that the classifier reads, and everything before the
+/// last merging or pooling of tokens is in "rest".
+/// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; nostalgebraist 2020. For vision
+///         transformers: Gandelsman et al. 2024, "Interpreting CLIP's Image Representation via Text-Based
+///         Decomposition", arXiv:2310.05916
 struct LogitAttribution : AnalysisResult {
     enum class Kind : uint8_t {
         Embedding,
@@ -19,7 +22,7 @@ struct LogitAttribution : AnalysisResult {
         AttentionBias, ///< b_O, which is not part of a head
         Attention,     ///< all heads of a layer, if their outputs are mixed before they are added
         FeedForward,
-        Rest, ///< all other terms: changes, and positions that layers add
+        Rest, ///< all other terms: changes, positions that layers add, and layers before a merging of tokens
         Bias  ///< biases of the final norm and the unembedding
     };
     struct Component {
@@ -28,7 +31,7 @@ struct LogitAttribution : AnalysisResult {
         float value = 0;
         std::string name() const; ///< "layer 2, head 1"
     };
-    int position = 0; ///< the logit is that of the token after this one
+    int position = 0; ///< of texts: the logit is that of the token after this one
     LogitTarget target;
     float logit = 0; ///< the logit as the model computes it
     std::vector<Component> components;
@@ -36,7 +39,7 @@ struct LogitAttribution : AnalysisResult {
 
 /// Computes LogitAttribution.
 struct LogitAttributionAnalysis : Analysis {
-    int position = -1; ///< -1: the last token
+    int position = -1; ///< of texts; -1: the last token
     LogitTarget target;
     std::string key() const override { return "logit_attribution"; }
     /// @throws Error if the final norm is not a layer norm or RMS norm of one residual stream

@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kTarget = "analysis.target";
 } // namespace
 
-WholeRun::WholeRun(LanguageModel& model, const Input& input, std::set<std::string> edited)
-    : model_(model), input_(input), built_(model.wholeGraph(input, {.edited = std::move(edited)})) {}
+WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& build)
+    : model_(model), input_(input), built_(model.wholeGraph(input, build)) {}
 
 int64_t WholeRun::length() const { return built_.logits.shape()[0]; }
 
@@ -50,7 +50,7 @@ void WholeRun::prepare() { model_.writeWhole(*executor_, input_); }
 
 std::vector<float> WholeRun::result(const std::string& name) const { return denseResult(*executor_, name); }
 
-std::unique_ptr<GpuExecutor> weightRun(LanguageModel& model, const std::shared_ptr<Graph>& graph,
+std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_ptr<Graph>& graph,
                                        const std::map<std::string, Tensor>& outputs) {
     return std::make_unique<GpuExecutor>(model.device(), model.store(), compile(graph, outputs));
 }

@@ -13,17 +13,16 @@
 
 namespace attn {
 
-/// The graph of a model over one whole sequence. An analysis adds its outputs and runs it. Uses the model's device,
+/// The graph of a model over one whole input. An analysis adds its outputs and runs it. Uses the model's device,
 /// weights, gates and edits, and does not touch its cache.
 class WholeRun {
 public:
-    /// @param input a text  @param edited hooks that the analysis itself changes
-    /// @throws Error if there are no tokens, or more than the context holds
-    WholeRun(LanguageModel& model, const Input& input, std::set<std::string> edited = {});
+    /// @throws Error as RunningModel::require()
+    WholeRun(RunningModel& model, const Input& input, const WholeBuild& build = {});
 
-    LanguageModel& model() const { return model_; }
+    RunningModel& model() const { return model_; }
     Graph& graph() const { return *built_.graph; }
-    Tensor logits() const { return built_.logits; } ///< [length(),V]
+    Tensor logits() const { return built_.logits; } ///< [length(),V], or [1,classes]
     int64_t tokens() const { return static_cast<int64_t>(input_.tokens().size()); }
     int64_t length() const; ///< rows of the graph: tokens and padding
     /// Checks and resolves a token index. @param position -1: the last token  @throws Error if there is no such token
@@ -37,21 +36,21 @@ public:
     void compile(const std::map<std::string, Tensor>& outputs);
     /// The compiled graph. Write inputs after compile().
     GpuExecutor& executor() { return *executor_; }
-    /// Writes tokens, gates and edits. An analysis that changes hooks writes its values after this.
+    /// Writes the input, gates and edits. An analysis that changes hooks writes its values after this.
     void prepare();
     void run() { executor_->run({}); }
     /// The values of an output, without row padding.
     std::vector<float> result(const std::string& name) const;
 
 private:
-    LanguageModel& model_;
+    RunningModel& model_;
     Input input_;
     ModelGraph built_;
     std::unique_ptr<GpuExecutor> executor_;
 };
 
 /// Compiles a graph that reads only the model's parameters.
-std::unique_ptr<GpuExecutor> weightRun(LanguageModel& model, const std::shared_ptr<Graph>& graph,
+std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_ptr<Graph>& graph,
                                        const std::map<std::string, Tensor>& outputs);
 
 /// The tokens of a text. Without a tokenizer, the text is a list of token ids separated by commas.

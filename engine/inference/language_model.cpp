@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/graph_sources.h"
+#include "engine/inference/linear_readout.h"
 #include "engine/inference/step_plan.h"
 #include "engine/models/hook_names.h"
 
@@ -70,6 +71,10 @@ void LanguageModel::loadAll(const Progress& progress) {
 }
 
 ModelGraph LanguageModel::listing() const { return buildForListing(config()); }
+
+Tensor LanguageModel::linearReadout(Tensor stream, Tensor row) const {
+    return attn::linearReadout(config(), stream, row);
+}
 
 void LanguageModel::require(const Input& input) const {
     if (!input.isText())

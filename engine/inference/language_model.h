@@ -78,6 +78,9 @@ public:
     /// Keeps the rows before `row` in the cache, if it holds them.
     std::vector<float> predictFrom(const Input& input, size_t row) override;
     ModelGraph listing() const override;
+    Tensor linearReadout(Tensor stream, Tensor row) const override;
+    int choices() const override { return info_.vocabulary; }
+    const LayerAttention& attentionOf(int site) const override { return config().layers.at(static_cast<size_t>(site)); }
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 

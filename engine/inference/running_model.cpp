@@ -179,6 +179,7 @@ CapturedHook RunningModel::valuesOf(const Input& input, const std::string& hook)
 
 std::vector<float> RunningModel::predictFrom(const Input& input, size_t) { return predict(input); }
 std::vector<int> RunningModel::rowsOfInput(int) const { return {}; }
+bool RunningModel::ordersByWindow(int) const { return false; }
 void RunningModel::requireSameRows(const std::string&) const {}
 
 int RunningModel::rowOf(const std::string&, int token) const { return token; }

@@ -103,10 +103,19 @@ public:
     /// Captures hooks of a run, in execution order, cut to the rows of the input.
     /// @param hooks globs, separated by commas  @throws Error listing the hooks if a glob matches none; as require()
     virtual std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) = 0;
+    /// The readout with the divisor of the final norm held: see linear_readout.h.
+    /// @param row Input I32 [1] of texts: the token after which to predict
+    /// @throws Error if the readout is not linear then
+    virtual Tensor linearReadout(Tensor stream, Tensor row) const = 0;
+    virtual int choices() const = 0; ///< number of logits: V, or the classes
+    /// The attention of a site, as the description of the model gives it.
+    virtual const LayerAttention& attentionOf(int site) const = 0;
     /// The names of hooks that match globs, in execution order.
     std::vector<std::string> matchHooks(const std::string& globs) const;
     /// The row of a site's stream that contains each row of the input. @return empty: its own
     virtual std::vector<int> rowsOfInput(int site) const;
+    /// Whether the rows of a site's hooks are in the order of windows instead of that of its stream.
+    virtual bool ordersByWindow(int site) const;
     /// @throws Error saying why rows of a hook do not correspond in two runs
     virtual void requireSameRows(const std::string& hook) const;
 

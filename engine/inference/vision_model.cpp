@@ -1,6 +1,7 @@
 #include "engine/inference/vision_model.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/linear_readout.h"
 #include "engine/inference/pattern_gradients.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
@@ -84,6 +85,11 @@ void VisionModel::require(const Input& input) const {
         {.what = fmt::format("{} values are not {} patches of {} values", input.patches().size(), shape[0], shape[1]),
          .where = info_.name,
          .hint = "use the image size and patch size of the model"});
+}
+
+Tensor VisionModel::linearReadout(Tensor stream, Tensor) const {
+    requireHead();
+    return attn::linearReadout(config(), stream);
 }
 
 ModelGraph VisionModel::graphOf(const WholeBuild& build) const {

@@ -41,8 +41,12 @@ public:
     /// @throws Error also if the model has no classifier
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
     ModelGraph listing() const override;
+    Tensor linearReadout(Tensor stream, Tensor row) const override;
+    int choices() const override { return info_.classes; }
+    const LayerAttention& attentionOf(int site) const override { return config().layers.at(static_cast<size_t>(site)); }
     /// Tokens of layers that merge contain several patches.
     std::vector<int> rowsOfInput(int site) const override;
+    bool ordersByWindow(int site) const override;
     void requireSameRows(const std::string& hook) const override;
     /// The same hooks need no new plan.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;

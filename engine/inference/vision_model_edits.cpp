@@ -38,6 +38,11 @@ std::vector<int> VisionModel::rowsOfInput(int site) const {
     return rows;
 }
 
+bool VisionModel::ordersByWindow(int site) const {
+    const auto at = static_cast<size_t>(site);
+    return at < config().windows.size() && config().windows[at].size > 0;
+}
+
 void VisionModel::requireSameRows(const std::string& hook) const {
     if (!config().pools.empty())
         throw Error({.what = "this model pools tokens by content, so the tokens of two pictures do not correspond",

@@ -1,5 +1,6 @@
-#include "engine/analysis/class_attribution.h"
 #include "engine/analysis/class_lens.h"
+#include "engine/analysis/input_attribution.h"
+#include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/vision_encoder.h"
@@ -74,7 +75,7 @@ TEST_CASE("vision goldens: contributions to a class agree with PyTorch and sum t
     for (const char* name : kModels) {
         INFO(name);
         VisionCase vision(name);
-        const auto found = vision.run<ClassAttribution>(ClassAttributionAnalysis{});
+        const auto found = vision.run<LogitAttribution>(LogitAttributionAnalysis{});
         double sum = 0;
         size_t compared = 0;
         using Kind = LogitAttribution::Kind;
@@ -106,8 +107,8 @@ TEST_CASE("vision goldens: contributions to a class agree with PyTorch and sum t
 
 TEST_CASE("vision: contributions sum to the logit of models that merge, pool or compose", "[analysis][vision][gpu]") {
     const auto check = [](VisionModel& model, const std::vector<float>& patches) {
-        const auto result = ClassAttributionAnalysis{}.run(model, {.input = patches});
-        const auto& found = static_cast<const ClassAttribution&>(*result);
+        const auto result = LogitAttributionAnalysis{}.run(model, {.input = patches});
+        const auto& found = static_cast<const LogitAttribution&>(*result);
         double sum = 0;
         for (const auto& part : found.components) sum += static_cast<double>(part.value);
         CHECK(std::abs(sum - static_cast<double>(found.logit)) < 1e-4);
@@ -131,15 +132,15 @@ TEST_CASE("vision goldens: gradients of patches agree with PyTorch and add up", 
     for (const char* name : kModels) {
         INFO(name);
         VisionCase vision(name);
-        PatchAttributionAnalysis asked;
-        asked.steps = 16;
-        const auto found = vision.run<PatchAttribution>(asked);
+        InputAttributionAnalysis asked;
+        asked.steps = asked.mostSteps = 16; // as many nodes as the golden values have
+        const auto found = vision.run<InputAttribution>(asked);
         CHECK(found->target.token == vision.golden.integers("class").front());
         CHECK(farthest(found->gradientTimesInput, vision.golden.values("gradient_times_input")) < 1e-4);
         CHECK(farthest(found->integratedGradients, vision.golden.values("integrated_gradients")) < 1e-4);
         CHECK(std::abs(found->baselineLogit - vision.golden.values("baseline").front()) < 1e-4);
-        asked.steps = 64;
-        const auto fine = vision.run<PatchAttribution>(asked);
+        asked.steps = asked.mostSteps = 64;
+        const auto fine = vision.run<InputAttribution>(asked);
         const double sum = std::accumulate(fine->integratedGradients.begin(), fine->integratedGradients.end(), 0.0);
         CHECK(sum == Approx(static_cast<double>(fine->logit - fine->baselineLogit)).margin(1e-3));
     }
@@ -324,7 +325,7 @@ TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gp
     refuses("swin", {{{.hook = "blocks.0.attn.hook_z", .position = 999}}, {}}, "has no token 999");
     VisionCase features("vit");
     LogitTarget none{.token = 7};
-    ClassAttributionAnalysis asked;
+    LogitAttributionAnalysis asked;
     asked.target = none;
-    CHECK_THROWS_WITH(features.run<ClassAttribution>(asked), CONTAINS("7 is not one of the 7"));
+    CHECK_THROWS_WITH(features.run<LogitAttribution>(asked), CONTAINS("7 is not one of the 7"));
 }

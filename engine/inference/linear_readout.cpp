@@ -1,0 +1,72 @@
+#include "engine/inference/linear_readout.h"
+
+#include "engine/core/error.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/tensor_ops.h"
+#include "engine/ops/training_ops.h"
+
+#include <array>
+#include <span>
+
+namespace attn {
+namespace {
+
+/// The final norm of rows of the stream, with its divisor held. @param x [N,C]
+template <class Config> Tensor heldNorm(const Config& config, Tensor x) {
+    if (!config.finalNorm || config.norm == NormKind::None) return x;
+    Graph& graph = *x.graph;
+    const int64_t C = x.shape().columns();
+    const bool centres = config.norm == NormKind::LayerNorm;
+    if (centres) x = binary(x, reduce(x, Reduction::Mean, {1}), Binary::Subtract);
+    const Tensor variance = affine(reduce(unary(x, Unary::Square), Reduction::Mean, {1}), 1, config.normEpsilon);
+    const Tensor held = stopGradient(unary(variance, Unary::ReciprocalSquareRoot));
+    x = binary(binary(x, held, Binary::Multiply), reshape(graph.parameter("ln_final.w", {C}), {1, C}),
+               Binary::Multiply);
+    return centres ? binary(x, reshape(graph.parameter("ln_final.b", {C}), {1, C}), Binary::Add) : x;
+}
+
+template <class Config> void requireLinear(const Config& config, bool isOneStream) {
+    const auto& last = config.layers.back().spec;
+    if (isOneStream && !(last && (last->blockPart(Slot::Norm) || last->blockPart(Slot::Residual)))) return;
+    throw Error({.what =
+                     "this model's logits cannot be split into contributions: its final norm is not a layer norm or "
+                     "RMS norm of a single residual stream",
+                 .where = config.name,
+                 .hint = "use the logit lens or the input attributions"});
+}
+
+} // namespace
+
+Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
+    requireLinear(config, stream.shape().columns() == config.modelWidth);
+    Graph& graph = *stream.graph;
+    MatmulOptions out;
+    if (config.unembedBias) out.bias = graph.parameter("unembed.b_U", {config.vocabulary});
+    return matmul(
+        heldNorm(config, take(stream, row)),
+        graph.parameter(config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, config.modelWidth}),
+        out);
+}
+
+Tensor linearReadout(const VisionConfig& config, Tensor stream) {
+    requireLinear(config, true);
+    Graph& graph = *stream.graph;
+    const auto pooled = [&](Tensor rows) {
+        const Tensor first = config.clsToken ? slice(rows, 0, 0, 1) : Tensor();
+        if (config.pooling == VisionPooling::Cls) return first;
+        const int64_t P = config.prefix();
+        const Tensor mean = reduce(slice(rows, 0, P, rows.shape()[0] - P), Reduction::Mean, {0});
+        return config.pooling == VisionPooling::Mean ? mean : concatenate(std::array{first, mean}, -1);
+    };
+    const auto head = [&](Tensor x, const std::string& name) {
+        return matmul(x, graph.parameter(name + ".W_H", {config.classes, x.shape().columns()}),
+                      {.bias = graph.parameter(name + ".b_H", {config.classes})});
+    };
+    const Tensor rows = config.normAfterPooling ? stream : heldNorm(config, stream);
+    const Tensor read = pooled(rows);
+    const Tensor own = head(config.normAfterPooling ? heldNorm(config, read) : read, "head");
+    if (!config.distillationHead) return own;
+    return affine(add(own, head(slice(rows, 0, 1, 1), "distillation_head")), 0.5, 0);
+}
+
+} // namespace attn
