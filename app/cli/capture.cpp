@@ -20,6 +20,7 @@ void addCapture(Command& command) {
     command.about("The names and shapes of the written hooks go to standard error.");
     options->model.addTo(command);
     options->prompt.addTo(command);
+    options->prompt.addPairTo(command);
     options->picture.addTo(command, false);
     command.option("--hooks NAMES", options->hooks,
                    "names of hooks, between commas; * stands for anything; see attention-cli models PATH --hooks");
@@ -36,9 +37,9 @@ void addCapture(Command& command) {
             return kDone;
         }
         const auto model = options->model.open(true);
-        const std::vector<int> tokens = options->prompt.encode(*model);
-        const auto hooks = model->capture(tokens, options->hooks);
-        writeCapture(options->out, model->info(), tokens, hooks);
+        const TextInput text = options->prompt.encodeWithTypes(*model);
+        const auto hooks = model->capture(text, options->hooks);
+        writeCapture(options->out, model->info(), text.tokens, hooks);
         for (const auto& hook : hooks) fmt::print(stderr, "{} {}\n", hook.name, hook.shape.text());
         return kDone;
     });

@@ -2,6 +2,8 @@
 
 #include "app/arguments/arguments.h"
 
+#include "engine/inference/input.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <memory>
@@ -36,9 +38,13 @@ struct ModelOptions {
 
 /// A prompt as text or as token ids.
 struct PromptOptions {
-    std::optional<std::string> text, tokens;
+    std::optional<std::string> text, tokens, second, types;
 
     void addTo(Command& command);
+    /// Adds the options of encoders: the second text of a pair, and token types.
+    void addPairTo(Command& command);
+    /// The tokens with their types. @throws Error as encode()
+    TextInput encodeWithTypes(const LanguageModel& model) const;
     /// The model's own example when neither was given.
     /// @throws Error if the prompt is empty or needs a tokenizer that the model lacks
     std::vector<int> encode(const LanguageModel& model) const;

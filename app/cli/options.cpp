@@ -38,17 +38,48 @@ std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
     return model;
 }
 
-void PromptOptions::addTo(Command& command) {
-    const auto into = [](std::optional<std::string>& variable) {
-        return [&variable](const std::string& given) {
-            variable = given;
-            return std::string();
-        };
+/// Stores what an option was given.
+static auto into(std::optional<std::string>& variable) {
+    return [&variable](const std::string& given) {
+        variable = given;
+        return std::string();
     };
+}
+
+void PromptOptions::addTo(Command& command) {
     const Option& asText = command.textOption("--prompt TEXT", into(text), "text that the model reads")
                                .defaultText("the model's own example");
     command.textOption("--tokens IDS", into(tokens), "token ids instead of text, for example 1,403,407")
         .excludes(asText);
+}
+
+void PromptOptions::addPairTo(Command& command) {
+    command.textOption("--second TEXT", into(second), "second text of a pair, for a model that reads pairs");
+    command.textOption("--token-types TYPES", into(types), "type of each token, for example 0,0,1")
+        .defaultText("0, and 1 in the second text");
+}
+
+TextInput PromptOptions::encodeWithTypes(const LanguageModel& model) const {
+    std::vector<int> ids = encode(model), given;
+    if (second) {
+        if (tokens || !model.tokenizer())
+            throw Error({.what = "a second text needs a first text and a tokenizer",
+                         .where = "--second",
+                         .hint = "give --prompt, or the token ids and types of both texts"});
+        const Encoding pair = model.tokenizer()->encodePair(text ? *text : model.source().example(), *second);
+        ids = pair.ids;
+        given = pair.types;
+    }
+    if (types) {
+        given = parseTokenIds(*types);
+        if (given.size() != ids.size())
+            throw Error({.what = fmt::format("there are {} token types for {} tokens", given.size(), ids.size()),
+                         .where = "--token-types",
+                         .hint = "give one type for each token"});
+    }
+    if (types && model.config().tokenTypes == 0)
+        fmt::print(stderr, "{} has no token types and ignores them.\n", model.info().name);
+    return {std::move(ids), std::move(given)};
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {

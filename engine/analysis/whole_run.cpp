@@ -16,7 +16,12 @@ constexpr const char* kTarget = "analysis.target";
 } // namespace
 
 WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& build)
-    : model_(model), input_(input), built_(model.wholeGraph(input, build)) {}
+    : model_(model), input_(input), built_(model.wholeGraph(input, build)) {
+    if (!built_.logits && input.isText())
+        throw Error({.what = "this model has no readout, so there is no prediction to explain",
+                     .where = model.info().name,
+                     .hint = "open a folder that holds the model's masked-token head"});
+}
 
 int64_t WholeRun::length() const { return built_.logits.shape()[0]; }
 

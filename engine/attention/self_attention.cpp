@@ -30,6 +30,7 @@ AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& si
     AttentionNodes nodes;
     AttentionRule rule = spec.rule;
     rule.sequence = site.sequence;
+    if (site.reach != 0) rule.window = site.reach;
     const auto cache = [&](const char* letter, Tensor value, int64_t heads) {
         if (S == 0) return value;
         const std::string stateName = site.prefix + ".cache_" + letter;

@@ -27,6 +27,7 @@ struct AttentionSite {
     Tensor outputScale;                ///< [C]: factor of what is added (LayerScale); null for none
     int64_t cacheCapacity = 0;         ///< in keys; 0: no cache, only this step's keys and values exist
     int64_t sequence = 0;              ///< see AttentionRule::sequence
+    int64_t reach = 0;                 ///< unless 0: a key this far before a query, or farther, is padding
     const RowGroups* groups = nullptr; ///< for composed attention; null: each sequence is one group
     bool recordsQueries = false;       ///< whether q is also kept in a cache, for views
 };

@@ -118,13 +118,14 @@ void CellExplainer::explainCached(CellExplanation& cell) const {
 
 void CellExplainer::explainFormed(CellExplanation& cell) const {
     cell.displayed = model_.patterns().weight({cell.site, cell.head, cell.query, cell.key});
-    const AttentionSpec& spec = *model_.config().layers[static_cast<size_t>(cell.site)].spec;
-    cell.remark = whyNotExplained(spec);
+    const LayerAttention& attention = model_.config().layers[static_cast<size_t>(cell.site)];
+    const AttentionSpec* spec = attention.spec ? &*attention.spec : nullptr; // null: an encoder's
+    if (spec) cell.remark = whyNotExplained(*spec);
     if (!cell.remark.empty()) return;
 
     const std::string prefix = attentionHook(cell.site, "");
     const std::vector<int> tokens = model_.tokens();
-    const auto captured = model_.capture(tokens, prefix + "*");
+    const auto captured = model_.capture(model_.input(), prefix + "*");
     const auto find = [&](const std::string& hook) -> const CapturedHook* {
         const auto found = std::ranges::find(captured, prefix + hook, &CapturedHook::name);
         return found == captured.end() ? nullptr : &*found;
@@ -149,8 +150,8 @@ void CellExplainer::explainFormed(CellExplanation& cell) const {
     cell.k.assign(key.begin(), key.end());
     cell.v.assign(value.begin(), value.end());
     for (size_t d = 0; d < query.size(); ++d) cell.products.push_back(query[d] * key[d]);
-    const double scale =
-        spec.parts.at(Slot::Score).id == "scaled_dot" ? 1 / std::sqrt(static_cast<double>(query.size())) : 1;
+    const bool isScaled = spec && spec->parts.at(Slot::Score).id == "scaled_dot";
+    const double scale = !spec ? attention.rule.scale : isScaled ? 1 / std::sqrt(static_cast<double>(query.size())) : 1;
     cell.scale = static_cast<float>(scale);
 
     std::vector<std::pair<std::string, const CapturedHook*>> terms;
@@ -172,18 +173,18 @@ void CellExplainer::explainFormed(CellExplanation& cell) const {
         for (const auto& [name, term] : terms) cell.terms.push_back({name, cellOf(*term, s)});
         cell.isMasked = isMasked;
     }
-    if (cell.isMasked)
-        cell.maskReason = spec.mask.text() == "causal" ? "the key comes after the query"
-                                                       : fmt::format("the mask {} hides it", spec.mask.text());
+    if (cell.isMasked && spec) // an encoder hides nothing
+        cell.maskReason = spec->mask.text() == "causal" ? "the key comes after the query"
+                                                        : fmt::format("the mask {} hides it", spec->mask.text());
     weigh(cell, scores);
-    if (spec.parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
+    if (spec && spec->parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
         const std::string name = parameterName(model_.store(), cell.site, "attn.position.values");
         const std::vector<float> rows = model_.store().read(name);
         const int64_t reach = (model_.store().entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
         for (size_t d = 0; d < cell.v.size(); ++d) cell.v[d] += rows[static_cast<size_t>(row) * cell.v.size() + d];
     }
-    addContribution(cell, spec.parts.at(Slot::Output).id == "plain");
+    addContribution(cell, !spec || spec->parts.at(Slot::Output).id == "plain");
 }
 
 void CellExplainer::addContribution(CellExplanation& cell, bool reachesStream) const {

@@ -91,11 +91,21 @@ void LanguageModel::require(const Input& input) const {
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
+    if (input.types().size() > tokens.size())
+        throw Error({.what = fmt::format("there are {} token types for {} tokens", input.types().size(), tokens.size()),
+                     .where = info_.name,
+                     .hint = "give one type for each token"});
+    for (const int type : input.types())
+        if (config().tokenTypes > 0 && (type < 0 || type >= config().tokenTypes))
+            throw Error({.what = fmt::format("there is no token type {}", type),
+                         .where = info_.name,
+                         .hint = fmt::format("the model has the types 0 to {}", config().tokenTypes - 1)});
 }
 
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
     require(input);
     truncate(0);
+    types_ = input.types();
     return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
 }
 
@@ -205,6 +215,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     if (tokens.empty()) return true;
     std::vector<int> all = tokens_;
     all.insert(all.end(), tokens.begin(), tokens.end());
+    types_.resize(std::min(types_.size(), all.size()));
     require(std::move(all));
     if (isComposed()) return feedWhole(tokens, isCancelled);
     const size_t before = tokens_.size();

@@ -43,6 +43,8 @@ public:
 
     /// The tokens in the cache, whose first tokens().size() rows are valid.
     const std::vector<int>& tokens() const { return tokens_; }
+    /// The same with their types, which predict() and capture() set.
+    Input input() const { return TextInput{tokens_, types_}; }
     /// Removes the tokens from `length` on.
     void truncate(size_t length);
     /// Runs tokens after those in the cache. @throws Error if they do not fit or are outside the vocabulary
@@ -99,7 +101,8 @@ public:
     /// Device time of the dispatches of the last step with one token, by shader. Empty unless Options::profiles.
     std::vector<gpu::Stretch> profile() const;
 
-    /// Whether the model has composed attention. Its patterns do not stay on the device.
+    /// Whether the model runs whole sequences: it has composed attention or is an encoder. Its patterns do not stay on
+    /// the device.
     bool isComposed() const;
 
 private:
@@ -107,7 +110,8 @@ private:
     Step& stepFor(size_t tokens);
     std::unique_ptr<Step> makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes);
     bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
-    std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes);
+    int64_t wholeRows(size_t tokens) const; ///< rows of a run on a whole sequence
+    std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes, int64_t rows);
     bool runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
     void loadAll(const Progress& progress);
@@ -128,7 +132,7 @@ private:
     Options options_;
     int64_t capacity_ = 0;
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks
-    std::vector<int> tokens_;
+    std::vector<int> tokens_, types_;
     std::vector<float> logits_;
     std::unique_ptr<Patterns> patterns_;
 };

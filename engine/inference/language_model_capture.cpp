@@ -15,8 +15,9 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     const std::vector<int>& tokens = input.tokens();
     const auto count = static_cast<int64_t>(tokens.size());
     truncate(0);
+    types_ = input.types();
     const std::set<std::string> probes(names.begin(), names.end());
-    const auto step = isComposed() ? makeWholeStep(probes) : makeStep(count, true, probes);
+    const auto step = isComposed() ? makeWholeStep(probes, wholeRows(tokens.size())) : makeStep(count, true, probes);
     if (isComposed())
         runWhole(*step, tokens, {});
     else {
@@ -55,7 +56,7 @@ SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
     const auto hook = [&](const char* name) { return attentionHook(layer, name); };
     const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
     const auto captured =
-        capture(tokens_, sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));
+        capture(input(), sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));
     const auto named = [&](const std::string& name) -> const CapturedHook& {
         return *std::ranges::find(captured, name, &CapturedHook::name);
     };

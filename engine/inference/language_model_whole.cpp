@@ -7,19 +7,29 @@
 #include <array>
 #include <utility>
 
-// Runs over whole sequences. Models with composed attention have no cache: each step runs the whole context. Contexts
-// are short, because this program trains these models.
+// Runs over whole sequences. Encoders and models with composed attention have no cache. Composed attention runs the
+// whole context at each step, which is short, because this program trains these models.
 
 namespace attn {
 
-bool LanguageModel::isComposed() const { return attn::isComposed(config()); }
+bool LanguageModel::isComposed() const { return attn::isComposed(config()) || isEncoder(config()); }
 
-std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes) {
-    const ModelGraph graph = wholeGraph(capacity_);
+int64_t LanguageModel::wholeRows(size_t tokens) const {
+    constexpr int64_t kRows = 8; // similar lengths share a plan
+    return attn::isComposed(config()) ? capacity_ : (static_cast<int64_t>(tokens) + kRows - 1) / kRows * kRows;
+}
+
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes, int64_t rows) {
+    const ModelGraph graph = wholeGraph(rows);
     std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
     auto step = std::make_unique<Step>();
-    step->queries = capacity_;
-    step->executor = executorOf(graph, {{"all_logits", graph.logits}}, probes, {.profiles = options_.profiles});
+    step->queries = rows;
+    std::map<std::string, Tensor> outputs;
+    if (graph.logits)
+        outputs.emplace("all_logits", graph.logits);
+    else
+        outputs.emplace("last", graph.graph->probes().at(inBlock(info_.layers - 1, "hook_resid_post")).tensor);
+    step->executor = executorOf(graph, outputs, probes, {.profiles = options_.profiles});
     return step;
 }
 
@@ -30,7 +40,18 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
     std::ranges::copy(tokens, ids.begin());
     if (executor.hasInput(decoder_names::kPositions)) {
         const auto positions = executor.inputIntegers(decoder_names::kPositions);
-        for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int32_t>(i);
+        for (size_t i = 0; i < positions.size(); ++i)
+            positions[i] = static_cast<int32_t>(std::min(static_cast<int64_t>(i), config().context - 1));
+    }
+    if (executor.hasInput(decoder_names::kKeyPositions)) {
+        const auto positions = executor.inputIntegers(decoder_names::kKeyPositions);
+        for (size_t i = 0; i < positions.size(); ++i)
+            positions[i] = static_cast<int32_t>(i < tokens.size() ? static_cast<int64_t>(i) : -config().context);
+    }
+    if (executor.hasInput(decoder_names::kTokenTypes)) {
+        const auto types = executor.inputIntegers(decoder_names::kTokenTypes);
+        std::ranges::fill(types, 0);
+        std::ranges::copy(input.types(), types.begin());
     }
     writeGates(executor);
     writeEdits(executor, 0, tokens.size());
@@ -38,22 +59,23 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
 
 ModelGraph LanguageModel::wholeGraph(int64_t rows, std::set<std::string> edited) const {
     edited.merge(editedHooks());
-    return buildDecoder(config(), {.queries = isComposed() ? capacity_ : rows, .edited = std::move(edited)});
+    return buildDecoder(config(),
+                        {.queries = attn::isComposed(config()) ? capacity_ : rows, .edited = std::move(edited)});
 }
 
 ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
     require(input);
     // The gradient of the fused kernel needs multiples of 4; a larger multiple lets similar lengths share kernels.
-    constexpr int64_t kRows = 8;
-    const auto tokens = static_cast<int64_t>(input.tokens().size());
-    return wholeGraph(std::max(std::min((tokens + kRows - 1) / kRows * kRows, capacity_), tokens), build.edited);
+    const size_t tokens = input.tokens().size();
+    return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)), build.edited);
 }
 
 bool LanguageModel::runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
     GpuExecutor& executor = *step.executor;
-    writeWhole(executor, std::vector<int>(tokens.begin(), tokens.end()));
+    writeWhole(executor, TextInput{{tokens.begin(), tokens.end()}, types_});
     if (!executor.run({}, isCancelled)) return false;
     tokens_.assign(tokens.begin(), tokens.end());
+    if (config().readout == TextReadout::None) return true; // there are no logits
     const Shape& shape = executor.plan().result("all_logits").type.shape;
     const auto row =
         executor.result("all_logits").subspan((tokens_.size() - 1) * static_cast<size_t>(shape.rowStride()));
@@ -63,7 +85,8 @@ bool LanguageModel::runWhole(Step& step, std::span<const int> tokens, const Canc
 
 bool LanguageModel::feedWhole(std::span<const int> tokens, const Cancelled& isCancelled) {
     auto& step = currentSteps()[capacity_];
-    if (!step) {
+    const int64_t rows = wholeRows(tokens_.size() + tokens.size());
+    if (!step || step->queries != rows) {
         std::set<std::string> probes;
         const std::set<std::string> edited = editedHooks();
         for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
@@ -77,7 +100,7 @@ bool LanguageModel::feedWhole(std::span<const int> tokens, const Cancelled& isCa
             else
                 probes.insert(attentionHook(layer, "pattern"));
         }
-        step = makeWholeStep(std::move(probes));
+        step = makeWholeStep(std::move(probes), rows);
     }
     std::vector<int> all = tokens_;
     all.insert(all.end(), tokens.begin(), tokens.end());

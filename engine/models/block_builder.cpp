@@ -101,13 +101,19 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
     if (const BlockHooks* residual = hooksOf(layer, Slot::Residual)) {
         result = joined(layer, *residual, site, weights, x);
     } else {
-        const AttentionNodes nodes = attend(layer, site, norm(x, layer, weights, "ln1"), x);
+        const auto normed = [&](bool applies, Tensor in, const char* name) {
+            return applies ? norm(in, layer, weights, name) : in;
+        };
+        const bool after = settings_.postNorm, before = !after;
+        const AttentionNodes nodes = attend(layer, site, normed(before, x, "ln1"), x);
         result = settings_.dropout > 0 ? add(x, dropped(nodes.added)) : nodes.output;
+        result = normed(after, result, "ln1");
         if (hasFeedForward(layer)) {
             if (!settings_.parallelResidual) result = graph_.probe(result, prefix + ".hook_resid_mid", "TC");
-            const Tensor input = norm(settings_.parallelResidual ? x : result, layer, weights, "ln2");
+            const Tensor input = normed(before, settings_.parallelResidual ? x : result, "ln2");
             const SublayerNodes fed = feedForward(layer, prefix, weights, input, result);
             result = settings_.dropout > 0 ? add(result, dropped(fed.added)) : fed.output;
+            result = normed(after, result, "ln2");
         }
     }
     result = graph_.probe(result, prefix + ".hook_resid_post", "TC");

@@ -35,6 +35,7 @@ struct BlockSettings {
     double normEpsilon = 1e-5;
     bool finalNorm = true;
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
+    bool postNorm = false;         ///< norm2(y + feedForward(y)) with y = norm1(x + attention(x)), as in BERT
     bool layerScale = false;       ///< multiplies each feature of the output of a sublayer by a learned factor
     FeedForwardSpec feedForward;
     std::span<const LayerAttention> layers; ///< must outlive the builder

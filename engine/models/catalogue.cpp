@@ -5,7 +5,7 @@
 namespace attn {
 
 std::span<const ModelFamily* const> familyCatalogue() {
-    static constexpr std::array kFamilies{&kGpt2, &kGptNeo, &kGptNeoX, &kLlama, &kComposed};
+    static constexpr std::array kFamilies{&kGpt2, &kGptNeo, &kGptNeoX, &kLlama, &kBert, &kDistilBert, &kComposed};
     return kFamilies;
 }
 

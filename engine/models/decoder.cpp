@@ -27,7 +27,9 @@ public:
         const Tensor positions =
             graph_.input(decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         Tensor keyPositions = positions;
-        if (hasCache()) {
+        if (isEncoder(config_)) {
+            keyPositions = graph_.input(decoder_names::kKeyPositions, {.shape = {T}, .dtype = DType::I32});
+        } else if (hasCache()) {
             keyPositions = assign(
                 graph_.state(decoder_names::kCachePositions,
                              {.shape = {build_.cacheCapacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}),
@@ -40,6 +42,12 @@ public:
             const Tensor positionTable = graph_.parameter("pos_embed.W_pos", {config_.context, C});
             x = add(x, graph_.probe(embedding(positions, positionTable), "hook_pos_embed", "TC"));
         }
+        if (config_.tokenTypes > 0) {
+            const Tensor types = graph_.input(decoder_names::kTokenTypes, {.shape = {T}, .dtype = DType::I32});
+            const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokenTypes, C});
+            x = add(x, graph_.probe(embedding(types, table), "hook_token_type_embed", "TC"));
+        }
+        if (config_.embeddingNorm) x = learnedNorm(x, "embed.ln");
         x = blocks_.spread(blocks_.dropped(x));
         for (size_t layer = 0; layer < config_.layers.size(); ++layer)
             x = blocks_.block(layer, x,
@@ -47,10 +55,11 @@ public:
                                .keyPosition = keyPositions,
                                .cacheCapacity = build_.cacheCapacity,
                                .sequence = build_.sequence,
+                               .reach = isEncoder(config_) ? config_.context : 0,
                                .recordsQueries = build_.recordsQueries});
         x = blocks_.gather(x);
         if (hasCache()) result_.nextLogits = unembedded(T > 1 ? lastRow(x) : x); // [1,C] -> [1,V]
-        result_.logits = graph_.probe(unembedded(x), "logits", "TV");
+        if (config_.readout != TextReadout::None) result_.logits = graph_.probe(unembedded(x), "logits", "TV");
         result_.attention = std::move(blocks_.attention);
         result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
         result_.blocks = std::move(blocks_.blocks);
@@ -82,7 +91,24 @@ private:
         if (fixesWords()) table = terms::unitRows(table);
         MatmulOptions out;
         if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
-        return matmul(blocks_.finalNorm(x), table, out);
+        x = blocks_.finalNorm(x);
+        return matmul(config_.readout == TextReadout::MaskedToken ? maskedHead(x) : x, table, out);
+    }
+
+    /// What BERT's readout does before the unembedding. @source Devlin et al. 2019, modeling.py of its release
+    Tensor maskedHead(Tensor x) {
+        const int64_t C = config_.modelWidth;
+        const Tensor hidden = matmul(x, graph_.parameter("mlm_head.W", {C, C}),
+                                     {.bias = graph_.parameter("mlm_head.b", {C}),
+                                      .activation = config_.feedForward.activation,
+                                      .keepsArgument = !hasCache()});
+        return learnedNorm(hidden, "mlm_head.ln");
+    }
+
+    Tensor learnedNorm(Tensor x, const std::string& name) {
+        const int64_t C = config_.modelWidth;
+        return layerNorm(x, graph_.parameter(name + ".w", {C}), graph_.parameter(name + ".b", {C}),
+                         config_.normEpsilon);
     }
 
     bool hasCache() const { return build_.cacheCapacity > 0; }
@@ -94,6 +120,7 @@ private:
                 .normEpsilon = config_.normEpsilon,
                 .finalNorm = config_.finalNorm,
                 .parallelResidual = config_.parallelResidual,
+                .postNorm = config_.postNorm,
                 .feedForward = config_.feedForward,
                 .layers = config_.layers,
                 .dropout = build_.dropout,
@@ -141,10 +168,16 @@ bool isComposed(const DecoderConfig& config) {
     return std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
 }
 
+bool isEncoder(const DecoderConfig& config) {
+    return std::ranges::any_of(config.layers,
+                               [](const LayerAttention& layer) { return !layer.spec && !layer.rule.causal; });
+}
+
 ModelGraph buildForListing(const DecoderConfig& config) {
     // Some parts learn a number for every pair of positions of the context.
-    return buildDecoder(config, isComposed(config) ? DecoderBuild{.queries = config.context}
-                                                   : DecoderBuild{.queries = 1, .cacheCapacity = 1});
+    return buildDecoder(config, isComposed(config)  ? DecoderBuild{.queries = config.context}
+                                : isEncoder(config) ? DecoderBuild{.queries = 1}
+                                                    : DecoderBuild{.queries = 1, .cacheCapacity = 1});
 }
 
 } // namespace attn

@@ -11,8 +11,12 @@
 
 namespace attn {
 
-/// The description of a decoder-only transformer. Families differ only in these values and in the names of tensors in
-/// their files.
+/// What a model of text predicts at each token: the token after it; the token itself, which the input may hide; or
+/// nothing, as in an encoder without a head.
+enum class TextReadout : uint8_t { NextToken, MaskedToken, None };
+
+/// The description of a transformer for text, a decoder or an encoder. Families differ only in these values and in the
+/// names of tensors in their files.
 struct DecoderConfig {
     std::string name;
     std::string family;
@@ -23,8 +27,12 @@ struct DecoderConfig {
     double normEpsilon = 1e-5;
     bool finalNorm = true;
     bool learnedPositions = false; ///< a table added to the embedding
+    int64_t tokenTypes = 0;        ///< rows of a table added to the embedding by the type of a token; 0: none
+    bool embeddingNorm = false;    ///< a norm of that sum
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
-    bool tiedEmbedding = true;     ///< the unembedding is the embedding
+    bool postNorm = false;         ///< see BlockSettings::postNorm
+    TextReadout readout = TextReadout::NextToken;
+    bool tiedEmbedding = true; ///< the unembedding is the embedding
     bool unembedBias = false;
     FeedForwardSpec feedForward;
     std::vector<LayerAttention> layers;
@@ -43,8 +51,11 @@ struct DecoderBuild {
 
 /// Names of the graph's inputs and states.
 namespace decoder_names {
-inline constexpr const char* kTokens = "tokens";                  ///< Input I32 [T]
-inline constexpr const char* kPositions = "positions";            ///< Input I32 [T]
+inline constexpr const char* kTokens = "tokens";          ///< Input I32 [T]
+inline constexpr const char* kPositions = "positions";    ///< Input I32 [T]
+inline constexpr const char* kTokenTypes = "token_types"; ///< Input I32 [T]
+/// Input I32 [T] of an encoder: positions of the keys; those of padding are -context, which no query reaches.
+inline constexpr const char* kKeyPositions = "key_positions";
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
 using attn::kRotaryTable;
 /// Inputs F32 with the shape of an edited hook x, which becomes kept * x + added.
@@ -54,8 +65,9 @@ inline std::string added(const std::string& hook) { return hook + ".added"; }
 inline bool isComputed(std::string_view name) { return name == kRotaryTable || name.find('#') != name.npos; }
 } // namespace decoder_names
 
-/// Builds the graph of a decoder. Probes: hook_embed, hook_pos_embed, those of BlockBuilder, logits [T,V]. Parameters:
-/// embed.W_E, pos_embed.W_pos, those of BlockBuilder, unembed.{W_U,b_U}; linear weights are [out, in].
+/// Builds the graph of a decoder or an encoder. Probes: hook_embed, hook_pos_embed, hook_token_type_embed, those of
+/// BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos, token_type_embed.W_token_type, embed.ln.{w,b},
+/// those of BlockBuilder, mlm_head.{W,b,ln.w,ln.b} for masked tokens, unembed.{W_U,b_U}; linear weights are [out, in].
 ModelGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
 
 /// Applies the final norm and the unembedding to rows of the residual stream, in the graph of x.
@@ -72,5 +84,7 @@ void makeEditable(Graph& graph, const std::set<std::string>& hooks);
 ModelGraph buildForListing(const DecoderConfig& config);
 /// Whether at least one layer has composed attention. Such a model runs whole sequences and has no cache.
 bool isComposed(const DecoderConfig& config);
+/// Whether queries see keys after them. Such a model runs whole sequences, because each token changes those before it.
+bool isEncoder(const DecoderConfig& config);
 
 } // namespace attn

@@ -6,6 +6,6 @@
 
 namespace attn {
 
-extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kComposed;
+extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kBert, kDistilBert, kComposed;
 
 } // namespace attn

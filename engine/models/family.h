@@ -38,7 +38,8 @@ struct ModelFamily {
     WeightRecipe (*recipe)(const DecoderConfig& config, const std::string& parameter, const TensorNames& names);
     /// Writes config.json, for models that the program trains; null: the family can only be read.
     nlohmann::json (*describe)(const DecoderConfig& config) = nullptr;
-    std::string_view prefix{}; ///< prefix of tensors in written files, except lm_head
+    std::string_view prefix{};               ///< prefix of tensors in written files
+    std::string_view unprefixed = "lm_head"; ///< names that begin so have no prefix: those of the head
 };
 
 /// All families of language models.

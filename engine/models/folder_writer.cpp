@@ -55,8 +55,8 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
         if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
         const WeightRecipe recipe = (*family)->recipe(config, node.name, none);
         const Shape& shape = node.outputs[0].shape;
-        const std::string name =
-            recipe.source.starts_with("lm_head") ? recipe.source : std::string((*family)->prefix) + recipe.source;
+        const bool isPrefixed = !recipe.source.starts_with((*family)->unprefixed);
+        const std::string name = isPrefixed ? std::string((*family)->prefix) + recipe.source : recipe.source;
         Gathered& tensor = tensors[name];
         tensor.isVector = shape.rank() == 1;
         tensor.transposed = recipe.transposed;

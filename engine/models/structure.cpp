@@ -44,9 +44,14 @@ int ModelStructure::mostHeads() const { return sites.empty() ? 0 : std::ranges::
 ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
     ModelStructure structure{
         .axes = {{.kind = AxisKind::Tokens, .length = length}},
-        .streams = {{.name = "decoder", .axis = 0, .width = config.modelWidth}},
+        .streams = {{.name = isEncoder(config) ? "encoder" : "decoder", .axis = 0, .width = config.modelWidth}},
         .sites = {},
-        .readouts = {{.kind = Readout::Kind::NextToken, .stream = 0, .choices = config.vocabulary}}};
+        .readouts = {}};
+    if (config.readout != TextReadout::None)
+        structure.readouts.push_back(
+            {.kind = config.readout == TextReadout::MaskedToken ? Readout::Kind::MaskedToken : Readout::Kind::NextToken,
+             .stream = 0,
+             .choices = config.vocabulary});
     for (const LayerAttention& layer : config.layers)
         structure.sites.push_back(selfAttention(layer.heads, static_cast<int>(structure.sites.size()), 0));
     return structure;

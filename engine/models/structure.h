@@ -44,7 +44,7 @@ struct Site {
 
 /// A prediction that a model makes at rows of a stream.
 struct Readout {
-    enum class Kind : uint8_t { NextToken, Class };
+    enum class Kind : uint8_t { NextToken, MaskedToken, Class };
     Kind kind = Kind::NextToken;
     int stream = 0;      ///< index into ModelStructure::streams
     int64_t choices = 0; ///< number of logits

@@ -55,7 +55,9 @@ Texts texts(const LanguageModel& model, int count) {
     }
     texts.own = model.source().example();
     texts.other = {texts.own.rbegin(), texts.own.rend()};
-    if (model.info().name == "stories") texts = {.own = "Lily had a dog. She", .other = "Lily had a cat. She"};
+    if (texts.own.empty()) texts = {.own = "the cat sat", .other = "the dog ran"}; // the folder has no example
+    if (model.info().name == "stories" || model.info().name == "masked")
+        texts = {.own = "Lily had a dog. She", .other = "Lily had a cat. She"};
     texts.ownTokens = tokensOf(model, texts.own);
     texts.otherTokens = tokensOf(model, texts.other);
     return texts;
@@ -124,8 +126,10 @@ TEST_CASE("patch sweep: every hook of every text family gives numbers or a refus
     for (const auto& folder : fs::directory_iterator(fs::path(ATTN_TEST_DIR) / "golden")) {
         if (!fs::exists(folder.path() / "config.json") || isVisionModel(folder.path().string())) continue;
         INFO(folder.path().string());
+        const auto model = opened(folder.path().string());
+        if (model->info().structure.readouts.empty()) continue; // an encoder without its head predicts nothing
         // 3: as many as a pattern of three tokens has rows and columns.
-        checkHooks(*opened(folder.path().string()), 3);
+        checkHooks(*model, 3);
     }
 }
 

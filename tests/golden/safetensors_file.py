@@ -9,7 +9,7 @@ import struct
 import numpy
 import torch
 
-_NAMES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int32: "I32", torch.bool: "BOOL", torch.uint8: "U8"}
+_NAMES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int32: "I32", torch.int64: "I64", torch.bool: "BOOL", torch.uint8: "U8"}
 _TYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 

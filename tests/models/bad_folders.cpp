@@ -319,8 +319,8 @@ TEST_CASE("bad folders: tokenizer.json", "[models]") {
                CONTAINS("tokenizer.json: this is a Git-LFS pointer") && CONTAINS("git lfs pull"));
     CHECK_THAT(withTokenizer("{\"model\": "), CONTAINS("tokenizer.json: the file is not valid JSON at line"));
     CHECK_THAT(withTokenizer("{}"), CONTAINS("tokenizer.json: \"model\" is missing"));
-    CHECK_THAT(withTokenizer("{\"model\": {\"type\": \"WordPiece\"}}"),
-               CONTAINS("tokenizer.json: \"model\" is of type WordPiece, which is not supported"));
+    CHECK_THAT(withTokenizer("{\"model\": {\"type\": \"Unigram\"}}"),
+               CONTAINS("tokenizer.json: \"model\" is of type Unigram, which is not supported"));
     CHECK_THAT(
         afterwards("gpt2", [](ModelFolder& folder) { fs::create_symlink(folder / "gone", folder / "tokenizer.json"); }),
         CONTAINS("tokenizer.json: there is no such file"));

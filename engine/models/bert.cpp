@@ -1,0 +1,130 @@
+#include "engine/models/config_reader.h"
+#include "engine/models/families.h"
+#include "engine/models/hook_names.h"
+#include "engine/models/recipes.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+// BERT: an encoder that fills in masked tokens. Its second pre-training task, and the pooler that only this task reads,
+// are left out. @source Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language
+// Understanding", arXiv:1810.04805; tensor names as in Hugging Face's files.
+
+namespace attn {
+namespace {
+
+constexpr const char* kPrefix = "bert.";
+
+DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
+    const ConfigReader read(json, file);
+    const int64_t width = read.size("hidden_size"), heads = read.size("num_attention_heads"),
+                  layers = read.size("num_hidden_layers");
+    if (width % heads != 0)
+        read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
+    if (const std::string positions = read.text("position_embedding_type", "absolute"); positions != "absolute")
+        read.fail("position_embedding_type", fmt::format("is \"{}\", but only \"absolute\" is supported", positions));
+    if (read.flag("is_decoder", false)) read.fail("is_decoder", "is true, but only encoders are supported");
+    const bool hasHead = names.contains("cls.predictions.transform.dense.weight");
+    const bool isTied = read.flag("tie_word_embeddings", true) || !names.contains("cls.predictions.decoder.weight");
+    const LayerAttention attention{
+        .heads = {heads, heads, width / heads},
+        .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
+        .queryKeyValueBias = true,
+        .outputBias = true};
+    return {
+        .vocabulary = read.size("vocab_size"),
+        .modelWidth = width,
+        .context = read.size("max_position_embeddings", 512),
+        .norm = NormKind::LayerNorm,
+        .normEpsilon = read.number("layer_norm_eps", 1e-12),
+        .finalNorm = false,
+        .learnedPositions = true,
+        .tokenTypes = read.size("type_vocab_size", 2),
+        .embeddingNorm = true,
+        .postNorm = true,
+        .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
+        .tiedEmbedding = isTied,
+        .unembedBias = hasHead,
+        .feedForward = {.width = read.size("intermediate_size"), .activation = read.activation("hidden_act", "gelu")},
+        .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
+}
+
+/// The name of a tensor as the files have it: with "bert." or without, and with the norms' old names or the new ones.
+std::string nameIn(const TensorNames& names, const std::string& name) {
+    const std::string found = names.resolve(kPrefix, name);
+    constexpr std::string_view kWeight = "LayerNorm.weight", kBias = "LayerNorm.bias";
+    std::string old = name;
+    if (name.ends_with(kWeight))
+        old.replace(name.size() - kWeight.size(), kWeight.size(), "LayerNorm.gamma");
+    else if (name.ends_with(kBias))
+        old.replace(name.size() - kBias.size(), kBias.size(), "LayerNorm.beta");
+    const std::string foundOld = names.resolve(kPrefix, old);
+    return !names.contains(found) && names.contains(foundOld) ? foundOld : found;
+}
+
+WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+    static const std::vector<std::pair<std::string, std::string>> kGlobal{
+        {"embed.W_E", "embeddings.word_embeddings.weight"},
+        {"pos_embed.W_pos", "embeddings.position_embeddings.weight"},
+        {"token_type_embed.W_token_type", "embeddings.token_type_embeddings.weight"},
+        {"embed.ln.w", "embeddings.LayerNorm.weight"},
+        {"embed.ln.b", "embeddings.LayerNorm.bias"},
+        {"mlm_head.W", "cls.predictions.transform.dense.weight"},
+        {"mlm_head.b", "cls.predictions.transform.dense.bias"},
+        {"mlm_head.ln.w", "cls.predictions.transform.LayerNorm.weight"},
+        {"mlm_head.ln.b", "cls.predictions.transform.LayerNorm.bias"},
+        {"unembed.W_U", "cls.predictions.decoder.weight"},
+        {"unembed.b_U", "cls.predictions.bias"}};
+    static const std::vector<std::pair<std::string, std::string>> kBlock{
+        {"attn.W_Q", "attention.self.query.weight"},    {"attn.b_Q", "attention.self.query.bias"},
+        {"attn.W_K", "attention.self.key.weight"},      {"attn.b_K", "attention.self.key.bias"},
+        {"attn.W_V", "attention.self.value.weight"},    {"attn.b_V", "attention.self.value.bias"},
+        {"attn.W_O", "attention.output.dense.weight"},  {"attn.b_O", "attention.output.dense.bias"},
+        {"ln1.w", "attention.output.LayerNorm.weight"}, {"ln1.b", "attention.output.LayerNorm.bias"},
+        {"mlp.W_in", "intermediate.dense.weight"},      {"mlp.b_in", "intermediate.dense.bias"},
+        {"mlp.W_out", "output.dense.weight"},           {"mlp.b_out", "output.dense.bias"},
+        {"ln2.w", "output.LayerNorm.weight"},           {"ln2.b", "output.LayerNorm.bias"}};
+    const auto [layer, rest] = splitName(parameter);
+    if (layer >= 0) return {.source = nameIn(names, fmt::format("encoder.layer.{}.{}", layer, lookUp(kBlock, rest)))};
+    const std::string name = nameIn(names, lookUp(kGlobal, rest));
+    const char* const kOtherBias = "cls.predictions.decoder.bias"; // newer files may hold only this one
+    return {.source = rest == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};
+}
+
+nlohmann::json describe(const DecoderConfig& config) {
+    const LayerAttention& attention = config.layers.front();
+    return {{"architectures", {config.readout == TextReadout::None ? "BertModel" : "BertForMaskedLM"}},
+            {"model_type", "bert"},
+            {"vocab_size", config.vocabulary},
+            {"hidden_size", config.modelWidth},
+            {"num_attention_heads", attention.heads.heads},
+            {"num_hidden_layers", config.layers.size()},
+            {"intermediate_size", config.feedForward.width},
+            {"max_position_embeddings", config.context},
+            {"type_vocab_size", config.tokenTypes},
+            {"hidden_act", config.feedForward.activation == Activation::GeluErf ? "gelu"
+                           : config.feedForward.activation == Activation::Relu  ? "relu"
+                           : config.feedForward.activation == Activation::Silu  ? "silu"
+                                                                                : "gelu_new"},
+            {"layer_norm_eps", config.normEpsilon},
+            {"position_embedding_type", "absolute"},
+            {"tie_word_embeddings", config.tiedEmbedding},
+            {"hidden_dropout_prob", 0.0},
+            {"attention_probs_dropout_prob", 0.0},
+            {"torch_dtype", "float32"}};
+}
+
+} // namespace
+
+const ModelFamily kBert{.id = "bert",
+                        .title = "BERT",
+                        .modelTypes = {"bert"},
+                        .config = config,
+                        .recipe = recipe,
+                        .describe = describe,
+                        .prefix = kPrefix,
+                        .unprefixed = "cls."};
+
+} // namespace attn
