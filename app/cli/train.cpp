@@ -103,7 +103,7 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
 
 void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluation, std::string_view split) {
     fmt::print("{} loss {:.4f}", split, evaluation.loss);
-    if (trainer.task().metric == Task::Metric::ExactMatch)
+    if (trainer.task().metric != Task::Metric::Loss)
         fmt::print("  {} {:.2f} % of {} (success: {:.0f} %)", trainer.task().metricName, evaluation.metric * 100,
                    evaluation.examples, trainer.task().successLevel * 100);
     fmt::print("\n");
@@ -263,7 +263,7 @@ void addTrain(Command& command) {
             name,
             [=](const std::string& value) {
                 std::error_code error;
-                options->fields[field] = fs::absolute(value, error).string();
+                options->fields[field] = value.starts_with("builtin:") ? value : fs::absolute(value, error).string();
                 return error ? fmt::format("{} cannot be found: {}", value, error.message()) : std::string();
             },
             help);
@@ -281,15 +281,16 @@ void addTrain(Command& command) {
             .defaultText(defaultOf(field));
     };
     text("--task TASK", "task", "task to train: " + fmt::format("{}", fmt::join(tasks, ", ")));
-    path("--text FILE", "text", "for the task text: file to learn from");
+    path("--text FILE", "text",
+         "for the tasks text and masked-text: file to learn from; builtin:stories for masked-text");
     text("--tokenizer KIND", "tokenizer", "for the task text: chars, bytes or bpe:N, with N tokens");
     command
         .wholeNumberOption(
             "--context N", [=](int64_t value) { options->values.push_back(fmt::format("context={}", value)); },
-            "for the task text: tokens of a sequence")
+            "for the tasks text and masked-text: tokens of a sequence")
         .atLeast(1);
     path("--data DIR", "data", "for the tasks images and fashion-mnist: folder of pictures");
-    text("--family NAME", "family", "kind of model: gpt2 or llama; vit for tasks with pictures");
+    text("--family NAME", "family", "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text");
     whole("--patch N", "patch", "vit: pixels on a side of a patch").range(1, 512);
     text("--pooling HOW", "pooling", "vit: what the classifier reads, cls or the mean of the patches");
     text("--positions KIND", "positions", "vit: learned, sinusoidal or none");

@@ -36,6 +36,12 @@ PreTokenizer PreTokenizer::byteLevel(bool addsPrefixSpace) {
     return preTokenizer;
 }
 
+PreTokenizer PreTokenizer::bert() {
+    PreTokenizer preTokenizer;
+    preTokenizer.addBert();
+    return preTokenizer;
+}
+
 PreTokenizer::Matches PreTokenizer::parseMatches(const JsonNode& node) {
     constexpr std::array kNames{"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
     const auto found = std::ranges::find(kNames, node.text());
@@ -45,6 +51,11 @@ PreTokenizer::Matches PreTokenizer::parseMatches(const JsonNode& node) {
 
 void PreTokenizer::addSplit(std::string_view expression, Matches matches, bool inverted) {
     steps_.emplace_back(Split{Pattern::regex(expression), matches, inverted});
+}
+
+void PreTokenizer::addBert() {
+    addSplit(R"(\s)", Matches::Removed);
+    addSplit(punctuation(), Matches::Isolated);
 }
 
 void PreTokenizer::addByteLevel(bool addsPrefixSpace, bool cutsWords) {
@@ -92,8 +103,7 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
     } else if (type == "WhitespaceSplit") {
         addSplit(R"(\s)", Matches::Removed);
     } else if (type == "BertPreTokenizer") {
-        addSplit(R"(\s)", Matches::Removed);
-        addSplit(punctuation(), Matches::Isolated);
+        addBert();
     } else if (type == "Punctuation") {
         const auto behavior = node.find("behavior");
         addSplit(punctuation(), behavior ? parseMatches(*behavior) : Matches::Isolated);

@@ -20,6 +20,8 @@ public:
 
     /// GPT-2's: words of the byte alphabet. @param addsPrefixSpace puts a space before a text that begins without one
     static PreTokenizer byteLevel(bool addsPrefixSpace);
+    /// BERT's: words between white space, and each character of punctuation by itself.
+    static PreTokenizer bert();
 
     /// Cuts a text. @param budget for the whole text of which this is a part  @return non-empty pieces in order
     /// @throws Error if the text becomes too long or costs too much
@@ -43,6 +45,7 @@ private:
     using Step = std::variant<Split, PrefixSpace, ByteAlphabet, Metaspace>;
 
     void add(const JsonNode& node, int depth);
+    void addBert();
     void addByteLevel(bool addsPrefixSpace, bool cutsWords);
     void addMetaspace(const JsonNode& node);
     void addSplit(std::string_view expression, Matches matches, bool inverted = false);

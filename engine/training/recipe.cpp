@@ -84,6 +84,18 @@ Recipe suggestedRecipe(const Task& task) {
     Recipe recipe{.task = std::string(task.id),
                   .optimiser = {.beta2 = 0.98},
                   .schedule = {.rate = 3e-3, .warmUp = 50, .steps = 1000}};
+    if (task.masksTokens) // norms behind the sublayers need a warm-up
+        return {.task = recipe.task,
+                .architecture = {.family = "bert",
+                                 .layers = 4,
+                                 .heads = 4,
+                                 .width = 64,
+                                 .activation = "gelu",
+                                 .initialDeviation = 0.05},
+                .optimiser = {.beta2 = 0.98, .decay = 0.01},
+                .schedule = {.rate = 2e-3, .finalRate = 1e-4, .warmUp = 200, .steps = 3000},
+                .batch = 32,
+                .evaluateEvery = 250};
     if (task.readsText) // nanoGPT's settings for a laptop. @source Karpathy 2022, github.com/karpathy/nanoGPT
         return {.task = recipe.task,
                 .architecture = {.layers = 4, .heads = 4, .width = 128, .activation = "gelu", .bias = false},
@@ -131,12 +143,18 @@ void check(const Recipe& recipe) {
     if (a.width % a.heads != 0)
         fail("width", fmt::format("{} cannot be divided into {} heads", a.width, a.heads),
              "choose a multiple of the number of heads");
-    if (a.family != "gpt2" && a.family != "llama" && a.family != "vit")
-        fail("family", fmt::format("cannot train \"{}\"", a.family), "choose gpt2 or llama, or vit for pictures");
+    if (a.family != "gpt2" && a.family != "llama" && a.family != "vit" && a.family != "bert")
+        fail("family", fmt::format("cannot train \"{}\"", a.family),
+             "choose gpt2 or llama, vit for pictures, or bert for masked text");
     const Task& task = taskNamed(recipe.task);
-    if (task.hasImages() != (a.family == "vit"))
+    if (task.hasImages() != (a.family == "vit") || task.masksTokens != (a.family == "bert"))
         fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),
-             task.hasImages() ? "choose vit" : "choose gpt2 or llama");
+             task.hasImages()   ? "choose vit"
+             : task.masksTokens ? "choose bert"
+                                : "choose gpt2 or llama");
+    if (a.family == "bert" && !a.attention.empty())
+        fail("attention", "the format of BERT has no composed attention", "leave it empty");
+    if (a.family == "bert" && !a.bias) fail("bias", "the layers of BERT have biases", "choose true");
     within("patch", static_cast<double>(a.patch), 1, 512);
     if (a.pooling != "cls" && a.pooling != "mean")
         fail("pooling", fmt::format("there is no \"{}\"", a.pooling), "choose one of: cls, mean");
@@ -391,11 +409,11 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
 }
 
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
-    const bool isLlama = a.family == "llama";
+    const bool isLlama = a.family == "llama", isBert = a.family == "bert";
     const int64_t headWidth = a.width / a.heads;
     const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
     LayerAttention attention{.heads = {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads, headWidth},
-                             .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
+                             .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth)), .causal = !isBert},
                              .queryKeyValueBias = !isLlama,
                              .outputBias = !isLlama};
     if (isLlama)
@@ -415,7 +433,14 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
         .modelWidth = a.width,
         .context = context,
         .norm = isLlama ? NormKind::RmsNorm : NormKind::LayerNorm,
+        .normEpsilon = isBert ? 1e-12 : 1e-5,
+        .finalNorm = !isBert,
         .learnedPositions = !isLlama && specs.empty(),
+        .tokenTypes = isBert ? 2 : 0,
+        .embeddingNorm = isBert,
+        .postNorm = isBert,
+        .readout = isBert ? TextReadout::MaskedToken : TextReadout::NextToken,
+        .unembedBias = isBert,
         .feedForward = {.width = a.attentionOnly      ? 0
                                  : a.feedForward != 0 ? a.feedForward
                                  : isLlama            ? roundUp(a.width * 8 / 3)

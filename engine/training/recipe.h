@@ -17,7 +17,8 @@ struct DecoderConfig;
 
 /// The shape of a model to train.
 struct Architecture {
-    /// "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU; "vit": for tasks with pictures.
+    /// "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU; "bert": for tasks that mask
+    /// tokens; "vit": for tasks with pictures.
     std::string family = "gpt2";
     int64_t layers = 2, heads = 4, keyValueHeads = 0; ///< keyValueHeads 0: equal to `heads`
     int64_t width = 64;

@@ -50,7 +50,14 @@ Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, doubl
 }
 
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {
-    return questionsOf(*instance_, split, first, rows);
+    if (!isEncoder(config_)) return questionsOf(*instance_, split, first, rows);
+    Batch all{.rows = rows, .columns = instance_->contextLength()};
+    for (int row = 0; row < rows; ++row) {
+        const Batch one = instance_->batch(split, first + static_cast<uint64_t>(row), 1);
+        all.inputs.insert(all.inputs.end(), one.inputs.begin(), one.inputs.end());
+        all.targets.insert(all.targets.end(), one.targets.begin(), one.targets.end());
+    }
+    return all;
 }
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
@@ -65,15 +72,22 @@ void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
             tokens[to] = column < batch.columns ? batch.inputs[static_cast<size_t>(row * batch.columns + column)] : 0;
             if (asksPositions) positions[to] = static_cast<int32_t>(column);
         }
+    if (executor.hasInput(decoder_names::kKeyPositions)) // rows of encoders have no padding
+        std::ranges::copy(positions, executor.inputIntegers(decoder_names::kKeyPositions).begin());
+    if (executor.hasInput(decoder_names::kTokenTypes))
+        std::ranges::fill(executor.inputIntegers(decoder_names::kTokenTypes), 0);
 }
 
 void SequenceObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
     const Tokenizer& tokenizer = instance_->tokenizer();
-    std::string example = tokenizer.decode(instance_->example(Split::Validation, 0).prompt, true);
+    std::vector<int32_t> prompt = instance_->example(Split::Validation, 0).prompt;
+    const bool keepsMasks = isEncoder(config_);
+    if (keepsMasks) prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
+    std::string example = tokenizer.decode(prompt, !keepsMasks);
     example.erase(0, example.find_first_not_of(' '));
     writeModelFolder(folder, config_,
                      {.tokenizerJson = instance_->tokenizerJson(),
-                      .endToken = tokenizer.endId(),
+                      .endToken = keepsMasks ? std::nullopt : tokenizer.endId(),
                       .examplePrompt = std::move(example)},
                      read);
 }
@@ -93,7 +107,7 @@ std::shared_ptr<const WeightSet::Model> SequenceObjective::describe() const {
                            .configText = writtenConfig(config_),
                            .tokenizer =
                                std::make_shared<const Tokenizer>(Tokenizer::fromJson(instance_->tokenizerJson()))};
-    if (const auto end = instance_->tokenizer().endId()) model.stopTokens = {*end};
+    if (const auto end = instance_->tokenizer().endId(); end && !isEncoder(config_)) model.stopTokens = {*end};
     return std::make_shared<const WeightSet::Model>(std::move(model));
 }
 

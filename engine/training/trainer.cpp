@@ -239,12 +239,13 @@ GpuExecutor& Trainer::evaluator() {
 Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
     GpuExecutor& executor = evaluator();
     const bool asksExact = task_.metric == Task::Metric::ExactMatch;
+    const bool countsTokens = task_.metric == Task::Metric::TokenMatch;
     const int64_t columns = objective_->targetsPerRow();
     const auto available = static_cast<int64_t>(objective_->rowCount(split).value_or(static_cast<uint64_t>(most)));
     const int64_t rows = std::min(most, available);
     const size_t classes = images_ ? images_->instance().labels().size() : 0;
     Evaluation result{.examples = rows, .confusion = std::vector<int64_t>(classes * classes)};
-    int64_t targets = 0, right = 0;
+    int64_t targets = 0, right = 0, rightTargets = 0;
     for (int64_t first = 0; first < rows; first += kEvaluationRows) {
         const Batch batch =
             asksExact ? objective_->questions(split, static_cast<uint64_t>(first), kEvaluationRows)
@@ -261,7 +262,8 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
                 const auto at = static_cast<size_t>(row * columns + column);
                 result.loss += static_cast<double>(losses[at]);
                 ++targets;
-                if (asksExact) isRight = isRight && best[at * 4] == target;
+                rightTargets += best[at * 4] == target ? 1 : 0;
+                isRight = isRight && best[at * 4] == target;
                 if (images_)
                     ++result.confusion[static_cast<size_t>(target) * classes + static_cast<size_t>(best[at * 4])];
             }
@@ -269,8 +271,10 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
         }
     }
     result.loss /= static_cast<double>(std::max<int64_t>(targets, 1));
-    result.metric =
-        asksExact ? static_cast<double>(right) / static_cast<double>(std::max<int64_t>(rows, 1)) : result.loss;
+    const auto share = [](int64_t of, int64_t all) {
+        return static_cast<double>(of) / static_cast<double>(std::max<int64_t>(all, 1));
+    };
+    result.metric = asksExact ? share(right, rows) : countsTokens ? share(rightTargets, targets) : result.loss;
     return result;
 }
 
@@ -320,7 +324,21 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
     const auto columns = static_cast<size_t>(sequences_->targetsPerRow());
     std::vector<Answer> result;
     for (int done = 0; done < count; done += kEvaluationRows) {
-        Batch batch = questionsOf(task, split, first + static_cast<uint64_t>(done), kEvaluationRows);
+        const uint64_t begins = first + static_cast<uint64_t>(done);
+        Batch batch = task_.masksTokens ? objective_->questions(split, begins, kEvaluationRows)
+                                        : questionsOf(task, split, begins, kEvaluationRows);
+        if (task_.masksTokens) { // all at once
+            fill(executor, batch, 1, evaluationGates_);
+            executor.run({});
+            const auto best = executor.resultIntegers("best");
+            for (int row = 0; row < std::min(count - done, kEvaluationRows); ++row) {
+                result.push_back(
+                    {.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
+                for (size_t at = static_cast<size_t>(row) * columns; at < static_cast<size_t>(row + 1) * columns; ++at)
+                    if (batch.targets[at] != Batch::kIgnored) result.back().given.push_back(best[at * 4]);
+            }
+            continue;
+        }
         const auto begin = static_cast<std::ptrdiff_t>(result.size());
         size_t longest = 0;
         for (int row = 0; row < std::min(count - done, kEvaluationRows); ++row) {

@@ -15,6 +15,7 @@ import tempfile
 
 import torch
 
+import encoder_reference
 import reference
 import safetensors_file
 import vision_reference
@@ -42,6 +43,9 @@ def logits_of(config, weights, batches, step):
     if config["model_type"] == "vit":
         model = vision_reference.VisionModel(config, weights, torch.float32)
         return torch.cat([model.run(pixels_of(config, patches))["logits"] for patches in batches["patches"][step]])
+    if config["model_type"] == "bert":  # dynamic masking: the batches hold what is hidden
+        encode = lambda tokens: encoder_reference.bert(config, weights, tokens, torch.zeros_like(tokens))["logits"]
+        return torch.cat([encode(tokens) for tokens in batches["inputs"][step].long()])
     forward = getattr(reference, config["model_type"])
     return torch.cat([forward(config, weights, tokens)["logits"] for tokens in batches["inputs"][step].long()])
 

@@ -238,7 +238,7 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     if (!metric) return QString();
     const auto& tasks = taskCatalogue();
     const auto task = std::ranges::find_if(tasks, [&](const Task* t) { return t->id == run.recipe.task; });
-    const bool isShare = task != tasks.end() && (*task)->metric == Task::Metric::ExactMatch;
+    const bool isShare = task != tasks.end() && (*task)->metric != Task::Metric::Loss;
     return isShare ? tr("%1 %").arg(*metric * 100, 0, 'f', 1) : QString::number(*metric, 'f', 4);
 }
 

@@ -132,8 +132,9 @@ QWidget* RecipeForm::makeModel() {
     QWidget* section = makeSection(
         tr("Model"), "modelSection",
         {{"family",
-          choice("family", tr("Family"), {"gpt2", "llama"},
-                 {tr("GPT-2: learned positions, layer norm, GELU"), tr("Llama: rotary positions, RMS norm, SwiGLU")},
+          choice("family", tr("Family"), {"gpt2", "llama", "bert"},
+                 {tr("GPT-2: learned positions, layer norm, GELU"), tr("Llama: rotary positions, RMS norm, SwiGLU"),
+                  tr("BERT: fills in hidden words, for the task Masked text")},
                  tr("Positions, norms and activation of the layers")),
           For::Sequences},
          {"pooling",
@@ -256,7 +257,7 @@ void RecipeForm::chooseTask(int index) {
     Recipe recipe = withMoments(suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]));
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
-    if ((model.family == "vit") == ((*json_)["family"].get<std::string>() == "vit"))
+    if (model.family != "bert" && (model.family == "vit") == ((*json_)["family"].get<std::string>() == "vit"))
         model.attention =
             (*json_)["attention"].get<std::string>(); // attention for text may be causal, which pictures are not
     if (!model.attention.empty()) {

@@ -2,9 +2,12 @@
 
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/pre_tokenizer.h"
+#include "engine/text/utf8.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <queue>
 #include <set>
@@ -41,11 +44,30 @@ public:
         for (const auto& [text, count] : counts) {
             Word word{{}, count};
             for (const char byte : text) word.tokens.push_back(idOfByte[static_cast<unsigned char>(byte)]);
-            words_.push_back(std::move(word));
-            for (size_t i = 0; i + 1 < words_.back().tokens.size(); ++i) change(words_.size() - 1, i, count);
+            add(std::move(word));
         }
-        for (const auto& [pair, place] : pairs_) queue_.push({place.count, pair});
+        queueAll();
     }
+
+    /// Words of characters of an alphabet, whose tokens have the prefix if they continue a word. Other characters cut a
+    /// word, because no token may contain them.
+    Learner(const std::map<std::string, int64_t>& counts, const std::vector<std::string>& alphabet, std::string prefix)
+        : tokens_(alphabet), prefix_(std::move(prefix)) {
+        for (const std::string& token : alphabet) ids_.emplace(token, static_cast<uint32_t>(ids_.size()));
+        for (const auto& [text, count] : counts) {
+            Word word{{}, count};
+            for (size_t at = 0; at < text.size();) {
+                const size_t begin = at;
+                utf8::next(text, at);
+                const auto found = ids_.find((begin > 0 ? prefix_ : "") + text.substr(begin, at - begin));
+                if (found != ids_.end()) word.tokens.push_back(found->second);
+                if (found == ids_.end() || at == text.size()) add(std::exchange(word, Word{{}, count}));
+            }
+        }
+        queueAll();
+    }
+
+    const std::vector<std::string>& tokens() const { return tokens_; } ///< the alphabet, then what merges gave
 
     std::vector<MergePair> learn(int count) {
         std::vector<MergePair> merges;
@@ -80,6 +102,16 @@ private:
         }
     };
 
+    void add(Word word) {
+        const int64_t count = word.count;
+        words_.push_back(std::move(word));
+        for (size_t i = 0; i + 1 < words_.back().tokens.size(); ++i) change(words_.size() - 1, i, count);
+    }
+
+    void queueAll() {
+        for (const auto& [pair, place] : pairs_) queue_.push({place.count, pair});
+    }
+
     void change(size_t word, size_t at, int64_t by) {
         const std::vector<uint32_t>& tokens = words_[word].tokens;
         Place& place = pairs_[pairOf(tokens[at], tokens[at + 1])];
@@ -88,7 +120,7 @@ private:
     }
 
     void merge(uint32_t left, uint32_t right) {
-        const std::string text = tokens_[left] + tokens_[right];
+        const std::string text = tokens_[left] + tokens_[right].substr(prefix_.size());
         const auto [known, isNew] = ids_.emplace(text, static_cast<uint32_t>(tokens_.size()));
         const uint32_t id = known->second;
         if (isNew) tokens_.push_back(text);
@@ -115,6 +147,7 @@ private:
     }
 
     std::vector<std::string> tokens_; ///< by id
+    std::string prefix_;              ///< of tokens that continue a word
     std::unordered_map<std::string, uint32_t> ids_;
     std::vector<Word> words_;
     std::unordered_map<uint64_t, Place> pairs_;
@@ -124,5 +157,25 @@ private:
 } // namespace
 
 std::vector<MergePair> learnBpe(std::string_view text, int count) { return Learner(countWords(text)).learn(count); }
+
+std::vector<std::string> learnWordPieces(const std::map<std::string, int64_t>& words, size_t most) {
+    std::map<std::string, int64_t> characters;
+    for (const auto& [word, count] : words)
+        for (size_t at = 0; at < word.size();) {
+            const size_t begin = at;
+            utf8::next(word, at);
+            characters[(begin > 0 ? "##" : "") + word.substr(begin, at - begin)] += count;
+        }
+    std::vector<std::string> alphabet;
+    for (const auto& [token, count] : characters) alphabet.push_back(token);
+    if (alphabet.size() > most) {
+        std::ranges::stable_sort(alphabet, std::greater(), [&](const std::string& token) { return characters[token]; });
+        alphabet.resize(most);
+    }
+    Learner learner(words, alphabet, "##");
+    while (learner.tokens().size() < most && !learner.learn(1).empty()) {
+    }
+    return learner.tokens();
+}
 
 } // namespace attn

@@ -2,6 +2,7 @@
 
 #include "engine/training/tasks/tokenizer_json.h"
 
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +15,10 @@ namespace attn {
 /// @source Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", arXiv:1508.07909,
 /// algorithm 1
 std::vector<MergePair> learnBpe(std::string_view text, int count);
+
+/// The vocabulary of WordPiece for words with their counts: characters, which begin a word or continue it ("##x"), then
+/// what merging the most frequent pairs gives, as in Hugging Face's trainer.
+/// @param most number of tokens; frequent characters come first if there are more
+std::vector<std::string> learnWordPieces(const std::map<std::string, int64_t>& words, size_t most);
 
 } // namespace attn

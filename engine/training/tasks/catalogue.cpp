@@ -23,6 +23,7 @@ std::span<const Task* const> taskCatalogue() {
                                        &kCompareTask,
                                        &kParityTask,
                                        &kTextTask,
+                                       &kMaskedTextTask,
                                        &kStoriesTask,
                                        &kShapesTask,
                                        &kFashionMnistTask,

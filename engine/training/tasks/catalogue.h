@@ -12,6 +12,6 @@ const Task& taskNamed(std::string_view id);
 
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,
     kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
-    kStoriesTask, kShapesTask, kFashionMnistTask, kImagesTask;
+    kMaskedTextTask, kStoriesTask, kShapesTask, kFashionMnistTask, kImagesTask;
 
 } // namespace attn

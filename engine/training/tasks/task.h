@@ -19,8 +19,8 @@ namespace attn {
 /// decides its split, so no example is in two splits, whatever the seed.
 enum class Split { Train, Validation, Test };
 
-/// Rows of token ids. targets[i] is the token that should follow inputs[i], or kIgnored. A row for a picture has
-/// patches instead of inputs, and its class as the only target.
+/// Rows of token ids. targets[i] is the token that should follow inputs[i], or that inputs[i] hides, or kIgnored. A row
+/// for a picture has patches instead of inputs, and its class as the only target.
 struct Batch {
     static constexpr int32_t kIgnored = -1;
 
@@ -30,7 +30,8 @@ struct Batch {
     bool operator==(const Batch&) const = default;
 };
 
-/// A question for greedy generation. For an exact match, the next answer.size() tokens must be the answer.
+/// A question for greedy generation. For an exact match, the next answer.size() tokens must be the answer. If the task
+/// masks tokens, the answer is what the prompt hides.
 struct Example {
     std::vector<int32_t> prompt{}, answer{};
     bool operator==(const Example&) const = default;
@@ -91,6 +92,7 @@ class ImageTaskInstance;
 struct Task {
     enum class Metric {
         ExactMatch, ///< share of examples with a right answer; successful at or above the level
+        TokenMatch, ///< share of right targets; successful at or above the level
         Loss        ///< mean cross-entropy on the validation split, in nats; successful at or below the level
     };
 
@@ -103,8 +105,9 @@ struct Task {
     Metric metric = Metric::ExactMatch;
     std::string_view metricName = "exact match";
     double successLevel = 0.99;
-    bool readsText = false; ///< needs TaskSettings::text
-    bool readsData = false; ///< needs TaskSettings::data
+    bool readsText = false;   ///< needs TaskSettings::text
+    bool masksTokens = false; ///< hides tokens, which an encoder fills in; targets stand where they are
+    bool readsData = false;   ///< needs TaskSettings::data
     std::unique_ptr<TaskInstance> (*make)(const TaskValues& values, const TaskSettings& settings) = nullptr;
     /// Replaces `make` for tasks with pictures.
     std::unique_ptr<ImageTaskInstance> (*makeImages)(const TaskValues& values, const TaskSettings& settings) = nullptr;
