@@ -25,6 +25,10 @@ struct GenerateOptions {
 
 int generate(const GenerateOptions& options) {
     const auto model = options.model.open(false);
+    if (model->config().readout != TextReadout::NextToken)
+        throw Error({.what = "this model fills in hidden words; it does not continue a text",
+                     .where = model->info().name,
+                     .hint = "write [MASK] into the text, and read what stands there with attention-cli lens"});
     const Tokenizer* tokenizer = model->tokenizer();
     std::vector<int> tokens = options.prompt.encode(*model);
     const auto promptLength = tokens.size();

@@ -20,6 +20,10 @@ namespace {
 class HeadWeights {
 public:
     HeadWeights(LanguageModel& model, Graph& graph) : model_(model), config_(model.config()), graph_(graph) {
+        if (config_.postNorm)
+            throw Error({.what = "circuits need norms before the sublayers; this model has them behind",
+                         .where = model.info().name,
+                         .hint = "open a model that continues texts"});
         for (const LayerAttention& layer : config_.layers)
             if (layer.spec && (layer.spec->blockPart(Slot::Norm) || !layer.spec->part(Slot::Mixer).usesQueriesKeys))
                 throw Error({.what = "circuits need queries, keys and a layer norm or RMS norm",

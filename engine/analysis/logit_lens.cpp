@@ -2,6 +2,7 @@
 
 #include "engine/analysis/read_out.h"
 #include "engine/analysis/whole_run.h"
+#include "engine/core/error.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
@@ -67,6 +68,10 @@ double TokenScores::perplexity() const { return std::exp(meanLoss()); }
 
 std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
     LanguageModel& model = languageModel(running);
+    if (model.config().readout != TextReadout::NextToken)
+        throw Error({.what = "this model predicts the token that it reads, not the one after it",
+                     .where = model.info().name,
+                     .hint = "use the logit lens with [MASK] in the text"});
     auto scores = std::make_shared<TokenScores>();
     scores->tokens = !text.empty() ? tokensOf(model, text) : tokens.empty() ? context.input.tokens() : tokens;
     const std::vector<int>& all = scores->tokens;

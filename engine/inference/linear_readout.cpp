@@ -38,6 +38,12 @@ template <class Config> void requireLinear(const Config& config, bool isOneStrea
 } // namespace
 
 Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
+    if (config.postNorm || config.readout != TextReadout::NextToken)
+        throw Error({.what =
+                         "this model's logits cannot be split into contributions: norms stand between its sublayers, "
+                         "and its readout is not linear",
+                     .where = config.name,
+                     .hint = "use the logit lens or the input attributions"});
     requireLinear(config, stream.shape().columns() == config.modelWidth);
     Graph& graph = *stream.graph;
     MatmulOptions out;

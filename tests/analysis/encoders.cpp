@@ -1,0 +1,54 @@
+#include "engine/analysis/head_circuits.h"
+#include "engine/analysis/logit_attribution.h"
+#include "engine/analysis/logit_lens.h"
+#include "engine/core/error.h"
+#include "engine/inference/language_model.h"
+#include "tests/support/catch.h"
+
+#include <algorithm>
+#include <filesystem>
+
+// What can be asked of an encoder, which fills in hidden tokens.
+
+using namespace attn;
+
+namespace {
+
+LanguageModel encoderOf(const char* name) {
+    return {openModelSource((std::filesystem::path(ATTN_TEST_DIR) / "golden" / name).string()),
+            {.device = {.softwareThreads = 0, .validation = true}}};
+}
+
+const std::vector<int> kTokens{2, 5, 4, 8, 3}; // [CLS] the [MASK] sat [SEP]
+
+} // namespace
+
+TEST_CASE("encoders: the last stage of the logit lens is what the readout predicts at each token", "[analysis][gpu]") {
+    LanguageModel model = encoderOf("bert");
+    LogitLensAnalysis lens;
+    lens.choices = 1;
+    const auto result = std::static_pointer_cast<LogitLens>(lens.run(model, {.input = kTokens}));
+    const std::vector<float> logits = model.capture(kTokens, "logits").front().values;
+    const auto width = static_cast<std::ptrdiff_t>(model.info().vocabulary);
+    for (size_t token = 0; token < kTokens.size(); ++token) {
+        const auto row = logits.begin() + static_cast<std::ptrdiff_t>(token) * width;
+        CHECK(result->final[token] == std::max_element(row, row + width) - row);
+    }
+}
+
+TEST_CASE("encoders: questions that suppose another readout or other norms are refused", "[analysis][gpu]") {
+    LanguageModel model = encoderOf("bert"), headless = encoderOf("bert_no_head");
+    const auto refusal = [&](const Analysis& analysis, LanguageModel& asked) -> std::string {
+        try {
+            analysis.run(asked, {.input = kTokens});
+        } catch (const Error& error) {
+            CHECK_FALSE(error.hint().empty());
+            return error.message();
+        }
+        return "answered";
+    };
+    CHECK_THAT(refusal(LogitAttributionAnalysis(), model), Catch::Matchers::Contains("its readout is not linear"));
+    CHECK_THAT(refusal(HeadCircuitsAnalysis(), model), Catch::Matchers::Contains("norms before the sublayers"));
+    CHECK_THAT(refusal(TokenScoresAnalysis(), model), Catch::Matchers::Contains("predicts the token that it reads"));
+    CHECK_THAT(refusal(LogitLensAnalysis(), headless), Catch::Matchers::Contains("no readout"));
+}
