@@ -31,7 +31,7 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
         CHECK(QFileInfo(":/start/" + button->objectName().mid(11) + ".png").size() < 15'000);
         ++pictures;
     }
-    CHECK(pictures == 8);
+    CHECK(pictures == 9);
     QTest::mouseClick(page->findChild<QToolButton*>("startModel.sort"), Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }, 120'000));
     lab.press(lab.action("start"));

@@ -27,6 +27,7 @@ struct Blurb {
 };
 constexpr Blurb kBlurbs[] = {
     {"stories", QT_TRANSLATE_NOOP("attn::StartPage", "writes short stories")},
+    {"masked", QT_TRANSLATE_NOOP("attn::StartPage", "fills in hidden words")},
     {"induction", QT_TRANSLATE_NOOP("attn::StartPage", "copies by formula")},
     {"induction-trained", QT_TRANSLATE_NOOP("attn::StartPage", "learned to copy")},
     {"sort", QT_TRANSLATE_NOOP("attn::StartPage", "sorts digits")},
