@@ -71,10 +71,10 @@ constexpr std::array kMaps{
     MapText{"mlp_mixer.influence", QT_TRANSLATE_NOOP("attn::MapFigure", "Influence"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "how much each output changes with each input; no pattern is formed"),
             MapKind::Signed, kToken, kToken},
-    MapText{"fast_weights.states", QT_TRANSLATE_NOOP("attn::MapFigure", "State"),
+    MapText{"features.states", QT_TRANSLATE_NOOP("attn::MapFigure", "State"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "the sum of k v after a step; choose the step above"), MapKind::Signed,
             kFeature, kFeature},
-    MapText{"fast_weights.recurrent", QT_TRANSLATE_NOOP("attn::MapFigure", "Output by recurrence"),
+    MapText{"features.recurrent", QT_TRANSLATE_NOOP("attn::MapFigure", "Output by recurrence"),
             QT_TRANSLATE_NOOP("attn::MapFigure", "computed step by step; equals the output computed at once"),
             MapKind::Signed, kToken, kFeature},
     MapText{"output.gate", QT_TRANSLATE_NOOP("attn::MapFigure", "Gate"),
@@ -120,12 +120,11 @@ constexpr std::array kMaps{
 
 /// @return whether the pattern is computed only for display: the device never multiplies values with it
 bool isEffective(const AttentionSpec& spec) {
-    return spec.parts.at(Slot::Mixer).id != "attention" || !spec.part(Slot::Normaliser).usesScores;
+    return spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).usesScores;
 }
 QString patternNote(const AttentionSpec& spec) {
-    const std::string& normaliser = spec.parts.at(Slot::Normaliser).id;
     if (!isEffective(spec)) return Text::tr("attention weights");
-    if (normaliser == "rfa" || normaliser == "favor")
+    if (spec.part(Slot::Normaliser).approximatesSoftmax)
         return Text::tr("approximates softmax; computed only for display");
     return Text::tr("computed only for display");
 }

@@ -117,7 +117,7 @@ Slot slotNamed(std::string_view name) {
 } // namespace
 
 AttentionSpec::AttentionSpec() {
-    for (const auto& [slot, id] : kDefaults) set(slot, id);
+    for (const auto& [slot, id] : kDefaults) reset(slot);
 }
 
 std::string_view AttentionSpec::title(Slot slot) const { return part(slot).title; }
@@ -140,6 +140,8 @@ void AttentionSpec::set(Slot slot, std::string_view id, std::span<const double> 
     }
     parts[slot] = std::move(choice);
 }
+
+void AttentionSpec::reset(Slot slot) { set(slot, kDefaults.at(slot)); }
 
 void AttentionSpec::setValue(Slot slot, std::string_view id, double value) {
     const Part& part = this->part(slot);

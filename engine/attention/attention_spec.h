@@ -46,6 +46,8 @@ struct AttentionSpec {
     const Part* blockPart(Slot slot) const;
     /// @throws Error naming the parameter and its range
     void set(Slot slot, std::string_view id, std::span<const double> values = {});
+    /// Sets a slot to its default.
+    void reset(Slot slot);
     /// Changes one value of the slot's part. @throws Error naming the parameter and its range
     void setValue(Slot slot, std::string_view id, double value);
 
@@ -66,6 +68,9 @@ struct AttentionUse {
     bool isCausalTask = false; ///< nothing may look ahead
     bool isCross = false;      ///< queries and keys come from different sequences
     int64_t headWidth = 16;    ///< D
+    /// Lengths at which the mask is evaluated; by default long enough for every term to show its shape.
+    int64_t queries = 64, keys = 64;
+    int layer = 0;
 };
 
 /// Why parts do not combine, in a sentence, and the nearest spec that does.

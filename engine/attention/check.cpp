@@ -1,18 +1,24 @@
 #include "engine/attention/attention_spec.h"
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/catalogue.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
+#include "engine/core/error.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 namespace attn {
 namespace {
 
-const MaskExpression& causalMask() {
-    static const MaskExpression kCausal = MaskExpression::parse("causal");
-    return kCausal;
+/// A position that depends on the distance of query and key, as those that act on scores do, but not on the scores.
+const Part* relativeWithoutScores() {
+    const auto parts = partCatalogue();
+    const auto found = std::ranges::find_if(parts, [](const Part* part) {
+        return part->slot == Slot::Position && part->isRelative && !part->actsOnScores;
+    });
+    return found == parts.end() ? nullptr : *found;
 }
 
 /// Gathers problems; each offers the nearest spec without that problem.
@@ -25,10 +31,10 @@ public:
         const Part &score = spec_.part(Slot::Score), &memory = spec_.part(Slot::Memory),
                    &mixer = spec_.part(Slot::Mixer);
         const Part& output = spec_.part(Slot::Output);
-        const bool isAttention = mixer.id == "attention";
+        const bool isAttention = !mixer.replacesAttention;
         const Part& core = isAttention ? spec_.part(Slot::Normaliser) : mixer;
 
-        const HeadCounts counts = headCounts(heads, spec_.values(Slot::Heads));
+        const HeadCounts counts = headCounts(spec_);
         if (counts.heads % counts.groups != 0)
             add(fmt::format("{0} heads cannot share {1} key/value heads; choose a number that divides {0}",
                             counts.heads, counts.groups),
@@ -37,38 +43,42 @@ public:
                     while (counts.heads % groups != 0) --groups;
                     nearest.setValue(Slot::Heads, "groups", static_cast<double>(groups));
                 });
-        if (position.id == "rope" &&
-            spec_.values(Slot::Position).real("fraction") * static_cast<double>(use_.headWidth) < 2)
-            add(fmt::format("rope rotates pairs of features, but this fraction of {} features leaves no pair",
-                            use_.headWidth),
-                [](AttentionSpec& nearest) { nearest.setValue(Slot::Position, "fraction", 1); });
+        for (const Slot slot : kSpecSlots) {
+            const Part& part = spec_.part(slot);
+            if (const auto problem =
+                    part.checkValues ? part.checkValues(spec_.values(slot), use_.headWidth) : std::nullopt)
+                add(problem->sentence,
+                    [&](AttentionSpec& nearest) { nearest.setValue(slot, problem->param, problem->value); });
+        }
 
         if (!core.usesScores) {
-            const auto needsScores = [&](const Part& part, Slot slot, std::string_view fallback) {
+            const auto needsScores = [&](const Part& part, const std::function<void(AttentionSpec&)>& mend) {
                 add(fmt::format("{} needs a score for every pair of tokens, but {} computes none", part.title,
                                 core.title),
-                    [slot, fallback](AttentionSpec& nearest) { nearest.set(slot, fallback); });
+                    mend);
             };
-            if (position.actsOnScores) needsScores(position, Slot::Position, isAttention ? "rope" : "none");
-            if (score.id != "scaled_dot") needsScores(score, Slot::Score, "scaled_dot");
-            if (heads.actsOnScores) {
-                add(fmt::format("{} needs a score for every pair of tokens, but {} computes none", heads.title,
-                                core.title),
-                    [&](AttentionSpec& nearest) {
-                        nearest.set(Slot::Heads, "multi_head", std::array{static_cast<double>(counts.heads)});
-                    });
-            }
-            if (memory.id != "none") needsScores(memory, Slot::Memory, "none");
+            if (position.actsOnScores)
+                needsScores(position, [&](AttentionSpec& nearest) {
+                    const Part* other = isAttention ? relativeWithoutScores() : nullptr;
+                    if (other)
+                        nearest.set(Slot::Position, other->id);
+                    else
+                        nearest.reset(Slot::Position);
+                });
+            if (!isDefault(Slot::Score)) needsScores(score, [](AttentionSpec& nearest) { nearest.reset(Slot::Score); });
+            if (heads.actsOnScores)
+                needsScores(heads, [&](AttentionSpec& nearest) { setHeads(nearest, {counts.heads, counts.heads}); });
+            if (!memory.hooks.empty()) needsScores(memory, [](AttentionSpec& nearest) { nearest.reset(Slot::Memory); });
             for (const auto& term : spec_.mask.contentTerms()) {
                 add(fmt::format("{} hides single pairs of tokens, but {} never computes pairs", term.part->title,
                                 core.title),
                     [&](AttentionSpec& nearest) { nearest.mask = spec_.mask.staticPart(); });
                 break;
             }
-            if (!isAttention && spec_.parts.at(Slot::Normaliser) != AttentionSpec().parts.at(Slot::Normaliser))
+            if (!isAttention && !isDefault(Slot::Normaliser))
                 add(fmt::format("{} replaces attention and does not use {}", mixer.title,
                                 spec_.part(Slot::Normaliser).title),
-                    [](AttentionSpec& nearest) { nearest.set(Slot::Normaliser, "softmax"); });
+                    [](AttentionSpec& nearest) { nearest.reset(Slot::Normaliser); });
         }
 
         checkMask(core);
@@ -77,11 +87,11 @@ public:
                 if (spec_.part(slot).needsEqualLengths)
                     add(fmt::format("{} works within one sequence, but here the keys come from another",
                                     spec_.part(slot).title),
-                        [slot](AttentionSpec& nearest) { nearest.parts[slot] = AttentionSpec().parts.at(slot); });
+                        [slot](AttentionSpec& nearest) { nearest.reset(slot); });
         }
         if (output.mixesHeads && counts.heads == 1)
             add(fmt::format("{} mixes heads, but there is only one", output.title),
-                [](AttentionSpec& nearest) { nearest.set(Slot::Output, "plain"); });
+                [](AttentionSpec& nearest) { nearest.reset(Slot::Output); });
         return std::move(problems_);
     }
 
@@ -92,47 +102,57 @@ private:
         problems_.push_back({std::move(sentence), std::move(nearest)});
     }
 
-    /// Replaces parts that cannot be causal by the nearest ones that can.
-    static void makeCausal(AttentionSpec& nearest) {
-        const bool isEfficient = nearest.parts.at(Slot::Normaliser).id == "efficient";
-        if (isEfficient)
-            nearest.set(Slot::Normaliser, "efficient_running");
-        else if (nearest.part(Slot::Normaliser).masks == MaskSupport::FullOnly)
-            nearest.set(Slot::Normaliser, "softmax");
-        if (nearest.part(Slot::Mixer).masks == MaskSupport::FullOnly) nearest.set(Slot::Mixer, "attention");
-        nearest.mask = causalMask();
+    /// Whether a slot has its default part and values.
+    bool isDefault(Slot slot) const {
+        AttentionSpec other = spec_;
+        other.reset(slot);
+        return other.parts.at(slot) == spec_.parts.at(slot);
     }
 
-    bool looksAhead(const MaskExpression& mask) const {
-        constexpr int64_t kProbe = 64; // long enough for every term to show its shape
+    /// Replaces parts that cannot be causal by the nearest ones that can.
+    static void makeCausal(AttentionSpec& nearest) {
+        for (const Slot slot : {Slot::Normaliser, Slot::Mixer})
+            if (const Part& part = nearest.part(slot); part.causalForm)
+                nearest.set(slot, part.causalForm->id);
+            else if (part.masks == MaskSupport::FullOnly)
+                nearest.reset(slot);
+        nearest.mask = MaskExpression::causal();
+    }
+
+    /// What the mask shows; nothing if a term is undefined at this size, which building the attention reports.
+    std::optional<MaskSight> sight() const {
         try {
-            return mask.staticPart().looksAhead({.queries = kProbe, .keys = kProbe});
-        } catch (const std::exception&) {
-            return false; // a term is undefined at this size; building the attention reports it
+            return spec_.mask.sight({.queries = use_.queries,
+                                     .keys = use_.keys,
+                                     .heads = static_cast<int>(headCounts(spec_).heads),
+                                     .layer = use_.layer});
+        } catch (const Error&) {
+            return {};
         }
     }
 
     void checkMask(const Part& core) {
-        const bool isFull = spec_.mask == MaskExpression();
+        const std::optional<MaskSight> shown = sight();
+        const bool isFull = shown == MaskSight::All,
+                   looksAhead = shown == MaskSight::Ahead || (isFull && use_.keys > 1);
         if (core.masks == MaskSupport::FullOnly) {
             if (use_.isCausalTask || !isFull) {
-                const std::string_view why = core.id == "efficient" ? "; Efficient Attention, running, can be causal"
-                                                                    : ", so nothing can be hidden from a position";
+                const std::string why = core.causalForm ? fmt::format("; {}, can be causal", core.causalForm->title)
+                                                        : ", so nothing can be hidden from a position";
                 add(fmt::format("every position contributes to every result of {}{}", core.title, why), makeCausal);
             }
             return;
         }
-        if (core.masks == MaskSupport::FullOrCausal && !isFull && spec_.mask != causalMask())
+        if (core.masks == MaskSupport::FullOrCausal && !isFull && shown != MaskSight::Past)
             add(fmt::format("{} uses running sums, which work with a full or a causal mask but not with {}", core.title,
                             spec_.mask.text()),
                 [&](AttentionSpec& nearest) {
-                    nearest.mask = looksAhead(spec_.mask) && !use_.isCausalTask ? MaskExpression() : causalMask();
+                    nearest.mask = looksAhead && !use_.isCausalTask ? MaskExpression() : MaskExpression::causal();
                 });
-        else if (use_.isCausalTask && looksAhead(spec_.mask))
+        else if (use_.isCausalTask && looksAhead)
             add(fmt::format("the task is to predict the next token, but the mask {} shows it", spec_.mask.text()),
                 [&](AttentionSpec& nearest) {
-                    nearest.mask =
-                        isFull ? causalMask() : MaskExpression::parse(fmt::format("causal & ({})", spec_.mask.text()));
+                    nearest.mask = isFull ? MaskExpression::causal() : MaskExpression::causal() & spec_.mask;
                 });
     }
 

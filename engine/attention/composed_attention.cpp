@@ -1,5 +1,6 @@
 #include "engine/attention/composed_attention.h"
 
+#include "engine/attention/execution.h"
 #include "engine/attention/part.h"
 #include "engine/attention/terms.h"
 
@@ -12,6 +13,7 @@ using namespace terms;
 
 AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, int64_t index, int64_t batch,
                       int64_t length) {
+    const bool isStep = site.cacheCapacity > 0;
     return {.graph = *site.input.graph,
             .spec = *layer.spec,
             .prefix = site.prefix,
@@ -21,9 +23,12 @@ AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, in
             .heads = layer.heads.heads,
             .groups = layer.heads.keyValueHeads,
             .queries = length,
-            .keys = length,
+            .keys = isStep ? site.keys : length,
             .width = layer.heads.width,
-            .hasInputs = true};
+            .hasInputs = true,
+            .mayFuse = !site.isFormed,
+            .positions = isStep ? site.queryPosition : Tensor(),
+            .context = site.cacheCapacity};
 }
 
 /// Number of sequences in the site's rows.
@@ -38,6 +43,57 @@ Tensor taken(Tensor x, Tensor ids, int64_t sequences) {
     return reshape(take(reshape(x, {sequences, N, C}), broadcast(reshape(ids, {1, R}), {sequences, R})),
                    {sequences * R, C});
 }
+
+/// What a step of a site keeps from token to token.
+class StepMemory {
+public:
+    StepMemory(const AttentionSite& site, AttentionFlow& flow, const HeadLayout& heads)
+        : site_(site), flow_(flow), heads_(heads) {
+        const StepExecution how = stepExecution(flow.spec, flow.context, flow.width, static_cast<int>(flow.layer));
+        const bool isEdited = flow.graph.isEdited(site.prefix + ".hook_pattern");
+        if (how.kind == StepKind::Kernel && !isEdited && !site.isFormed)
+            flow.kernel = [this, rule = how.rule](const AttentionFlow&) { return fused(rule); };
+        else if (how.kind != StepKind::State || isEdited || site.recordsQueries)
+            flow.remember = [this](const char* letter, Tensor rows) { return keys(letter, rows); };
+    }
+
+    Tensor scores, pattern; ///< of the kernel, side branches: [H,T,S]
+
+private:
+    /// Writes rows into a cache. @param rows [1,G,T,D]  @return [capacity,G,D]
+    Tensor cached(const char* letter, Tensor rows, std::optional<StepScalar> live) {
+        const int64_t G = rows.shape()[1], D = heads_.width;
+        const std::string name = site_.prefix + ".cache_" + letter;
+        const Tensor state = flow_.graph.state(name, {.shape = {site_.cacheCapacity, G, D}, .liveRows = live});
+        const Tensor updated = assign(state, byToken(rows), StepScalar::CacheOffset);
+        flow_.updates.emplace_back(name, updated);
+        return updated;
+    }
+    Tensor keys(const char* letter, Tensor rows) {
+        const int64_t S = site_.keys, G = rows.shape()[1], D = heads_.width;
+        return permute(reshape(slice(cached(letter, rows, {}), 0, 0, S), {1, S, G, D}), {0, 2, 1, 3});
+    }
+    Tensor fused(const AttentionRule& rule) {
+        const int64_t H = heads_.heads, T = flow_.queries, D = heads_.width;
+        const AttentionInputs inputs{.q = byToken(flow_.q),
+                                     .k = cached("k", flow_.k, StepScalar::KeyLength),
+                                     .v = cached("v", flow_.v, StepScalar::KeyLength),
+                                     .queryPosition = site_.queryPosition,
+                                     .keyPosition = site_.keyPosition};
+        scores = attentionScores(inputs, rule);
+        pattern = softmax(scores);
+        const Tensor z = fusedAttention(inputs, fill(flow_.graph, {H}, 1), rule);
+        return permute(reshape(z, {1, T, H, D}), {0, 2, 1, 3});
+    }
+    /// [1,heads,T,D] -> [T,heads,D]
+    static Tensor byToken(Tensor x) {
+        return reshape(permute(x, {0, 2, 1, 3}), {x.shape()[2], x.shape()[1], x.shape()[3]});
+    }
+
+    const AttentionSite& site_;
+    AttentionFlow& flow_;
+    const HeadLayout& heads_;
+};
 
 void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
     needs.parameters.insert(needs.parameters.end(), flow.parameters.begin(), flow.parameters.end());
@@ -96,13 +152,13 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     const auto probed = [&](Tensor x, int64_t heads, const char* hook, const char* axes) {
         return byHead(graph.probe(reshape(x, {rows, heads, D}), name(hook), axes), heads);
     };
-    const bool sharesKeys = flow.spec.parts.at(Slot::Heads).id == "shared_query_key";
+    const bool sharesKeys = flow.spec.part(Slot::Heads).sharesQueryKey;
     if (flow.spec.part(Slot::Mixer).usesQueriesKeys) {
         flow.q = probed(project("Q", H, input), H, "hook_q", "THD");
         flow.k = sharesKeys ? flow.q : probed(project("K", flow.groups, input), flow.groups, "hook_k", "TGD");
     }
     flow.v = probed(project("V", flow.groups, input), flow.groups, "hook_v", "TGD");
-    if (flow.spec.part(Slot::Memory).stopsStates) {
+    if (flow.spec.part(Slot::Memory).stopsStates && !flow.isStep()) {
         const Tensor states = stopGradient(input);
         flow.rememberedKeys =
             sharesKeys ? byHead(project("Q", H, states), H) : byHead(project("K", flow.groups, states), flow.groups);
@@ -116,10 +172,15 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     const auto probeCells = [&](Tensor cells, const char* hook) {
         if (!cells) return cells;
         const bool isOne = B == 1 && !groups;
-        return graph.probe(isOne ? reshape(cells, {H, T, T}) : cells, name(hook), isOne ? "HTS" : "BHTS");
+        return graph.probe(isOne ? reshape(cells, {H, T, cells.shape()[-1]}) : cells, name(hook),
+                           isOne ? "HTS" : "BHTS");
     };
     if (graph.isEdited(name("hook_pattern")))
-        flow.editPattern = [&](Tensor pattern) { return reshape(probeCells(pattern, "hook_pattern"), {B, H, T, T}); };
+        flow.editPattern = [&](Tensor pattern) {
+            return reshape(probeCells(pattern, "hook_pattern"), {B, H, T, flow.keys});
+        };
+    std::optional<StepMemory> memory;
+    if (flow.isStep()) memory.emplace(site, flow, layer.heads);
     const Tensor projectedQueries = flow.q, projectedKeys = flow.k;
     buildAttention(flow);
     collect(flow, needs);
@@ -128,9 +189,10 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
             graph.probe(reshape(permute(x, {0, 2, 1, 3}), {rows, heads, D}), name(hook), axes);
         };
         const int64_t G = flow.groups;
-        const Tensor ofGroups = slice(reshape(flow.k, {B * G, H / G, T, D}), 1, 0, 1); // the heads of a group share it
+        const Tensor own = flow.newKeys ? flow.newKeys : flow.k;
+        const int64_t copies = own.shape()[1] / G; // the heads of a group share their keys
         probeRows(flow.q, H, "hook_rot_q", "THD");
-        probeRows(reshape(ofGroups, {B, G, T, D}), G, "hook_rot_k", "TGD");
+        probeRows(reshape(slice(reshape(own, {B * G, copies, T, D}), 1, 0, 1), {B, G, T, D}), G, "hook_rot_k", "TGD");
     }
     if (flow.factors && B == 1) { // for views of a part of the pattern
         const int64_t F = flow.factors->queries.shape()[-1];
@@ -138,9 +200,9 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
         graph.probe(reshape(broadcast(flow.factors->keys, {1, H, T, F}), {H, T, F}), name("hook_pattern_keys"), "HSF");
     }
     for (const auto& [term, cells] : flow.terms)
-        probeCells(broadcast(cells, {B, H, T, T}), scoreTermHook(term).c_str());
-    probeCells(flow.scores, "hook_attn_scores");
-    if (!flow.editPattern) probeCells(flow.pattern, "hook_pattern");
+        probeCells(broadcast(cells, {B, H, T, flow.keys}), scoreTermHook(term).c_str());
+    probeCells(flow.kernel ? memory->scores : flow.scores, "hook_attn_scores");
+    if (!flow.editPattern) probeCells(flow.kernel ? memory->pattern : flow.pattern, "hook_pattern");
 
     const Tensor gates = reshape(graph.input(name("gates"), {.shape = {H}}), {H, 1, 1});
     const Tensor z = permute(times(flow.z, gates), {0, 2, 1, 3}); // [B,H,T,D] -> [B,T,H,D]
@@ -155,6 +217,7 @@ AttentionNodes composedAttention(const LayerAttention& layer, const AttentionSit
     AttentionNodes nodes;
     nodes.added = joined.added;
     nodes.output = joined.output;
+    nodes.updates = std::move(flow.updates);
     return nodes;
 }
 

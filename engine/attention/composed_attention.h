@@ -24,7 +24,9 @@ std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedN
 std::string scoreTermHook(std::string_view term);
 
 /// Builds the self-attention of the layer's spec over whole sequences of site.sequence rows (0: one sequence of all
-/// rows), or over the groups of rows of each sequence. There is no cache, and positions count from 0.
+/// rows), or over the groups of rows of each sequence. Positions count from 0. With site.cacheCapacity it builds a step
+/// instead: the rows continue a sequence at site.queryPosition, and keys, values or states are kept as stepExecution()
+/// says, which must not be StepKind::Whole.
 ///
 /// The probes are those of selfAttention, in the order of the groups, with a leading axis of sequences if there are
 /// several. hook_attn_scores and hook_pattern exist if the spec computes them. Each term of the scores other than q.k

@@ -1,9 +1,11 @@
 #include "engine/attention/flow.h"
 
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/execution.h"
 #include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/blocks.h"
+#include "engine/attention/part.h"
 #include "engine/attention/random_features.h"
+#include "engine/attention/spec_hooks.h"
 #include "engine/attention/terms.h"
 #include "engine/core/error.h"
 #include "engine/ops/block_attention.h"
@@ -20,27 +22,19 @@ namespace {
 
 using namespace terms;
 
-bool isMixer(const AttentionSpec& spec) { return spec.parts.at(Slot::Mixer).id != "attention"; }
-
-/// Calls `run` with each of the spec's hooks of a stage and the values of its part, slot by slot.
-template <class Run> void forHooks(const AttentionSpec& spec, Stage stage, Run&& run) {
-    const auto of = [&](const Part& part, PartValues values) {
-        for (const Hook& hook : part.hooks)
-            if (hook.stage == stage) run(hook, values);
-    };
-    for (const Slot slot : kSpecSlots)
-        if (slot != Slot::Normaliser || !isMixer(spec)) of(spec.part(slot), spec.values(slot));
-    if (stage == Stage::Mask)
-        for (const auto& term : spec.mask.contentTerms()) of(*term.part, {term.part->params, term.values});
-}
-
-bool isFull(const MaskExpression& mask) { return mask == MaskExpression(); }
-bool isCausalMask(const MaskExpression& mask) {
-    static const MaskExpression kCausal = MaskExpression::parse("causal");
-    return mask == kCausal;
+/// What a flow's mask shows, at the longest sequence of a step or at the lengths of a whole sequence.
+template <class Flow> MaskSight sightOf(const Flow& flow, int64_t queries, int64_t keys) {
+    return flow.spec.mask.sight({.queries = queries,
+                                 .keys = keys,
+                                 .heads = static_cast<int>(flow.heads),
+                                 .layer = static_cast<int>(flow.layer)});
 }
 double scaleOf(const AttentionSpec& spec, int64_t width) {
-    return spec.parts.at(Slot::Score).id == "scaled_dot" ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+    const Part& score = spec.part(Slot::Score);
+    return score.dotScale ? score.dotScale(width) : 1;
+}
+bool formsScores(const AttentionSpec& spec) {
+    return !spec.part(Slot::Mixer).replacesAttention && spec.part(Slot::Normaliser).usesScores;
 }
 
 /// The lists of tiles that the fused kernel visits: one set for all heads, or one for each.
@@ -100,38 +94,48 @@ Tensor fused(AttentionFlow& flow) {
         bias = bias ? plus(bias, fixed) : fixed;
     }
     MaskExpression mask = flow.spec.mask.staticPart();
-    if (scores.reach > 0) mask = MaskExpression::parse(fmt::format("({}) & window({})", mask.text(), scores.reach));
+    if (scores.reach > 0) mask = mask & MaskExpression::within(scores.reach);
     return blockAttention({.q = scores.q, .k = scores.k, .v = flow.v, .lists = tileLists(flow, mask), .bias = bias},
                           scores.scale);
 }
 
-/// 1 for each cell that the expression makes visible, else 0. @return [H,T,S], or [1,T,S] where heads do not differ
-std::vector<float> maskCells(const MaskExpression& mask, int64_t heads, int64_t queries, int64_t keys, int64_t layer) {
+struct Lengths {
+    int64_t queries, keys;
+};
+/// 1 for each cell that the expression makes visible, else 0. @param size of the whole mask  @param part its first rows
+/// and columns to list  @return [H,T,S], or [1,T,S] where heads do not differ
+std::vector<float> maskCells(const MaskExpression& mask, int64_t heads, const Lengths& size, const Lengths& part,
+                             int64_t layer) {
     std::vector<float> cells;
     BitRow row;
     for (int64_t head = 0; head < heads; ++head)
-        for (int64_t query = 0; query < queries; ++query) {
-            mask.row({.queries = queries,
-                      .keys = keys,
+        for (int64_t query = 0; query < part.queries; ++query) {
+            mask.row({.queries = size.queries,
+                      .keys = size.keys,
                       .head = static_cast<int>(head),
                       .heads = static_cast<int>(heads),
                       .layer = static_cast<int>(layer)},
                      query, row);
-            for (int64_t key = 0; key < keys; ++key) cells.push_back(row.test(key) ? 1.0f : 0.0f);
+            for (int64_t key = 0; key < part.keys; ++key) cells.push_back(row.test(key) ? 1.0f : 0.0f);
         }
     return cells;
 }
 
 /// One key/value head for every query head. @param x [B,G,S,D]  @return [B,H,S,D]
 Tensor repeated(const AttentionFlow& flow, Tensor x) {
-    const int64_t B = flow.batch, H = flow.heads, G = x.shape()[1], S = flow.keys, D = flow.width;
+    const int64_t B = flow.batch, H = flow.heads, G = x.shape()[1], S = x.shape()[2], D = flow.width;
     if (G == H) return x;
     return reshape(broadcast(reshape(x, {B * G, 1, S, D}), {B * G, H / G, S, D}), {B, H, S, D});
 }
 
-template <class Flow> void requireSound(const Flow& flow) {
+/// @param queries, keys lengths at which the mask is evaluated
+template <class Flow> void requireSound(const Flow& flow, int64_t queries, int64_t keys) {
     const AttentionSpec& spec = flow.spec;
-    const auto problems = check(spec, {.isCross = flow.queries != flow.keys, .headWidth = flow.width});
+    const auto problems = check(spec, {.isCross = queries != keys,
+                                       .headWidth = flow.width,
+                                       .queries = queries,
+                                       .keys = keys,
+                                       .layer = static_cast<int>(flow.layer)});
     if (problems.empty()) return;
     throw Error(
         {.what = problems.front().sentence,
@@ -178,12 +182,93 @@ void AttentionFlow::addToScores(const std::string& name, Tensor term) {
     scores = plus(scores, term);
 }
 
-bool AttentionFlow::isCausal() const { return isCausalMask(spec.mask); }
+/// A constant with its whole name.
+Tensor AttentionFlow::table(const std::string& name, Shape shape, std::function<std::vector<float>()> values) {
+    if (std::ranges::none_of(constants, [&](const FlowConstant& known) { return known.name == name; }))
+        constants.push_back({name, shape, std::move(values)});
+    return graph.parameter(name, std::move(shape));
+}
+
+Tensor AttentionFlow::byPosition(const std::string& name, int64_t rows, int64_t columns,
+                                 const std::function<double(int64_t, int64_t)>& of) {
+    const int64_t count = isStep() ? context : rows;
+    const auto values = [count, columns, of] {
+        std::vector<float> numbers;
+        for (int64_t i = 0; i < count; ++i)
+            for (int64_t c = 0; c < columns; ++c) numbers.push_back(static_cast<float>(of(i, c)));
+        return numbers;
+    };
+    const Tensor all = table(fmt::format("{}.{}#{}", prefix, name, count), {count, columns}, values);
+    return isStep() ? take(all, positions) : all;
+}
+
+Tensor AttentionFlow::byDistance(const std::string& name, int64_t columns,
+                                 const std::function<double(int64_t, int64_t)>& of) {
+    const int64_t count = queries + keys - 1;
+    const auto numbers = [columns, of](int64_t first, int64_t end) {
+        std::vector<float> values;
+        for (int64_t distance = first; distance < end; ++distance)
+            for (int64_t c = 0; c < columns; ++c) values.push_back(static_cast<float>(of(distance, c)));
+        return values;
+    };
+    if (!isStep()) return constant(name, {count, columns}, [=, T = queries, S = keys] { return numbers(1 - T, S); });
+    const Tensor all = table(fmt::format("{}.{}#distances", prefix, name), {2 * context - 1, columns},
+                             [=, L = context] { return numbers(1 - L, L); });
+    // Row i is of distance i - (T - 1) - p, where p is the first query's position.
+    const Tensor rows =
+        table(fmt::format("{}.distances#{}x{}", prefix, queries, keys), {count}, [count, first = context - queries] {
+            std::vector<float> ids;
+            for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<float>(i + first));
+            return ids;
+        });
+    return take(all, toInteger(minus(rows, toReal(slice(positions, 0, 0, 1)))));
+}
+
+Tensor AttentionFlow::byCell(const std::string& name, const std::function<double(int64_t, int64_t)>& of) {
+    const int64_t rows = isStep() ? keys : queries; // a step's positions are below S
+    const Tensor all = table(fmt::format("{}.{}#{}x{}", prefix, name, rows, keys), {rows, keys}, [=, S = keys] {
+        std::vector<float> values;
+        values.reserve(static_cast<size_t>(rows * S));
+        for (int64_t t = 0; t < rows; ++t)
+            for (int64_t s = 0; s < S; ++s) values.push_back(static_cast<float>(of(t, s)));
+        return values;
+    });
+    return isStep() ? take(all, positions) : all;
+}
+
+Tensor AttentionFlow::parameterByCell(const std::string& name, InitialValue initial) {
+    if (!isStep()) return parameter(name, {queries, keys}, initial);
+    return slice(take(parameter(name, {context, context}, initial), positions), 1, 0, keys);
+}
+
+Tensor AttentionFlow::state(const std::string& name, const Shape& shape) {
+    const Tensor kept = graph.state(prefix + ".state_" + name, {.shape = shape});
+    const Tensor hasBegun = reshape(toReal(slice(positions, 0, 0, 1)), {1, 1}); // not 0 after the first step
+    return select(hasBegun, kept, fill(graph, {1, 1}, 0));
+}
+
+void AttentionFlow::setState(const std::string& name, Tensor value) {
+    const std::string full = prefix + ".state_" + name;
+    updates.emplace_back(full, assign(graph.state(full, {.shape = value.shape()}), value, StepScalar::Beginning));
+}
+
+MaskSight AttentionFlow::sight() const {
+    return isStep() ? sightOf(*this, context, context) : sightOf(*this, queries, keys);
+}
+bool AttentionFlow::isCausal() const { return sight() == MaskSight::Past; }
+bool AttentionFlow::looksAhead() const {
+    const MaskSight seen = sight();
+    return seen == MaskSight::Ahead || (seen == MaskSight::All && (isStep() ? context : keys) > 1);
+}
 double AttentionFlow::scoreScale() const { return scaleOf(spec, width); }
 bool ReferenceFlow::isVisible(int64_t head, int64_t t, int64_t s) const {
     return mask[static_cast<size_t>((head * queries + t) * keys + s)] != 0;
 }
-bool ReferenceFlow::isCausal() const { return isCausalMask(spec.mask); }
+bool ReferenceFlow::isCausal() const { return sightOf(*this, queries, keys) == MaskSight::Past; }
+bool ReferenceFlow::looksAhead() const {
+    const MaskSight shown = sightOf(*this, queries, keys);
+    return shown == MaskSight::Ahead || (shown == MaskSight::All && keys > 1);
+}
 double ReferenceFlow::scoreScale() const { return scaleOf(spec, width); }
 
 Dense::Dense(std::vector<int64_t> shape, double value)
@@ -210,18 +295,51 @@ void FusedScores::add(const AttentionFlow& flow, const std::function<double(int6
             bias[static_cast<size_t>(h * count + i)] += static_cast<float>(of(h, i - flow.queries + 1));
 }
 
-bool isFused(const AttentionSpec& spec) {
-    if (isMixer(spec)) return false;
-    bool isPossible = true;
-    const auto require = [&](bool holds) { isPossible = isPossible && holds; };
-    for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})
-        forHooks(spec, stage, [&](const Hook& hook, PartValues) { require(hook.fuse != nullptr); });
-    forHooks(spec, Stage::Weights, [&](const Hook&, PartValues) { require(false); });
-    return isPossible;
+namespace {
+
+/// The visible cells, [1|H,T,S]; null if everything is visible.
+Tensor maskOf(AttentionFlow& flow) {
+    const MaskExpression mask = flow.spec.mask.staticPart();
+    if (mask == MaskExpression()) return {};
+    const int64_t T = flow.queries, S = flow.keys, heads = mask.dependsOnHead() ? flow.heads : 1;
+    if (!flow.isStep())
+        return flow.constant("mask", {heads, T, S}, [=, layer = flow.layer] {
+            return maskCells(mask, heads, {T, S}, {T, S}, layer);
+        });
+    if (flow.isCausal()) {
+        const Tensor key = flow.constant("mask.keys", {1, S}, [S] {
+            std::vector<float> numbers(static_cast<size_t>(S));
+            std::iota(numbers.begin(), numbers.end(), 0.0f);
+            return numbers;
+        });
+        return reshape(affine(binary(reshape(toReal(flow.positions), {T, 1}), key, Binary::Less), -1, 1), {1, T, S});
+    }
+    const int64_t L = flow.context;
+    const Tensor all = flow.constant("mask.rows", {heads, S, S}, [=, layer = flow.layer] {
+        return maskCells(mask, heads, {L, L}, {S, S}, layer);
+    });
+    return take(all, broadcast(reshape(flow.positions, {1, T}), {heads, T}));
 }
 
+/// Keeps a step's keys and values, and gives the later stages those of all tokens.
+void remember(AttentionFlow& flow) {
+    if (flow.k) flow.newKeys = repeated(flow, flow.k);
+    flow.newValues = repeated(flow, flow.v);
+    if (!flow.remember) {
+        flow.k = flow.v = {};
+        return;
+    }
+    if (flow.k) flow.k = flow.remember("k", flow.k);
+    flow.v = flow.remember("v", flow.v);
+}
+
+} // namespace
+
 void buildAttention(AttentionFlow& flow) {
-    requireSound(flow);
+    if (flow.isStep())
+        requireSound(flow, flow.context, flow.context);
+    else
+        requireSound(flow, flow.queries, flow.keys);
     const auto run = [&](Stage stage) {
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
     };
@@ -234,7 +352,7 @@ void buildAttention(AttentionFlow& flow) {
     if (flow.rememberedKeys) { // they pass through the same stage as this segment's keys
         const Tensor q = flow.q, k = std::exchange(flow.k, flow.rememberedKeys);
         const auto shown = flow.shown;
-        if (flow.spec.parts.at(Slot::Heads).id == "shared_query_key") flow.q = flow.rememberedKeys;
+        if (flow.spec.part(Slot::Heads).sharesQueryKey) flow.q = flow.rememberedKeys;
         run(Stage::QueriesKeys);
         flow.rememberedKeys = repeated(flow, flow.k);
         flow.rememberedValues = repeated(flow, flow.rememberedValues);
@@ -243,23 +361,25 @@ void buildAttention(AttentionFlow& flow) {
         flow.shown = shown;
     }
     run(Stage::QueriesKeys);
-    if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec)) flow.z = fused(flow);
-    if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
-    flow.v = repeated(flow, flow.v);
-    if (const MaskExpression mask = flow.spec.mask.staticPart(); !isFull(mask)) {
-        const int64_t heads = mask.dependsOnHead() ? flow.heads : 1;
-        flow.mask = flow.constant("mask", {heads, flow.queries, flow.keys},
-                                  [mask, heads, T = flow.queries, S = flow.keys, layer = flow.layer] {
-                                      return maskCells(mask, heads, T, S, layer);
-                                  });
+    if (flow.kernel) {
+        flow.z = flow.kernel(flow);
+        run(Stage::Output);
+        return;
     }
-    const bool formsScores = !isMixer(flow.spec) && flow.spec.part(Slot::Normaliser).usesScores;
-    if (!formsScores && flow.sequenceMask)
+    if (flow.isStep())
+        remember(flow);
+    else if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec))
+        flow.z = fused(flow);
+    if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
+    if (flow.v) flow.v = repeated(flow, flow.v);
+    if (flow.v) flow.mask = maskOf(flow);
+    const bool hasScores = formsScores(flow.spec);
+    if (!hasScores && flow.sequenceMask)
         throw Error({.what = "some tokens must not see each other here, but this composition computes no scores that "
                              "could hide them",
                      .where = flow.spec.text(),
                      .hint = "use a composition that computes scores"});
-    if (formsScores) {
+    if (hasScores) {
         run(Stage::Scores);
         run(Stage::Bias);
         for (const Tensor mask : {flow.mask, flow.sequenceMask})
@@ -267,7 +387,7 @@ void buildAttention(AttentionFlow& flow) {
         run(Stage::Mask);
     }
     run(Stage::Normalise);
-    if (formsScores) run(Stage::Weights);
+    if (hasScores) run(Stage::Weights);
     if (flow.editPattern && flow.pattern) {
         const Tensor own = std::exchange(flow.pattern, flow.editPattern(flow.pattern));
         if (flow.z) flow.z = plus(flow.z, batchedMatmul(minus(flow.pattern, own), flow.v)); // it was own . v
@@ -277,7 +397,8 @@ void buildAttention(AttentionFlow& flow) {
 }
 
 void referenceAttention(ReferenceFlow& flow) {
-    requireSound(flow);
+    const Lengths size{flow.queries, flow.keys};
+    requireSound(flow, flow.queries, flow.keys);
     const auto run = [&](Stage stage) {
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.reference(flow, values); });
     };
@@ -291,10 +412,10 @@ void referenceAttention(ReferenceFlow& flow) {
             std::ranges::copy(flow.stream.data, begin);
         }
     run(Stage::QueriesKeys);
-    for (const float cell : maskCells(flow.spec.mask.staticPart(), flow.heads, flow.queries, flow.keys, flow.layer))
+    for (const float cell : maskCells(flow.spec.mask.staticPart(), flow.heads, size, size, flow.layer))
         flow.mask.push_back(cell != 0);
-    const bool formsScores = !isMixer(flow.spec) && flow.spec.part(Slot::Normaliser).usesScores;
-    if (formsScores) {
+    const bool hasScores = formsScores(flow.spec);
+    if (hasScores) {
         flow.scores = Dense({flow.heads, flow.queries, flow.keys});
         run(Stage::Scores);
         run(Stage::Bias);
@@ -303,7 +424,7 @@ void referenceAttention(ReferenceFlow& flow) {
         run(Stage::Mask);
     }
     run(Stage::Normalise);
-    if (formsScores) run(Stage::Weights);
+    if (hasScores) run(Stage::Weights);
     if (flow.z.data.empty()) {
         flow.z = Dense({flow.heads, flow.queries, flow.width});
         for (int64_t h = 0; h < flow.heads; ++h)

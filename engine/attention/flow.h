@@ -76,7 +76,7 @@ struct AttentionFlow {
     Tensor pattern;                          ///< [B,H,T,S]: attention weights; null while no part has computed them
     std::optional<PatternFactors> factors{}; ///< of an effective pattern that is such a product; side branches
     Tensor z;                                ///< [B,H,T,D]
-    bool mayFuse = true;                     ///< false: computes every cell, even if the spec can be fused
+    bool mayFuse = true;                     ///< false: forms the whole pattern, even if the spec can run without
     /// Replaces the pattern, for changes that set attention weights; null keeps it.
     std::function<Tensor(Tensor pattern)> editPattern{};
     /// Intermediate tensors that a part offers to views, by name: "xl.content". Side branches: nothing else reads them.
@@ -88,6 +88,16 @@ struct AttentionFlow {
 
     std::vector<Tensor> penalties{}; ///< [1] each, added to the loss
 
+    // A step of a sequence that goes on: T tokens at any positions, and S keys, the first of which exist already.
+    Tensor positions;          ///< I32 [T], rising by one; null: a whole sequence, which begins at 0
+    int64_t context = 0;       ///< longest sequence: the size at which masks are evaluated
+    Tensor newKeys, newValues; ///< [B,H,T,D]: of the step's own tokens. Then k and v are those of all keys, or null
+    /// Adds rows to a cache. @param rows [B,G,T,D]  @return the cache, [B,G,S,D]. Null: no keys and values are kept
+    std::function<Tensor(const char* letter, Tensor rows)> remember{};
+    /// Computes z from q and the new keys and values by a kernel with a cache of its own, without scores. Null: none
+    std::function<Tensor(const AttentionFlow& flow)> kernel{};
+    std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states that every plan must request
+
     std::vector<FlowParameter> parameters{};
     std::vector<FlowConstant> constants{};
 
@@ -96,12 +106,34 @@ struct AttentionFlow {
     /// Declares a constant once and returns it. @param name without the prefix  @param values without padding
     Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
     Tensor constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
+    bool isStep() const { return static_cast<bool>(positions); }
+    /// The numbers of positions: those of the first `rows` positions, or of the positions of a step.
+    /// @param of number for a position and a column  @return [rows, columns]
+    Tensor byPosition(const std::string& name, int64_t rows, int64_t columns,
+                      const std::function<double(int64_t, int64_t)>& of);
+    /// The numbers of every distance of key minus query that occurs, from -(T - 1) to S - 1 in a whole sequence.
+    /// @param of number for a distance and a column  @return [T + S - 1, columns], as diagonals() needs it in its last
+    /// axes
+    Tensor byDistance(const std::string& name, int64_t columns, const std::function<double(int64_t, int64_t)>& of);
+    /// The numbers of cells. @param of number for the positions of query and key  @return [T,S]
+    Tensor byCell(const std::string& name, const std::function<double(int64_t, int64_t)>& of);
+    /// A learned number for every query and key position. @return [T,S]
+    Tensor parameterByCell(const std::string& name, InitialValue initial);
+    /// A state that goes on from step to step, zeros before the first. @return its value before this step
+    Tensor state(const std::string& name, const Shape& shape);
+    /// Sets a state for the next step. @param value of the state's shape
+    void setState(const std::string& name, Tensor value);
     void show(const std::string& name, Tensor tensor) { shown.emplace_back(name, tensor); }
     /// Adds a term to the scores and lists it in `terms`. @param term broadcasts to [B,H,T,S]
     void addToScores(const std::string& name, Tensor term);
-    bool isCausal() const; ///< the mask is exactly `causal`
+    bool isCausal() const;   ///< a query sees exactly the keys up to its own position
+    bool looksAhead() const; ///< some query sees a key after its own position
     /// The factor by which the score part multiplies q.k, for positions that add terms of the same kind.
     double scoreScale() const;
+
+private:
+    MaskSight sight() const;
+    Tensor table(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
 };
 
 /// A row-major tensor of any rank in double, for references.
@@ -134,14 +166,12 @@ struct ReferenceFlow {
 
     bool isVisible(int64_t head, int64_t t, int64_t s) const;
     bool isCausal() const;
+    bool looksAhead() const;
     double scoreScale() const;
 };
 
 /// Runs only Stage::Inputs, on flow.stream.
 void buildInputs(AttentionFlow& flow);
-/// Whether the block-sparse kernel can compute z, in memory that grows with the tokens and the visible tiles of the
-/// mask. Scores and pattern are then side branches, computed only by plans that request them.
-bool isFused(const AttentionSpec& spec);
 /// Runs the spec's parts over q, k and v.
 /// @param flow with q, k, v, sizes and prefix set; the rest is filled in
 /// @throws Error if the parts do not combine, with the first problem of check()

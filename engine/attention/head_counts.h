@@ -12,5 +12,9 @@ struct HeadCounts {
 };
 /// The head counts of a spec.
 HeadCounts headCounts(const AttentionSpec& spec);
+/// Sets the heads of a spec to the plain ones with these counts.
+void setHeads(AttentionSpec& spec, HeadCounts counts);
+/// Whether the heads of a spec are all alike and independent, each with keys and values of its own.
+bool saysOnlyCount(const AttentionSpec& spec);
 
 } // namespace attn

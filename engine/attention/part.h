@@ -5,6 +5,7 @@
 #include "engine/core/param.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,13 @@ enum class MaskSupport : uint8_t {
 class BitRow;
 struct MaskCall;
 
+/// Why a part cannot work with its values, and the value of one parameter with which it can.
+struct PartProblem {
+    std::string sentence;
+    std::string_view param;
+    double value = 0;
+};
+
 /// One mechanism of the literature that combines with others: a value. It is in the interface, in the listings and in
 /// the tests by being in the catalogue.
 struct Part {
@@ -78,14 +86,33 @@ struct Part {
     std::span<const double> initialList{}; ///< the list to begin with
 
     MaskSupport masks = MaskSupport::Any; ///< for scores, normalisers, memories and mixers
-    bool usesScores = true;         ///< of normalisers: false where q and k meet in another way than score and bias
-    bool usesQueriesKeys = true;    ///< of mixers
-    bool actsOnScores = false;      ///< of positions: needs a normaliser that uses scores
-    bool stopsStates = false;       ///< of memories: reads keys and values of states through which nothing is learned
-    bool needsPattern = false;      ///< reads the weights of single keys
-    bool mixesHeads = false;        ///< cannot be fused into a kernel that works head by head
-    bool needsEqualLengths = false; ///< self-attention only: S = T
-    bool isRandom = false;          ///< draws from a seed among its values
+    /// Of normalisers and mixers that honour fewer masks: the part of the same slot that does the same under a causal
+    /// mask; null if there is none.
+    const Part* causalForm = nullptr;
+    /// Checks the values for a head width. @return nothing if they work
+    std::optional<PartProblem> (*checkValues)(PartValues values, int64_t headWidth) = nullptr;
+
+    bool sharesQueryKey = false;   ///< of heads: keys are made of the queries and have no projection of their own
+    bool isRelative = false;       ///< of positions: scores depend on the distance of query and key
+    bool fitsWindow = false;       ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
+    bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
+    /// Of positions: the parameter [2 R + 1, D] of which a row, chosen by the distance up to R, is added to each value.
+    std::string_view addedToValues{};
+    /// Of scores that are q.k times a factor: the factor for a head width; null for other scores.
+    double (*dotScale)(int64_t headWidth) = nullptr;
+    bool usesScores = true;           ///< of normalisers: false where q and k meet in another way than score and bias
+    bool isSoftmax = false;           ///< of normalisers: weights are the softmax of the scores
+    bool approximatesSoftmax = false; ///< of normalisers: on average
+    bool replacesAttention = false;   ///< of mixers: no pattern mixes the values
+    bool usesQueriesKeys = true;      ///< of mixers
+    bool actsOnScores = false;        ///< of positions and heads: needs a normaliser that uses scores
+    bool stopsStates = false;         ///< of memories: reads keys and values of states through which nothing is learned
+    bool needsPattern = false;        ///< reads the weights of single keys
+    bool mixesHeads = false;          ///< cannot be fused into a kernel that works head by head
+    bool needsEqualLengths = false;   ///< self-attention only: S = T
+    bool isRandom = false;            ///< draws from a seed among its values
+    bool keepsState = false;     ///< of normalisers and mixers: under a causal mask, a running state replaces the keys
+    bool readsLaterRows = false; ///< of masks: what a query sees depends on the content of tokens after it
 };
 
 } // namespace attn

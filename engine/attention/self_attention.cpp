@@ -53,9 +53,12 @@ AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& si
 
     const Tensor gates = graph.input(name("gates"), {.shape = {H}});
     // The fused kernel computes no pattern that could be changed. Without it, the change of hook_z applies the gates.
-    const bool isFormed = graph.isEdited(name("hook_attn_scores")) || graph.isEdited(name("hook_pattern"));
-    const Tensor z = graph.probe(isFormed ? attentionMix(pattern, inputs.v, q) : fusedAttention(inputs, gates, rule),
-                                 name("hook_z"), "THD");
+    const bool isChanged = graph.isEdited(name("hook_attn_scores")) || graph.isEdited(name("hook_pattern"));
+    const auto formed = [&] { return attentionMix(pattern, inputs.v, q); };
+    const Tensor own = isChanged       ? formed()
+                       : site.isFormed ? binary(formed(), reshape(gates, {H, 1}), Binary::Multiply)
+                                       : fusedAttention(inputs, gates, rule);
+    const Tensor z = graph.probe(own, name("hook_z"), "THD");
 
     const std::optional<Tensor> bias =
         spec.outputBias ? std::optional(graph.parameter(name("b_O"), {C})) : std::nullopt;

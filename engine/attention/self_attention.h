@@ -26,10 +26,12 @@ struct AttentionSite {
     Tensor rotaryTable;                ///< [P,R]; null without rotary positions
     Tensor outputScale;                ///< [C]: factor of what is added (LayerScale); null for none
     int64_t cacheCapacity = 0;         ///< in keys; 0: no cache, only this step's keys and values exist
+    int64_t keys = 0;                  ///< of a composed step with a cache: S, the number of keys that it reads
     int64_t sequence = 0;              ///< see AttentionRule::sequence
     int64_t reach = 0;                 ///< unless 0: a key this far before a query, or farther, is padding
     const RowGroups* groups = nullptr; ///< for composed attention; null: each sequence is one group
-    bool recordsQueries = false;       ///< whether q is also kept in a cache, for views
+    bool recordsQueries = false;       ///< whether views need more than the next token: q, or k and v beside a state
+    bool isFormed = false;             ///< whether composed attention forms every pattern, even if it can run without
 };
 
 /// The nodes that a layer's attention adds to a graph.

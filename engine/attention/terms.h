@@ -25,11 +25,7 @@ inline Tensor unitRows(Tensor x) {
     return times(x, unary(affine(sumOver(unary(x, Unary::Square), -1), 1, 1e-12), Unary::ReciprocalSquareRoot));
 }
 
-/// f(distance) for every distance of key minus query, from -(T - 1) to S - 1. @return [T + S - 1]
-template <class Function> std::vector<float> byDistance(int64_t queries, int64_t keys, Function&& f) {
-    std::vector<float> values;
-    for (int64_t distance = 1 - queries; distance < keys; ++distance) values.push_back(static_cast<float>(f(distance)));
-    return values;
-}
+/// A list as indices. @param x of any shape  @return I32 [elements of x]
+inline Tensor indices(Tensor x) { return toInteger(reshape(x, {x.shape().elements()})); }
 
 } // namespace attn::terms

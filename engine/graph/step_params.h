@@ -19,6 +19,7 @@ enum class StepScalar : uint8_t {
     LearningRate,       ///< float
     MomentCorrection,   ///< float: 1 / (1 - beta1^t) of Adam's update t = 1, 2, ...
     VarianceCorrection, ///< float: 1 / sqrt(1 - beta2^t)
+    Beginning,          ///< always 0: where a write of a whole state begins
     Count
 };
 

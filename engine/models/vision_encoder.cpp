@@ -1,6 +1,8 @@
 #include "engine/models/vision_encoder.h"
 
 #include "engine/attention/block/block_flow.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
@@ -114,9 +116,9 @@ private:
                 continue;
             if (!attention.spec) {
                 attention.spec.emplace();
-                attention.spec->set(Slot::Heads, "multi_head", std::array{static_cast<double>(attention.heads.heads)});
+                setHeads(*attention.spec, {attention.heads.heads, attention.heads.heads});
             }
-            if (attention.spec->parts.at(Slot::Position).id != "grid_bias") continue;
+            if (!attention.spec->part(Slot::Position).fitsWindow) continue;
             const ImageSize grid = config.gridOf(layer); // a grid smaller than the window is one window
             const int64_t side = std::min({config.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
             for (const char* extent : {"rows", "cols"})

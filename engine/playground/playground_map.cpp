@@ -99,9 +99,8 @@ std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& 
 PlaygroundMap windowMap(const AttentionRun& run, const AttentionSpec& spec, const PatternWindow& window) {
     PlaygroundMap map = mapOf(run.result("pattern"), run.heads());
     map.window = window;
-    static const MaskExpression kCausal =
-        MaskExpression::parse("causal"); // such patterns have either a causal or a full mask
-    if (spec.mask != kCausal) return map;
+    const int64_t queries = window.queryEnd, keys = window.keyEnd; // such a pattern has a causal or a full mask
+    if (spec.mask.sight({.queries = queries, .keys = keys}) == MaskSight::All) return map;
     for (int64_t head = 0; head < map.heads; ++head)
         for (int64_t y = 0; y < map.rows; ++y) {
             const int64_t last = firstOfPixel(y + 1, window.rows, window.queryBegin, window.queryEnd) - 1;

@@ -18,10 +18,12 @@ constexpr double kStraight = 1e-5; ///< largest relative deviation of a straight
 constexpr size_t kMostPlanes = 8;
 
 /// Only the position part, with the heads and the mask direction of the query.
-AttentionSpec positionOf(const AttentionSpec& spec) {
+AttentionSpec positionOf(const AttentionSpec& spec, int64_t tokens) {
     AttentionSpec alone;
     for (const Slot slot : {Slot::Heads, Slot::Position}) alone.parts.at(slot) = spec.parts.at(slot);
-    if (spec.mask == MaskExpression::parse("causal")) alone.mask = spec.mask;
+    const MaskSight shown =
+        spec.mask.sight({.queries = tokens, .keys = tokens, .heads = static_cast<int>(headCounts(spec).heads)});
+    if (shown == MaskSight::Past || shown == MaskSight::Back) alone.mask = MaskExpression::causal();
     return alone;
 }
 
@@ -29,7 +31,8 @@ AttentionSpec positionOf(const AttentionSpec& spec) {
 class Lab {
 public:
     explicit Lab(const PositionQuery& query)
-        : spec_(positionOf(query.spec)), tokens_(query.tokens), width_(query.width), heads_(headCounts(spec_).heads) {
+        : spec_(positionOf(query.spec, query.tokens)), tokens_(query.tokens), width_(query.width),
+          heads_(headCounts(spec_).heads) {
         begin(query.seed);
     }
 

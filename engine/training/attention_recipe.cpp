@@ -20,14 +20,12 @@ constexpr std::array<std::pair<Slot, std::string_view>, 8> kTasks{{{Slot::Memory
                                                                    {Slot::Heads, "compare"}}};
 constexpr int64_t kLeastHeadWidth = 8;
 
-bool isCausalMask(const MaskExpression& mask) { return mask == MaskExpression::parse("causal"); }
-
 } // namespace
 
 Slot specialSlot(const AttentionSpec& spec) {
     const AttentionSpec usual;
     for (const auto& [slot, task] : kTasks) {
-        const bool isSpecial = slot == Slot::Mask ? spec.mask != usual.mask && !isCausalMask(spec.mask)
+        const bool isSpecial = slot == Slot::Mask ? spec.mask != usual.mask && spec.mask != MaskExpression::causal()
                                                   : spec.parts.at(slot) != usual.parts.at(slot);
         if (isSpecial) return slot;
     }
@@ -44,7 +42,7 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     // An even head width, which rotary positions need.
     model.width = (std::max(model.width, kLeastHeadWidth * heads) + 2 * heads - 1) / (2 * heads) * (2 * heads);
     AttentionSpec trained = spec;
-    if (trained.id(Slot::Heads) == "multi_head") trained.set(Slot::Heads, "single"); // the model sets the number
+    if (saysOnlyCount(trained)) trained.reset(Slot::Heads); // the model sets the number
     model.attention = trained.text();
     if (const auto problem = attentionProblem(model); problem && !problem->nearest.empty()) {
         AttentionSpec nearest = AttentionSpec::parse(problem->nearest);

@@ -70,12 +70,8 @@ std::vector<AttentionSpec> written(const std::string& expression) {
 
 /// Fills in the architecture's heads if the expression has none.
 void shareHeads(AttentionSpec& spec, const Architecture& a) {
-    if (spec.id(Slot::Heads) != "single") return;
-    const int64_t groups = a.keyValueHeads == 0 ? a.heads : a.keyValueHeads;
-    if (groups != a.heads)
-        spec.set(Slot::Heads, "grouped_query", std::array{static_cast<double>(a.heads), static_cast<double>(groups)});
-    else if (a.heads > 1)
-        spec.set(Slot::Heads, "multi_head", std::array{static_cast<double>(a.heads)});
+    if (spec.parts.at(Slot::Heads) == AttentionSpec().parts.at(Slot::Heads))
+        setHeads(spec, {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads});
 }
 
 } // namespace
@@ -389,7 +385,7 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
         const HeadCounts counts = headCounts(spec);
         if (counts.heads != a.heads) {
             AttentionSpec nearest = all[at];
-            nearest.set(Slot::Heads, "single"); // the model sets the number
+            nearest.reset(Slot::Heads); // the model sets the number
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
         const auto problems = check(spec, {.isCausalTask = a.family != "vit", .headWidth = a.width / a.heads});

@@ -1,3 +1,4 @@
+#include "engine/attention/execution.h"
 #include "tests/attention/attention_case.h"
 
 #include "engine/ops/gradient.h"

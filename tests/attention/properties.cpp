@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 using namespace attn;
 using test::AttentionCase;
+using test::specWith;
 
 namespace {
 
@@ -132,10 +134,53 @@ TEST_CASE("linear forms carry their sums over chunks as if the pattern had been 
     }
 }
 
-TEST_CASE("fast weights read step by step equal their parallel form", "[attention]") {
-    const Results found = maskedCaseOf("mixer=fast_weights, mask=causal", 70).onHost();
-    for (size_t i = 0; i < found.at("z").size(); ++i)
-        requireNear(found.at("fast_weights.recurrent")[i], found.at("z")[i], 1e-9);
+TEST_CASE("states read token by token equal the parallel form", "[attention]") {
+    for (const char* spec : {"mixer=fast_weights", "normaliser=linear", "normaliser=favor(16)", "normaliser=rfa(8)",
+                             "normaliser=efficient_running"}) {
+        INFO(spec);
+        const Results found = maskedCaseOf(fmt::format("{}, mask=causal", spec), 70).onHost();
+        for (size_t i = 0; i < found.at("z").size(); ++i)
+            requireNear(found.at("features.recurrent")[i], found.at("z")[i], 1e-9);
+    }
+}
+
+TEST_CASE("a mask that equals causal at the lengths gives what causal gives, in every part", "[attention]") {
+    constexpr int64_t kTokens = 48;
+    int compared = 0;
+    for (const Part* part : partCatalogue()) {
+        if (std::ranges::find(kSpecSlots, part->slot) == kSpecSlots.end() || part->masks == MaskSupport::FullOnly)
+            continue;
+        AttentionSpec spec = specWith(*part);
+        spec.mask = MaskExpression::causal();
+        if (!check(spec, {.headWidth = 4, .queries = kTokens, .keys = kTokens}).empty()) continue;
+        const auto answersOf = [&](const char* mask) {
+            spec.mask = MaskExpression::parse(mask);
+            AttentionCase test{.spec = spec, .queries = kTokens, .keys = kTokens};
+            test.build();
+            return test.onHost();
+        };
+        const Results expected = answersOf("causal");
+        for (const char* mask : {"causal & window(64)", "causal & full", "~(~causal)"}) {
+            INFO(nameOf(part->slot) << " " << part->id << ", " << mask);
+            const Results found = answersOf(mask);
+            for (const auto& [name, values] : expected) {
+                INFO(name);
+                CHECK(found.at(name) == values); // the same numbers in the same order
+            }
+        }
+        ++compared;
+    }
+    CHECK(compared > 30);
+}
+
+TEST_CASE("T5 keeps no bucket for keys that no query sees", "[attention]") {
+    const auto bucketsOf = [](const char* mask) { // distinct numbers in the last row
+        const Results found = maskedCaseOf(fmt::format("position=t5, mask={}", mask), 48).onHost();
+        const auto& bias = found.at("position.bias");
+        return std::set<double>(bias.end() - 48, bias.end()).size();
+    };
+    CHECK(bucketsOf("causal") == bucketsOf("causal & window(9)"));
+    CHECK(bucketsOf("causal") > bucketsOf("full"));
 }
 
 TEST_CASE("random features come closer to softmax as one over the root of their number", "[attention]") {

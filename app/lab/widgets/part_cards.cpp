@@ -4,6 +4,7 @@
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
 
 #include <QHBoxLayout>
@@ -30,10 +31,10 @@ AttentionSpec specWith(const Part& part) {
     else
         spec.set(part.slot, part.id);
     if (isOfBlock(part)) { // the map comes from a model with ordinary attention
-        spec.set(Slot::Heads, "multi_head");
-        spec.mask = MaskExpression::parse("causal");
+        setHeads(spec, {4, 4});
+        spec.mask = MaskExpression::causal();
     }
-    if (part.slot == Slot::Output && part.mixesHeads) spec.set(Slot::Heads, "multi_head");
+    if (part.slot == Slot::Output && part.mixesHeads) setHeads(spec, {4, 4});
     while (true) {
         const auto problems = check(spec);
         if (problems.empty() || !problems.front().nearest || *problems.front().nearest == spec) return spec;

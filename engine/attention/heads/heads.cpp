@@ -21,12 +21,10 @@ constexpr double kSelfPenalty = -1e5; ///< a token sees itself only if it sees n
 
 void buildSharedKeys(AttentionFlow& flow, PartValues) { flow.k = unitRows(flow.q); }
 void buildSelfPenalty(AttentionFlow& flow, PartValues) {
-    const auto diagonal = [T = flow.queries, S = flow.keys] {
-        std::vector<float> values(static_cast<size_t>(T * S), 0);
-        for (int64_t i = 0; i < T; ++i) values[static_cast<size_t>(i * S + i)] = static_cast<float>(kSelfPenalty);
-        return values;
-    };
-    flow.addToScores("heads.self", flow.constant("heads.self", {flow.queries, flow.keys}, diagonal));
+    const int64_t T = flow.queries, count = T + flow.keys - 1;
+    const Tensor penalty =
+        flow.byDistance("heads.self", 1, [](int64_t distance, int64_t) { return distance == 0 ? kSelfPenalty : 0; });
+    flow.addToScores("heads.self", diagonals(broadcast(reshape(penalty, {1, count}), {T, count}), flow.keys));
 }
 void fuseSelfPenalty(AttentionFlow& flow, PartValues, FusedScores& fused) {
     fused.add(flow, [](int64_t, int64_t distance) { return distance == 0 ? kSelfPenalty : 0; });
@@ -86,6 +84,21 @@ HeadCounts headCounts(const Part& part, PartValues values) {
     if (&part == &kMultiQuery) return {heads, 1};
     if (&part == &kGroupedQuery) return {heads, values.integer("groups")};
     return {heads, heads};
+}
+
+void setHeads(AttentionSpec& spec, HeadCounts counts) {
+    const auto number = [](int64_t count) { return static_cast<double>(count); };
+    if (counts.groups != counts.heads)
+        spec.set(Slot::Heads, kGroupedQuery.id, std::array{number(counts.heads), number(counts.groups)});
+    else if (counts.heads == 1)
+        spec.set(Slot::Heads, kSingleHead.id);
+    else
+        spec.set(Slot::Heads, kMultiHead.id, std::array{number(counts.heads)});
+}
+
+bool saysOnlyCount(const AttentionSpec& spec) {
+    const Part& part = spec.part(Slot::Heads);
+    return &part == &kSingleHead || &part == &kMultiHead;
 }
 
 const Part kSingleHead{
@@ -150,6 +163,7 @@ const Part kSharedQueryKey{.id = "shared_query_key",
                            .memory = "O(H T^2)",
                            .hooks = {{Stage::QueriesKeys, buildSharedKeys, referenceSharedKeys},
                                      {Stage::Bias, buildSelfPenalty, referenceSelfPenalty, fuseSelfPenalty}},
+                           .sharesQueryKey = true,
                            .actsOnScores = true,
                            .needsEqualLengths = true};
 

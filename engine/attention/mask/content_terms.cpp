@@ -221,9 +221,9 @@ Tensor spanShare(AttentionFlow& flow) {
 }
 /// m_z of every distance of key from query. @return [H, T + S - 1]
 Tensor spanFactor(AttentionFlow& flow, PartValues values) {
-    const Tensor distance =
-        flow.constant("mask.distance", {1, flow.queries + flow.keys - 1},
-                      byDistance(flow.queries, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
+    const Tensor distance = reshape(
+        flow.byDistance("mask.distance", 1, [](int64_t d, int64_t) { return static_cast<double>(std::abs(d)); }),
+        {1, flow.queries + flow.keys - 1});
     const double span = values.real("span"), ramp = values.real("ramp");
     return clamp(affine(minus(affine(spanShare(flow), span, ramp), distance), 1 / ramp, 0), 0, 1);
 }
@@ -292,7 +292,8 @@ const Part kRoutingMask{
                "decide which "
                "earlier keys are visible.",
     .hooks = {{Stage::Mask, buildRouting, referenceRouting}},
-    .isRandom = true};
+    .isRandom = true,
+    .readsLaterRows = true};
 
 const Part kAdaptiveSpanMask{
     .id = "adaptive_span",

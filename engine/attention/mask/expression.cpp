@@ -15,6 +15,20 @@ bool MaskExpression::Node::isContent() const { return kind == Kind::Term && part
 
 MaskExpression::MaskExpression() : root_{.kind = Kind::Term, .part = &kFullMask} {}
 
+MaskExpression MaskExpression::causal() { return MaskExpression(Node{.kind = Kind::Term, .part = &kCausalMask}); }
+
+MaskExpression MaskExpression::within(int64_t reach) {
+    return MaskExpression(
+        Node{.kind = Kind::Term, .part = &kWindowMask, .values = {static_cast<double>(reach)}, .prepared = {}});
+}
+
+MaskExpression MaskExpression::operator&(const MaskExpression& other) const {
+    Node both{.kind = Kind::And};
+    for (const MaskExpression* each : {this, &other})
+        both.operands.insert(both.operands.end(), each->factors().begin(), each->factors().end());
+    return MaskExpression(std::move(both));
+}
+
 std::string MaskExpression::text() const {
     std::string text;
     write(root_, text);
@@ -113,6 +127,22 @@ bool MaskExpression::looksAhead(const MaskSize& size) const {
         if (keys.anyFrom(query + 1)) return true;
     }
     return false;
+}
+
+MaskSight MaskExpression::sight(MaskSize size) const {
+    const MaskExpression fixed = staticPart();
+    bool isAll = true, isPast = true, isAhead = false;
+    BitRow keys, past;
+    for (size.head = 0; size.head < (dependsOnHead() ? size.heads : 1); ++size.head)
+        for (int64_t query = 0; query < size.queries; ++query) {
+            fixed.row(size, query, keys);
+            past.reset(size.keys);
+            past.setRange(0, query + 1);
+            isAll = isAll && keys.count() == size.keys;
+            isPast = isPast && keys == past;
+            isAhead = isAhead || keys.anyFrom(query + 1);
+        }
+    return isAll ? MaskSight::All : isPast ? MaskSight::Past : isAhead ? MaskSight::Ahead : MaskSight::Back;
 }
 
 std::span<const MaskExpression::Node> MaskExpression::factors() const {

@@ -13,6 +13,14 @@ namespace attn {
 class BitRow;
 struct Part;
 
+/// What the queries of a mask see, by the rule at one size and not by its spelling.
+enum class MaskSight : uint8_t {
+    All,  ///< every key
+    Past, ///< exactly their own position and those before it
+    Back, ///< less than Past
+    Ahead ///< some key after their own position, but not every key
+};
+
 /// A mask as a formula over the terms of the catalogue: `causal & (window(32) | global(2))`.
 ///
 /// `~` binds tightest, then `&`, then `|`; brackets work as usual. `per_head(a, b, ...)` is a for head 0, b for head 1
@@ -26,6 +34,12 @@ public:
     /// @throws Error with the position, what was expected and the nearest name if the text is not an expression
     static MaskExpression parse(std::string_view text);
     static MaskExpression parse(std::string_view text, std::span<const Part* const> known);
+    /// The mask of a decoder: a query sees its own position and those before it.
+    static MaskExpression causal();
+    /// A query sees the keys fewer than `reach` positions away.
+    static MaskExpression within(int64_t reach);
+    /// What both masks show.
+    MaskExpression operator&(const MaskExpression& other) const;
 
     /// The expression without needless brackets or blanks; it parses back to an equal expression.
     std::string text() const;
@@ -39,8 +53,10 @@ public:
     /// Whether heads or layers may have different masks.
     bool dependsOnHead() const;
     bool dependsOnLayer() const;
-    /// Whether any query sees a key after its own position. @throws Error like row
+    /// Whether any query of the size's head sees a key after its own position. @throws Error like row
     bool looksAhead(const MaskSize& size) const;
+    /// What the queries of all heads see. Terms that depend on the content are left out. @throws Error like row
+    MaskSight sight(MaskSize size) const;
 
     /// A term that hides cells depending on their content.
     struct ContentTerm {

@@ -14,15 +14,9 @@ using namespace terms;
 
 bool isSameSegment(int64_t t, int64_t s, int64_t length) { return t / length == s / length; }
 
-template <class Visible> Tensor cells(AttentionFlow& flow, const std::string& name, Visible&& visible) {
-    std::vector<float> values;
-    values.reserve(static_cast<size_t>(flow.queries * flow.keys));
-    for (int64_t t = 0; t < flow.queries; ++t)
-        for (int64_t s = 0; s < flow.keys; ++s) values.push_back(visible(t, s) ? 1.0f : 0.0f);
-    return flow.constant(name, {flow.queries, flow.keys}, std::move(values));
-}
 Tensor sameSegment(AttentionFlow& flow, int64_t length) {
-    return cells(flow, "memory.same_segment", [&](int64_t t, int64_t s) { return isSameSegment(t, s, length); });
+    return flow.byCell("memory.same_segment",
+                       [length](int64_t t, int64_t s) { return isSameSegment(t, s, length) ? 1.0 : 0.0; });
 }
 Tensor hidden(AttentionFlow& flow) { return fill(flow.graph, {1, 1}, kMasked); }
 
@@ -35,8 +29,8 @@ constexpr std::array<Param, 1> kSegmentParams{
 /// Hides the keys of segments older than the one before.
 void buildSegmentScores(AttentionFlow& flow, PartValues values) {
     const int64_t length = values.integer("length");
-    const Tensor reached = cells(flow, "memory.reached", [&](int64_t t, int64_t s) {
-        return std::abs(t / length - s / length) <= 1 && s / length <= t / length;
+    const Tensor reached = flow.byCell("memory.reached", [length](int64_t t, int64_t s) {
+        return std::abs(t / length - s / length) <= 1 && s / length <= t / length ? 1.0 : 0.0;
     });
     flow.scores = select(reached, flow.scores, hidden(flow));
 }
@@ -80,7 +74,8 @@ constexpr std::array<Param, 2> kNearestParams{
 
 /// q . k of the stored keys, hidden where the key is not in an earlier segment.
 Tensor storedScores(AttentionFlow& flow, int64_t length) {
-    const Tensor isStored = cells(flow, "memory.stored", [&](int64_t t, int64_t s) { return s / length < t / length; });
+    const Tensor isStored =
+        flow.byCell("memory.stored", [length](int64_t t, int64_t s) { return s / length < t / length ? 1.0 : 0.0; });
     const Tensor scores =
         affine(product(flow.q, stopGradient(flow.k)), 1 / std::sqrt(static_cast<double>(flow.width)), 0);
     return select(isStored, scores, hidden(flow));

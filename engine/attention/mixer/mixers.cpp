@@ -88,15 +88,8 @@ void referenceMlp(ReferenceFlow& flow, PartValues values) {
 // Fast weights -------------------------------------------------------------------------------------------------------
 
 void buildFastWeights(AttentionFlow& flow, PartValues) {
-    flow.z = featureMix(flow, flow.q, flow.k, flow.v, false);
-    featurePattern(flow, flow.q, flow.k, false);
-    // W_t = W_{t-1} + k_t v_t^T, and z_t = q_t W_t: the same as a recurrence.
-    const int64_t BH = flow.batch * flow.heads, S = flow.keys, D = flow.width;
-    const Tensor updates = times(reshape(flow.k, {BH, S, D, 1}), reshape(flow.v, {BH, S, 1, D})); // [BH,S,D,D]
-    const Tensor states = cumulativeSum(updates, 1);
-    flow.show("fast_weights.states", states);
-    flow.show("fast_weights.recurrent",
-              reshape(batchedMatmul(reshape(flow.q, {BH, S, 1, D}), states), {flow.batch, flow.heads, S, D}));
+    mixFeatures(
+        flow, flow.q, [](Tensor k) { return k; }, false);
 }
 void referenceFastWeights(ReferenceFlow& flow, PartValues) {
     referenceFeatureMix(
@@ -135,6 +128,7 @@ const Part kFourierMixer{.id = "fnet",
                          .hooks = {{Stage::Normalise, buildFourier, referenceFourier}},
                          .masks = MaskSupport::FullOnly,
                          .usesScores = false,
+                         .replacesAttention = true,
                          .usesQueriesKeys = false,
                          .needsEqualLengths = true};
 
@@ -153,6 +147,7 @@ const Part kMlpMixer{
     .hooks = {{Stage::Normalise, buildMlp, referenceMlp}},
     .masks = MaskSupport::FullOnly,
     .usesScores = false,
+    .replacesAttention = true,
     .usesQueriesKeys = false};
 
 const Part kFastWeightMixer{.id = "fast_weights",
@@ -169,6 +164,8 @@ const Part kFastWeightMixer{.id = "fast_weights",
                             .memory = "O(T D + D^2)",
                             .hooks = {{Stage::Normalise, buildFastWeights, referenceFastWeights}},
                             .masks = MaskSupport::FullOrCausal,
-                            .usesScores = false};
+                            .usesScores = false,
+                            .replacesAttention = true,
+                            .keepsState = true};
 
 } // namespace attn

@@ -33,8 +33,8 @@ std::vector<double> queryFeatures(const ReferenceFlow& flow, int64_t h, int64_t 
 
 void buildEfficient(AttentionFlow& flow, PartValues) {
     const Tensor a = softmax(flow.q), b = softmaxOverPositions(flow.k);
-    flow.z = featureMix(flow, a, b, flow.v, false);
-    featurePattern(flow, a, b, false);
+    mixFeatures(
+        flow, a, [b](Tensor) { return b; }, false);
     flow.show("efficient.queries", a);
     flow.show("efficient.keys", b);
 }
@@ -59,11 +59,9 @@ void referenceEfficient(ReferenceFlow& flow, PartValues) {
 }
 
 void buildRunningEfficient(AttentionFlow& flow, PartValues) {
-    const Tensor b = unary(flow.k, Unary::Exponential);
-    const Tensor total = flow.isCausal() ? cumulativeSum(b, 2) : sumOver(b, 2); // [B,H,T|1,D]
-    const Tensor a = over(softmax(flow.q), total);
-    flow.z = featureMix(flow, a, b, flow.v, false);
-    featurePattern(flow, a, b, false);
+    const auto ofKeys = [](Tensor k) { return unary(k, Unary::Exponential); };
+    const Tensor total = visibleTotal(flow, "total", ofKeys(flow.isStep() ? flow.newKeys : flow.k)); // [B,H,T|1,D]
+    mixFeatures(flow, over(softmax(flow.q), total), ofKeys, false);
 }
 void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
     referenceFeatureMix(
@@ -121,8 +119,8 @@ void referenceXcit(ReferenceFlow& flow, PartValues values) {
 // ------------------------------------------------------------------------------------------------------------------
 
 void buildAft(AttentionFlow& flow, PartValues) {
-    const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys, D = flow.width;
-    const Tensor bias = flow.parameter("normaliser.w", {T, S}, {InitialValue::Kind::Normal, 0.5});
+    const int64_t B = flow.batch, H = flow.heads, S = flow.keys, D = flow.width;
+    const Tensor bias = flow.parameterByCell("normaliser.w", {InitialValue::Kind::Normal, 0.5});
     Tensor factor = unary(bias, Unary::Exponential); // [T,S]
     if (flow.mask) factor = times(factor, flow.mask);
     const Tensor weight = unary(flow.k, Unary::Exponential); // [B,H,S,D]
@@ -133,9 +131,10 @@ void buildAft(AttentionFlow& flow, PartValues) {
         flow.show("aft.channels", share(perChannel, sumOver(perChannel, -1)));
 }
 void buildSimpleAft(AttentionFlow& flow, PartValues) {
-    const Tensor weight = unary(flow.k, Unary::Exponential), weighed = times(weight, flow.v);
-    const auto total = [&](Tensor x) { return flow.isCausal() ? cumulativeSum(x, 2) : sumOver(x, 2); };
-    flow.z = times(unary(flow.q, Unary::Sigmoid), share(total(weighed), total(weight)));
+    const Tensor weight = unary(flow.isStep() ? flow.newKeys : flow.k, Unary::Exponential);
+    const Tensor weighed = times(weight, flow.isStep() ? flow.newValues : flow.v);
+    const Tensor mean = share(visibleTotal(flow, "weighed", weighed), visibleTotal(flow, "weights", weight));
+    flow.z = times(unary(flow.q, Unary::Sigmoid), mean);
 }
 void referenceAftWith(ReferenceFlow& flow, const Dense* bias) {
     flow.z = Dense({flow.heads, flow.queries, flow.width});
@@ -171,6 +170,7 @@ const Part kEfficientNormaliser{
     .memory = "O(T D + D^2)",
     .hooks = {{Stage::Normalise, buildEfficient, referenceEfficient}},
     .masks = MaskSupport::FullOnly,
+    .causalForm = &kRunningEfficientNormaliser,
     .usesScores = false};
 
 const Part kRunningEfficientNormaliser{
@@ -186,7 +186,8 @@ const Part kRunningEfficientNormaliser{
     .memory = "O(T D + D^2)",
     .hooks = {{Stage::Normalise, buildRunningEfficient, referenceRunningEfficient}},
     .masks = MaskSupport::FullOrCausal,
-    .usesScores = false};
+    .usesScores = false,
+    .keepsState = true};
 
 const Part kXcitNormaliser{
     .id = "xcit",
@@ -229,6 +230,7 @@ const Part kSimpleAftNormaliser{
     .memory = "O(T D)",
     .hooks = {{Stage::Normalise, buildSimpleAft, referenceSimpleAft}},
     .masks = MaskSupport::FullOrCausal,
-    .usesScores = false};
+    .usesScores = false,
+    .keepsState = true};
 
 } // namespace attn

@@ -12,11 +12,6 @@ namespace {
 
 using namespace terms;
 
-void mixFeatures(AttentionFlow& flow, Tensor a, Tensor b) {
-    flow.z = featureMix(flow, a, b, flow.v, true);
-    featurePattern(flow, a, b, true);
-}
-
 double dot(std::span<const double> a, std::span<const double> b) {
     double sum = 0;
     for (size_t f = 0; f < a.size(); ++f) sum += a[f] * b[f];
@@ -45,7 +40,8 @@ void mixReference(ReferenceFlow& flow, const Features& ofQuery, const Features& 
 // -----------------------------------------------------------------------------------------------------
 
 void buildLinear(AttentionFlow& flow, PartValues) {
-    mixFeatures(flow, unary(flow.q, Unary::EluPlusOne), unary(flow.k, Unary::EluPlusOne));
+    const auto features = [](Tensor x) { return unary(x, Unary::EluPlusOne); };
+    mixFeatures(flow, features(flow.q), features, true);
 }
 void referenceLinear(ReferenceFlow& flow, PartValues) {
     const Features eluPlusOne = [&](const double* x) {
@@ -83,8 +79,10 @@ void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
         const Tensor angle = product(x, w);
         return affine(beside(unary(angle, Unary::Sine), unary(angle, Unary::Cosine)), scale, 0);
     };
-    const Tensor weight = unary(affine(squaredLength(flow.k), 0.5 / (sigma * sigma), 0), Unary::Exponential);
-    mixFeatures(flow, features(flow.q), times(features(flow.k), weight));
+    const auto ofKeys = [&](Tensor k) {
+        return times(features(k), unary(affine(squaredLength(k), 0.5 / (sigma * sigma), 0), Unary::Exponential));
+    };
+    mixFeatures(flow, features(flow.q), ofKeys, true);
 }
 void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
     const int64_t half = values.integer("features") / 2;
@@ -120,7 +118,7 @@ void buildPerformer(AttentionFlow& flow, PartValues values) {
         const Tensor exponent = minus(product(scaled, w), affine(squaredLength(scaled), 0.5, 0));
         return affine(unary(exponent, Unary::Exponential), 1 / std::sqrt(static_cast<double>(count)), 0);
     };
-    mixFeatures(flow, features(flow.q), features(flow.k));
+    mixFeatures(flow, features(flow.q), features, true);
 }
 void referencePerformer(ReferenceFlow& flow, PartValues values) {
     const int64_t count = values.integer("features");
@@ -157,7 +155,8 @@ const Part kLinearNormaliser{
     .memory = "O(T D + D^2)",
     .hooks = {{Stage::Normalise, buildLinear, referenceLinear}},
     .masks = MaskSupport::FullOrCausal,
-    .usesScores = false};
+    .usesScores = false,
+    .keepsState = true};
 
 const Part kRandomFeatureNormaliser{
     .id = "rfa",
@@ -174,7 +173,9 @@ const Part kRandomFeatureNormaliser{
     .hooks = {{Stage::Normalise, buildRandomFeatures, referenceRandomFeatures}},
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,
-    .isRandom = true};
+    .approximatesSoftmax = true,
+    .isRandom = true,
+    .keepsState = true};
 
 const Part kPerformerNormaliser{
     .id = "favor",
@@ -191,6 +192,8 @@ const Part kPerformerNormaliser{
     .hooks = {{Stage::Normalise, buildPerformer, referencePerformer}},
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,
-    .isRandom = true};
+    .approximatesSoftmax = true,
+    .isRandom = true,
+    .keepsState = true};
 
 } // namespace attn

@@ -36,6 +36,7 @@ const Part kSoftmaxNormaliser{
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
     .time = "O(T S D)",
     .memory = "O(T S), or O(T D) fused",
-    .hooks = {{Stage::Normalise, build, reference, fuse}}};
+    .hooks = {{Stage::Normalise, build, reference, fuse}},
+    .isSoftmax = true};
 
 } // namespace attn

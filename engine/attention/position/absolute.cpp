@@ -20,13 +20,7 @@ int64_t widthOf(const AttentionFlow& flow) { return flow.stream.shape()[-1]; }
 
 /// Adds rows [rows, width] that nothing learns.
 void addConstant(AttentionFlow& flow, const std::string& name, const std::function<double(int64_t, int64_t)>& value) {
-    const int64_t rows = rowsOf(flow), width = widthOf(flow);
-    std::vector<float> values;
-    values.reserve(static_cast<size_t>(rows * width));
-    for (int64_t i = 0; i < rows; ++i)
-        for (int64_t d = 0; d < width; ++d) values.push_back(static_cast<float>(value(i, d)));
-    const Tensor table = flow.constant(name + std::to_string(rows), {rows, width}, std::move(values));
-    flow.stream = plus(flow.stream, table);
+    flow.stream = plus(flow.stream, flow.byPosition(name, rowsOf(flow), widthOf(flow), value));
 }
 
 void addReference(ReferenceFlow& flow, const std::function<double(int64_t, int64_t)>& value) {
@@ -39,7 +33,8 @@ void addReference(ReferenceFlow& flow, const std::function<double(int64_t, int64
 void buildSinusoidal(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const double base = values.real("base");
-    addConstant(flow, "position.sinusoid", [&](int64_t i, int64_t d) { return sinusoid(i, d, widthOf(flow), base); });
+    addConstant(flow, "position.sinusoid",
+                [base, width = widthOf(flow)](int64_t i, int64_t d) { return sinusoid(i, d, width, base); });
 }
 void referenceSinusoidal(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
@@ -52,8 +47,8 @@ void referenceSinusoidal(ReferenceFlow& flow, PartValues values) {
 
 void buildUniversal(AttentionFlow& flow, PartValues values) {
     const double base = values.real("base");
-    addConstant(flow, "position.time" + std::to_string(flow.layer) + ".", [&](int64_t i, int64_t d) {
-        return sinusoid(i + 1, d, widthOf(flow), base) + sinusoid(flow.layer + 1, d, widthOf(flow), base);
+    addConstant(flow, "position.time", [base, layer = flow.layer, width = widthOf(flow)](int64_t i, int64_t d) {
+        return sinusoid(i + 1, d, width, base) + sinusoid(layer + 1, d, width, base);
     });
 }
 void referenceUniversal(ReferenceFlow& flow, PartValues values) {
@@ -74,9 +69,8 @@ constexpr std::array<Param, 1> kLearnedParams{
 Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, int64_t width,
                    const std::function<int64_t(int64_t)>& index) {
     const Tensor table = flow.parameter(name, {rows, width}, {InitialValue::Kind::Normal});
-    std::vector<float> ids;
-    for (int64_t i = 0; i < rowsOf(flow); ++i) ids.push_back(static_cast<float>(std::min(index(i), rows - 1)));
-    return take(table, toInteger(flow.constant(name + ".rows" + std::to_string(ids.size()), {rowsOf(flow)}, ids)));
+    const auto row = [=](int64_t i, int64_t) { return static_cast<double>(std::min(index(i), rows - 1)); };
+    return take(table, indices(flow.byPosition(name + ".rows", rowsOf(flow), 1, row)));
 }
 
 void buildLearned(AttentionFlow& flow, PartValues values) {
@@ -124,9 +118,9 @@ void buildLearned2d(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const int64_t rows = values.integer("rows"), columns = values.integer("columns");
     const int64_t half = (widthOf(flow) + 1) / 2;
-    const Tensor row = rowsOfTable(flow, "position.rows", rows, half, [&](int64_t i) { return i / columns; });
-    const Tensor column =
-        rowsOfTable(flow, "position.columns", columns, widthOf(flow) - half, [&](int64_t i) { return i % columns; });
+    const Tensor row = rowsOfTable(flow, "position.rows", rows, half, [columns](int64_t i) { return i / columns; });
+    const Tensor column = rowsOfTable(flow, "position.columns", columns, widthOf(flow) - half,
+                                      [columns](int64_t i) { return i % columns; });
     flow.stream = plus(flow.stream, beside(row, column));
 }
 void referenceLearned2d(ReferenceFlow& flow, PartValues values) {

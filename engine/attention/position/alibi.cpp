@@ -14,19 +14,19 @@ double alibiSlope(int64_t head, int64_t heads) {
 }
 
 void fuseAlibi(AttentionFlow& flow, PartValues, FusedScores& fused) {
-    fused.add(flow, [heads = flow.heads, isCausal = flow.isCausal()](int64_t h, int64_t d) {
-        return alibiSlope(h, heads) * static_cast<double>(isCausal ? d : -std::abs(d));
+    fused.add(flow, [heads = flow.heads](int64_t h, int64_t d) {
+        return -alibiSlope(h, heads) * static_cast<double>(std::abs(d));
     });
 }
-void buildAlibi(AttentionFlow& flow, PartValues values) {
-    FusedScores terms;
-    fuseAlibi(flow, values, terms);
-    addByDistance(flow,
-                  flow.constant("position.alibi", {flow.heads, flow.queries + flow.keys - 1}, std::move(terms.bias)));
+void buildAlibi(AttentionFlow& flow, PartValues) {
+    const Tensor bias = flow.byDistance("position.alibi", flow.heads, [heads = flow.heads](int64_t d, int64_t h) {
+        return -alibiSlope(h, heads) * static_cast<double>(std::abs(d));
+    });
+    addByDistance(flow, permute(bias, {1, 0}));
 }
 void referenceAlibi(ReferenceFlow& flow, PartValues) {
     addReference(flow, [&](int64_t h, int64_t distance) {
-        return -alibiSlope(h, flow.heads) * static_cast<double>(flow.isCausal() ? distance : std::abs(distance));
+        return -alibiSlope(h, flow.heads) * static_cast<double>(std::abs(distance));
     });
 }
 
@@ -48,6 +48,7 @@ const Part kAlibiPosition{
     .time = "O(T S)",
     .memory = "0",
     .hooks = {{Stage::Bias, buildAlibi, referenceAlibi, fuseAlibi}},
+    .isRelative = true,
     .actsOnScores = true};
 
 } // namespace attn

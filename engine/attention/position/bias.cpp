@@ -19,9 +19,9 @@ constexpr std::array<Param, 2> kT5Params{
 
 /// Half of the buckets hold one distance each, the rest grow logarithmically up to `reach`; when both directions are
 /// visible each has half of all buckets.
-int64_t t5Bucket(int64_t distance, bool isCausal, int64_t buckets, int64_t reach) {
+int64_t t5Bucket(int64_t distance, bool looksAhead, int64_t buckets, int64_t reach) {
     int64_t first = 0, n = distance; // of query minus key
-    if (!isCausal) {
+    if (looksAhead) {
         buckets /= 2;
         if (n < 0) first = buckets;
         n = std::abs(n);
@@ -38,23 +38,24 @@ int64_t t5Bucket(int64_t distance, bool isCausal, int64_t buckets, int64_t reach
 Tensor learnedByDistance(AttentionFlow& flow, const char* name, int64_t rows,
                          const std::function<int64_t(int64_t)>& row) {
     const Tensor table = flow.parameter(name, {rows, flow.heads}, {InitialValue::Kind::Normal, 0.2});
-    const Tensor ids = toInteger(flow.constant(std::string(name) + ".rows", {flow.queries + flow.keys - 1},
-                                               byDistance(flow.queries, flow.keys, row)));
+    const Tensor ids =
+        indices(flow.byDistance(std::string(name) + ".rows", 1, [row](int64_t d, int64_t) { return row(d); }));
     return permute(take(table, ids), {1, 0}); // [T+S-1,H] -> [H,T+S-1]
 }
 
 Tensor t5Bias(AttentionFlow& flow, PartValues values) {
     const int64_t buckets = values.integer("buckets"), reach = values.integer("reach");
-    return learnedByDistance(flow, "position.buckets", buckets,
-                             [&](int64_t d) { return t5Bucket(-d, flow.isCausal(), buckets, reach); });
+    return learnedByDistance(flow, "position.buckets", buckets, [=, looksAhead = flow.looksAhead()](int64_t d) {
+        return t5Bucket(-d, looksAhead, buckets, reach);
+    });
 }
 void buildT5(AttentionFlow& flow, PartValues values) { addByDistance(flow, t5Bias(flow, values)); }
 void fuseT5(AttentionFlow& flow, PartValues values, FusedScores& fused) { fused.learned = t5Bias(flow, values); }
 void referenceT5(ReferenceFlow& flow, PartValues values) {
     const int64_t buckets = values.integer("buckets"), reach = values.integer("reach");
     const Dense& table = flow.parameters.at("position.buckets");
-    addReference(flow, [&](int64_t h, int64_t distance) {
-        return table.at(t5Bucket(distance, flow.isCausal(), buckets, reach), h);
+    addReference(flow, [&, looksAhead = flow.looksAhead()](int64_t h, int64_t distance) {
+        return table.at(t5Bucket(distance, looksAhead, buckets, reach), h);
     });
 }
 
@@ -66,7 +67,7 @@ constexpr std::array<Param, 1> kToeplitzParams{
 Tensor toeplitzBias(AttentionFlow& flow, PartValues values) {
     const int64_t reach = values.integer("reach");
     return learnedByDistance(flow, "position.diagonals", 2 * reach + 1,
-                             [&](int64_t d) { return std::clamp(d, -reach, reach) + reach; });
+                             [reach](int64_t d) { return std::clamp(d, -reach, reach) + reach; });
 }
 void buildToeplitz(AttentionFlow& flow, PartValues values) { addByDistance(flow, toeplitzBias(flow, values)); }
 void fuseToeplitz(AttentionFlow& flow, PartValues values, FusedScores& fused) {
@@ -87,9 +88,9 @@ void buildDistanceAware(AttentionFlow& flow, PartValues) {
     const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
     const Tensor alpha = flow.parameter("position.alpha", {H, 1}, {InitialValue::Kind::Normal, kInitialAlpha});
     const Tensor beta = flow.parameter("position.beta", {H, 1}, {InitialValue::Kind::Normal, 1});
-    const Tensor distance =
-        flow.constant("position.distance", {1, count},
-                      byDistance(T, flow.keys, [](int64_t d) { return static_cast<double>(std::abs(d)); }));
+    const Tensor distance = reshape(
+        flow.byDistance("position.distance", 1, [](int64_t d, int64_t) { return static_cast<double>(std::abs(d)); }),
+        {1, count});
     const Tensor top = affine(unary(beta, Unary::Exponential), 1, 1);
     const Tensor bottom = affine(unary(minus(beta, times(alpha, distance)), Unary::Exponential), 1, 1);
     const Tensor weights = over(top, bottom); // [H, T + S - 1]
@@ -126,6 +127,7 @@ const Part kT5Position{
     .time = "O(T S)",
     .memory = "O(buckets H) parameters",
     .hooks = {{Stage::Bias, buildT5, referenceT5, fuseT5}},
+    .isRelative = true,
     .actsOnScores = true};
 
 const Part kToeplitzPosition{
@@ -141,6 +143,7 @@ const Part kToeplitzPosition{
     .time = "O(T S)",
     .memory = "O(reach H) parameters",
     .hooks = {{Stage::Bias, buildToeplitz, referenceToeplitz, fuseToeplitz}},
+    .isRelative = true,
     .actsOnScores = true};
 
 const Part kDistanceAwarePosition{
@@ -154,6 +157,8 @@ const Part kDistanceAwarePosition{
     .time = "O(T S)",
     .memory = "O(H) parameters",
     .hooks = {{Stage::Bias, buildDistanceAware, referenceDistanceAware}},
+    .isRelative = true,
+    .multipliesScores = true,
     .actsOnScores = true};
 
 } // namespace attn

@@ -39,14 +39,9 @@ void build(AttentionFlow& flow, PartValues values) {
     const Ways ways(values);
     const int64_t H = flow.heads, T = flow.queries, S = flow.keys;
     const Tensor table = flow.parameter(kTable, {ways.side() * ways.side(), H}, {InitialValue::Kind::Normal, 0.2});
-    const Tensor rows = flow.constant(std::string(kTable) + ".rows", {T, S}, [ways, T, S] {
-        std::vector<float> cells;
-        cells.reserve(static_cast<size_t>(T * S));
-        for (int64_t t = 0; t < T; ++t)
-            for (int64_t s = 0; s < S; ++s) cells.push_back(static_cast<float>(ways.of(t, s)));
-        return cells;
-    });
-    const Tensor byCell = take(table, toInteger(reshape(rows, {T * S}))); // [T S, H]
+    const Tensor rows = flow.byCell(std::string(kTable) + ".rows",
+                                    [ways](int64_t t, int64_t s) { return static_cast<double>(ways.of(t, s)); });
+    const Tensor byCell = take(table, indices(rows)); // [T S, H]
     const Tensor bias = reshape(permute(byCell, {1, 0}), {H, T, S});
     flow.show("position.bias", bias);
     flow.addToScores("position.bias", bias);
@@ -76,6 +71,7 @@ const Part kGridBiasPosition{
     .time = "O(T S)",
     .memory = "O(H reach^2), and O(H T S) for the scores",
     .hooks = {{Stage::Bias, build, reference}},
+    .fitsWindow = true,
     .actsOnScores = true};
 
 } // namespace attn

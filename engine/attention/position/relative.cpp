@@ -14,8 +14,7 @@ using namespace terms;
 /// Rows of a table for every distance from -(T - 1) to S - 1. @return [T + S - 1, columns of the table]
 Tensor rowsByDistance(AttentionFlow& flow, Tensor table, const std::string& name,
                       const std::function<int64_t(int64_t)>& row) {
-    const int64_t count = flow.queries + flow.keys - 1;
-    return take(table, toInteger(flow.constant(name + ".rows", {count}, byDistance(flow.queries, flow.keys, row))));
+    return take(table, indices(flow.byDistance(name + ".rows", 1, [row](int64_t d, int64_t) { return row(d); })));
 }
 
 // Shaw ---------------------------------------------------------------------------------------------------------------
@@ -23,20 +22,22 @@ Tensor rowsByDistance(AttentionFlow& flow, Tensor table, const std::string& name
 constexpr std::array<Param, 1> kShawParams{
     {{"clip", "Clip", "Larger distances share the row of this one", Param::Kind::Integer, 1, 1024, 1, 16}}};
 
+constexpr const char* kShawValues = "position.values";
+
 int64_t clipped(int64_t distance, int64_t clip) { return std::clamp(distance, -clip, clip) + clip; }
 
 void buildShawKeys(AttentionFlow& flow, PartValues values) {
     const int64_t clip = values.integer("clip");
     const Tensor table = flow.parameter("position.keys", {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
-    const Tensor rows = rowsByDistance(flow, table, "position.keys", [&](int64_t d) { return clipped(d, clip); });
+    const Tensor rows = rowsByDistance(flow, table, "position.keys", [clip](int64_t d) { return clipped(d, clip); });
     const Tensor term = affine(diagonals(product(flow.q, rows), flow.keys), flow.scoreScale(), 0); // [B,H,T,S]
     flow.show("shaw.keys", term);
     flow.addToScores("shaw.keys", term);
 }
 void buildShawValues(AttentionFlow& flow, PartValues values) {
     const int64_t clip = values.integer("clip");
-    const Tensor table = flow.parameter("position.values", {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
-    const Tensor rows = rowsByDistance(flow, table, "position.values", [&](int64_t d) { return clipped(d, clip); });
+    const Tensor table = flow.parameter(kShawValues, {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
+    const Tensor rows = rowsByDistance(flow, table, kShawValues, [clip](int64_t d) { return clipped(d, clip); });
     flow.z = plus(flow.z, batchedMatmul(undiagonals(flow.pattern), rows)); // [B,H,T,T+S-1] . [T+S-1,D]
 }
 void referenceShawKeys(ReferenceFlow& flow, PartValues values) {
@@ -51,7 +52,7 @@ void referenceShawKeys(ReferenceFlow& flow, PartValues values) {
 }
 void referenceShawValues(ReferenceFlow& flow, PartValues values) {
     const int64_t clip = values.integer("clip");
-    const Dense& table = flow.parameters.at("position.values");
+    const Dense& table = flow.parameters.at(kShawValues);
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
             for (int64_t s = 0; s < flow.keys; ++s)
@@ -65,10 +66,8 @@ void referenceShawValues(ReferenceFlow& flow, PartValues values) {
 /// D, where the paper (section 3.3) has model width C.
 void buildTransformerXl(AttentionFlow& flow, PartValues) {
     const int64_t D = flow.width, H = flow.heads, count = flow.queries + flow.keys - 1;
-    std::vector<float> values;
-    for (int64_t distance = 1 - flow.queries; distance < flow.keys; ++distance)
-        for (int64_t d = 0; d < D; ++d) values.push_back(static_cast<float>(sinusoid(-distance, d, D, 10000)));
-    const Tensor r = flow.constant("position.sinusoid", {count, D}, std::move(values));
+    const Tensor r = flow.byDistance("position.sinusoid", D,
+                                     [D](int64_t distance, int64_t d) { return sinusoid(-distance, d, D, 10000); });
     const Tensor w = flow.parameter("position.W_R", {H, D, D}, {InitialValue::Kind::Normal, 0.2});
     const Tensor u = flow.parameter("position.u", {H, 1, D}, {InitialValue::Kind::Normal, 0.2});
     const Tensor v = flow.parameter("position.v", {H, 1, D}, {InitialValue::Kind::Normal, 0.2});
@@ -117,6 +116,8 @@ const Part kShawPosition{
     .time = "O(T S D)",
     .memory = "O(T S) and O(clip D) parameters",
     .hooks = {{Stage::Bias, buildShawKeys, referenceShawKeys}, {Stage::Output, buildShawValues, referenceShawValues}},
+    .isRelative = true,
+    .addedToValues = kShawValues,
     .actsOnScores = true,
     .needsPattern = true};
 
@@ -134,6 +135,7 @@ const Part kTransformerXlPosition{
     .time = "O(T S D)",
     .memory = "O(T S)",
     .hooks = {{Stage::Bias, buildTransformerXl, referenceTransformerXl}},
+    .isRelative = true,
     .actsOnScores = true};
 
 } // namespace attn

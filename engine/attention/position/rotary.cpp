@@ -1,6 +1,8 @@
 #include "engine/attention/position/positions.h"
 #include "engine/attention/terms.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace attn {
@@ -24,6 +26,11 @@ struct Rotation {
         : pairs(static_cast<int64_t>(values.real("fraction") * static_cast<double>(width)) / 2),
           base(values.real("base")), isInterleaved(values.flag("interleaved")) {}
 
+    /// The pair of a feature; -1 for features that are not rotated.
+    int64_t pairOf(int64_t feature) const {
+        if (feature >= 2 * pairs) return -1;
+        return isInterleaved ? feature / 2 : feature % pairs;
+    }
     int64_t first(int64_t pair) const { return isInterleaved ? 2 * pair : pair; }
     int64_t second(int64_t pair) const { return isInterleaved ? 2 * pair + 1 : pair + pairs; }
     double angle(int64_t position, int64_t pair) const {
@@ -34,23 +41,20 @@ struct Rotation {
 /// x cos + (x with its pairs turned by a quarter) sin. @param x [B,H,rows,D]
 Tensor rotated(AttentionFlow& flow, Tensor x, const Rotation& rotation) {
     const int64_t rows = x.shape()[2], D = flow.width;
-    std::vector<float> cosines(static_cast<size_t>(rows * D), 1), sines(static_cast<size_t>(rows * D), 0),
-        quarter(static_cast<size_t>(D * D), 0); // [D,D]: rows are outputs
+    std::vector<float> quarter(static_cast<size_t>(D * D), 0); // [D,D]: rows are outputs
     for (int64_t pair = 0; pair < rotation.pairs; ++pair) {
         const auto a = static_cast<size_t>(rotation.first(pair)), b = static_cast<size_t>(rotation.second(pair));
         quarter[a * static_cast<size_t>(D) + b] = -1;
         quarter[b * static_cast<size_t>(D) + a] = 1;
-        for (int64_t i = 0; i < rows; ++i)
-            for (const size_t feature : {a, b}) {
-                const size_t at = static_cast<size_t>(i * D) + feature;
-                cosines[at] = static_cast<float>(std::cos(rotation.angle(i, pair)));
-                sines[at] = static_cast<float>(std::sin(rotation.angle(i, pair)));
-            }
     }
-    const std::string suffix = std::to_string(rows);
+    const auto wave = [&](const char* name, double (*of)(double), double unrotated) {
+        return flow.byPosition(name, rows, D, [=](int64_t position, int64_t feature) {
+            const int64_t pair = rotation.pairOf(feature);
+            return pair < 0 ? unrotated : of(rotation.angle(position, pair));
+        });
+    };
     const Tensor turned = product(x, flow.constant("position.quarter", {D, D}, std::move(quarter)));
-    return plus(times(x, flow.constant("position.cosines" + suffix, {rows, D}, std::move(cosines))),
-                times(turned, flow.constant("position.sines" + suffix, {rows, D}, std::move(sines))));
+    return plus(times(x, wave("position.cosines", std::cos, 1)), times(turned, wave("position.sines", std::sin, 0)));
 }
 
 void build(AttentionFlow& flow, PartValues values) {
@@ -73,6 +77,15 @@ void reference(ReferenceFlow& flow, PartValues values) {
                 }
 }
 
+std::optional<PartProblem> checkPairs(PartValues values, int64_t headWidth) {
+    if (values.real("fraction") * static_cast<double>(headWidth) >= 2) return {};
+    return PartProblem{
+        .sentence =
+            fmt::format("rope rotates pairs of features, but this fraction of {} features leaves no pair", headWidth),
+        .param = "fraction",
+        .value = 1};
+}
+
 } // namespace
 
 const Part kRotaryPosition{
@@ -87,6 +100,8 @@ const Part kRotaryPosition{
     .params = kParams,
     .time = "O(T D)",
     .memory = "O(T D)",
-    .hooks = {{Stage::QueriesKeys, build, reference}}};
+    .hooks = {{Stage::QueriesKeys, build, reference}},
+    .checkValues = checkPairs,
+    .isRelative = true};
 
 } // namespace attn

@@ -117,7 +117,8 @@ const Part kScaledDotScore{
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2.1", "arXiv:1706.03762"},
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
-    .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}}};
+    .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}},
+    .dotScale = [](int64_t headWidth) { return 1 / std::sqrt(static_cast<double>(headWidth)); }};
 
 const Part kDotScore{
     .id = "dot",
@@ -130,7 +131,8 @@ const Part kDotScore{
                "section 3.1 (dot)", "arXiv:1508.04025"},
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
-    .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}}};
+    .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}},
+    .dotScale = [](int64_t) { return 1.0; }};
 
 const Part kAdditiveScore{
     .id = "additive",
