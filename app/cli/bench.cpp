@@ -112,11 +112,12 @@ double attentionMs(Device& device) {
     return timeGraph(device, graph, z, 5) * 1e3;
 }
 
-/// Tokens per second of writing `count` tokens after a short prompt.
-double decodeRate(LanguageModel& model, int count) {
+constexpr int kMeasured = 64; ///< tokens written after a text, 4 of them before the clock starts
+
+/// Tokens per second of writing `count` tokens after a text of `length` tokens.
+double decodeRate(LanguageModel& model, int count, int length = 1) {
     model.truncate(0);
-    std::vector<int> tokens{1};
-    model.feed(tokens);
+    model.feed(std::vector<int>(static_cast<size_t>(length), 1));
     const auto step = [&] {
         const int next = sampleToken(model.logits(), {}, {}, 0).token;
         model.feed(std::span(&next, 1));
@@ -203,6 +204,10 @@ int bench(const BenchOptions& options) {
                 "loading: peak memory over float32 weights",
                 static_cast<double>(peakBytes() - before) / static_cast<double>(plain.info().parameterCount * 4), "x");
         results.add("decode, nothing captured", decodeRate(plain, 400), "tokens/s");
+        for (const int length : {64, 2048})
+            if (length + kMeasured <= plain.capacity())
+                results.add(fmt::format("decode after {} tokens, nothing captured", length),
+                            decodeRate(plain, kMeasured - 4, length), "tokens/s");
         LanguageModel inspecting(openModelSource(options.path), {.device = {.device = device}});
         results.add("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
         const int tokens = std::min(512, inspecting.capacity());

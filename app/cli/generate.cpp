@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <unistd.h>
 
 namespace attn::cli {
@@ -20,8 +21,33 @@ struct GenerateOptions {
     PromptOptions prompt;
     Sampling sampling{.greedy = false};
     int maxTokens = 200;
-    bool json = false;
+    bool json = false, formed = false;
 };
+
+/// The logits of written tokens beside those of the formed path.
+struct FormedCheck {
+    double largestDifference = 0, largestLogit = 0;
+    int tokens = 0, sameChoice = 0; ///< tokens compared, and those of which both rate the same one highest
+};
+/// @param written logits before each written token, the first of which follows `promptLength` tokens
+FormedCheck compareWithFormed(LanguageModel& model, const std::vector<std::vector<float>>& written,
+                              size_t promptLength) {
+    FormedCheck check;
+    const std::vector<float> formed = model.formedLogits();
+    for (size_t i = 0; i < written.size(); ++i) {
+        const std::span<const float> own = written[i],
+                                     other = std::span(formed).subspan((promptLength - 1 + i) * own.size(), own.size());
+        for (size_t v = 0; v < own.size(); ++v) {
+            const auto a = static_cast<double>(own[v]), b = static_cast<double>(other[v]);
+            check.largestDifference = std::max(check.largestDifference, std::abs(a - b));
+            check.largestLogit = std::max(check.largestLogit, std::abs(b));
+        }
+        ++check.tokens;
+        if (std::ranges::max_element(own) - own.begin() == std::ranges::max_element(other) - other.begin())
+            ++check.sameChoice;
+    }
+    return check;
+}
 
 int generate(const GenerateOptions& options) {
     const auto model = options.model.open(false);
@@ -61,7 +87,9 @@ int generate(const GenerateOptions& options) {
     const auto decodeStart = Clock::now();
     std::string end = "max-tokens";
     nlohmann::json steps = nlohmann::json::array();
+    std::vector<std::vector<float>> written; // logits, for the check
     for (int i = 0; i < options.maxTokens; ++i) {
+        if (options.formed) written.emplace_back(model->logits().begin(), model->logits().end());
         const Candidate next = sampleToken(model->logits(), options.sampling, tokens, tokens.size());
         const auto& stops = model->source().stopTokens();
         tokens.push_back(next.token);
@@ -82,19 +110,32 @@ int generate(const GenerateOptions& options) {
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - decodeStart).count();
     const auto generated = tokens.size() - promptLength;
+    const FormedCheck check = options.formed ? compareWithFormed(*model, written, promptLength) : FormedCheck{};
     if (options.json) {
-        print(nlohmann::json{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
-                             {"tokens", tokens},
-                             {"promptLength", promptLength},
-                             {"steps", steps},
-                             {"end", end},
-                             {"prefillSeconds", prefillSeconds},
-                             {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
-                             {"device", model->device().name()}});
+        nlohmann::json result{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
+                              {"tokens", tokens},
+                              {"promptLength", promptLength},
+                              {"steps", steps},
+                              {"end", end},
+                              {"prefillSeconds", prefillSeconds},
+                              {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
+                              {"device", model->device().name()}};
+        if (options.formed)
+            result["formed"] = {{"tokens", check.tokens},
+                                {"sameChoice", check.sameChoice},
+                                {"largestDifference", check.largestDifference},
+                                {"largestLogit", check.largestLogit}};
+        print(result);
         return kDone;
     }
     write(decoder ? decoder->finish() : "");
     fmt::print("\n");
+    if (options.formed)
+        fmt::print(
+            stderr,
+            "formed path: it rates the same token highest at {} of {} places; logits, up to {:.4g}, differ by at "
+            "most {:.2g}\n",
+            check.sameChoice, check.tokens, check.largestLogit, check.largestDifference);
     return kDone;
 }
 
@@ -121,6 +162,9 @@ void addGenerate(Command& command) {
         .above(0);
     command.option("--seed N", sampling.seed, "seed of the random choices");
     command.option("--max-tokens N", options->maxTokens, "number of tokens to write").atLeast(0);
+    command.flag(
+        "--formed", options->formed,
+        "then compute every pattern as a whole, without fused kernels, caches and states, and compare the logits");
     command.flag("--json", options->json, "print text, tokens, probabilities and timing as JSON at the end");
     command.example("attention-cli generate builtin:stories --prompt 'Once upon a time' --temperature 0.8 --top-p 0.95 "
                     "--seed 7");

@@ -2,11 +2,14 @@
 
 #include "app/cli/part_form.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/execution.h"
+#include "engine/attention/mask/catalogue.h"
 #include "engine/io/json_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -19,6 +22,33 @@ AttentionSpec readSpec(const std::string& specOrFile) {
 }
 
 namespace {
+
+bool isInSpec(const Part& part) {
+    return part.slot == Slot::Mask || std::ranges::find(kSpecSlots, part.slot) != kSpecSlots.end();
+}
+
+/// How a model writes that has the part and otherwise defaults, under a causal mask where the part can be causal.
+std::string writingOf(const Part& part) {
+    constexpr int64_t kContext = 64, kWidth = 16;
+    AttentionSpec spec;
+    spec.mask = MaskExpression::causal();
+    if (part.slot == Slot::Mask)
+        spec.mask = spec.mask & MaskExpression::parse(termText(part, initialValues(part)));
+    else
+        spec.set(part.slot, part.id);
+    const StepExecution how = stepExecution(spec, kContext, kWidth);
+    switch (how.kind) {
+    case StepKind::Kernel:
+        return "from a cache of keys and values, by a fused kernel";
+    case StepKind::Cache:
+        return "from a cache of keys and values";
+    case StepKind::State:
+        return "from a running state";
+    case StepKind::Whole:
+        break;
+    }
+    return "by running the whole text again: " + how.reason;
+}
 
 nlohmann::json toJson(const Part& part) {
     nlohmann::json params = nlohmann::json::array();
@@ -44,6 +74,7 @@ nlohmann::json toJson(const Part& part) {
                          {"memory", part.memory},
                          {"parameters", std::move(params)}};
     if (!part.caution.empty()) entry["caution"] = part.caution;
+    if (isInSpec(part)) entry["writes"] = writingOf(part);
     return entry;
 }
 
@@ -75,6 +106,7 @@ void addParts(Command& command) {
             slot = own;
             fmt::print("  {:36} {}: {} {}, {}\n", partForm(*part), part->title, part->source.authors, part->source.year,
                        part->source.address);
+            if (isInSpec(*part)) fmt::print("  {:36} writes {}\n", "", writingOf(*part));
         }
         if (options->json) print(list);
         return kDone;

@@ -42,19 +42,18 @@ double dotOf(std::span<const float> a, std::span<const float> b) {
 /// Why the arithmetic of a cell of this attention cannot be shown; empty if it can.
 std::string whyNotExplained(const AttentionSpec& spec) {
     const auto title = [&](Slot slot) { return spec.part(slot).title; };
-    const auto is = [&](Slot slot, std::string_view id) { return spec.parts.at(slot).id == id; };
-    if (!is(Slot::Mixer, "attention"))
+    if (spec.part(Slot::Mixer).replacesAttention)
         return fmt::format("{} replaces attention: no query has a score with a key.", title(Slot::Mixer));
-    if (!is(Slot::Normaliser, "softmax"))
+    if (!spec.part(Slot::Normaliser).isSoftmax)
         return fmt::format("The weights of {} are not a softmax of scores, so a cell's score does not give its weight.",
                            title(Slot::Normaliser));
-    if (!is(Slot::Score, "scaled_dot") && !is(Slot::Score, "dot"))
+    if (!spec.part(Slot::Score).dotScale)
         return fmt::format("The score of {} is not a sum of products of query and key features.", title(Slot::Score));
-    if (is(Slot::Position, "distance_aware"))
+    if (spec.part(Slot::Position).multipliesScores)
         return fmt::format("{} multiplies the scores instead of adding to them.", title(Slot::Position));
-    if (is(Slot::Heads, "talking"))
+    if (spec.part(Slot::Heads).mixesHeads)
         return fmt::format("{}: every weight mixes the scores of all heads.", title(Slot::Heads));
-    if (!is(Slot::Memory, "none"))
+    if (!spec.part(Slot::Memory).hooks.empty())
         return fmt::format("With {}, the weight of a cell also depends on remembered keys.", title(Slot::Memory));
     return {};
 }
@@ -150,8 +149,8 @@ void CellExplainer::explainFormed(CellExplanation& cell) const {
     cell.k.assign(key.begin(), key.end());
     cell.v.assign(value.begin(), value.end());
     for (size_t d = 0; d < query.size(); ++d) cell.products.push_back(query[d] * key[d]);
-    const bool isScaled = spec && spec->parts.at(Slot::Score).id == "scaled_dot";
-    const double scale = !spec ? attention.rule.scale : isScaled ? 1 / std::sqrt(static_cast<double>(query.size())) : 1;
+    const auto width = static_cast<int64_t>(query.size());
+    const double scale = spec ? spec->part(Slot::Score).dotScale(width) : attention.rule.scale;
     cell.scale = static_cast<float>(scale);
 
     std::vector<std::pair<std::string, const CapturedHook*>> terms;
@@ -173,18 +172,20 @@ void CellExplainer::explainFormed(CellExplanation& cell) const {
         for (const auto& [name, term] : terms) cell.terms.push_back({name, cellOf(*term, s)});
         cell.isMasked = isMasked;
     }
+    const MaskSize size{.queries = count, .keys = count, .heads = model_.info().heads, .layer = cell.site};
     if (cell.isMasked && spec) // an encoder hides nothing
-        cell.maskReason = spec->mask.text() == "causal" ? "the key comes after the query"
-                                                        : fmt::format("the mask {} hides it", spec->mask.text());
+        cell.maskReason = cell.key > cell.query && spec->mask.sight(size) != MaskSight::Ahead
+                              ? "the key comes after the query"
+                              : fmt::format("the mask {} hides it", spec->mask.text());
     weigh(cell, scores);
-    if (spec && spec->parts.at(Slot::Position).id == "shaw") { // a row chosen by distance is added to the value
-        const std::string name = parameterName(model_.store(), cell.site, "attn.position.values");
+    if (const auto table = spec ? spec->part(Slot::Position).addedToValues : std::string_view(); !table.empty()) {
+        const std::string name = parameterName(model_.store(), cell.site, "attn." + std::string(table));
         const std::vector<float> rows = model_.store().read(name);
         const int64_t reach = (model_.store().entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
         for (size_t d = 0; d < cell.v.size(); ++d) cell.v[d] += rows[static_cast<size_t>(row) * cell.v.size() + d];
     }
-    addContribution(cell, !spec || spec->parts.at(Slot::Output).id == "plain");
+    addContribution(cell, !spec || spec->part(Slot::Output).hooks.empty());
 }
 
 void CellExplainer::addContribution(CellExplanation& cell, bool reachesStream) const {

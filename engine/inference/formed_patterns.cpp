@@ -1,5 +1,6 @@
 #include "engine/inference/formed_patterns.h"
 
+#include "engine/attention/mask/bit_row.h"
 #include "engine/inference/head_profiler.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/hook_names.h"
@@ -14,9 +15,9 @@
 namespace attn {
 
 std::vector<float> FormedPatterns::weightsOf(int site, int head, int query, int keyBegin, int keyEnd) const {
-    const GpuExecutor* newest = model_.newestExecutor();
-    if (!newest) return {};
-    const GpuExecutor& executor = *newest;
+    const GpuExecutor* formed = model_.formedExecutor();
+    if (!formed) return {};
+    const GpuExecutor& executor = *formed;
     const auto rowOf = [&](const std::string& hook, int row) { // [H,T,columns]
         const Shape& shape = executor.plan().result(hook).type.shape;
         const auto at = static_cast<size_t>(head * shape[1] + row) * static_cast<size_t>(shape.rowStride());
@@ -30,13 +31,27 @@ std::vector<float> FormedPatterns::weightsOf(int site, int head, int query, int 
     }
     if (!results.contains(pattern + "_queries")) return {};
     const auto q = rowOf(pattern + "_queries", query);
-    const bool isCausal = model_.config().layers[static_cast<size_t>(site)].spec->mask.text() == "causal"; // else full
+    BitRow seen;
+    model_.config().layers[static_cast<size_t>(site)].spec->mask.row({.queries = model_.capacity(),
+                                                                      .keys = model_.capacity(),
+                                                                      .head = head,
+                                                                      .heads = model_.info().heads,
+                                                                      .layer = site},
+                                                                     query, seen);
     std::vector<float> weights;
     for (int key = keyBegin; key < keyEnd; ++key) {
         const auto k = rowOf(pattern + "_keys", key);
-        weights.push_back(isCausal && key > query ? 0.0f : std::inner_product(q.begin(), q.end(), k.begin(), 0.0f));
+        weights.push_back(!seen.test(key) ? 0.0f : std::inner_product(q.begin(), q.end(), k.begin(), 0.0f));
     }
     return weights;
+}
+
+std::vector<float> FormedPatterns::newestOf(const GpuExecutor& step, int site, int head, int keys) {
+    const std::string hook = attentionHook(site, "pattern"); // [H,1,S]
+    if (!step.plan().results.contains(hook)) return {};
+    const auto stride = static_cast<size_t>(step.plan().result(hook).type.shape.rowStride());
+    const auto row = step.result(hook).subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
+    return {row.begin(), row.end()};
 }
 
 PatternTile FormedPatterns::pooled(const PatternRequest& view, int rows, int columns) const {
@@ -120,9 +135,10 @@ float FormedPatterns::weight(const CellRequest& cell) {
 NewestRows FormedPatterns::newestRows() const {
     const auto keys = static_cast<int>(model_.tokens().size());
     NewestRows rows{.sites = model_.info().layers, .heads = model_.info().heads, .keys = keys, .values = {}};
+    const GpuExecutor* step = model_.whyNoCache().empty() ? model_.newestExecutor() : nullptr;
     for (int site = 0; site < rows.sites && keys > 0; ++site)
         for (int head = 0; head < rows.heads; ++head) {
-            const auto row = weightsOf(site, head, keys - 1, 0, keys);
+            const auto row = step ? newestOf(*step, site, head, keys) : weightsOf(site, head, keys - 1, 0, keys);
             rows.values.insert(rows.values.end(), row.begin(), row.end());
             rows.values.resize(static_cast<size_t>((site * rows.heads + head + 1) * keys), 0);
         }

@@ -34,6 +34,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
     prepare(choice, options_.window, described, *source_);
+    if (isComposed()) prepareSteps();
     loadAll(progress);
     patterns_ = makePatterns(*this);
 }
@@ -52,7 +53,7 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
             info_.tokenTexts[static_cast<size_t>(id)] != other->tokenText(id))
             return false;
     source_ = std::move(source);
-    tokens_.clear();
+    truncate(0);
     forgetOriginalValues();
     patterns_->changesChanged();
     info_.name = config().name;
@@ -119,10 +120,12 @@ std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     return logits_;
 }
 
-ModelGraph LanguageModel::stepGraph(int64_t queries) const {
-    return buildDecoder(
-        config(),
-        {.queries = queries, .cacheCapacity = capacity_, .recordsQueries = options_.inspects, .edited = editedHooks()});
+ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
+    return buildDecoder(config(), {.queries = queries,
+                                   .cacheCapacity = capacity_,
+                                   .keys = keys == 0 ? capacity_ : keys,
+                                   .recordsQueries = options_.inspects,
+                                   .edited = editedHooks()});
 }
 
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits,
@@ -154,6 +157,7 @@ std::map<int64_t, std::unique_ptr<LanguageModel::Step>>& LanguageModel::currentS
 
 const GpuExecutor* LanguageModel::newestExecutor() const {
     const auto& steps = editedHooks().empty() ? steps_ : editedSteps_;
+    if (isComposed() && whyNoCache_.empty()) return newest_ ? newest_->executor.get() : nullptr;
     const auto found = steps.find(isComposed() ? capacity_ : 1);
     return found == steps.end() ? nullptr : found->second->executor.get();
 }
@@ -208,7 +212,11 @@ bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cance
 }
 
 void LanguageModel::truncate(size_t length) {
-    if (length < tokens_.size()) tokens_.resize(length);
+    if (length >= tokens_.size()) return;
+    tokens_.resize(length);
+    hasPatterns_ = false;
+    newest_ = nullptr;
+    if (length < cached_) cached_ = keepsState_ ? 0 : length;
 }
 
 bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancelled) {
@@ -217,7 +225,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     all.insert(all.end(), tokens.begin(), tokens.end());
     types_.resize(std::min(types_.size(), all.size()));
     require(std::move(all));
-    if (isComposed()) return feedWhole(tokens, isCancelled);
+    if (isComposed()) return whyNoCache_.empty() ? feedFromCache(tokens, isCancelled) : feedWhole(tokens, isCancelled);
     const size_t before = tokens_.size();
     while (!tokens.empty()) {
         // For views, the last token runs separately: its plan also gives the newest row of every head.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -61,7 +62,8 @@ public:
     /// @return empty if no change sets the row
     std::vector<float> rowByHand(int layer, int head, int query) const;
     /// The graph of a step over the caches, with the current changes, as feed() runs it for this number of tokens.
-    ModelGraph stepGraph(int64_t queries) const;
+    /// @param keys of composed attention: number of keys that the step reads; 0: all
+    ModelGraph stepGraph(int64_t queries, int64_t keys = 0) const;
     int64_t bucketFor(size_t tokens) const; ///< number of queries of the step for this number of tokens
     /// Writes the tokens, positions, gates and edits of a step. @return the numbers that change with each step
     /// @param first position of the first token in the sequence
@@ -91,6 +93,12 @@ public:
     /// The last step's executor, with what views read: the newest pattern rows, or whole patterns and their factors.
     /// @return null if no step ran
     const GpuExecutor* newestExecutor() const;
+    /// Of a composed model: a run of the whole text with the patterns or their factors, done now if it is not yet.
+    /// @return null if there are no tokens
+    const GpuExecutor* formedExecutor();
+    /// Logits [tokens, V] after each token by the formed path: whole patterns, without a fused kernel, a cache or a
+    /// state.
+    std::vector<float> formedLogits();
 
     /// The queries, keys and values of a layer for the tokens in the cache. Clears the cache. @throws Error if there
     /// are no tokens, or the layer has no queries and keys
@@ -104,6 +112,8 @@ public:
     /// Whether the model runs whole sequences: it has composed attention or is an encoder. Its patterns do not stay on
     /// the device.
     bool isComposed() const;
+    /// Why a composed model runs its whole text for every token; empty if it goes on from a cache or a state.
+    const std::string& whyNoCache() const { return whyNoCache_; }
 
 private:
     struct Step; // one compiled plan with its executor
@@ -112,8 +122,14 @@ private:
     bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     int64_t wholeRows(size_t tokens) const; ///< rows of a run on a whole sequence
     std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes, int64_t rows);
-    bool runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
+    /// @return the logits after the last token, if the model gives any; nothing if cancelled
+    std::optional<std::vector<float>> runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
+    bool feedFromCache(std::span<const int> tokens, const Cancelled& isCancelled);
+    Step& cachedStep(int64_t queries, int64_t keys); ///< of a composed model
+    int64_t keysFor(size_t tokens) const;            ///< number of keys that a step reads which makes so many tokens
+    Step& formedStep(size_t tokens);                 ///< of formedExecutor()
+    void prepareSteps();                             ///< works out how a composed model writes
     void loadAll(const Progress& progress);
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
@@ -134,6 +150,13 @@ private:
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks
     std::vector<int> tokens_, types_;
     std::vector<float> logits_;
+    // Of a composed model:
+    std::string whyNoCache_;
+    bool readsKeys_ = false;       ///< a step forms rows of scores, for all keys that exist
+    bool keepsState_ = false;      ///< a running state, which cannot go back
+    size_t cached_ = 0;            ///< number of leading tokens in its caches and states
+    bool hasPatterns_ = false;     ///< formedStep() has run for the current tokens
+    const Step* newest_ = nullptr; ///< the step that ran the last token by itself
     std::unique_ptr<Patterns> patterns_;
 };
 

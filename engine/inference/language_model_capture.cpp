@@ -14,13 +14,16 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     require(input);
     const std::vector<int>& tokens = input.tokens();
     const auto count = static_cast<int64_t>(tokens.size());
-    truncate(0);
+    // A run of the whole leaves caches alone.
+    if (!isComposed() || tokens != tokens_ || input.types() != types_) truncate(0);
     types_ = input.types();
     const std::set<std::string> probes(names.begin(), names.end());
     const auto step = isComposed() ? makeWholeStep(probes, wholeRows(tokens.size())) : makeStep(count, true, probes);
-    if (isComposed())
-        runWhole(*step, tokens, {});
-    else {
+    if (isComposed()) {
+        logits_ = *runWhole(*step, tokens, {});
+        tokens_ = tokens;
+        hasPatterns_ = false;
+    } else {
         runStep(*step, tokens, {});
         const auto next = step->executor->result("next_logits");
         logits_.assign(next.begin(), next.begin() + info_.vocabulary);

@@ -16,6 +16,8 @@
 namespace attn {
 void LanguageModel::changesChanged(bool isOtherSet) {
     patterns_->changesChanged(); // every pattern after the changed layer may change
+    hasPatterns_ = false;
+    newest_ = nullptr;
     if (isOtherSet) editedSteps_.clear();
 }
 
@@ -64,9 +66,11 @@ CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::st
 }
 
 void LanguageModel::writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const {
-    for (size_t row = 0; row < count; ++row) // of [H,T,S]
-        pattern.setRow(static_cast<size_t>(edit.head * pattern.shape[1]) + row,
-                       editedRow(edit, static_cast<int>(first + row), static_cast<int>(first + count)));
+    for (size_t row = 0; row < count; ++row) { // of [H,T,S]
+        std::vector<float> weights = editedRow(edit, static_cast<int>(first + row), static_cast<int>(first + count));
+        if (!weights.empty()) weights.resize(static_cast<size_t>(pattern.shape[2]), 0);
+        pattern.setRow(static_cast<size_t>(edit.head * pattern.shape[1]) + row, weights);
+    }
 }
 
 std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {

@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
 #include "engine/models/hook_names.h"
+#include "engine/runtime/dense_result.h"
 
 #include <algorithm>
 #include <array>
@@ -70,41 +71,71 @@ ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build
     return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)), build.edited);
 }
 
-bool LanguageModel::runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
+std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<const int> tokens,
+                                                          const Cancelled& isCancelled) {
     GpuExecutor& executor = *step.executor;
     writeWhole(executor, TextInput{{tokens.begin(), tokens.end()}, types_});
-    if (!executor.run({}, isCancelled)) return false;
-    tokens_.assign(tokens.begin(), tokens.end());
-    if (config().readout == TextReadout::None) return true; // there are no logits
+    if (!executor.run({}, isCancelled)) return {};
+    if (config().readout == TextReadout::None) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
     const auto row =
-        executor.result("all_logits").subspan((tokens_.size() - 1) * static_cast<size_t>(shape.rowStride()));
-    logits_.assign(row.begin(), row.begin() + info_.vocabulary);
-    return true;
+        executor.result("all_logits").subspan((tokens.size() - 1) * static_cast<size_t>(shape.rowStride()));
+    return std::vector<float>(row.begin(), row.begin() + info_.vocabulary);
+}
+
+LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
+    auto& step = currentSteps()[capacity_];
+    const int64_t rows = wholeRows(tokens);
+    if (step && step->queries == rows) return *step;
+    std::set<std::string> probes;
+    const std::set<std::string> edited = editedHooks();
+    for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
+        // If there are factors, they are enough, and nothing grows with the square of the context. They do not
+        // contain rows that changes set.
+        const std::array factors{attentionHook(layer, "pattern") + "_queries",
+                                 attentionHook(layer, "pattern") + "_keys"};
+        if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() &&
+            !edited.contains(attentionHook(layer, "pattern")))
+            probes.insert(factors.begin(), factors.end());
+        else
+            probes.insert(attentionHook(layer, "pattern"));
+    }
+    step = makeWholeStep(std::move(probes), rows);
+    return *step;
+}
+
+const GpuExecutor* LanguageModel::formedExecutor() {
+    if (tokens_.empty()) return nullptr;
+    Step& step = formedStep(tokens_.size());
+    if (!hasPatterns_) runWhole(step, tokens_, {});
+    hasPatterns_ = true;
+    return step.executor.get();
 }
 
 bool LanguageModel::feedWhole(std::span<const int> tokens, const Cancelled& isCancelled) {
-    auto& step = currentSteps()[capacity_];
-    const int64_t rows = wholeRows(tokens_.size() + tokens.size());
-    if (!step || step->queries != rows) {
-        std::set<std::string> probes;
-        const std::set<std::string> edited = editedHooks();
-        for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
-            // If there are factors, they are enough, and nothing grows with the square of the context. They do not
-            // contain rows that changes set.
-            const std::array factors{attentionHook(layer, "pattern") + "_queries",
-                                     attentionHook(layer, "pattern") + "_keys"};
-            if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() &&
-                !edited.contains(attentionHook(layer, "pattern")))
-                probes.insert(factors.begin(), factors.end());
-            else
-                probes.insert(attentionHook(layer, "pattern"));
-        }
-        step = makeWholeStep(std::move(probes), rows);
-    }
     std::vector<int> all = tokens_;
     all.insert(all.end(), tokens.begin(), tokens.end());
-    return runWhole(*step, all, isCancelled);
+    hasPatterns_ = false;
+    auto logits = runWhole(formedStep(all.size()), all, isCancelled);
+    if (!logits) return false;
+    if (!logits->empty()) logits_ = std::move(*logits);
+    tokens_ = std::move(all);
+    hasPatterns_ = true;
+    return true;
+}
+
+std::vector<float> LanguageModel::formedLogits() {
+    if (tokens_.empty() || config().readout == TextReadout::None) return {};
+    const auto count = static_cast<int64_t>(tokens_.size());
+    const ModelGraph graph = buildDecoder(
+        config(),
+        {.queries = isComposed() ? wholeRows(tokens_.size()) : count, .isFormed = true, .edited = editedHooks()});
+    const auto executor = executorOf(graph, {{"all_logits", graph.logits}});
+    writeWhole(*executor, TextInput{tokens_, types_});
+    executor->run({});
+    std::vector<float> logits = denseResult(*executor, "all_logits");
+    logits.resize(static_cast<size_t>(count * info_.vocabulary));
+    return logits;
 }
 
 } // namespace attn

@@ -1,6 +1,7 @@
 #include "engine/models/decoder.h"
 
 #include "engine/attention/block/block_flow.h"
+#include "engine/attention/execution.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/ops.h"
 
@@ -21,7 +22,7 @@ public:
     ModelGraph build() {
         const int64_t T = build_.queries, C = config_.modelWidth;
         const std::optional<StepScalar> live =
-            T > 1 && hasCache() ? std::optional(StepScalar::QueryLength) : std::nullopt;
+            T > 1 && hasCache() && !isComposed(config_) ? std::optional(StepScalar::QueryLength) : std::nullopt;
         const Tensor tokens =
             graph_.input(decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         const Tensor positions =
@@ -54,9 +55,11 @@ public:
                               {.queryPosition = positions,
                                .keyPosition = keyPositions,
                                .cacheCapacity = build_.cacheCapacity,
+                               .keys = build_.keys,
                                .sequence = build_.sequence,
                                .reach = isEncoder(config_) ? config_.context : 0,
-                               .recordsQueries = build_.recordsQueries});
+                               .recordsQueries = build_.recordsQueries,
+                               .isFormed = build_.isFormed});
         x = blocks_.gather(x);
         if (hasCache()) result_.nextLogits = unembedded(T > 1 ? lastRow(x) : x); // [1,C] -> [1,V]
         if (config_.readout != TextReadout::None) result_.logits = graph_.probe(unembedded(x), "logits", "TV");
@@ -171,6 +174,16 @@ bool isComposed(const DecoderConfig& config) {
 bool isEncoder(const DecoderConfig& config) {
     return std::ranges::any_of(config.layers,
                                [](const LayerAttention& layer) { return !layer.spec && !layer.rule.causal; });
+}
+
+std::string whyNoCache(const DecoderConfig& config, int64_t context) {
+    if (isEncoder(config)) return "in an encoder, every token changes those before it";
+    for (size_t layer = 0; layer < config.layers.size(); ++layer)
+        if (const auto& [heads, rotary, rule, qkvBias, outputBias, spec] = config.layers[layer]; spec)
+            if (const auto how = stepExecution(*spec, context, heads.width, static_cast<int>(layer));
+                how.kind == StepKind::Whole)
+                return how.reason;
+    return {};
 }
 
 ModelGraph buildForListing(const DecoderConfig& config) {

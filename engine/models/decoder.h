@@ -43,6 +43,8 @@ struct DecoderConfig {
 struct DecoderBuild {
     int64_t queries = 1;         ///< T: largest number of tokens per step
     int64_t cacheCapacity = 0;   ///< S; 0: no cache, tokens see only tokens of the same step
+    int64_t keys = 0;            ///< of composed attention with a cache: S, the number of keys that a step reads
+    bool isFormed = false;       ///< composed attention forms every pattern, even if it can run without
     int64_t sequence = 0;        ///< rows per sequence, a multiple of 8, for several sequences without a cache; else 0
     double dropout = 0;          ///< probability for the embedding and the outputs of sublayers; for training
     bool recordsQueries = false; ///< keep q for views
@@ -82,9 +84,12 @@ void makeEditable(Graph& graph, const std::set<std::string>& hooks);
 
 /// Builds a graph that has every learned parameter in its final shape, to list them.
 ModelGraph buildForListing(const DecoderConfig& config);
-/// Whether at least one layer has composed attention. Such a model runs whole sequences and has no cache.
+/// Whether at least one layer has composed attention.
 bool isComposed(const DecoderConfig& config);
 /// Whether queries see keys after them. Such a model runs whole sequences, because each token changes those before it.
 bool isEncoder(const DecoderConfig& config);
+/// Why a composed model cannot go on from a cache but must run its whole sequence for every token, in a sentence.
+/// @param context the longest sequence  @return empty if it can
+std::string whyNoCache(const DecoderConfig& config, int64_t context);
 
 } // namespace attn

@@ -105,6 +105,25 @@ TEST_CASE("includes: calls of std::filesystem report errors by code, so that no 
                    "engine/core/folder.h"});
 }
 
+TEST_CASE("includes: no code tells a part of attention by its id or a mask by its text", "[includes]") {
+    CHECK(partsToldById(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+
+    const MadeUp tree;
+    tree.write("engine/attention/heads/heads.cpp", "if (part.id == \"single\") one();\n");
+    tree.write("app/lab/a.cpp", "if (spec.part(Slot::Output).hooks.empty()) x(); // part.id == \"plain\"\n");
+    CHECK(partsToldById(tree.root()) == Problems());
+    for (const char* leak : {"spec.parts.at(Slot::Output).id != \"plain\"", "part->id == \"plain\"",
+                             "position.id == \"rope\"", "spec.id(Slot::Heads) == \"single\"",
+                             "spec.mask.text() == \"causal\"", "spec.mask == MaskExpression::parse(\"causal\")"}) {
+        INFO(leak);
+        tree.write("app/lab/b.cpp", std::string("\nif (") + leak + ") x();\n");
+        CHECK(
+            partsToldById(tree.root()) ==
+            Problems{"app/lab/b.cpp:2: this tells a part of attention by its id or a mask by its text. State the fact "
+                     "in a field of Part, or ask MaskExpression::sight"});
+    }
+}
+
 TEST_CASE("includes: one place spells the names of hooks and parameters", "[includes]") {
     CHECK(spelledBlockNames(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
 

@@ -61,6 +61,24 @@ void checkNames(const std::string& file, const std::string& text, std::vector<st
     }
 }
 
+const std::regex
+    kPartById("(?:Slot::\\w+\\)|\\b(?:part|position|score|heads|normaliser|memory|mixer|output|core|term)\\w*)"
+              "(?:\\.|->)id\\s*[!=]=|\\bid\\(Slot::\\w+\\)\\s*[!=]=\\s*\"|\\bmask\\.text\\(\\)\\s*[!=]=|"
+              "MaskExpression::parse\\(\"");
+
+void checkPartIds(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
+    const std::string home = "engine/attention/"; // parts are defined in its folders
+    if (file.starts_with(home) && file.find('/', home.size()) != std::string::npos) return;
+    if (file == "engine/attention/catalogue.cpp") return; // finds parts by any id
+    std::istringstream lines(text);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number)
+        if (std::regex_search(line.substr(0, line.find("//")), kPartById))
+            problems.push_back(file + ":" + std::to_string(number) +
+                               ": this tells a part of attention by its id or a mask by its text. State the fact in a "
+                               "field of Part, or ask MaskExpression::sight");
+}
+
 using Check = void (*)(const std::string& file, const std::string& text, std::vector<std::string>& problems);
 
 std::vector<std::string> checked(const fs::path& root, Check check) {
@@ -84,5 +102,7 @@ std::vector<std::string> checked(const fs::path& root, Check check) {
 std::vector<std::string> throwingFileCalls(const fs::path& root) { return checked(root, checkCalls); }
 
 std::vector<std::string> spelledBlockNames(const fs::path& root) { return checked(root, checkNames); }
+
+std::vector<std::string> partsToldById(const fs::path& root) { return checked(root, checkPartIds); }
 
 } // namespace attn::test

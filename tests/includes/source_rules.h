@@ -15,4 +15,8 @@ std::vector<std::string> throwingFileCalls(const std::filesystem::path& root);
 /// and the readers of files with such names may. One sentence for each.
 std::vector<std::string> spelledBlockNames(const std::filesystem::path& root);
 
+/// The comparisons in engine and app that tell a part of attention by its id or a mask by its text, outside the folders
+/// in which parts and mask terms are defined. A field of Part states such a fact. One sentence for each.
+std::vector<std::string> partsToldById(const std::filesystem::path& root);
+
 } // namespace attn::test

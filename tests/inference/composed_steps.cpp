@@ -1,0 +1,239 @@
+#include "engine/attention/catalogue.h"
+#include "engine/attention/execution.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/mask/catalogue.h"
+#include "engine/attention/random_features.h"
+#include "engine/core/rng.h"
+#include "engine/inference/changes.h"
+#include "engine/inference/language_model.h"
+#include "engine/models/memory_source.h"
+#include "tests/support/catch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace attn;
+
+namespace {
+
+constexpr int64_t kVocabulary = 11;
+
+/// A small composed decoder with random weights.
+std::unique_ptr<LanguageModel> modelOf(const AttentionSpec& spec, int64_t context, bool inspects = true,
+                                       size_t layers = 2) {
+    const HeadCounts counts = headCounts(spec);
+    const LayerAttention layer{.heads = {counts.heads, counts.groups, 16 / counts.heads},
+                               .rule = {},
+                               .queryKeyValueBias = true,
+                               .outputBias = true,
+                               .spec = spec};
+    auto description = std::make_shared<WeightSet::Model>();
+    description->config = {.family = "attention-lab",
+                           .vocabulary = kVocabulary,
+                           .modelWidth = 16,
+                           .context = context,
+                           .feedForward = {.width = 32},
+                           .layers = std::vector<LayerAttention>(layers, layer)};
+    auto weights = std::make_shared<WeightSet>();
+    weights->model = description;
+    const ModelGraph graph = buildForListing(description->config);
+    for (uint32_t id = 0; id < graph.graph->size(); ++id) {
+        const Node& node = graph.graph->node(id);
+        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
+        const Shape& shape = node.outputs.front().shape;
+        auto& values = weights->values[node.name];
+        values = gaussianRows(shape.rows(), shape.columns(), 0.3, streamSeed(7, node.name));
+        if (node.name.find(".ln") != std::string::npos && node.name.ends_with(".w"))
+            for (float& value : values) value += 1;
+    }
+    return std::make_unique<LanguageModel>(
+        makeMemorySource(weights),
+        LanguageModel::Options{.device = {.softwareThreads = 0, .validation = true}, .inspects = inspects});
+}
+
+AttentionSpec specOf(const std::string& text) { return AttentionSpec::parse(text); }
+
+std::vector<int> tokensOf(int count) {
+    std::vector<int> tokens;
+    for (int i = 0; i < count; ++i) tokens.push_back((i * i + 3 * i + 1) % static_cast<int>(kVocabulary));
+    return tokens;
+}
+
+/// The logits after every token, by one run of the whole sequence: [T,V].
+std::vector<float> wholeLogits(LanguageModel& model, const std::vector<int>& tokens) {
+    return model.capture(tokens, "logits").front().values;
+}
+
+/// The largest difference of the newest logits and a row of those of a whole run, relative to the larger of 1 and the
+/// row's values.
+double distanceTo(const LanguageModel& model, const std::vector<float>& whole, size_t row) {
+    double worst = 0;
+    for (size_t v = 0; v < static_cast<size_t>(kVocabulary); ++v) {
+        const auto found = static_cast<double>(model.logits()[v]),
+                   expected = static_cast<double>(whole[row * static_cast<size_t>(kVocabulary) + v]);
+        worst = std::max(worst, std::isfinite(found) ? std::abs(found - expected) / (1 + std::abs(expected)) : 1e9);
+    }
+    return worst;
+}
+
+/// Sums of up to 70 terms in another order, in fp32 through two layers: 70 x 6e-8 x 2 and the norms' magnification.
+constexpr double kRounding = 5e-5;
+
+/// The catalogue's part in the nearest spec that can predict the next token.
+AttentionSpec causalSpecWith(const Part& part) {
+    AttentionSpec spec;
+    setHeads(spec, {2, 2});
+    spec.mask = MaskExpression::causal();
+    if (part.slot == Slot::Mask)
+        spec.mask = spec.mask & MaskExpression::parse(termText(part, initialValues(part)));
+    else
+        spec.set(part.slot, part.id, part.slot == Slot::Heads ? std::vector{2.0, 1.0} : initialValues(part));
+    for (int round = 0; round < 8; ++round) {
+        const auto problems = check(spec, {.isCausalTask = true, .headWidth = 8});
+        if (problems.empty()) break;
+        spec = *problems.front().nearest;
+    }
+    return spec;
+}
+
+} // namespace
+
+TEST_CASE("composed models: every part writes token by token what one run of the whole sequence says",
+          "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(12);
+    for (const Part* part : partCatalogue()) {
+        const AttentionSpec spec = causalSpecWith(*part);
+        INFO(nameOf(part->slot) << " " << part->id << ": " << spec.text());
+        const auto model = modelOf(spec, 20, true, 1);
+        CHECK(model->whyNoCache().empty() == (stepExecution(spec, 20, 8).kind != StepKind::Whole));
+        CHECK(model->whyNoCache().empty() == !part->readsLaterRows);
+        if (part->readsLaterRows) continue; // even a row of the whole run changes when tokens follow
+        const std::vector<float> whole = wholeLogits(*model, tokens);
+        model->truncate(0);
+        REQUIRE(model->feed(std::span(tokens).first(6))); // five at once, as 4 and 1, and the newest
+        CHECK(distanceTo(*model, whole, 5) <= kRounding);
+        for (size_t at = 6; at < tokens.size(); ++at) {
+            INFO("token " << at);
+            REQUIRE(model->feed(std::span(tokens).subspan(at, 1)));
+            CHECK(distanceTo(*model, whole, at) <= kRounding);
+        }
+    }
+}
+
+TEST_CASE("composed models: parts that need all tokens at once say why they run the whole sequence", "[inference]") {
+    const auto reasonOf = [](const char* text) {
+        const StepExecution how = stepExecution(specOf(text), 64, 8);
+        return std::pair(how.kind, how.reason);
+    };
+    CHECK(reasonOf("normaliser=linformer") ==
+          std::pair(StepKind::Whole, std::string("every position contributes to every result of Linformer")));
+    CHECK(reasonOf("mask=full").second == "the mask full shows tokens that come later");
+    CHECK(reasonOf("mask=causal & routing(4, 8, 3, 0)").second ==
+          "with Clusters (Routing Transformer), later tokens decide what earlier ones see");
+    CHECK(reasonOf("mask=prefix(4)").first == StepKind::Whole);
+    CHECK(reasonOf("mask=causal & prefix(4)").first == StepKind::Kernel); // its rule is that of causal
+    CHECK(reasonOf("position=rope, mask=causal & window(9)").first == StepKind::Kernel);
+    CHECK(stepExecution(specOf("mask=causal & window(9)"), 64, 16).rule ==
+          AttentionRule{.scale = 0.25, .causal = true, .window = 9});
+    CHECK(stepExecution(specOf("mask=causal & window(64)"), 64, 16).rule == AttentionRule{.scale = 0.25});
+    CHECK(reasonOf("mask=strided(8)").first == StepKind::Cache);
+    CHECK(reasonOf("position=alibi, mask=causal").first == StepKind::Cache);
+    CHECK(reasonOf("normaliser=linear, mask=causal").first == StepKind::State);
+    CHECK(reasonOf("mixer=fast_weights, mask=causal & window(64)").first == StepKind::State);
+}
+
+TEST_CASE("composed models: a text longer than the keys that a step reads first goes on", "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(70);
+    for (const char* text : {"heads=multi_head(2), position=t5(8, 20), mask=causal",
+                             "heads=grouped_query(4, 2), position=shaw, mask=strided(7)",
+                             "heads=multi_head(2), position=rope, normaliser=linear, mask=causal",
+                             "heads=multi_head(2), position=rope, mask=causal & window(30)",
+                             "heads=multi_head(2), memory=segments(16), position=transformer_xl, mask=causal"}) {
+        INFO(text);
+        const auto model = modelOf(specOf(text), 90, false);
+        const std::vector<float> whole = wholeLogits(*model, tokens);
+        model->truncate(0);
+        REQUIRE(model->feed(std::span(tokens).first(62)));
+        CHECK(distanceTo(*model, whole, 61) <= kRounding);
+        for (size_t at = 62; at < tokens.size(); ++at) REQUIRE(model->feed(std::span(tokens).subspan(at, 1)));
+        CHECK(distanceTo(*model, whole, 69) <= kRounding);
+    }
+}
+
+TEST_CASE("composed models: a running state goes back by reading the text again", "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(12);
+    for (const char* text :
+         {"normaliser=linear, mask=causal", "normaliser=aft_simple, mask=causal", "position=alibi, mask=causal"}) {
+        INFO(text);
+        const auto model = modelOf(specOf(text), 20);
+        const std::vector<float> whole = wholeLogits(*model, tokens);
+        model->truncate(0);
+        REQUIRE(model->feed(tokens));
+        model->truncate(7);
+        REQUIRE(model->feed(std::span(tokens).subspan(7, 2)));
+        CHECK(model->tokens() == std::vector<int>(tokens.begin(), tokens.begin() + 9));
+        CHECK(distanceTo(*model, whole, 8) <= kRounding);
+
+        CHECK_FALSE(model->feed(std::span(tokens).subspan(9), [] { return true; }));
+        CHECK(model->tokens().size() == 9);
+        REQUIRE(model->feed(std::span(tokens).subspan(9)));
+        CHECK(distanceTo(*model, whole, 11) <= kRounding);
+    }
+}
+
+TEST_CASE("composed models: a step of linear attention is the same plan at every length", "[inference][gpu]") {
+    const auto model = modelOf(specOf("position=rope, normaliser=linear, mask=causal"), 700, false);
+    const std::vector<int> tokens = tokensOf(600);
+    for (size_t at = 0; at < 3; ++at) REQUIRE(model->feed(std::span(tokens).subspan(at, 1)));
+    const int64_t bytes = model->planBytes();
+    for (size_t at = 3; at < 200; ++at) REQUIRE(model->feed(std::span(tokens).subspan(at, 1)));
+    CHECK(model->planBytes() == bytes);
+}
+
+TEST_CASE("composed models: the newest rows of a step are those of the pattern of a whole run", "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(9);
+    for (const char* text : {"heads=multi_head(2), normaliser=linear, mask=causal", "heads=multi_head(2), mask=causal",
+                             "heads=multi_head(2), position=t5, mask=causal & window(3)"}) {
+        INFO(text);
+        const auto model = modelOf(specOf(text), 20);
+        const std::vector<float> pattern = model->capture(tokens, "blocks.1.attn.hook_pattern").front().values;
+        model->truncate(0);
+        REQUIRE(model->feed(tokens));
+        const NewestRows rows = model->patterns().newestRows();
+        const PatternTile tile = model->patterns().tile({.site = 1, .head = 1});
+        for (size_t key = 0; key < 9; ++key) {
+            CHECK(rows.values[3 * 9 + key] == Approx(pattern[9 * 9 + 8 * 9 + key]).margin(1e-5));
+            CHECK(tile.at(8, static_cast<int>(key)) == Approx(pattern[9 * 9 + 8 * 9 + key]).margin(1e-5));
+        }
+    }
+}
+
+TEST_CASE("composed models: changes act on steps as on a run of the whole sequence", "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(9);
+    for (const char* text : {"heads=multi_head(2), normaliser=linear, mask=causal", "heads=multi_head(2), mask=causal",
+                             "heads=multi_head(2), position=alibi, mask=causal"}) {
+        INFO(text);
+        const auto model = modelOf(specOf(text), 20);
+        const std::vector<float> plain = wholeLogits(*model, tokens);
+        PatternEdit pin{.site = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 2};
+        Changes changes{.interventions = {{.hook = "blocks.1.hook_mlp_out", .amount = 0.5f}}, .patterns = {pin}};
+        changes.setGate(1, 0, 0.25f);
+        model->setChanges(changes, tokens);
+        const std::vector<float> whole = wholeLogits(*model, tokens);
+        CHECK(whole != plain);
+        model->truncate(0);
+        REQUIRE(model->feed(std::span(tokens).first(5)));
+        for (size_t at = 5; at < tokens.size(); ++at) REQUIRE(model->feed(std::span(tokens).subspan(at, 1)));
+        CHECK(distanceTo(*model, whole, 8) <= kRounding);
+    }
+}
+
+TEST_CASE("composed models: the formed path gives the logits of caches and states", "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(9);
+    for (const char* text : {"normaliser=favor(16), mask=causal", "position=rope, mask=causal & window(4)"}) {
+        INFO(text);
+        const auto model = modelOf(specOf(text), 20);
+        REQUIRE(model->feed(tokens));
+        CHECK(distanceTo(*model, model->formedLogits(), 8) <= kRounding);
+    }
+}
