@@ -157,6 +157,7 @@ struct BenchOptions {
     std::string path, device;
     std::vector<std::string> only;
     bool json = false, profile = false;
+    int after = 0; ///< tokens before the profiled ones
 };
 
 /// Where the time of writing one token goes, by shader.
@@ -165,6 +166,7 @@ void printProfile(const BenchOptions& options, const std::optional<std::string>&
                         {.device = {.device = device}, .profiles = true, .inspects = false});
     std::map<std::string, std::pair<int, double>> shaders;
     constexpr int kSteps = 64;
+    model.feed(std::vector<int>(static_cast<size_t>(std::min(options.after, model.capacity() - kSteps)), 0));
     for (int i = 0; i < kSteps; ++i) {
         const std::vector<int> token{i % model.info().vocabulary};
         model.feed(token);
@@ -244,6 +246,7 @@ void addBench(Command& command) {
         .listed()
         .choices({"matmul", "attention", "model", "gpt2"});
     command.flag("--profile", options->profile, "print only the model's device time per token, by shader").needs(path);
+    command.option("--after N", options->after, "with --profile: tokens that come before").atLeast(0);
     addJson(command, options->json);
     command.example("attention-cli bench builtin:stories");
     command.example("attention-cli bench builtin:stories --profile");
