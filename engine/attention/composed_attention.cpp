@@ -5,6 +5,8 @@
 #include "engine/attention/terms.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace attn {
 namespace {
@@ -55,6 +57,11 @@ public:
             flow.kernel = [this, rule = how.rule](const AttentionFlow&) { return fused(rule); };
         else if (how.kind != StepKind::State || isEdited || site.recordsQueries)
             flow.remember = [this](const char* letter, Tensor rows) { return keys(letter, rows); };
+        // Gathering the keys by heads costs more than the products, unless few of them are read.
+        if (flow.remember && 2 * site.keys > site.cacheCapacity) {
+            flow.cachedProducts = [this] { return products(); };
+            flow.cachedMix = [this](Tensor weights) { return mix(weights); };
+        }
     }
 
     Tensor scores, pattern; ///< of the kernel, side branches: [H,T,S]
@@ -71,7 +78,26 @@ private:
     }
     Tensor keys(const char* letter, Tensor rows) {
         const int64_t S = site_.keys, G = rows.shape()[1], D = heads_.width;
-        return permute(reshape(slice(cached(letter, rows, {}), 0, 0, S), {1, S, G, D}), {0, 2, 1, 3});
+        const Tensor all = cached(letter, rows, {});
+        (letter[0] == 'k' ? keys_ : values_) = all;
+        return permute(reshape(slice(all, 0, 0, S), {1, S, G, D}), {0, 2, 1, 3});
+    }
+    Tensor products() {
+        const int64_t H = heads_.heads, T = flow_.queries, L = site_.cacheCapacity;
+        std::vector<float> places(static_cast<size_t>(L));
+        std::iota(places.begin(), places.end(), 0.0f);
+        const Tensor dots = attentionScores({.q = byToken(flow_.q),
+                                             .k = keys_,
+                                             .v = {},
+                                             .queryPosition = site_.queryPosition,
+                                             .keyPosition = toInteger(flow_.constant("cache.places", {L}, places))},
+                                            {}); // [H,T,L]
+        return slice(reshape(dots, {1, H, T, L}), 3, 0, site_.keys);
+    }
+    Tensor mix(Tensor weights) {
+        const int64_t H = heads_.heads, T = flow_.queries, L = site_.cacheCapacity, D = heads_.width;
+        const Tensor all = reshape(pad(weights, 3, 0, L - site_.keys), {H, T, L});
+        return permute(reshape(attentionMix(all, values_, byToken(flow_.q)), {1, T, H, D}), {0, 2, 1, 3});
     }
     Tensor fused(const AttentionRule& rule) {
         const int64_t H = heads_.heads, T = flow_.queries, D = heads_.width;
@@ -93,6 +119,7 @@ private:
     const AttentionSite& site_;
     AttentionFlow& flow_;
     const HeadLayout& heads_;
+    Tensor keys_, values_; ///< [capacity,G,D]
 };
 
 void collect(const AttentionFlow& flow, ComposedNeeds& needs) {

@@ -392,7 +392,7 @@ void buildAttention(AttentionFlow& flow) {
         const Tensor own = std::exchange(flow.pattern, flow.editPattern(flow.pattern));
         if (flow.z) flow.z = plus(flow.z, batchedMatmul(minus(flow.pattern, own), flow.v)); // it was own . v
     }
-    if (!flow.z) flow.z = batchedMatmul(flow.pattern, flow.v);
+    if (!flow.z) flow.z = flow.cachedMix ? flow.cachedMix(flow.pattern) : batchedMatmul(flow.pattern, flow.v);
     run(Stage::Output);
 }
 

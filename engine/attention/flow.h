@@ -94,6 +94,9 @@ struct AttentionFlow {
     Tensor newKeys, newValues; ///< [B,H,T,D]: of the step's own tokens. Then k and v are those of all keys, or null
     /// Adds rows to a cache. @param rows [B,G,T,D]  @return the cache, [B,G,S,D]. Null: no keys and values are kept
     std::function<Tensor(const char* letter, Tensor rows)> remember{};
+    /// Compute q.k [B,H,T,S], and pattern . v [B,H,T,D], from the cache as it is stored. Null: k and v are read
+    std::function<Tensor()> cachedProducts{};
+    std::function<Tensor(Tensor pattern)> cachedMix{};
     /// Computes z from q and the new keys and values by a kernel with a cache of its own, without scores. Null: none
     std::function<Tensor(const AttentionFlow& flow)> kernel{};
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states that every plan must request

@@ -23,7 +23,8 @@ double dotOf(const ReferenceFlow& flow, int64_t h, int64_t t, int64_t s) {
 // Dot and scaled dot -------------------------------------------------------------------------------------------------
 
 void buildDot(AttentionFlow& flow, PartValues) {
-    const Tensor scores = product(flow.q, flow.k); // [B,H,T,D] . [B,H,S,D]^T
+    const Tensor scores =
+        flow.cachedProducts ? flow.cachedProducts() : product(flow.q, flow.k); // [B,H,T,D] . [B,H,S,D]^T
     const double factor = flow.scoreScale();
     flow.scores = factor == 1 ? scores : affine(scores, factor, 0);
 }
