@@ -127,14 +127,14 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
              .hint = "shorten the text"});
     const auto promptEnd = tokens.begin() + static_cast<std::ptrdiff_t>(std::min(promptLength, tokens.size()));
     std::vector<int> prompt(tokens.begin(), promptEnd);
-    const bool readsPrompt = prompt != prompt_ && !edits_.interventions.empty(); // changes may copy values from it
+    const bool readsPrompt = prompt != prompt_ && !runChanges_.interventions.empty(); // changes may copy values from it
     if (readsPrompt) kept = 0;
     language_.truncate(kept);
     try {
-        if (readsPrompt) workOut(edits_, prompt);
+        if (readsPrompt) workOut(runChanges_, prompt);
         language_.feed(std::span(tokens).subspan(kept));
     } catch (const Error&) { // a token outside the vocabulary
-        if (readsPrompt) workOut(edits_, prompt_);
+        if (readsPrompt) workOut(runChanges_, prompt_);
         language_.truncate(kept);
         language_.feed(std::span(old).subspan(kept));
         throw;
@@ -149,33 +149,25 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     describeText(readsPrompt ? 0 : static_cast<int>(same));
 }
 
-void ModelSubject::workOut(const Changes& edits, const std::vector<int>& prompt) {
-    language_.setEdits(edits, prompt);
+void ModelSubject::workOut(const Changes& changes, const std::vector<int>& prompt) {
+    language_.setChanges(changes, prompt);
     language_.truncate(0);
 }
 
-void ModelSubject::setEdits(const Changes& edits, std::vector<float> gates) {
-    const auto count = static_cast<size_t>(layers()) * static_cast<size_t>(heads());
-    if (gates.empty()) gates.assign(count, 1);
-    if (gates.size() != count)
-        throw Error({.what = fmt::format("{} gates do not fit a model of {} heads", gates.size(), count),
-                     .where = name_,
-                     .hint = "send one gate per head, or none"});
+void ModelSubject::setChanges(const Changes& changes) {
     const std::vector<int> tokens = language_.tokens();
     const auto runAgain = [&] {
         language_.truncate(0);
         language_.feed(tokens);
     };
     try {
-        workOut(edits, prompt_);
+        workOut(changes, prompt_);
     } catch (const Error&) {
         runAgain();
         throw;
     }
-    for (size_t at = 0; at < count; ++at)
-        language_.setGate(static_cast<int>(at) / heads(), static_cast<int>(at) % heads(), gates[at]);
-    edits_ = edits;
-    ++editsVersion_;
+    runChanges_ = changes;
+    ++changesVersion_;
     runAgain();
     written_.clear();
     describeText(0);
@@ -186,8 +178,7 @@ std::string withChanges(int count) {
 }
 
 int ModelSubject::changeCount() const {
-    return static_cast<int>(edits_.interventions.size() + edits_.patterns.size()) +
-           static_cast<int>(std::ranges::count_if(language_.gates(), [](float gate) { return gate != 1; }));
+    return static_cast<int>(runChanges_.interventions.size() + runChanges_.patterns.size() + runChanges_.gates.size());
 }
 
 bool ModelSubject::isByHand() const { return language_.hookEdits().patterns().contains({layer(), head()}); }

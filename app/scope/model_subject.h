@@ -44,14 +44,13 @@ public:
     const std::vector<int>& tokens() const { return language_.tokens(); }
     size_t promptLength() const { return prompt_.size(); }
     /// Runs the model with these changes from now on.
-    /// @param gates one per head, layer by layer; empty: all gates are open
     /// @throws Error if the changes are not possible; then the model runs as before
-    void setEdits(const Changes& edits, std::vector<float> gates);
-    const Changes& edits() const { return edits_; }
+    void setChanges(const Changes& changes);
+    const Changes& changes() const { return runChanges_; }
     /// The number of changes to the model: changed values, changed patterns, and gates that are not open.
     int changeCount() const;
-    bool isByHand() const;                                  ///< the selected head has a changed pattern
-    uint64_t editsVersion() const { return editsVersion_; } ///< grows whenever the changes change
+    bool isByHand() const;                                      ///< the selected head has a changed pattern
+    uint64_t changesVersion() const { return changesVersion_; } ///< grows whenever the changes change
 
     /// The glow of the newest rows, the newest first: 1 when generated, fading to 0.
     std::array<float, 4> glow() const;
@@ -59,15 +58,15 @@ public:
 
 private:
     void describeText(int firstChanged);
-    /// Applies edits to a prompt. All tokens are removed.
-    void workOut(const Changes& edits, const std::vector<int>& prompt);
+    /// Applies changes to a prompt. All tokens are removed.
+    void workOut(const Changes& changes, const std::vector<int>& prompt);
 
     LanguageModel& language_;
     Microscope microscope_;
     std::vector<int> prompt_;
-    Changes edits_;
+    Changes runChanges_;
     std::string next_;
-    uint64_t version_ = 0, editsVersion_ = 0;
+    uint64_t version_ = 0, changesVersion_ = 0;
     std::deque<std::pair<uint64_t, int>> changes_; ///< version, first token that changed with it; the newest last
     std::deque<std::chrono::steady_clock::time_point> written_; ///< the times of the newest tokens, the newest first
 };

@@ -110,8 +110,7 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
         {{"path, prompt", "model and text to show"},
          {"tokens, promptLength", "the whole text as token ids, and how many of them are the prompt"},
          {"step", "number of tokens to write"},
-         {"edits", "changes to the run, as session files keep them"},
-         {"gates", "gates of all heads, layer by layer; empty: all open"},
+         {"changes", "all changes to the run, as session files keep them"},
          {"layer, head, view", "what to show"},
          {"theme", "\"dark\" or \"light\""}});
     program.list("Environment", {{"ATTN_DEVICE", "Vulkan device to use when --device is not given"},

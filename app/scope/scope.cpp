@@ -41,11 +41,10 @@ double medianOf(std::deque<double> values) {
 /// Drops changes that a later message replaces. Dragging a slider sends many changes at once, and each would run the
 /// whole text.
 void dropOvertaken(std::vector<MirrorMessage>& messages) {
-    bool isEditedLater = false, isGatedLater = false;
+    bool isChangedLater = false;
     for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-        if (std::exchange(isEditedLater, isEditedLater || message->edits.has_value())) message->edits.reset();
-        if (std::exchange(isGatedLater, isGatedLater || message->gates.has_value())) message->gates.reset();
-        if (message->step > 0) isEditedLater = isGatedLater = false; // the step needs the model as it was then
+        if (std::exchange(isChangedLater, isChangedLater || message->changes.has_value())) message->changes.reset();
+        if (message->step > 0) isChangedLater = false; // the step needs the model as it was then
     }
 }
 
@@ -268,9 +267,9 @@ void Scope::follow(const MirrorMessage& message) {
         if (tokens != model->tokens() || promptLength != model->promptLength()) model->setTokens(tokens, promptLength);
     }
     for (int i = 0; i < message.step; ++i) step();
-    if (ModelSubject* model = subject_->model(); model && (message.edits || message.gates)) {
+    if (ModelSubject* model = subject_->model(); model && message.changes) {
         renderer_->finishFrame();
-        model->setEdits(message.edits.value_or(model->edits()), message.gates.value_or(model->language().gates()));
+        model->setChanges(*message.changes);
     }
     subject_->select(message.site.value_or(subject_->layer()), message.head.value_or(subject_->head()));
     if (message.view) {

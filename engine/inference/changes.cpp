@@ -167,25 +167,30 @@ std::string describe(const PatternEdit& edit) {
     return {};
 }
 
-std::string changesToJson(const Changes& edits) {
-    Json object{{"interventions", Json::array()}, {"patterns", Json::array()}};
-    for (const Intervention& each : edits.interventions) object["interventions"].push_back(toJson(each));
-    for (const PatternEdit& each : edits.patterns) object["patterns"].push_back(toJson(each));
+std::string changesToJson(const Changes& changes) {
+    Json object{{"interventions", Json::array()}, {"patterns", Json::array()}, {"gates", Json::array()}};
+    for (const Intervention& each : changes.interventions) object["interventions"].push_back(toJson(each));
+    for (const PatternEdit& each : changes.patterns) object["patterns"].push_back(toJson(each));
+    for (const auto& [at, gate] : changes.gates)
+        object["gates"].push_back({{"site", siteName(at.first)}, {"head", at.second}, {"gate", gate}});
     return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Changes changesFromJson(const std::string& json) {
     const Json object = parseJson(json, "edits");
     if (!object.is_object()) throw wrong("this is not a list of changes", "edits");
-    Changes edits;
+    Changes changes;
     try {
         for (const Json& each : object.value("interventions", Json::array()))
-            edits.interventions.push_back(interventionOf(each));
-        for (const Json& each : object.value("patterns", Json::array())) edits.patterns.push_back(patternEditOf(each));
+            changes.interventions.push_back(interventionOf(each));
+        for (const Json& each : object.value("patterns", Json::array()))
+            changes.patterns.push_back(patternEditOf(each));
+        for (const Json& each : object.value("gates", Json::array()))
+            changes.setGate(layerOf(each), whole(each, "head"), finite(each.at("gate"), "gate"));
     } catch (const Json::exception& error) {
         throw wrong(error.what(), "edits");
     }
-    return edits;
+    return changes;
 }
 
 } // namespace attn

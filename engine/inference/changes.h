@@ -73,9 +73,9 @@ struct Changes {
 std::string describe(const Intervention& intervention);
 std::string describe(const PatternEdit& edit);
 
-/// Writes edits as in session files.
-std::string changesToJson(const Changes& edits);
-/// Reads edits from a session file. @throws Error naming the field
+/// Writes changes as in session files.
+std::string changesToJson(const Changes& changes);
+/// Reads changes from a session file. @throws Error naming the field
 Changes changesFromJson(const std::string& json);
 
 } // namespace attn

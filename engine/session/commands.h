@@ -4,6 +4,7 @@
 #include "engine/inference/sampling.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,15 +17,22 @@ struct Changes;
 struct Analysis;
 struct WeightSet;
 
+/// How a command waits behind others. A command is a Value unless it says otherwise.
+enum class CommandKind : uint8_t {
+    Value,    ///< sets a value: a newer command of its type replaces it
+    RunValue, ///< the same; it also ends what is being generated
+    Step      ///< acts on what the commands before it leave: no command moves across it. It ends generation too
+};
+
 /// Opens a model folder, a .safetensors file or a constructed model ("builtin:induction"), and runs it on the prompt.
 struct OpenModelCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
     std::string path;
     std::string prompt;            ///< empty: the model's example
     std::vector<int> promptTokens; ///< replaces `prompt` for models without a tokenizer
 };
 /// Shows a checkpoint of a training run. If the open model has the same shape, its parameters are replaced, and the
-/// prompt, the branches and every view stay. Otherwise the checkpoint opens as a model. A newer command replaces one
-/// that waits.
+/// prompt, the branches and every view stay. Otherwise the checkpoint opens as a model.
 struct ShowWeightsCommand {
     std::shared_ptr<const WeightSet> weights; ///< null: read from `path`
     std::string path;              ///< opens the same parameters again: a checkpoint, or the training run's folder
@@ -36,29 +44,38 @@ struct ShowWeightsCommand {
 inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;
 /// Replaces the prompt. The model does not run again on leading tokens that the current sequence shares.
 struct SetPromptCommand {
+    static constexpr CommandKind kKind = CommandKind::RunValue;
     std::string text;
     std::vector<int> tokens; ///< replaces `text` if not empty
 };
 /// Generates up to maxTokens tokens, at most tokensPerSecond (0: as fast as possible). One token is a Step.
 struct GenerateCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
     int maxTokens = 1;
     double tokensPerSecond = 0;
 };
 /// Stops generation, loading or an export within 50 ms.
-struct StopCommand {};
+struct StopCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
+};
 /// Removes the generated tokens from the sequence, and keeps the branches.
-struct ResetCommand {};
+struct ResetCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
+};
 /// Appends `token` instead of a sampled one: on a new branch, or on the existing child.
 struct TakeTokenCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
     int token = 0;
 };
 /// Moves to a node of the branch tree. The next token branches from there.
 struct GoToBranchCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
     int node = 0;
 };
 /// Replaces the branch tree, for example with that of a session file. Nodes are pairs (parent index, token id), where
 /// parent -1 is the root. `current` is an index of `nodes` (-1: the root).
 struct RestoreBranchesCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
     std::vector<std::pair<int, int>> nodes;
     int current = -1;
     std::string prompt;
@@ -72,11 +89,6 @@ struct SetProfileCommand {
     int site = -1, head = 0;
     bool operator==(const SetProfileCommand&) const = default;
 };
-/// Sets the gate of a head, a layer or the whole model.
-struct SetHeadGateCommand {
-    int site = 0, head = 0; ///< head -1: the whole site; site -1: the whole model
-    float gate = 1;         ///< factor on the output of the head: 0 removes it, 1 leaves it unchanged
-};
 /// Shows a parameter of the model: Snapshot::weight.
 struct ShowWeightCommand {
     std::string name;
@@ -85,18 +97,26 @@ struct ShowWeightCommand {
 /// Runs the model on the current sequence and writes the values of hooks to a file. `hooks` is a list of globs:
 /// 'blocks.*.attn.hook_pattern,logits'.
 struct CaptureCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
     std::string hooks;
     std::string path; ///< .safetensors or .npz
 };
-/// Replaces all changes except gates.
-struct SetEditsCommand {
-    std::shared_ptr<const Changes> edits; ///< null: none
+/// Replaces all changes to the run.
+struct SetChangesCommand {
+    static constexpr CommandKind kKind = CommandKind::RunValue;
+    std::shared_ptr<const Changes> changes; ///< null: none
 };
-/// Turns the views and analyses of the original run on or off: Snapshot::uneditedViews and uneditedAnalyses.
-struct WantUneditedCommand {
-    bool isWanted = false;
+/// The run that the views show.
+enum class ShownRun : uint8_t {
+    Changed,   ///< the run with its changes
+    Original,  ///< the run without them; they are kept, and bypassed
+    Difference ///< the changed run, with the views of the original one beside it
 };
-/// Runs an analysis on the current sequence: Snapshot::analyses.
+/// Chooses the run of all views and analyses. Difference: also Snapshot::uneditedViews and uneditedAnalyses.
+struct ShowRunCommand {
+    ShownRun run = ShownRun::Changed;
+};
+/// Runs an analysis on the current sequence: Snapshot::analyses. A newer one with the same key replaces it.
 struct RunAnalysisCommand {
     std::shared_ptr<const Analysis> analysis;
 };
@@ -110,7 +130,7 @@ struct CaptureInputsCommand {
 using Command =
     std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
                  TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, PatternRequest,
-                 SetProfileCommand, CellRequest, SetHeadGateCommand, ShowWeightCommand, CaptureCommand,
-                 CaptureInputsCommand, SetEditsCommand, WantUneditedCommand, RunAnalysisCommand>;
+                 SetProfileCommand, CellRequest, ShowWeightCommand, CaptureCommand, CaptureInputsCommand,
+                 SetChangesCommand, ShowRunCommand, RunAnalysisCommand>;
 
 } // namespace attn

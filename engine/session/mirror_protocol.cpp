@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <cstdint>
 
 namespace attn {
@@ -41,9 +40,7 @@ bool isInt(const Json& value) {
     return value.is_number_integer() && (!value.is_number_unsigned() || value.get<uint64_t>() <= INT_MAX) &&
            value.get<int64_t>() >= INT_MIN && value.get<int64_t>() <= INT_MAX;
 }
-bool isFloat(const Json& value) { return value.is_number() && std::isfinite(value.get<float>()); }
 bool areInts(const Json& value) { return value.is_array() && std::ranges::all_of(value, isInt); }
-bool areFloats(const Json& value) { return value.is_array() && std::ranges::all_of(value, isFloat); }
 
 Json parsed(const std::string& line) {
     try {
@@ -65,8 +62,7 @@ std::string mirrorLine(const MirrorMessage& message) {
     put("tokens", message.tokens);
     put("promptLength", message.promptLength);
     if (message.step > 0) object["step"] = message.step;
-    if (message.edits) object["edits"] = Json::parse(changesToJson(*message.edits));
-    put("gates", message.gates);
+    if (message.changes) object["changes"] = Json::parse(changesToJson(*message.changes));
     if (message.site) object["site"] = siteName(*message.site);
     put("head", message.head);
     put("view", message.view);
@@ -82,9 +78,8 @@ MirrorMessage parseMirrorLine(const std::string& line) {
     read(object, "prompt", message.prompt, isText, "text", line);
     read(object, "tokens", message.tokens, areInts, "a list of whole numbers", line);
     read(object, "promptLength", message.promptLength, isInt, "a whole number", line);
-    read(object, "gates", message.gates, areFloats, "a list of numbers", line);
-    if (const auto edits = object.find("edits"); edits != object.end() && !edits->is_null())
-        message.edits = changesFromJson(edits->dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (const auto changes = object.find("changes"); changes != object.end() && !changes->is_null())
+        message.changes = changesFromJson(changes->dump(-1, ' ', false, Json::error_handler_t::replace));
     std::optional<int> step;
     read(object, "step", step, isInt, "a whole number", line);
     message.step = step.value_or(0);

@@ -15,19 +15,18 @@ namespace attn {
 ///     {"tokens": [1, 403, 407], "promptLength": 2}
 ///     {"site": "blocks.3.attn", "head": 1, "view": "head"}
 ///     {"step": 1}
-///     {"edits": {"interventions": [{"kind": "zero", "hook": "blocks.1.hook_mlp_out"}]}, "gates": []}
+///     {"changes": {"interventions": [{"kind": "zero", "hook": "blocks.1.hook_mlp_out"}]}}
 ///     {"theme": "light"}
 struct MirrorMessage {
-    std::optional<std::string> path;         ///< path of a model to open
-    std::optional<std::string> prompt;       ///< text; ignored if there are tokens
-    std::optional<std::vector<int>> tokens;  ///< the whole sequence, as ids
-    std::optional<int> promptLength;         ///< number of tokens that are prompt; missing: all
-    int step = 0;                            ///< number of tokens to generate
-    std::optional<Changes> edits;            ///< replace all others; in the format of session files
-    std::optional<std::vector<float>> gates; ///< of all heads, site by site; empty: all gates are 1
-    std::optional<int> site, head;           ///< the site is written as the name of its site
-    std::optional<std::string> view;         ///< its name on the command line of attention-scope
-    std::optional<std::string> theme;        ///< "dark" or "light"
+    std::optional<std::string> path;        ///< path of a model to open
+    std::optional<std::string> prompt;      ///< text; ignored if there are tokens
+    std::optional<std::vector<int>> tokens; ///< the whole sequence, as ids
+    std::optional<int> promptLength;        ///< number of tokens that are prompt; missing: all
+    int step = 0;                           ///< number of tokens to generate
+    std::optional<Changes> changes;         ///< replace all others; in the format of session files
+    std::optional<int> site, head;          ///< the site is written as the name of its site
+    std::optional<std::string> view;        ///< its name on the command line of attention-scope
+    std::optional<std::string> theme;       ///< "dark" or "light"
     bool operator==(const MirrorMessage&) const = default;
 };
 

@@ -32,7 +32,7 @@ struct Status {
     int64_t residentBytes = 0; ///< resident memory of this process
 };
 
-/// The views of the same sequence with gates and edits bypassed. A member is null when Snapshot's is.
+/// The views of the same sequence with all changes bypassed. A member is null when Snapshot's is.
 struct UneditedViews {
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail;
@@ -56,14 +56,14 @@ struct Snapshot {
     std::shared_ptr<const HeadProfile> profile; ///< profile of the head in the last SetProfileCommand
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const WeightView> weight;
-    std::shared_ptr<const SiteInputs> siteInputs;        ///< answer to the last CaptureInputsCommand
-    std::shared_ptr<const std::vector<float>> headGates; ///< [layers, heads]; 1: unchanged, 0: removed
-    std::shared_ptr<const Changes> edits;                ///< null: none
-    bool isEdited = false;                               ///< at least one gate is not 1, or there are edits
+    std::shared_ptr<const SiteInputs> siteInputs; ///< answer to the last CaptureInputsCommand
+    std::shared_ptr<const Changes> changes;       ///< to the run, also while the original one is shown; null: none
+    ShownRun run = ShownRun::Changed;
+    bool isEdited = false;                     ///< the run that is shown has changes
     std::shared_ptr<const NextToken> unedited; ///< `next` of the original run; null while unedited or generating
-    std::shared_ptr<const UneditedViews> uneditedViews; ///< as `unedited`, if WantUneditedCommand asks for them
+    std::shared_ptr<const UneditedViews> uneditedViews;                    ///< as `unedited`, while `run` is Difference
     std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< the last result by Analysis::key()
-    /// Results on the original run, for the analyses that ran while WantUneditedCommand asked for it.
+    /// Results on the original run, for the analyses that ran while `run` was Difference.
     std::map<std::string, std::shared_ptr<const AnalysisResult>> uneditedAnalyses;
     std::optional<ShowWeightsCommand> shown; ///< the checkpoint that the model shows
     std::optional<Failure> failure;          ///< failure of the last command; null after a success

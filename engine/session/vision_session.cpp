@@ -101,9 +101,7 @@ private:
             if (isOther) next.analyses.clear();
             const bool isOtherPicture =
                 isOther || !next.answer || query.picture != before.picture || query.hidden != before.hidden;
-            const bool isOtherEdit =
-                query.gates != before.gates || query.edits != before.edits || query.other != before.other;
-            if (isOtherPicture || isOtherEdit) {
+            if (isOtherPicture || query.changes != before.changes || query.other != before.other) {
                 next.answer.reset();
                 next.rollout.reset();
                 ++next.answerVersion;
@@ -159,9 +157,9 @@ private:
     /// The answer of the changed run and, if there are changes, of the original run.
     void answer(VisionSnapshot& next) {
         const VisionQuery& query = next.query;
-        setGates(query.gates);
-        model_->setEdits(query.edits, query.edits.empty() ? std::vector<float>() : model_->patchesOf(*query.picture),
-                         query.edits.empty() ? std::nullopt : otherOf(query));
+        const bool readsPictures = !query.changes.interventions.empty();
+        model_->setChanges(query.changes, readsPictures ? model_->patchesOf(*query.picture) : std::vector<float>(),
+                           readsPictures ? otherOf(query) : std::nullopt);
         if (!model_->isEdited()) forgetUnedited(next);
         if (model_->isEdited() && !next.unedited) next.unedited = unchanged([&] { return answered(query); });
         next.answer = answered(query);

@@ -29,10 +29,9 @@ struct VisionQuery {
     std::string moment{};                       ///< title of that checkpoint: "step 120"; empty: none
     std::shared_ptr<const Image> picture{};     ///< null: none
     std::vector<int> hidden{};                  ///< patches replaced by the mean colour, in rising order
-    std::vector<float> gates{};                 ///< [layers, heads]; all gates are 1 if the size differs
     /// Changes to the run. An empty text names this picture without hidden patches; any other text names `other`.
-    Changes edits{};
-    std::shared_ptr<const Image> other{}; ///< the picture that edits and analyses copy values from; null: none
+    Changes changes{};
+    std::shared_ptr<const Image> other{}; ///< the picture that changes and analyses copy values from; null: none
     RolloutOptions rollout{};
     /// Weights the rollout by the gradient of this class's logit, and ignores `rollout`.
     std::optional<int> rolloutClass{};
@@ -58,7 +57,7 @@ struct VisionSnapshot {
     std::shared_ptr<const ModelInfo> model;          ///< null: no model is open
     std::shared_ptr<const VisionAnswer> answer;      ///< null without a picture and after a failure
     uint64_t answerVersion = 0;                      ///< increases by one with each new answer
-    std::shared_ptr<const VisionAnswer> unedited;    ///< original run; null without gates or edits
+    std::shared_ptr<const VisionAnswer> unedited;    ///< original run; null without changes
     std::shared_ptr<const TokenMap> rollout;         ///< null if a layer forms no pattern
     std::shared_ptr<const TokenMap> uneditedRollout; ///< rollout of `unedited`
     std::shared_ptr<const PatchEmbedding> embedding; ///< null until a query of this model asks for it

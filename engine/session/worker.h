@@ -49,12 +49,11 @@ private:
     void on(const PatternRequest& command);
     void on(const SetProfileCommand& command);
     void on(const CellRequest& command);
-    void on(const SetHeadGateCommand& command);
     void on(const ShowWeightCommand& command);
     void on(const CaptureCommand& command);
     void on(const CaptureInputsCommand& command);
-    void on(const SetEditsCommand& command);
-    void on(const WantUneditedCommand& command);
+    void on(const SetChangesCommand& command);
+    void on(const ShowRunCommand& command);
     void on(const RunAnalysisCommand& command);
 
     LanguageModel& model(); ///< @throws Error if none is open
@@ -83,13 +82,13 @@ private:
     UneditedViews uneditedViews(); ///< views of the tokens in the cache
     /// Updates the original run, then runs the changed one again. @return whether it ran, so pictures must start again
     bool compareUnedited();
-    /// @param unedited whether to turn off gates and edits  @param report as in AnalysisInput
+    /// @param unedited whether to take the changes off  @param report as in AnalysisInput
     std::shared_ptr<AnalysisResult> analysed(const Analysis& analysis, bool unedited,
                                              const std::function<void(float, const std::string&)>& report);
-    void workOut(const Changes& edits);
-    void refreshEdits(); ///< computes edits again, after the prompt or the parameters changed
-    void runEdited();    ///< runs the current path again with the current changes
-    void refreshViews(); ///< updates thumbnails and detail
+    void workOut(const Changes& changes);
+    void refreshChanges(); ///< computes the changes again, after the prompt or the parameters changed
+    void runAgain();       ///< runs the current path with the current changes
+    void refreshViews();   ///< updates thumbnails and detail
     void refreshDetail();
     void refreshProfile();
     void refineViews(); ///< refines coarse views for a while
@@ -118,9 +117,8 @@ private:
     Clock::duration visualCost_{};
     int generated_ = 0;
     bool canWarmUp_ = false, isRefining_ = false;
-    bool hasStaleEdits_ = false;      ///< the prompt or the parameters changed since edits were computed
+    bool hasStaleChanges_ = false;    ///< the prompt or the parameters changed since the changes were computed
     std::vector<int> uneditedTokens_; ///< tokens of Snapshot::unedited
-    bool wantsUnedited_ = false;
     struct Shown {
         PatternRequest view;
         SetProfileCommand profile;

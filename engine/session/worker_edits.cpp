@@ -10,26 +10,26 @@
 
 namespace attn {
 
-void Session::Worker::on(const SetEditsCommand& command) {
-    const Changes edits = command.edits ? *command.edits : Changes{};
-    workOut(edits);
-    next_.edits = edits.empty() ? nullptr : command.edits;
-    hasStaleEdits_ = false;
-    runEdited();
+void Session::Worker::on(const SetChangesCommand& command) {
+    const Changes changes = command.changes ? *command.changes : Changes{};
+    workOut(changes);
+    next_.changes = changes.empty() ? nullptr : command.changes;
+    hasStaleChanges_ = false;
+    runAgain();
 }
 
-void Session::Worker::refreshEdits() {
-    if (!std::exchange(hasStaleEdits_, false) || !next_.edits) return;
-    workOut(*next_.edits);
+void Session::Worker::refreshChanges() {
+    if (!std::exchange(hasStaleChanges_, false) || !next_.changes) return;
+    workOut(*next_.changes);
 }
 
-void Session::Worker::workOut(const Changes& edits) {
+void Session::Worker::workOut(const Changes& changes) {
     std::vector<int> prompt = path_.tokens(); // the path may end within the prompt
     prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
-    model().setEdits(edits, prompt);
+    model().setChanges(changes, prompt);
 }
 
-void Session::Worker::runEdited() {
+void Session::Worker::runAgain() {
     model().truncate(0);
     if (path_.tokens().empty())
         publish();
@@ -38,7 +38,7 @@ void Session::Worker::runEdited() {
 }
 
 void Session::Worker::refreshUnedited(std::span<const int> tokens) {
-    next_.isEdited = model().isEdited();
+    next_.isEdited = model().isEdited() && next_.run != ShownRun::Original;
     if (!next_.isEdited) {
         next_.unedited.reset();
         next_.uneditedViews.reset();
@@ -46,7 +46,7 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
         return;
     }
     const bool isKnown = next_.unedited && std::ranges::equal(tokens, uneditedTokens_),
-               areViewsKnown = !wantsUnedited_ || (next_.uneditedViews && uneditedShown_ == shown());
+               areViewsKnown = next_.run != ShownRun::Difference || (next_.uneditedViews && uneditedShown_ == shown());
     if (isKnown && areViewsKnown) return;
     uneditedTokens_.clear();
     next_.uneditedViews.reset();
@@ -57,7 +57,7 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
         isDone = model().feed(tokens, [&] { return isStopped(); });
         next_.unedited = std::make_shared<NextToken>(
             NextToken{{model().logits().begin(), model().logits().end()}, {tokens.begin(), tokens.end()}});
-        if (isDone && wantsUnedited_) {
+        if (isDone && next_.run == ShownRun::Difference) {
             next_.uneditedViews = std::make_shared<UneditedViews>(uneditedViews());
             uneditedShown_ = shown();
         }
@@ -103,14 +103,18 @@ bool Session::Worker::compareUnedited() {
     return true;
 }
 
-void Session::Worker::on(const WantUneditedCommand& command) {
-    wantsUnedited_ = command.isWanted;
-    if (!wantsUnedited_) {
+void Session::Worker::on(const ShowRunCommand& command) {
+    const bool isOriginal = command.run == ShownRun::Original,
+               isOther = model_ && model_->isEdited() && isOriginal != (next_.run == ShownRun::Original);
+    if (isOther && remaining_ > 0) finishGenerating();
+    next_.run = command.run;
+    if (command.run != ShownRun::Difference) {
         next_.uneditedViews.reset();
         next_.uneditedAnalyses.clear();
-    } else if (model_ && compareUnedited()) {
-        refreshViews();
     }
+    if (model_) model_->bypassEdits(isOriginal);
+    if (isOther) return runAgain();
+    if (command.run == ShownRun::Difference && model_ && compareUnedited()) refreshViews();
     publish();
 }
 
@@ -120,7 +124,8 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
     next_.status.progress = 0;
     publish();
     const std::string key = command.analysis->key();
-    const bool isTwofold = wantsUnedited_ && model().isEdited();
+    const bool isOriginal = next_.run == ShownRun::Original,
+               isTwofold = next_.run == ShownRun::Difference && model().isEdited();
     float begin = 0;
     const auto report = [&](float fraction, const std::string& what) {
         if (isStopped()) throw Cancelled{};
@@ -130,7 +135,7 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
         next_.status.detail = what;
         publish();
     };
-    const auto result = analysed(*command.analysis, false, report);
+    const auto result = analysed(*command.analysis, isOriginal, report);
     next_.uneditedAnalyses.erase(key);
     if (isTwofold) {
         begin = 0.5f;
@@ -153,12 +158,13 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
             for (int head = 0; head < model().info().heads; ++head)
                 model().setGate(layer, head, gates[static_cast<size_t>(at++)]);
         model().setHookEdits(edits);
-        model().bypassEdits(false);
+        model().bypassEdits(next_.run == ShownRun::Original);
         model().truncate(0);
         model().feed(tokens);
     };
     try {
         if (unedited) { // an analysis may set gates itself, so they cannot be bypassed
+            model().bypassEdits(false);
             model().setGate(-1, -1, 1);
             model().setHookEdits({});
             model().truncate(0);

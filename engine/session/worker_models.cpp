@@ -37,7 +37,8 @@ void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::str
     fresh.failureCount = next_.failureCount;
     fresh.sequenceVersion = next_.sequenceVersion;
     fresh.status.device = model_->device().name();
-    fresh.headGates = std::make_shared<std::vector<float>>(model_->gates());
+    fresh.run = next_.run;
+    model_->bypassEdits(fresh.run == ShownRun::Original);
     next_ = std::move(fresh);
     describe(path, {});
     view_.site = std::min(view_.site, model_->info().layers - 1);
@@ -66,7 +67,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         if (next_.weight)
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));
         if (path_.tokens().empty()) return publish();
-        hasStaleEdits_ = true;
+        hasStaleChanges_ = true;
         uneditedTokens_.clear();
         const auto cell = next_.explanation;
         runPath(cell ? std::optional(CellRequest{cell->site, cell->head, cell->query, cell->key}) : std::nullopt);

@@ -44,7 +44,7 @@ void Session::Worker::on(const SetPromptCommand& command) {
     for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     TokenPath path;
     path.setPrompt(tokens);
-    hasStaleEdits_ = true;
+    hasStaleChanges_ = true;
     moveTo(std::move(path),
            command.tokens.empty() || !model().tokenizer() ? command.text : model().tokenizer()->decode(tokens, true));
 }
@@ -92,7 +92,7 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
-    refreshEdits();
+    refreshChanges();
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, model().tokens()).in1 - tokens.begin());
@@ -212,7 +212,7 @@ void Session::Worker::on(const RestoreBranchesCommand& command) {
         checkToken(token, "branches", "open the model with which the session was saved");
     TokenPath path;
     path.restore(command.nodes, command.current, command.promptLength);
-    hasStaleEdits_ = true;
+    hasStaleChanges_ = true;
     if (path.tokens().empty())
         throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
     moveTo(std::move(path), command.prompt);
@@ -259,12 +259,6 @@ void Session::Worker::on(const CellRequest& command) {
     explained_ = command;
     if (compareUnedited()) refreshViews();
     publish();
-}
-
-void Session::Worker::on(const SetHeadGateCommand& command) {
-    model().setGate(command.site, command.head, command.gate);
-    next_.headGates = std::make_shared<std::vector<float>>(model().gates());
-    runEdited();
 }
 
 void Session::Worker::on(const ShowWeightCommand& command) {

@@ -193,7 +193,8 @@ TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
                           .textPosition = 3,
                           .contrast = "hate"},
                          {.kind = Intervention::Kind::Mean, .hook = kZ, .head = 1, .position = 7}},
-                        {rows, {.site = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}}};
+                        {rows, {.site = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 9}},
+                        {{{0, 1}, 0.5f}, {{1, 0}, 0}}};
     CHECK(changesFromJson(changesToJson(edits)) == edits);
     CHECK(changesToJson(edits).find("\"site\":\"blocks.") != std::string::npos);
     const auto layerFrom = [](const std::string& place) {

@@ -14,8 +14,6 @@ using namespace attn::test;
 
 namespace {
 
-SetEditsCommand editsOf(Changes edits) { return {std::make_shared<const Changes>(std::move(edits))}; }
-
 template <class Result> std::shared_ptr<const Result> resultOf(const Snapshot& snapshot, const Analysis& analysis) {
     return std::static_pointer_cast<const Result>(snapshot.analyses.at(analysis.key()));
 }
@@ -29,10 +27,10 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     CHECK_FALSE(snapshot->isEdited);
     CHECK(snapshot->unedited == nullptr);
 
-    snapshot = succeed(session,
-                       editsOf({{{.kind = Intervention::Kind::Zero, .hook = "blocks.1.attn.hook_z", .head = 0}}, {}}));
+    snapshot = succeed(
+        session, changesOf({{{.kind = Intervention::Kind::Zero, .hook = "blocks.1.attn.hook_z", .head = 0}}, {}}));
     CHECK(snapshot->isEdited);
-    CHECK(snapshot->edits->interventions.size() == 1);
+    CHECK(snapshot->changes->interventions.size() == 1);
     for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6)); // nothing else writes
     REQUIRE(snapshot->unedited);
     for (size_t i = 0; i < before.size(); ++i) CHECK(snapshot->unedited->logits[i] == Approx(before[i]).margin(1e-5));
@@ -46,19 +44,19 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     snapshot = succeed(session, SetPromptCommand{.text = "abcabcab"});
     CHECK(snapshot->isEdited);
     for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6));
-    CHECK(failureOf(session, editsOf({{{.hook = "nothing"}}, {}})) ==
+    CHECK(failureOf(session, changesOf({{{.hook = "nothing"}}, {}})) ==
           "induction: there is no hook \"nothing\"; 'attention-cli models PATH --hooks' lists the hooks");
-    CHECK(session.latest()->edits->interventions.front().hook == "blocks.1.attn.hook_z"); // what was in force stays
+    CHECK(session.latest()->changes->interventions.front().hook == "blocks.1.attn.hook_z"); // what was in force stays
 
-    snapshot = succeed(session, SetEditsCommand{});
+    snapshot = succeed(session, SetChangesCommand{});
     CHECK_FALSE(snapshot->isEdited);
-    CHECK(snapshot->edits == nullptr);
+    CHECK(snapshot->changes == nullptr);
     CHECK(snapshot->unedited == nullptr);
     Session fresh({.validation = true});
     const auto other = succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = "abcabcab"});
     CHECK(snapshot->next->logits == other->next->logits); // bit by bit
 
-    snapshot = succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.5f}); // a gate is an edit too
+    snapshot = succeed(session, gateOf(1, 0, 0.5f)); // a gate is an edit too
     CHECK(snapshot->isEdited);
     REQUIRE(snapshot->unedited);
     CHECK(snapshot->unedited->logits == other->next->logits);
@@ -67,7 +65,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
 TEST_CASE("session: writing under edits that is stopped keeps all of its text", "[analysis][gpu]") {
     Session session({.validation = true});
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    succeed(session, SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.5f});
+    succeed(session, gateOf(0, 1, 0.5f));
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 40});
     REQUIRE(waitFor(session, [](const Snapshot& snapshot) { return snapshot.sequence->tokens.size() > 24; }));
     session.post(StopCommand{});
@@ -85,7 +83,7 @@ TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gp
     auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     snapshot = succeed(session, GoToBranchCommand{.node = snapshot->sequence->tokens[3].branchNode});
     REQUIRE(snapshot->sequence->tokens.size() == 4);
-    snapshot = succeed(session, editsOf({{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z"}}, {}}));
+    snapshot = succeed(session, changesOf({{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z"}}, {}}));
     CHECK(snapshot->isEdited);
 }
 
@@ -95,19 +93,19 @@ TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]"
     const Changes edits{{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
                          {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
                         {}};
-    succeed(session, editsOf(edits));
+    succeed(session, changesOf(edits));
     const auto moved = succeed(session, SetPromptCommand{.text = "abcabcab"}); // shorter than the patched token
     Session fresh({.validation = true});
     succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = "abcabcab"});
-    const auto direct = succeed(fresh, editsOf(edits));
+    const auto direct = succeed(fresh, changesOf(edits));
     CHECK(moved->next->logits == direct->next->logits);
-    CHECK(moved->edits->interventions.size() == 2);
+    CHECK(moved->changes->interventions.size() == 2);
 }
 
 TEST_CASE("session: analyses run between commands and leave the run as it was", "[analysis][gpu]") {
     Session session({.validation = true});
     auto before = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    before = succeed(session, SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.25f});
+    before = succeed(session, gateOf(0, 1, 0.25f));
     const auto lens = std::make_shared<LogitLensAnalysis>();
     const auto sweep = std::make_shared<AblationSweepAnalysis>();
     const auto kinds = std::make_shared<HeadDetectionAnalysis>();
@@ -120,13 +118,13 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
     CHECK(resultOf<LogitLens>(*after, *lens)->inputVersion == after->sequenceVersion);
     CHECK(resultOf<AblationSweep>(*after, *sweep)->headEffects[2] < -1); // the induction head
     CHECK(resultOf<HeadDetection>(*after, *kinds)->all.size() == 4);
-    CHECK(*after->headGates == *before->headGates);
+    CHECK(*after->changes == *before->changes);
     CHECK(after->sequenceVersion == before->sequenceVersion);
     // The cache goes on as if nothing had been asked.
     const auto written = succeed(session, GenerateCommand{.maxTokens = 4});
     Session fresh({.validation = true});
     succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    succeed(fresh, SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.25f});
+    succeed(fresh, gateOf(0, 1, 0.25f));
     CHECK(succeed(fresh, GenerateCommand{.maxTokens = 4})->sequence->text == written->sequence->text);
     // Another model forgets what was known of the old one.
     CHECK(succeed(session, OpenModelCommand{.path = "builtin:sort"})->analyses.empty());
@@ -163,16 +161,15 @@ TEST_CASE("measure: a slider's way to the views", "[.measure]") {
             std::ranges::sort(times);
             return std::pair(times[10], times.back());
         };
-        const auto gate = median([](float share) { return SetHeadGateCommand{.site = 0, .head = 0, .gate = share}; });
-        succeed(session, SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
+        const auto gate = median([](float share) { return gateOf(0, 0, share); });
+        succeed(session, SetChangesCommand{});
         const auto edit = median([](float share) {
-            return editsOf(
+            return changesOf(
                 {{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
         });
-        succeed(session, SetEditsCommand{});
-        succeed(session, WantUneditedCommand{.isWanted = true});
-        const auto compared =
-            median([](float share) { return SetHeadGateCommand{.site = 0, .head = 0, .gate = share}; });
+        succeed(session, SetChangesCommand{});
+        succeed(session, ShowRunCommand{ShownRun::Difference});
+        const auto compared = median([](float share) { return gateOf(0, 0, share); });
         WARN(path << ", " << session.latest()->sequence->tokens.size() << " tokens: gate " << gate.first
                   << " ms (worst " << gate.second << "), with differences " << compared.first << " ms (worst "
                   << compared.second << "), mean ablation " << edit.first << " ms (worst " << edit.second << ")");

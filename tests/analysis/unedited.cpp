@@ -50,8 +50,8 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
     REQUIRE(plain->detail);
     REQUIRE(plain->profile);
 
-    CHECK(succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0})->uneditedViews == nullptr);
-    auto snapshot = succeed(session, WantUneditedCommand{.isWanted = true});
+    CHECK(succeed(session, gateOf(0, 0, 0))->uneditedViews == nullptr);
+    auto snapshot = succeed(session, ShowRunCommand{ShownRun::Difference});
     const auto checkPlain = [&] {
         REQUIRE(snapshot->uneditedViews);
         const UneditedViews& views = *snapshot->uneditedViews;
@@ -84,21 +84,23 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
 
     // Another change of the model leaves them as they are: a slider does not wait for them.
     const auto kept = snapshot->uneditedViews;
-    snapshot = succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.5f});
+    snapshot = succeed(session, gateOf(0, 0, 0.5f));
     CHECK(snapshot->uneditedViews == kept);
-    succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
+    succeed(session, gateOf(0, 0, 0));
     REQUIRE(session.waitIdle());
     checkSame(session.latest()->detail->values, closed);
 
     // Patterns by hand: only the changed run has them.
-    succeed(session, SetEditsCommand{std::make_shared<const Changes>(patternByHand(1, 0))});
+    Changes both = patternByHand(1, 0);
+    both.setGate(0, 0, 0);
+    succeed(session, changesOf(both));
     REQUIRE(session.waitIdle());
     snapshot = session.latest();
     checkPlain();
     CHECK(snapshot->profile->isByHand);
     CHECK_FALSE(snapshot->uneditedViews->profile->isByHand);
 
-    snapshot = succeed(session, WantUneditedCommand{});
+    snapshot = succeed(session, ShowRunCommand{});
     CHECK(snapshot->uneditedViews == nullptr);
     CHECK(snapshot->unedited != nullptr);
 }
@@ -106,9 +108,9 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
 TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][gpu]") {
     Session session({.validation = true});
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    auto snapshot = succeed(session, WantUneditedCommand{.isWanted = true});
+    auto snapshot = succeed(session, ShowRunCommand{ShownRun::Difference});
     CHECK(snapshot->uneditedViews == nullptr); // nothing is changed
-    snapshot = succeed(session, SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
+    snapshot = succeed(session, gateOf(0, 0, 0));
     REQUIRE(snapshot->uneditedViews);
 
     snapshot = succeed(session, PatternRequest{.site = 1, .head = 1});
@@ -132,18 +134,61 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
     snapshot = succeed(session, SetPromptCommand{.text = "abcabcab"});
     REQUIRE(snapshot->uneditedViews);
     CHECK(snapshot->uneditedViews->newest->keys == 8);
-    snapshot = succeed(session, SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
+    snapshot = succeed(session, SetChangesCommand{});
     CHECK_FALSE(snapshot->isEdited);
     CHECK(snapshot->uneditedViews == nullptr);
+}
+
+TEST_CASE("session: the original run is shown without losing the changes", "[analysis][gpu]") {
+    Session session({.validation = true}), fresh({.validation = true});
+    const auto plain = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    Changes changes = patternByHand(0, 1);
+    changes.setGate(1, 0, 0.25f);
+    changes.interventions.push_back({.hook = "blocks.0.attn.hook_z", .head = 0});
+    const auto changed = succeed(session, changesOf(changes));
+    CHECK(changed->next->logits != plain->next->logits);
+
+    auto snapshot = succeed(session, ShowRunCommand{ShownRun::Original});
+    CHECK_FALSE(snapshot->isEdited);
+    CHECK(snapshot->unedited == nullptr);
+    CHECK(*snapshot->changes == changes);
+    CHECK(snapshot->next->logits == plain->next->logits); // bit by bit
+    checkSame(snapshot->newest->values, plain->newest->values);
+    // Analyses read the run that is shown, also one that closes gates itself.
+    for (const std::shared_ptr<const Analysis>& each : std::initializer_list<std::shared_ptr<const Analysis>>{
+             std::make_shared<TokenScoresAnalysis>(), std::make_shared<AblationSweepAnalysis>()}) {
+        succeed(session, RunAnalysisCommand{each});
+        succeed(fresh, RunAnalysisCommand{each});
+    }
+    const auto effectsOf = [](const Session& each) {
+        return static_cast<const AblationSweep&>(*each.latest()->analyses.at(AblationSweepAnalysis{}.key()));
+    };
+    checkSame(effectsOf(session).headEffects, effectsOf(fresh).headEffects);
+    CHECK(succeed(session, GenerateCommand{.maxTokens = 3})->sequence->text ==
+          succeed(fresh, GenerateCommand{.maxTokens = 3})->sequence->text);
+
+    // Changes that are made meanwhile wait with the others.
+    snapshot = succeed(session, changesOf(patternByHand(0, 0)));
+    CHECK(snapshot->next->logits == fresh.latest()->next->logits);
+    succeed(session, changesOf(changes));
+    succeed(session, ResetCommand{});
+    snapshot = succeed(session, ShowRunCommand{});
+    CHECK(snapshot->isEdited);
+    CHECK(snapshot->next->logits == changed->next->logits);
 }
 
 TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     Session session({.validation = true}), fresh({.validation = true});
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
     succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    succeed(session, WantUneditedCommand{.isWanted = true});
-    succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.25f});
-    succeed(session, SetEditsCommand{std::make_shared<const Changes>(patternByHand(0, 1))});
+    succeed(session, ShowRunCommand{ShownRun::Difference});
+    const auto withGate = [](float gate) {
+        Changes changes = patternByHand(0, 1);
+        changes.setGate(1, 0, gate);
+        return changesOf(changes);
+    };
+    succeed(session, withGate(0.25f));
 
     const auto scores = std::make_shared<TokenScoresAnalysis>();
     auto plain = succeed(fresh, RunAnalysisCommand{scores}), both = succeed(session, RunAnalysisCommand{scores});
@@ -163,7 +208,7 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     checkSame(effectsOf(*both->uneditedAnalyses.at(sweep->key())), effectsOf(*plain->analyses.at(sweep->key())));
 
     // What one run leaves open the other answers as it was found: the changed one finds all tokens as likely.
-    succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0});
+    succeed(session, withGate(0));
     const auto attribution = std::make_shared<LogitAttributionAnalysis>();
     plain = succeed(fresh, RunAnalysisCommand{attribution});
     both = succeed(session, RunAnalysisCommand{attribution});
@@ -173,12 +218,12 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     CHECK(after.target.token != partsOf(*plain->analyses.at(attribution->key())).target.token);
     CHECK(before.target.token == after.target.token);
     CHECK(before.logit == Approx(plain->next->logits[static_cast<size_t>(after.target.token)]).margin(1e-5));
-    succeed(session, SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.25f});
+    succeed(session, withGate(0.25f));
     both = session.latest();
 
     // The changed model is in force again, and what is not wanted is not kept.
-    CHECK((*both->headGates)[2] == 0.25f);
-    CHECK(both->edits->patterns.size() == 1);
-    CHECK(succeed(session, WantUneditedCommand{})->uneditedAnalyses.empty());
+    CHECK(both->changes->gate(1, 0) == 0.25f);
+    CHECK(both->changes->patterns.size() == 1);
+    CHECK(succeed(session, ShowRunCommand{})->uneditedAnalyses.empty());
     CHECK(succeed(session, RunAnalysisCommand{scores})->uneditedAnalyses.empty());
 }

@@ -178,7 +178,7 @@ TEST_CASE("patterns by hand: a session's profile follows a change and its remova
     REQUIRE(session.waitIdle(60));
     const auto own = session.latest()->profile;
     REQUIRE(own);
-    session.post(SetEditsCommand{
+    session.post(SetChangesCommand{
         std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(session.waitIdle(60));
     const auto uniform = session.latest()->profile;
@@ -191,7 +191,7 @@ TEST_CASE("patterns by hand: a session's profile follows a change and its remova
         CHECK(static_cast<double>(uniform->received[key]) == Approx(received).margin(1e-6));
     }
     CHECK(uniform->largest.front().weight == 0.5f); // the first query that sees more than itself
-    session.post(SetEditsCommand{});
+    session.post(SetChangesCommand{});
     REQUIRE(session.waitIdle(60));
     CHECK(session.latest()->profile->received == own->received);
     CHECK(session.latest()->profile->largest == own->largest);

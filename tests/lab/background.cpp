@@ -52,7 +52,7 @@ bool cancels(LabWindow& lab) {
 TEST_CASE("background: the header of a checkpoint is read beside the window, and the newest wins", "[lab][training]") {
     LabWindow lab;
     REQUIRE(lab.settle());
-    TrainingBridge& training = lab.window().training();
+    TrainingBridge& training = lab.window().workbench().training();
     QSignalSpy moments(&training, &TrainingBridge::visionMoment);
     const auto vit = QString::fromStdString((test::kGoldenRoot / "vit").string()),
                swin = QString::fromStdString((test::kGoldenRoot / "swin").string());
@@ -75,7 +75,7 @@ TEST_CASE("background: the header of a checkpoint is read beside the window, and
         training.show(vit, vit, 3);
         if (way == 0) REQUIRE(cancels(lab));
         if (way == 1) training.follow(true);
-        if (way == 2) lab.window().openText("builtin:induction", {});
+        if (way == 2) lab.window().openModel("builtin:induction", {});
         held.release();
         REQUIRE(lab.settle());
         CHECK(moments.size() == 1);
@@ -122,7 +122,7 @@ TEST_CASE("background: the panel says that the training runs are being read", "[
     HeldPool held;
     lab.emplace();
     lab->showPanel("runs");
-    const auto labels = lab->window().panel("runs").findChildren<QLabel*>();
+    const auto labels = lab->find<QWidget>("runs").findChildren<QLabel*>();
     const auto says = [&](const char* text) {
         return std::ranges::any_of(labels, [&](const QLabel* label) { return label->text().contains(text); });
     };
@@ -198,7 +198,7 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
     drop();
     const auto& message = lab.find<QLabel>("visionMessage");
     REQUIRE(lab.waitFor([&] { return message.text().contains("damaged"); }));
-    emit lab.window().vision().changed(panel(lab).shown()); // the model's answer does not hide it
+    emit lab.window().workbench().vision().changed(panel(lab).shown()); // the model's answer does not hide it
     CHECK(message.text().contains("damaged"));
     CHECK(message.isVisible());
     CHECK(isShown(Qt::blue));

@@ -37,7 +37,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     auto& panel = lab.find<ComparePanel>("compare");
     auto& with = lab.find<QComboBox>("compareWith");
     auto& heads = lab.find<QTreeWidget>("compareHeads");
-    lab.window().bridge().post(SetEditsCommand{
+    lab.window().bridge().post(SetChangesCommand{
         std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(lab.settle());
     with.setCurrentIndex(1); // without changes
@@ -94,7 +94,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
 TEST_CASE("lab: panels have the pictures that they show, whatever Attention shows", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
     REQUIRE(lab.settle());
-    lab.window().selectHead(1, 0);
+    lab.window().workbench().selectHead(1, 0);
     QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier); // one cell: no picture of its own
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().grid == nullptr);
@@ -125,7 +125,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
     REQUIRE(lab.settle());
     lab.find<QCheckBox>("attentionHideFirst").setChecked(true);
     lab.showPanel("compare");
-    lab.window().bridge().post(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
+    lab.closeGate(0, 0, 0);
     REQUIRE(lab.settle());
     lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
     const auto& a = lab.find<MatrixView>("compareA");
@@ -149,7 +149,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
 TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]") {
     LabWindow lab("builtin:induction", longPrompt().c_str());
     REQUIRE(lab.settle());
-    lab.window().selectHead(0, 0);
+    lab.window().workbench().selectHead(0, 0);
     lab.find<QComboBox>("attentionAggregate").setCurrentText("Mean"); // among all heads, whose pictures are too small
     lab.showPanel("text");
     lab.find<QComboBox>("textShade").setCurrentText("Attention of the head");

@@ -78,7 +78,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     CHECK(candidates.model()->index(0, 3).data().toString().contains('%'));
 
     // One head, and one cell of it.
-    lab.window().selectHead(1, 0);
+    lab.window().workbench().selectHead(1, 0);
     QTest::keyClick(&lab.window(), Qt::Key_2, Qt::ControlModifier);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return heatmap.figure().before != nullptr && heatmap.figure().tile->site == 1; }));
@@ -89,9 +89,9 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
         CHECK(heatmap.figure().valueAt({last, key}) == Approx(tile.at(last, key) - before.at(last, key)).margin(1e-6));
     CHECK(heatmap.figure().title.contains("difference in attention"));
     CHECK_FALSE(lab.find<QComboBox>("attentionScale").isEnabled());
-    lab.window().selectHead(0, 0); // the gate of a head is after its pattern
+    lab.window().workbench().selectHead(0, 0); // the gate of a head is after its pattern
     REQUIRE(lab.waitFor([&] { return remark.text().contains("Attention unchanged"); }));
-    lab.window().selectHead(1, 0);
+    lab.window().workbench().selectHead(1, 0);
     REQUIRE(lab.waitFor([&] { return remark.text().contains("red is more"); }));
     QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier);
     REQUIRE(lab.settle());
@@ -116,7 +116,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
 
     // A gate that is opened again, half and whole. The slider is of the head that is looked at, wherever it was chosen.
     CHECK(heads.selectedLayer() == 1);
-    lab.window().selectHead(0, 0);
+    lab.window().workbench().selectHead(0, 0);
     CHECK(heads.selectedLayer() == 0);
     CHECK(lab.find<QSlider>("gate").value() == 0);
     lab.pause();
@@ -163,7 +163,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     lab.press(lab.action("showDifference"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().isEdited);
-    CHECK(lab.snapshot().headGates->front() == 0.5f);
+    CHECK(lab.snapshot().changes->gate(0, 0) == 0.5f);
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
     lab.press(lab.action("resetEdits"));
     REQUIRE(lab.settle());
@@ -181,7 +181,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     const auto& strip = lab.find<TokenStrip>("textTokens");
     REQUIRE(lab.waitFor([&] { return summary.text().startsWith("Perplexity"); }));
     const QString plain = summary.text();
-    lab.window().bridge().post(SetHeadGateCommand{.site = 1, .head = 0, .gate = 0.25f});
+    lab.closeGate(1, 0, 0.25f);
     REQUIRE(lab.settle());
     lab.press(lab.action("showDifference"));
     REQUIRE(lab.settle());
@@ -200,7 +200,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     CHECK(*std::ranges::max_element(strip.shades()) > 0.1f);
     auto& shade = lab.find<QComboBox>("textShade");
     shade.setCurrentText("Attention of the head");
-    lab.window().selectHead(1, 0);
+    lab.window().workbench().selectHead(1, 0);
     REQUIRE(lab.settle());
     CHECK(largest(strip.shades()) == Approx(0).margin(1e-6)); // the gate of a head is after its pattern
 

@@ -27,11 +27,11 @@ TEST_CASE("lab: metrics that cannot be written are reported while training goes 
     recipe.batch = 8;
     recipe.schedule.steps = 1'000'000;
     recipe.evaluateEvery = recipe.checkpointEvery = 1'000'000;
-    lab.window().setRecipe(recipe);
+    lab.window().workbench().requestRecipe(recipe);
     lab.showPanel("train");
     auto& play = lab.find<QPushButton>("train.play");
     auto& state = lab.find<QLabel>("trainState");
-    const auto& training = [&]() -> const TrainingSnapshot& { return *lab.window().training().snapshot(); };
+    const auto& training = [&]() -> const TrainingSnapshot& { return *lab.window().workbench().training().snapshot(); };
     QTest::mouseClick(&play, Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return training().step > 3; }));
     CHECK_FALSE(state.text().contains("⚠"));

@@ -136,7 +136,7 @@ TEST_CASE("generate: run writes live at the chosen speed and stop ends it at onc
     lab.find<QSpinBox>("amount").setValue(lab.find<QSpinBox>("amount").maximum());
     std::set<size_t> lengths;
     QObject::connect(
-        &lab.window(), &MainWindow::snapshotShown, &lab.window(),
+        &lab.window().workbench(), &Workbench::snapshotShown, &lab.window(),
         [&](const std::shared_ptr<const Snapshot>& snapshot) { lengths.insert(snapshot->sequence->tokens.size()); });
     QTest::mouseClick(&lab.find<QPushButton>("run"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return lengths.size() >= 5; }));
@@ -195,11 +195,9 @@ TEST_CASE("heads: the gate slider removes a head and undo brings it back", "[lab
     click(grid, grid.cellRect(1, 0).center());
     lab.find<QSlider>("gate").setValue(0);
     REQUIRE(lab.settle());
-    const auto gates = lab.postedOf<SetHeadGateCommand>();
-    REQUIRE(gates.size() == 1);
-    CHECK(gates[0].site == 1);
-    CHECK(gates[0].head == 0);
-    CHECK(gates[0].gate == 0);
+    const auto posted = lab.postedOf<SetChangesCommand>();
+    REQUIRE(posted.size() == 1);
+    CHECK(*posted[0].changes == Changes{.gates = {{{1, 0}, 0}}});
     CHECK(grid.gate(1, 0) == 0);
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
@@ -232,7 +230,7 @@ TEST_CASE("heads: a drag of the gate is one step of undo, however long it takes"
         QTest::mouseRelease(&gate, Qt::LeftButton, {}, at);
         REQUIRE(lab.settle());
     };
-    const auto steps = [&] { return lab.window().undoStack().count(); };
+    const auto steps = [&] { return lab.window().workbench().undoStack().count(); };
     drag({0.75, 0.5, 0.25});
     CHECK(gate.value() < 50);
     CHECK(steps() == 1);
@@ -252,7 +250,7 @@ TEST_CASE("generate: typing is one step of undo for each word, and after each pa
     LabWindow lab("builtin:stories", "Once");
     REQUIRE(lab.settle());
     auto& prompt = lab.find<QPlainTextEdit>("prompt");
-    const auto steps = [&] { return lab.window().undoStack().count(); };
+    const auto steps = [&] { return lab.window().workbench().undoStack().count(); };
     const auto add = [&](const QString& text) {
         prompt.setFocus();
         prompt.moveCursor(QTextCursor::End);

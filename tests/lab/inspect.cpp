@@ -68,19 +68,19 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     for (size_t i = 0; i < before.size(); ++i) CHECK(lab.snapshot().next->logits[i] == Approx(before[i]).margin(1e-4));
     lab.find<QSlider>("interventionAmount").setValue(50);
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
+    CHECK(lab.snapshot().changes->interventions.front().amount == Approx(0.5f));
 
     const QString path = lab.folder() + "/edited.attnlab";
     lab.saveSession(path);
-    while (lab.window().undoStack().canUndo()) lab.press(lab.action("undo"));
+    while (lab.window().workbench().undoStack().canUndo()) lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().changes == nullptr);
     CHECK(lab.snapshot().next->logits == before);
     lab.window().openSession(path);
     REQUIRE(lab.settle());
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().edits != nullptr; }));
-    CHECK(lab.snapshot().edits->interventions.front().amount == Approx(0.5f));
-    lab.window().bridge().post(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().changes != nullptr; }));
+    CHECK(lab.snapshot().changes->interventions.front().amount == Approx(0.5f));
+    lab.closeGate(0, 0, 0);
     REQUIRE(lab.settle());
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change and 1 reduced gate.");
     lab.press(lab.action("resetEdits"));
@@ -109,7 +109,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     REQUIRE(lab.settle());
     const std::vector<float> edited = lab.snapshot().next->logits;
     CHECK(edited != whole);
-    const auto edits = *lab.snapshot().edits;
+    const auto edits = *lab.snapshot().changes;
 
     showBefore();
     CHECK_FALSE(lab.snapshot().isEdited); // so that all views show the model as it was
@@ -120,7 +120,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
 
     QTest::keyClick(&lab.window(), Qt::Key_Backspace, Qt::ControlModifier | Qt::ShiftModifier);
     REQUIRE(lab.settle());
-    CHECK(*lab.snapshot().edits == edits);
+    CHECK(*lab.snapshot().changes == edits);
     CHECK(lab.snapshot().next->logits == edited);
     CHECK(showsAfter());
 
@@ -129,13 +129,13 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     lab.find<QSpinBox>("interventionHead").setValue(1);
     click(lab.find<QPushButton>("interventionAdd"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits->interventions.size() == 2);
+    CHECK(lab.snapshot().changes->interventions.size() == 2);
     CHECK(showsAfter());
     // So does undoing, of that change and of the gate.
     showBefore();
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
-    CHECK(*lab.snapshot().edits == edits);
+    CHECK(*lab.snapshot().changes == edits);
     CHECK(lab.snapshot().next->logits == edited);
     CHECK(showsAfter());
     showBefore();
@@ -147,17 +147,17 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().next->logits == edited);
     // So does a gate that is moved; undoing it leads to what it was among the changes.
-    lab.window().selectHead(0, 0); // the slider had followed the form
+    lab.window().workbench().selectHead(0, 0); // the slider had followed the form
     showBefore();
     CHECK(lab.find<QSlider>("gate").value() == lab.find<QSlider>("gate").maximum());
     lab.find<QSlider>("gate").setValue(lab.find<QSlider>("gate").maximum() / 2);
     REQUIRE(lab.settle());
     CHECK(showsAfter());
-    CHECK(*lab.snapshot().edits == edits);
-    CHECK(lab.snapshot().headGates->front() == 0.5f);
+    CHECK(lab.snapshot().changes->interventions == edits.interventions);
+    CHECK(lab.snapshot().changes->gate(0, 0) == 0.5f);
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().headGates->front() == 0);
+    CHECK(lab.snapshot().changes->gate(0, 0) == 0);
     CHECK(lab.snapshot().next->logits == edited);
     showBefore();
     click(lab.find<QPushButton>("interventionsReset"));
@@ -169,7 +169,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
 
     lab.window().openSession(path);
     REQUIRE(lab.settle());
-    CHECK(*lab.snapshot().edits == edits);
+    CHECK(*lab.snapshot().changes == edits);
     CHECK(lab.snapshot().next->logits == edited);
 }
 
@@ -186,25 +186,25 @@ TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     const auto& list = lab.find<QTreeWidget>("interventionsList");
     CHECK(firstColumn(list) == QStringList{"layer 1 removed"});
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
-    REQUIRE(lab.snapshot().edits->interventions.size() == 2);
+    REQUIRE(lab.snapshot().changes->interventions.size() == 2);
     CHECK(lab.snapshot().next->logits != before);
     lab.find<QSlider>("interventionAmount").setValue(40);
     REQUIRE(lab.settle());
-    for (const Intervention& each : lab.snapshot().edits->interventions) CHECK(each.amount == Approx(0.4f));
+    for (const Intervention& each : lab.snapshot().changes->interventions) CHECK(each.amount == Approx(0.4f));
     CHECK(firstColumn(list) == QStringList{"40 % of layer 1 removed"});
     const QString path = lab.folder() + "/layer.attnlab";
     lab.saveSession(path);
     lab.press(lab.action("undo")); // the slider
     lab.press(lab.action("undo")); // the change, as one step
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().changes == nullptr);
     CHECK(lab.snapshot().next->logits == before);
     lab.window().openSession(path);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return firstColumn(list) == QStringList{"40 % of layer 1 removed"}; }));
     click(lab.find<QPushButton>("interventionsRemove"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().changes == nullptr);
 }
 
 TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt", "[lab]") {
@@ -235,25 +235,25 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     lab.layOut();
     drag(at(RunCellsView::Other, 1, 4), at(RunCellsView::Prompt, 2, 4)); // another row is refused
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().changes == nullptr);
     drag(at(RunCellsView::Other, 1, 4), at(RunCellsView::Prompt, 1, 3));
     REQUIRE(lab.settle());
-    REQUIRE(lab.snapshot().edits);
-    CHECK(lab.snapshot().edits->interventions == std::vector<Intervention>{{.kind = Intervention::Kind::Patch,
-                                                                            .hook = "blocks.0.hook_resid_pre",
-                                                                            .position = 3,
-                                                                            .text = "Lily had a cat. She loved her",
-                                                                            .textPosition = 4}});
+    REQUIRE(lab.snapshot().changes);
+    CHECK(lab.snapshot().changes->interventions == std::vector<Intervention>{{.kind = Intervention::Kind::Patch,
+                                                                              .hook = "blocks.0.hook_resid_pre",
+                                                                              .position = 3,
+                                                                              .text = "Lily had a cat. She loved her",
+                                                                              .textPosition = 4}});
     CHECK(lab.snapshot().next->logits != before);
     CHECK(cells.moves() == std::vector<RunCellsView::Move>{{1, 4, 3}});
     drag(at(RunCellsView::Other, 1, 2), at(RunCellsView::Prompt, 1, 3)); // takes the other's place
     REQUIRE(lab.settle());
-    REQUIRE(lab.snapshot().edits->interventions.size() == 1);
-    CHECK(lab.snapshot().edits->interventions.front().textPosition == 2);
+    REQUIRE(lab.snapshot().changes->interventions.size() == 1);
+    CHECK(lab.snapshot().changes->interventions.front().textPosition == 2);
     lab.press(lab.action("undo"));
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().changes == nullptr);
     CHECK(cells.moves().empty());
 
     // By keys: the embedding of the other text's third token to the prompt's fifth.
@@ -273,10 +273,10 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     for (int i = 0; i < 2; ++i) QTest::keyClick(&cells, Qt::Key_Right);
     QTest::keyClick(&cells, Qt::Key_Return);
     REQUIRE(lab.settle());
-    REQUIRE(lab.snapshot().edits);
-    CHECK(lab.snapshot().edits->interventions.front().hook == "hook_embed");
-    CHECK(lab.snapshot().edits->interventions.front().position == 4);
-    CHECK(lab.snapshot().edits->interventions.front().textPosition == 2);
+    REQUIRE(lab.snapshot().changes);
+    CHECK(lab.snapshot().changes->interventions.front().hook == "hook_embed");
+    CHECK(lab.snapshot().changes->interventions.front().position == 4);
+    CHECK(lab.snapshot().changes->interventions.front().textPosition == 2);
     CHECK(lab.snapshot().next->logits != before);
     kind.setCurrentIndex(0);
     CHECK_FALSE(cells.isVisible());
@@ -302,22 +302,22 @@ TEST_CASE("lab: a pattern is pinned, levelled and painted, and the model runs on
     CHECK(view.figure().valueAt({9, 3}) == Approx(0.1f));
     click(lab.find<QPushButton>("interventionOwn"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().changes == nullptr);
 
     // By the pointer: the row's last cell, all of its weight.
     const int last = static_cast<int>(lab.snapshot().sequence->tokens.size()) - 1;
     const QRectF cell = view.figureLayout().cellRect({last, 2});
     QTest::mouseClick(&view, Qt::LeftButton, {}, cell.center().toPoint());
     REQUIRE(lab.settle());
-    REQUIRE(lab.snapshot().edits);
-    CHECK(lab.snapshot().edits->patterns.front().rows.at(last)[2] == Approx(1));
+    REQUIRE(lab.snapshot().changes);
+    CHECK(lab.snapshot().changes->patterns.front().rows.at(last)[2] == Approx(1));
     CHECK(view.figure().valueAt({last, 2}) == Approx(1));
     const auto now = std::max_element(lab.snapshot().next->logits.begin(), lab.snapshot().next->logits.end()) -
                      lab.snapshot().next->logits.begin();
     CHECK(now == lab.snapshot().sequence->tokens[2].id);
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().edits == nullptr);
+    CHECK(lab.snapshot().changes == nullptr);
 }
 
 TEST_CASE("lab: every lens answers", "[lab]") {
@@ -351,9 +351,9 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     QTest::mouseClick(&view, Qt::LeftButton, {}, cell);
     QTest::mouseDClick(&view, Qt::LeftButton, {}, cell);
     REQUIRE(lab.settle());
-    REQUIRE(lab.snapshot().edits);
-    CHECK(lab.snapshot().edits->interventions.front().hook == "blocks.0.hook_resid_pre");
-    CHECK(lab.snapshot().edits->interventions.front().position == 4);
+    REQUIRE(lab.snapshot().changes);
+    CHECK(lab.snapshot().changes->interventions.front().hook == "blocks.0.hook_resid_pre");
+    CHECK(lab.snapshot().changes->interventions.front().position == 4);
     lab.press(lab.action("resetEdits"));
     REQUIRE(lab.settle());
     lab.showPanel("lenses");

@@ -49,7 +49,7 @@ LabWindow::LabWindow(const QString& path, const QString& prompt, const QString& 
     window_ = std::make_unique<MainWindow>(std::move(setup));
     QObject::connect(&window_->bridge(), &SessionBridge::posted, window_.get(),
                      [this](const Command& command) { posted_.push_back(command); });
-    window_->undoSteps().setClock([this] { return undoTimeMs_; });
+    window_->workbench().undoSteps().setClock([this] { return undoTimeMs_; });
     window_->resize(1280, 800);
     window_->show();
     window_->activateWindow();
@@ -69,8 +69,9 @@ bool LabWindow::settle() {
     const bool isPosted = waitFor(
         [this] { return std::ranges::none_of(window_->findChildren<QTimer*>("typingPause"), &QTimer::isActive); });
     const bool isRead = waitFor([this] { return !window_->isOpening(); });
-    return isPosted && isRead && window_->bridge().waitIdle(120) &&
-           waitFor([this] { return window_->snapshot() && window_->snapshot() == window_->bridge().latest(); });
+    return isPosted && isRead && window_->bridge().waitIdle(120) && waitFor([this] {
+               return window_->workbench().snapshot() && window_->workbench().snapshot() == window_->bridge().latest();
+           });
 }
 
 void LabWindow::saveSession(const QString& path) {
@@ -84,6 +85,12 @@ void LabWindow::showPanel(const char* id) {
     dock.show();
     dock.raise();
     QCoreApplication::processEvents();
+}
+
+void LabWindow::closeGate(int site, int head, float gate) {
+    Changes changes = window_->workbench().changes();
+    changes.setGate(site, head, gate);
+    window_->workbench().setChanges(std::move(changes));
 }
 
 void LabWindow::layOut() {

@@ -30,7 +30,7 @@ public:
     /// Saves the session and waits until it is written.
     void saveSession(const QString& path);
 
-    const Snapshot& snapshot() { return *window_->snapshot(); }
+    const Snapshot& snapshot() { return *window_->workbench().snapshot(); }
     std::string text() { return snapshot().sequence->text; }
 
     template <class T> T& find(const char* name) {
@@ -42,6 +42,8 @@ public:
     void press(const QAction& action);
     /// Until widgets stand where their contents put them.
     void layOut();
+    /// Sets the gate of a head beside the other changes, without a step of undo.
+    void closeGate(int site, int head, float gate);
     /// Brings a panel to the front.
     void showPanel(const char* id);
 

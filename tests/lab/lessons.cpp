@@ -280,8 +280,8 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
     LabWindow lab("builtin:induction", "abcabc");
     lab.press(lab.action("step"));
     REQUIRE(lab.settle());
-    lab.window().setSampling({.greedy = false, .temperature = 0.5f});
-    lab.window().bridge().post(SetHeadGateCommand{.site = 1, .head = 1, .gate = 0.25f});
+    lab.window().workbench().setSampling({.greedy = false, .temperature = 0.5f});
+    lab.closeGate(1, 1, 0.25f);
     lab.window().setLocks({{"export", ControlState::Locked}});
     REQUIRE(lab.settle());
     const SessionDocument before = lab.window().document();
@@ -302,7 +302,7 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
         CHECK(after.sampling == before.sampling);
         CHECK(after.locks == before.locks);
         CHECK(after.view == before.view);
-        CHECK(lab.snapshot().headGates->at(3) == Approx(0.25f));
+        CHECK(lab.snapshot().changes->gate(1, 1) == Approx(0.25f));
         CHECK(lab.find<QDockWidget>("dock.train").isVisibleTo(&lab.window()));
         CHECK_FALSE(lab.action("exportPng").isEnabled());
         CHECK(lab.action("run").isEnabled());

@@ -83,7 +83,8 @@ TEST_CASE("opening: a session that cannot be read at the start is named, and the
     file.write("{");
     file.close();
     LabWindow lab("builtin:induction", {}, file.fileName());
-    REQUIRE(lab.waitFor([&] { return lab.window().snapshot() && lab.window().snapshot()->grid; }));
+    REQUIRE(
+        lab.waitFor([&] { return lab.window().workbench().snapshot() && lab.window().workbench().snapshot()->grid; }));
     REQUIRE(lab.settle());
     CHECK(banner(lab, "failureBanner").isVisible());
     CHECK(banner(lab, "failureBanner").text().contains("broken.attnlab"));
@@ -99,7 +100,8 @@ TEST_CASE("opening: a picture opens beside the example", "[lab]") {
     REQUIRE(white.save(picture));
     LabWindow lab("builtin:induction", {}, picture);
     REQUIRE(lab.waitFor([&] { return panel(lab).setup().name == picture; }));
-    REQUIRE(lab.waitFor([&] { return lab.window().snapshot() && lab.window().snapshot()->sequence; }));
+    REQUIRE(lab.waitFor(
+        [&] { return lab.window().workbench().snapshot() && lab.window().workbench().snapshot()->sequence; }));
     CHECK(lab.snapshot().model->name == "induction");
 }
 

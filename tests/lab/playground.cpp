@@ -326,7 +326,7 @@ TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, 
     CHECK_FALSE(problem.isVisible());
     REQUIRE(play.isEnabled());
     QTest::mouseClick(&lab.find<QPushButton>("trainStep"), Qt::LeftButton);
-    const auto& training = lab.window().training();
+    const auto& training = lab.window().workbench().training();
     REQUIRE(lab.waitFor([&] { return training.snapshot()->step == 1; }, 120'000));
     CHECK(training.snapshot()->recipe->architecture.attention == line.text().toStdString());
     // Emptied, the model is the family's own again.

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-inline const PlaygroundSnapshot& shown(LabWindow& lab) { return *lab.window().playground().snapshot(); }
+inline const PlaygroundSnapshot& shown(LabWindow& lab) { return *lab.window().workbench().playground().snapshot(); }
 
 /// Brings the playground to the front and waits for its first maps, and for the model, whose arrival moves widgets.
 inline bool opens(LabWindow& lab) {

@@ -42,7 +42,7 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     CHECK(distances.places() == static_cast<int>(std::bit_width(tokens - 1)) + 1);
 
     // A pattern that is set by hand is what is counted, and is said.
-    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Changes>(
+    lab.window().bridge().post(SetChangesCommand{std::make_shared<const Changes>(
         Changes{{}, {{.site = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}})});
     const auto receivedBy = [&](size_t key) {
         return lab.find<LinesView>("profileReceived").figure().lines[0].values[key];
@@ -50,7 +50,7 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     REQUIRE(lab.waitFor([&] { return receivedBy(2) >= static_cast<float>(tokens - 2); }));
     const auto& title = lab.find<QLabel>("profileTitle");
     CHECK(title.text().startsWith(QStringLiteral("Layer 0, head 0, changed pattern")));
-    lab.window().bridge().post(SetEditsCommand{});
+    lab.window().bridge().post(SetChangesCommand{});
     REQUIRE(lab.waitFor([&] { return receivedBy(2) < 1.5f; }));
     REQUIRE(lab.settle());
     CHECK_FALSE(title.text().contains(QStringLiteral("changed pattern")));

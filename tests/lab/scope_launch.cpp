@@ -10,7 +10,7 @@ namespace attn {
 
 TEST_CASE("scope launch: the action hands over model, prompt and head", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    lab.window().bridge().post(PatternRequest{.site = 1, .head = 1});
+    lab.window().workbench().selectHead(1, 1);
     REQUIRE(lab.settle());
     lab.press(lab.action("openInScope"));
     REQUIRE(lab.startedScopes().size() == 1);
@@ -20,15 +20,14 @@ TEST_CASE("scope launch: the action hands over model, prompt and head", "[lab]")
     CHECK(arguments == QStringList{"--prompt=abcabc", "--layer=1", "--head=1", "--", "builtin:induction"});
 }
 
-TEST_CASE("scope launch: a model without a tokenizer is given ids, an aggregate its layer's first head", "[lab]") {
+TEST_CASE("scope launch: a model without a tokenizer is given ids", "[lab]") {
     Snapshot snapshot;
     snapshot.model = std::make_shared<ModelInfo>(ModelInfo{.path = "-odd name", .hasTokenizer = false});
     Sequence sequence;
     sequence.tokens = {{.id = 5, .isPrompt = true}, {.id = 9, .isPrompt = true}, {.id = 2}};
     snapshot.sequence = std::make_shared<Sequence>(sequence);
-    snapshot.detail = std::make_shared<PatternTile>(PatternTile{.site = 2, .head = -1});
-    CHECK(scopeArguments(snapshot, "llvm pipe") ==
-          QStringList{"--tokens=5,9", "--layer=2", "--head=0", "--device=llvm pipe", "--", "-odd name"});
+    CHECK(scopeArguments(snapshot, {.site = 2, .head = 3}, "llvm pipe") ==
+          QStringList{"--tokens=5,9", "--layer=2", "--head=3", "--device=llvm pipe", "--", "-odd name"});
 }
 
 TEST_CASE("scope launch: a missing or broken program is said, a good one starts", "[lab]") {

@@ -45,9 +45,8 @@ TEST_CASE("scope mirror: only what changed is sent, another model with everythin
     const MirrorMessage before{.path = "a", .tokens = std::vector{1, 2}, .promptLength = 2, .site = 0, .head = 1};
     MirrorMessage now = before;
     CHECK(mirrorChange(before, now) == MirrorMessage{});
-    now.edits = Changes{};
-    now.gates.emplace();
-    CHECK(mirrorChange(before, now) == MirrorMessage{.edits = Changes{}, .gates = std::vector<float>()});
+    now.changes = Changes{};
+    CHECK(mirrorChange(before, now) == MirrorMessage{.changes = Changes{}});
     now = before;
     now.head = 3;
     CHECK(mirrorChange(before, now) == MirrorMessage{.head = 3});
@@ -68,10 +67,9 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
     REQUIRE(greeting->tokens);
     CHECK(greeting->tokens->size() == 6);
     CHECK(greeting->promptLength == 6);
-    CHECK(greeting->edits == Changes{});
-    CHECK(greeting->gates == std::vector<float>());
+    CHECK(greeting->changes == Changes{});
 
-    lab.window().bridge().post(PatternRequest{.site = 1, .head = 1});
+    lab.window().workbench().selectHead(1, 1);
     REQUIRE(scope.next([](const MirrorMessage& m) { return m.site == 1; }));
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
     const auto written = scope.next([](const MirrorMessage& m) { return m.tokens && m.tokens->size() == 7; });
@@ -87,25 +85,29 @@ TEST_CASE("scope mirror: what is changed about the model is sent, also to a scop
     LabWindow lab("builtin:induction", "abcabc");
     REQUIRE(lab.settle());
     const Changes edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}},
-                        {{.site = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}}};
-    lab.window().bridge().post(SetEditsCommand{std::make_shared<const Changes>(edits)});
-    lab.window().bridge().post(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.5f});
+                        {{.site = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}},
+                        {{{0, 0}, 0.5f}}};
+    lab.window().workbench().setChanges(edits);
     REQUIRE(lab.settle());
     lab.press(lab.action("openInScope"));
     Listener scope(socketOf(lab));
     const auto greeting = scope.next([](const MirrorMessage& m) { return m.path.has_value(); });
     REQUIRE(greeting);
-    CHECK(greeting->edits == edits);
-    CHECK(greeting->gates == std::vector<float>{0.5f, 1, 1, 1});
+    CHECK(greeting->changes == edits);
 
+    // The original run is sent without them, until the changed one is shown again.
+    const auto hears = [&](const Changes& changes) {
+        return scope.next([&](const MirrorMessage& m) {
+            CHECK_FALSE(m.path);
+            return m.changes == changes;
+        });
+    };
+    lab.press(lab.action("holdEdits"));
+    CHECK(hears({}));
+    lab.press(lab.action("holdEdits"));
+    CHECK(hears(edits));
     lab.press(lab.action("resetEdits"));
-    bool areGatesOpen = false, areEditsGone = false;
-    CHECK(scope.next([&](const MirrorMessage& m) {
-        CHECK_FALSE(m.path);
-        areGatesOpen |= m.gates && m.gates->empty();
-        areEditsGone |= m.edits && m.edits->empty();
-        return areGatesOpen && areEditsGone;
-    }));
+    CHECK(hears({}));
 }
 
 TEST_CASE("scope mirror: only programs of the same user can connect", "[lab]") {
@@ -132,12 +134,12 @@ TEST_CASE("scope mirror: a scope that does not listen gets the newest state when
     constexpr int kRounds = 400; // of 200 KB
     for (int i = 0; i < kRounds; ++i) {
         snapshot.sequence = i % 2 ? few : many;
-        mirror.show(snapshot, true);
+        mirror.show(snapshot, {}, true);
         QCoreApplication::processEvents();
         CHECK(mirror.waitingBytes() < 8 << 20);
     }
     snapshot.sequence = few;
-    mirror.show(snapshot, true);
+    mirror.show(snapshot, {}, true);
     scope.setReadBufferSize(0);
     QByteArray rest;
     std::optional<MirrorMessage> last;

@@ -137,6 +137,33 @@ TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", 
     QFile::remove(path);
 }
 
+TEST_CASE("session file: gates are kept with the other changes, and old files have them apart", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    Workbench& bench = lab.window().workbench();
+    const Changes changes{.interventions = {{.hook = "blocks.1.attn.hook_z", .head = 0, .amount = 0.5f}},
+                          .patterns = {},
+                          .gates = {{{0, 1}, 0.25f}, {{1, 0}, 0}}};
+    bench.setChanges(changes);
+    QJsonObject view = lab.window().view("interventions");
+    CHECK_FALSE(view.contains("gates"));
+    bench.setChanges({});
+    lab.window().setView("interventions", view);
+    CHECK(bench.changes() == changes);
+
+    QJsonObject edits = view["edits"].toObject();
+    edits.remove("gates");
+    view["edits"] = edits;
+    view["gates"] = QJsonArray{1, 0.25, 0, 1}; // of version 0.2: layer by layer
+    bench.setChanges({});
+    lab.window().setView("interventions", view);
+    CHECK(bench.changes() == changes);
+    view["gates"] = QJsonArray{1, 0.25, 0}; // of another model
+    lab.window().setView("interventions", view);
+    CHECK(bench.changes() == Changes{.interventions = changes.interventions});
+    REQUIRE(lab.settle());
+    CHECK(*lab.snapshot().changes == bench.changes());
+}
+
 TEST_CASE("session file: what a menu stands at is kept by its key, and old files' numbers are read", "[lab]") {
     LabWindow lab;
     struct Menu {
@@ -159,16 +186,15 @@ TEST_CASE("session file: what a menu stands at is kept by its key, and old files
     for (const Menu& menu : menus) {
         INFO(menu.box);
         auto& box = lab.find<QComboBox>(menu.box);
-        Panel& panel = lab.window().panel(menu.panel);
         const auto saved = [&] {
-            const QJsonObject view = panel.saveView();
+            const QJsonObject view = lab.window().view(menu.panel);
             return menu.inside ? view[QLatin1String(menu.inside)].toObject() : view;
         };
         const auto restore = [&](const QJsonValue& value) {
-            QJsonObject view = panel.saveView(), part = saved();
+            QJsonObject view = lab.window().view(menu.panel), part = saved();
             part[QLatin1String(menu.field)] = value;
             if (menu.inside) view[QLatin1String(menu.inside)] = part;
-            panel.restoreView(menu.inside ? view : part);
+            lab.window().setView(menu.panel, menu.inside ? view : part);
         };
         REQUIRE(box.count() == menu.keys.size());
         for (int item = box.count() - 1; item >= 0; --item) {

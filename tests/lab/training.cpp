@@ -35,10 +35,10 @@ void setSmallRecipe(LabWindow& lab, int64_t steps) {
     recipe.schedule.steps = steps;
     recipe.evaluateEvery = 10;
     recipe.checkpointEvery = 5;
-    lab.window().setRecipe(recipe);
+    lab.window().workbench().requestRecipe(recipe);
 }
 
-const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().training().snapshot(); }
+const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().workbench().training().snapshot(); }
 
 bool trainsToItsEnd(LabWindow& lab) {
     return lab.waitFor([&] { return training(lab).state == State::Finished; }, 120'000) && lab.settle();
@@ -54,7 +54,7 @@ TEST_CASE("lab: the Train panel says where a task comes from", "[lab][training]"
     LabWindow lab;
     for (const char* id : {"add", "sort"}) {
         const Task& task = taskNamed(id);
-        lab.window().setRecipe(suggestedRecipe(task));
+        lab.window().workbench().requestRecipe(suggestedRecipe(task));
         REQUIRE(lab.settle());
         const auto citation = QString::fromStdString(std::string(task.citation));
         const QString hint = lab.find<QLabel>("trainHint").text();
@@ -76,8 +76,8 @@ TEST_CASE("lab: Train trains, every view follows, and the curves and samples fil
     CHECK(lab.window().windowTitle().contains("step 40"));
     CHECK(lab.snapshot().grid->heads == 2);
 
-    REQUIRE(lab.window().runs().runs().size() == 1);
-    CHECK(lab.window().runs().runs().front().points.size() == 40);
+    REQUIRE(lab.window().workbench().runs().runs().size() == 1);
+    CHECK(lab.window().workbench().runs().runs().front().points.size() == 40);
     lab.showPanel("curves");
     REQUIRE(lab.waitFor([&] { return lossCurves(lab).size() == 2; }));
     REQUIRE(lab.waitFor([&] { return lossCurves(lab)[0].points.size() == 40; }));
@@ -132,7 +132,7 @@ TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[l
     REQUIRE(lab.waitFor([&] { return training(lab).step == step + 1 && training(lab).state == State::Paused; }));
     lab.press(lab.action("trainAgain"));
     REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused && training(lab).step == 0; }));
-    CHECK(lab.window().runs().runs().size() == 2);
+    CHECK(lab.window().workbench().runs().runs().size() == 2);
 }
 
 TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][training]") {
@@ -144,11 +144,12 @@ TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][
     lab.find<QAbstractButton>("ownRate").setChecked(true);
     lab.find<QDoubleSpinBox>("rate").setValue(0.000125);
     REQUIRE(lab.waitFor([&] {
-        const auto& points = lab.window().runs().runs().front().points;
+        const auto& points = lab.window().workbench().runs().runs().front().points;
         return !points.empty() && points.back().learningRate == 0.000125;
     }));
     lab.find<QAbstractButton>("ownRate").setChecked(false);
-    REQUIRE(lab.waitFor([&] { return lab.window().runs().runs().front().points.back().learningRate != 0.000125; }));
+    REQUIRE(lab.waitFor(
+        [&] { return lab.window().workbench().runs().runs().front().points.back().learningRate != 0.000125; }));
 }
 
 TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back", "[lab][training]") {
@@ -157,13 +158,14 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
     for (int i = 0; i < 2; ++i) {
         setSmallRecipe(lab, 5);
         lab.press(lab.action("trainPlay"));
-        REQUIRE(lab.waitFor([&] { return static_cast<int>(lab.window().runs().runs().size()) == i + 1; }));
+        REQUIRE(lab.waitFor([&] { return static_cast<int>(lab.window().workbench().runs().runs().size()) == i + 1; }));
         // Not the end of the run before, which is on screen until this one has begun.
-        REQUIRE(lab.waitFor(
-            [&] { return QString::fromStdString(training(lab).folder) == lab.window().runs().runs()[0].folder; }));
+        REQUIRE(lab.waitFor([&] {
+            return QString::fromStdString(training(lab).folder) == lab.window().workbench().runs().runs()[0].folder;
+        }));
         REQUIRE(trainsToItsEnd(lab));
     }
-    RunListModel& runs = lab.window().runs();
+    RunListModel& runs = lab.window().workbench().runs();
     CHECK(runs.runs()[0].name == "reverse-2");
     CHECK(runs.runs()[0].isShown);
     runs.setShown(1, true);
@@ -179,7 +181,7 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
     QTest::mouseClick(&lab.find<QPushButton>("deleteRun"), Qt::LeftButton);
     CHECK(runs.runs().size() == 1);
     CHECK_FALSE(QDir(lab.folder() + "/runs/first").exists());
-    lab.window().undoStack().undo();
+    lab.window().workbench().undoStack().undo();
     REQUIRE(runs.runs().size() == 2);
     CHECK(QDir(lab.folder() + "/runs/first").exists());
     CHECK(checkpoints((lab.folder() + "/runs/first").toStdString()).size() == 2);
@@ -196,7 +198,7 @@ TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab]
     setSmallRecipe(lab, 5);
     lab.press(lab.action("trainPlay"));
     REQUIRE(trainsToItsEnd(lab));
-    RunListModel& runs = lab.window().runs();
+    RunListModel& runs = lab.window().workbench().runs();
     const QString first = runs.active();
     setSmallRecipe(lab, 100'000);
     lab.press(lab.action("trainPlay"));
@@ -245,12 +247,12 @@ TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
     Recipe recipe = suggestedRecipe(taskNamed("sort"));
     recipe.checkpointEvery = 25;
     recipe.evaluateEvery = recipe.schedule.steps = 100'000;
-    lab.window().setRecipe(recipe);
+    lab.window().workbench().requestRecipe(recipe);
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return training(lab).step > 20; }, 120'000));
     for (int round = 0; round < 8; ++round) {
         const bool follows = round % 2 == 0;
-        lab.window().training().follow(follows);
+        lab.window().workbench().training().follow(follows);
         const int64_t first = training(lab).step;
         QElapsedTimer time, sinceBeat;
         time.start();

@@ -29,10 +29,10 @@ void setSmallRecipe(LabWindow& lab) {
     recipe.architecture = {.family = "vit", .layers = 2, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
     recipe.schedule.steps = 10;
     recipe.evaluateEvery = recipe.checkpointEvery = 5;
-    lab.window().setRecipe(recipe);
+    lab.window().workbench().requestRecipe(recipe);
 }
 
-const TrainingSnapshot& imageTraining(LabWindow& lab) { return *lab.window().training().snapshot(); }
+const TrainingSnapshot& imageTraining(LabWindow& lab) { return *lab.window().workbench().training().snapshot(); }
 VisionPanel& vision(LabWindow& lab) { return *lab.window().findChild<VisionPanel*>(); }
 
 bool trains(LabWindow& lab) {
@@ -129,7 +129,7 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
     recipe.settings.values = {{"size", 16}};
     recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 8};
     recipe.schedule.steps = 2;
-    lab.window().setRecipe(recipe);
+    lab.window().workbench().requestRecipe(recipe);
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return imageTraining(lab).failure.has_value(); }));
     CHECK(imageTraining(lab).failure->what.find("no training pictures") != std::string::npos);
@@ -141,7 +141,7 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
         }
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 120'000));
-    CHECK(lab.window().runs().runs().size() == 1);
+    CHECK(lab.window().workbench().runs().runs().size() == 1);
 }
 
 TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][training]") {

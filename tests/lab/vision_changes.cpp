@@ -49,10 +49,11 @@ void press(LabWindow& lab, const char* name) {
 std::vector<float> logitsOf(const VisionPanel& panel, int layer, int head, float gate, const Changes& edits) {
     VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
     const std::vector<float> patches = model.patchesOf(*panel.setup().picture);
-    model.setGate(layer, head, gate);
-    model.setEdits(edits, patches,
-                   panel.setup().change.other ? std::optional<Input>(model.patchesOf(*panel.setup().change.other))
-                                              : std::nullopt);
+    Changes changes = edits;
+    changes.setGate(layer, head, gate);
+    model.setChanges(changes, patches,
+                     panel.setup().change.other ? std::optional<Input>(model.patchesOf(*panel.setup().change.other))
+                                                : std::nullopt);
     return model.predict(patches);
 }
 
@@ -106,7 +107,7 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
         [&] { return !panel(lab).isChanged() && panel(lab).shown()->answer && !panel(lab).shown()->unedited; }));
     CHECK(panel(lab).shown()->answer->logits == whole);
     CHECK(run.currentIndex() == 0);
-    lab.window().undoStack().undo();
+    lab.window().workbench().undoStack().undo();
     CHECK(panel(lab).isChanged());
 }
 
@@ -165,8 +166,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     const VisionChange change = panel(lab).setup().change;
     panel(lab).resetChanges();
     panel(lab).restoreView(saved);
-    CHECK(panel(lab).setup().change.edits == change.edits);
-    CHECK(panel(lab).setup().change.gates == change.gates);
+    CHECK(panel(lab).setup().change.changes == change.changes);
     CHECK(panel(lab).setup().change.other);
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on t
         lab.waitFor([&] { return panel(lab).shown()->answer && patternOf(5, 7) == 0.5f && patternOf(5, 8) == 0.5f; }));
     CHECK(patternOf(6, 7) != 0.5f); // another query keeps its own row
     CHECK(overlay.figure().numbers().front().values[6] == 0.5f);
-    lab.window().undoStack().undo();
+    lab.window().workbench().undoStack().undo();
     REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && !panel(lab).isChanged(); }));
 }
 
@@ -254,8 +254,8 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     const auto cell = matrix.figureLayout().cellRect({1, 3}).center().toPoint();
     QTest::mouseClick(&matrix, Qt::LeftButton, {}, cell); // of a double click QTest sends the second alone
     QTest::mouseDClick(&matrix, Qt::LeftButton, {}, cell);
-    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.edits.interventions.size() == 1; }));
-    const Intervention& change = panel(lab).setup().change.edits.interventions.front();
+    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.changes.interventions.size() == 1; }));
+    const Intervention& change = panel(lab).setup().change.changes.interventions.front();
     CHECK(change.hook == "blocks.1.hook_resid_pre");
     CHECK(change.position == 3);
     REQUIRE(lab.waitFor([&] { return panel(lab).shown()->unedited && !panel(lab).shown()->failure; }));

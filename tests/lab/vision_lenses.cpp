@@ -175,8 +175,8 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     for (int column = 1; column <= 27; ++column) QTest::keyClick(&matrix, Qt::Key_Right);
     REQUIRE(matrix.figure().selected == MatrixCell{2, 27}); // row 3, column 3 of the patches
     QTest::keyClick(&matrix, Qt::Key_Return);
-    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.edits.interventions.size() == 1; }));
-    const Intervention& change = panel(lab).setup().change.edits.interventions.front();
+    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.changes.interventions.size() == 1; }));
+    const Intervention& change = panel(lab).setup().change.changes.interventions.front();
     CHECK(change.hook == "blocks.2.hook_resid_pre");
     CHECK(change.position == 5); // row 1, column 1 of 4 x 4
     REQUIRE(lab.waitFor([&] { return panel(lab).shown()->unedited && !panel(lab).shown()->failure; }));

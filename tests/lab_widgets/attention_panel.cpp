@@ -24,8 +24,13 @@ namespace {
 struct Bench {
     QUndoStack undo;
     std::vector<Command> posts;
-    PanelContext context{undo, [this](Command command) { posts.push_back(std::move(command)); }};
+    Workbench workbench{undo, [this](Command command) { posts.push_back(std::move(command)); }};
 
+    /// As the window does with a new snapshot.
+    void show(Panel& panel, const std::shared_ptr<const Snapshot>& snapshot) {
+        workbench.setSnapshot(snapshot);
+        panel.setSnapshot(snapshot);
+    }
     template <class T> T last() const {
         for (auto command = posts.rbegin(); command != posts.rend(); ++command)
             if (const T* found = std::get_if<T>(&*command)) return *found;
@@ -45,9 +50,9 @@ struct AttentionFixture : Bench {
 
     AttentionFixture() {
         useWidgets();
-        panel = std::make_unique<AttentionPanel>(context);
+        panel = std::make_unique<AttentionPanel>(workbench);
         present(*panel, {900, 700});
-        panel->setSnapshot(shown);
+        show(*panel, shown);
     }
     template <class T> T* find(const char* name) const {
         T* found = panel->findChild<T*>(QString::fromLatin1(name));
@@ -72,14 +77,14 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: three scales are one click 
     CHECK(last<PatternRequest>().thumbnailSize > 0);
     CHECK_FALSE(last<PatternRequest>().detail);
     openHead(2, 3);
-    CHECK(panel->settings().level == AttentionLevel::OneHead);
+    CHECK(panel->look().level == AttentionLevel::OneHead);
     CHECK(last<PatternRequest>().site == 2);
     CHECK(last<PatternRequest>().head == 3);
     CHECK(last<PatternRequest>().detail);
     CHECK(last<PatternRequest>().thumbnailSize == 0);
     CHECK(heatmap()->isVisible());
     QTest::mouseClick(find<QToolButton>("attentionCellLevel"), Qt::LeftButton);
-    CHECK(panel->settings().level == AttentionLevel::OneCell);
+    CHECK(panel->look().level == AttentionLevel::OneCell);
     CHECK(find<CellView>("attentionCell")->isVisible());
     // With no cell chosen it begins with what the newest token looks at most: three back, as head 3 does.
     CHECK(last<CellRequest>().query == 9);
@@ -94,7 +99,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: shortcuts change the scale"
           std::pair{Qt::Key_1, AttentionLevel::AllHeads}}) {
         REQUIRE(QTest::qWaitForWindowActive(panel.get(), 60'000));
         QTest::keyClick(panel.get(), key, Qt::ControlModifier);
-        CHECK(panel->settings().level == level);
+        CHECK(panel->look().level == level);
     }
 }
 
@@ -110,13 +115,13 @@ TEST_CASE_METHOD(AttentionFixture,
     auto next = std::make_shared<Snapshot>(*shown);
     next->version = next->sequenceVersion = 2;
     next->sequence = samples::sequence(11);
-    panel->setSnapshot(next);
+    show(*panel, next);
     CHECK(count<CellRequest>() == 3);
     auto shorter = std::make_shared<Snapshot>(*shown);
     shorter->version = shorter->sequenceVersion = 3;
     shorter->sequence = samples::sequence(3);
-    panel->setSnapshot(shorter);
-    CHECK_FALSE(panel->settings().cell);
+    show(*panel, shorter);
+    CHECK_FALSE(workbench.selection().cell);
     CHECK(count<CellRequest>() == 3);
 }
 
@@ -127,8 +132,8 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: a late answer does not take
     for (const Cell& cell : {Cell{7, 2}, Cell{8, 3}}) {
         auto next = std::make_shared<Snapshot>(*shown);
         next->explanation = samples::explanation(cell.query, cell.key);
-        panel->setSnapshot(next);
-        CHECK(panel->settings().cell == Cell{8, 3});
+        show(*panel, next);
+        CHECK(workbench.selection().cell == Cell{8, 3});
     }
     CHECK(count<CellRequest>() == 2);
 }
@@ -141,7 +146,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: writing text does not expla
         next->sequenceVersion = static_cast<uint64_t>(tokens);
         next->status.activity = tokens < 19 ? Activity::Generating : Activity::Idle;
         next->sequence = samples::sequence(tokens);
-        panel->setSnapshot(next);
+        show(*panel, next);
     }
     CHECK(count<CellRequest>() == 2);
 }
@@ -168,11 +173,11 @@ TEST_CASE_METHOD(AttentionFixture,
     CHECK(grid()->figure().colours == ColourMapId::Viridis);
     CHECK(reset->isEnabled());
     QTest::mouseClick(reset, Qt::LeftButton);
-    CHECK(panel->settings().isPlain());
+    CHECK(panel->look().isPlain());
     CHECK_FALSE(find<QCheckBox>("attentionHideFirst")->isChecked());
     CHECK_FALSE(reset->isEnabled());
     undo.undo();
-    CHECK(panel->settings().scale == Scale{ScaleKind::Log, true});
+    CHECK(panel->look().scale == Scale{ScaleKind::Log, true});
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: reset also ends a zoom", "[lab]") {
@@ -187,7 +192,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: reset also ends a zoom", "[
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: tokens, rows and columns are linked both ways", "[lab]") {
     panel->setLevel(AttentionLevel::OneHead);
-    QSignalSpy hovered(&context, &PanelContext::tokenHovered);
+    QSignalSpy hovered(&workbench, &Workbench::tokenHovered);
     emit heatmap()->hovered(6, 5);
     CHECK(strip()->markedQuery() == 6);
     CHECK(strip()->markedKey() == 5);
@@ -197,19 +202,19 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: tokens, rows and columns ar
     emit heatmap()->hoverLeft();
     CHECK(strip()->markedQuery() == -1);
     CHECK(strip()->shades().empty());
-    context.hoverToken(4);
+    workbench.hoverToken(4);
     CHECK(heatmap()->figure().linkedToken == 4);
-    context.hoverToken(-1);
+    workbench.hoverToken(-1);
     CHECK(heatmap()->figure().linkedToken == -1);
     QTest::mouseClick(strip()->viewport(), Qt::LeftButton, {}, strip()->tokenRect(8).center());
-    context.hoverToken(-1);
+    workbench.hoverToken(-1);
     CHECK(heatmap()->figure().linkedToken == 8);
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: a head chosen elsewhere is shown here", "[lab]") {
-    QSignalSpy selected(&context, &PanelContext::headSelected);
-    context.selectHead(1, 2);
-    CHECK(panel->settings().choice == HeadChoice{1, 2, HeadAggregate::None});
+    QSignalSpy selected(&workbench, &Workbench::headSelected);
+    workbench.selectHead(1, 2);
+    CHECK(grid()->figure().selected == HeadChoice{1, 2, HeadAggregate::None});
     CHECK(last<PatternRequest>().site == 1);
     CHECK(selected.count() == 1);
     find<QSpinBox>("attentionHeadNumber")->setValue(0);
@@ -234,7 +239,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: asks for a part only where 
     auto tile = std::make_shared<PatternTile>(samples::pooled(samples::tile(64), 64));
     tile->queryEnd = tile->keyEnd = 4000;
     longer->detail = tile;
-    panel->setSnapshot(longer);
+    show(*panel, longer);
     heatmap()->resetZoom();
     heatmap()->zoomAt(heatmap()->figureLayout().plot.center(), 8);
     const PatternRequest view = last<PatternRequest>();
@@ -258,27 +263,27 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: the view travels through a 
     const QJsonObject saved = panel->saveView();
     CHECK(saved["site"] == "blocks.2.attn");
     Bench other;
-    AttentionPanel copy(other.context);
-    copy.setSnapshot(shown);
+    AttentionPanel copy(other.workbench);
+    other.show(copy, shown);
     copy.restoreView(saved);
-    CHECK(copy.settings() == panel->settings());
+    CHECK(copy.look() == panel->look());
+    CHECK(other.workbench.selection() == workbench.selection());
     CHECK(other.last<PatternRequest>().site == 2);
     CHECK(other.last<CellRequest>().key == 4);
     QJsonObject older = saved; // of version 0.2
     older.remove("site");
     older["layer"] = 1;
     copy.restoreView(older);
-    CHECK(copy.settings().choice.site == 1);
+    CHECK(other.workbench.selection().site == 1);
     copy.restoreView(
         QJsonObject{{"level", "nonsense"}, {"site", "blocks.99.attn"}, {"head", -4}, {"cell", QJsonArray{1, "x"}}});
-    CHECK(copy.settings().choice == HeadChoice{2, 0, HeadAggregate::None});
-    CHECK_FALSE(copy.settings().cell);
+    CHECK(other.workbench.selection() == Selection{.site = 2, .head = 0});
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: locked controls hold against the picture too", "[lab]") {
     find<QSpinBox>("attentionLayer")->parentWidget()->parentWidget()->setEnabled(false);
     openHead(2, 3);
-    CHECK(panel->settings().choice == HeadChoice{});
+    CHECK(workbench.selection() == Selection{});
     CHECK(grid()->figure().selected == HeadChoice{});
 }
 
@@ -302,7 +307,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: every control and view has 
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: empty, tiny and large models stay usable", "[lab]") {
-    panel->setSnapshot(std::make_shared<Snapshot>());
+    show(*panel, std::make_shared<Snapshot>());
     for (AttentionLevel level : {AttentionLevel::AllHeads, AttentionLevel::OneHead, AttentionLevel::OneCell}) {
         panel->setLevel(level);
         CHECK_FALSE(panel->grab().isNull());
@@ -312,7 +317,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: empty, tiny and large model
          {std::tuple{1, 1, 0}, std::tuple{1, 1, 1}, std::tuple{12, 12, 64}, std::tuple{2, 2, 512}}) {
         const auto snapshot = samples::snapshot(layers, heads, tokens);
         snapshot->sequenceVersion = ++version;
-        panel->setSnapshot(snapshot);
+        show(*panel, snapshot);
         for (AttentionLevel level : {AttentionLevel::AllHeads, AttentionLevel::OneHead, AttentionLevel::OneCell}) {
             panel->setLevel(level);
             for (const QSize& size : {QSize(260, 260), QSize(1000, 700)}) {
@@ -327,7 +332,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: each theme reaches the view
     panel->setLevel(AttentionLevel::OneHead);
     for (ThemeId theme : {ThemeId::Dark, ThemeId::Projector, ThemeId::Light}) {
         applyTheme(theme, 100);
-        context.setTheme(theme);
+        workbench.setTheme(theme);
         CHECK(heatmap()->theme().isDark == (theme == ThemeId::Dark));
         const QImage image = heatmap()->grab().toImage();
         CHECK(colourAt(image, QPointF(image.width() - 2, image.height() - 2)) == heatmap()->theme().background.rgb());
@@ -337,24 +342,26 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: each theme reaches the view
 TEST_CASE("cell panel: asks by number, follows what is explained and draws it", "[lab]") {
     useWidgets();
     Bench bench;
-    CellPanel panel(bench.context);
+    CellPanel panel(bench.workbench);
     present(panel, {420, 500});
     auto *query = panel.findChild<QSpinBox*>("cellQuery"), *key = panel.findChild<QSpinBox*>("cellKey");
     CHECK_FALSE(query->isEnabled());
     const auto snapshot = samples::snapshot(2, 2, 6);
-    panel.setSnapshot(snapshot);
+    bench.show(panel, snapshot);
     CHECK(query->maximum() == 5);
-    bench.context.selectHead(1, 0);
+    bench.workbench.selectHead(1, 0);
     query->setValue(4);
     CHECK(bench.last<CellRequest>().site == 1);
     CHECK(bench.last<CellRequest>().query == 4);
     const int asked = bench.count<CellRequest>();
     auto next = std::make_shared<Snapshot>(*snapshot);
-    next->explanation = samples::explanation(3, 1);
-    panel.setSnapshot(next);
+    next->explanation = samples::explanation(4, 0);
+    bench.show(panel, next);
+    CHECK(bench.count<CellRequest>() == asked); // an answer is not a question
+    bench.workbench.selectCell(Cell{3, 1});
     CHECK(query->value() == 3);
     CHECK(key->value() == 1);
-    CHECK(bench.count<CellRequest>() == asked); // an answer is not a question
+    CHECK(bench.count<CellRequest>() == asked + 1);
     CHECK(panel.numbers().csv().startsWith("step,index,value"));
     CHECK_FALSE(panel.figure()->grab().isNull());
 }
@@ -362,12 +369,12 @@ TEST_CASE("cell panel: asks by number, follows what is explained and draws it", 
 TEST_CASE("cell and attention panels: a cell chosen in one is the other's too", "[lab]") {
     useWidgets();
     Bench bench;
-    AttentionPanel attention(bench.context);
+    AttentionPanel attention(bench.workbench);
+    CellPanel cell(bench.workbench);
     const auto snapshot = samples::snapshot(1, 1, 6);
-    attention.setSnapshot(snapshot);
-    auto next = std::make_shared<Snapshot>(*snapshot);
-    next->explanation = samples::explanation(4, 2);
-    attention.setSnapshot(next);
-    CHECK(attention.settings().cell == Cell{4, 2});
-    CHECK(bench.count<CellRequest>() == 0);
+    bench.show(attention, snapshot);
+    cell.setSnapshot(snapshot);
+    cell.findChild<QSpinBox*>("cellQuery")->setValue(4);
+    CHECK(attention.findChild<HeatmapView*>("attentionHeatmap")->figure().selected == Cell{4, 0});
+    CHECK(bench.count<CellRequest>() == 1);
 }

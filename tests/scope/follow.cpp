@@ -70,9 +70,9 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
                             .tokens = std::vector{1, 2, 3},
                             .promptLength = 2,
                             .step = 4,
-                            .edits = Changes{{{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
-                                             {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
-                            .gates = std::vector{0.5f, 1.0f},
+                            .changes = Changes{{{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
+                                               {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}},
+                                               {{{0, 0}, 0.5f}}},
                             .site = 1,
                             .head = 0,
                             .view = "grid",
@@ -84,11 +84,13 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
     CHECK(parseMirrorLine(R"({"site": "blocks.2.attn", "of a later version": [1]})") == MirrorMessage{.site = 2});
     for (const char* wrong :
          {"", "x", "[1]", R"({"site": 1})", R"({"site": "blocks.x.attn"})", R"({"tokens": [1, "a"]})",
-          R"({"theme": "pink"})", R"({"step": -1})", R"({"view": 3})", R"({"gates": [true]})", R"({"edits": 1})",
-          R"({"edits": {"interventions": [{"kind": "melt"}]}})", R"({"head": 4294967297})", R"({"step": 4294967297})",
-          R"({"tokens": [18446744073709551615]})", R"({"gates": [1e99]})",
-          R"({"edits": {"interventions": [{"kind": "zero", "hook": "x", "head": 4294967296}]}})",
-          R"({"edits": {"patterns": [{"kind": "pin", "layer": 0.5, "head": 0}]}})"}) {
+          R"({"theme": "pink"})", R"({"step": -1})", R"({"view": 3})", R"({"changes": 1})",
+          R"({"changes": {"interventions": [{"kind": "melt"}]}})", R"({"head": 4294967297})", R"({"step": 4294967297})",
+          R"({"tokens": [18446744073709551615]})",
+          R"({"changes": {"gates": [{"site": "blocks.0.attn", "head": 0, "gate": 1e99}]}})",
+          R"({"changes": {"gates": [{"site": "blocks.0.attn", "head": 0}]}})",
+          R"({"changes": {"interventions": [{"kind": "zero", "hook": "x", "head": 4294967296}]}})",
+          R"({"changes": {"patterns": [{"kind": "pin", "layer": 0.5, "head": 0}]}})"}) {
         INFO(wrong);
         CHECK_THROWS_AS(parseMirrorLine(wrong), Error);
     }
@@ -96,7 +98,7 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
 
 TEST_CASE("mirror: JSON that is nested deeply is refused in any field", "[scope]") {
     constexpr int kDepth = 1'000'000;
-    for (const std::string field : {"edits", "tokens", "of a later version"}) {
+    for (const std::string field : {"changes", "tokens", "of a later version"}) {
         const std::string line = "{\"" + field + "\": " + std::string(kDepth, '[') + std::string(kDepth, ']') + "}";
         REQUIRE(line.size() < MirrorReader::kLongestLine);
         CHECK_THROWS_AS(parseMirrorLine(line), Error);
@@ -173,7 +175,7 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
         return std::vector<float>(now.begin(), now.end());
     };
     CHECK(scope.model().facts().find("changed") == std::string::npos);
-    leader.send(mirrorLine({.edits = Changes{{{.hook = "blocks.1.attn.hook_z", .head = 0}}, {}}}));
+    leader.send(mirrorLine({.changes = Changes{{{.hook = "blocks.1.attn.hook_z", .head = 0}}, {}}}));
     REQUIRE(window.drawUntil([&] { return scope.model().facts().starts_with("model changed"); }));
     for (float logit : logits()) CHECK(logit == Approx(0).margin(1e-6));
     const auto removed = scope.model().microscope().tensor("blocks.1.attn.hook_z"); // tensors are those of the same run
@@ -181,10 +183,11 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
 
     // A changed pattern shows in the head's picture and in the grid.
     const int last = scope.subject().tokenCount() - 1;
-    leader.send(mirrorLine({.edits = Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
+    leader.send(mirrorLine({.changes = Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
                             .site = 1,
                             .head = 0}));
-    REQUIRE(window.drawUntil([&] { return !scope.model().edits().patterns.empty() && scope.subject().layer() == 1; }));
+    REQUIRE(
+        window.drawUntil([&] { return !scope.model().changes().patterns.empty() && scope.subject().layer() == 1; }));
     const Screenshot picture = window.picture();
     CHECK(window.colourOf(picture, {last, 2}).isNear(kOne));
     CHECK(window.colourOf(picture, {last, 3}).isNear(kZero));
@@ -200,23 +203,26 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
     CHECK(scope.model().isByHand());
     CHECK(window.colourOf(pinned, {last, 2}).isNear(kOne));
     CHECK(window.colourOf(pinned, {last, 3}).isNear(kZero));
-    leader.send(mirrorLine({.edits = Changes{}}));
-    REQUIRE(window.drawUntil([&] { return scope.model().edits().empty() && !scope.isRefining(); }));
+    leader.send(mirrorLine({.changes = Changes{}}));
+    REQUIRE(window.drawUntil([&] { return scope.model().changes().empty() && !scope.isRefining(); }));
     CHECK_FALSE(window.colourOf(window.picture(), {last, 2}).isNear(kOne));
 
     // A timed step leaves no trace of it in the caches.
-    leader.send(mirrorLine({.edits = Changes{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
-    REQUIRE(window.drawUntil([&] { return !scope.model().edits().interventions.empty(); }));
+    leader.send(mirrorLine({.changes = Changes{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
+    REQUIRE(window.drawUntil([&] { return !scope.model().changes().interventions.empty(); }));
     const auto edited = scope.model().language().patterns().tile({.site = 1, .head = 0}).values;
     scope.model().microscope().profile(Microscope::Phase::Decode);
     CHECK(scope.model().language().patterns().tile({.site = 1, .head = 0}).values == edited);
 
-    leader.send(mirrorLine({.edits = Changes{}, .gates = std::vector<float>(4, 0)}));
-    REQUIRE(window.drawUntil([&] { return scope.model().edits().empty(); }));
+    const auto gates = [](float gate) {
+        return Changes{.gates = {{{0, 0}, gate}, {{0, 1}, gate}, {{1, 0}, gate}, {{1, 1}, gate}}};
+    };
+    leader.send(mirrorLine({.changes = gates(0)}));
+    REQUIRE(window.drawUntil([&] { return scope.model().changes().interventions.empty(); }));
     CHECK(logits() != before);
-    leader.send(mirrorLine({.edits = Changes{{{.hook = "no such hook"}}, {}}})); // is said, and does no harm
+    leader.send(mirrorLine({.changes = Changes{{{.hook = "no such hook"}}, {}}})); // is said, and does no harm
     REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no hook") != std::string::npos; }));
-    leader.send(mirrorLine({.gates = std::vector<float>(4, 0.5f)}) + mirrorLine({.gates = std::vector<float>()}));
+    leader.send(mirrorLine({.changes = gates(0.5f)}) + mirrorLine({.changes = Changes{}}));
     REQUIRE(window.drawUntil([&] { return !scope.model().language().isEdited(); }));
     CHECK(logits() == before);
 }

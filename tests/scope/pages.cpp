@@ -187,19 +187,19 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     auto& timeline = viewOf<TimelineView>(window);
     const size_t ownOps = timeline.profile().ops.size();
     CHECK(timeline.facts().find("change") == std::string::npos);
-    const auto edit = [&](const Changes& edits, const std::vector<float>& gates) {
+    const auto edit = [&](const Changes& changes) {
         vkDeviceWaitIdle(window.scope().context().device()); // a frame may still read
-        model.setEdits(edits, gates);
+        model.setChanges(changes);
         window.picture();
     };
     const auto namesIn = [&](const std::vector<OpTime>& ops, const std::string& part) {
         return std::ranges::any_of(ops, [&](const OpTime& op) { return op.name.find(part) != std::string::npos; });
     };
-    std::vector<float> gates(static_cast<size_t>(model.layers() * model.heads()), 1);
-    gates.back() = 0.5f;
+    const std::map<std::pair<int, int>, float> gates{{{model.layers() - 1, model.heads() - 1}, 0.5f}};
     const Changes edits{{{.hook = "blocks.0.hook_attn_out", .amount = 0.5f}},
-                        {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}};
-    edit(edits, gates);
+                        {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}},
+                        gates};
+    edit(edits);
     CHECK(timeline.facts().ends_with("with 3 changes"));
     CHECK(timeline.profile().ops.size() > ownOps); // an edited hook and a pattern that is formed
     CHECK(namesIn(timeline.profile().ops, "softmax"));
@@ -221,12 +221,12 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     const auto& kernels = viewOf<ShaderView>(window).kernels();
     const auto forms = [&] { return std::ranges::find(kernels, "attention/mix", &KernelUse::shader) != kernels.end(); };
     CHECK(forms());
-    edit({}, gates);
+    edit({.gates = gates});
     CHECK_FALSE(forms());
     window.press("7");
     window.picture();
     CHECK(viewOf<PlanView>(window).facts().ends_with("with 1 change"));
-    edit({}, {});
+    edit({});
     window.press("6");
     window.picture();
     CHECK(viewOf<TimelineView>(window).profile().ops.size() == ownOps);

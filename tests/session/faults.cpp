@@ -16,7 +16,7 @@ TEST_CASE("faults: every command without a model asks for one", "[session]") {
     for (const Command& command : std::vector<Command>{
              SetPromptCommand{.text = "abc"}, SetPromptCommand{.tokens = {1}}, GenerateCommand{}, ResetCommand{},
              TakeTokenCommand{}, GoToBranchCommand{}, RestoreBranchesCommand{.nodes = {{-1, 1}}, .current = 0},
-             CellRequest{}, SetHeadGateCommand{}, ShowWeightCommand{"x"}, CaptureCommand{"x", "y.npz"}})
+             CellRequest{}, SetChangesCommand{}, ShowWeightCommand{"x"}, CaptureCommand{"x", "y.npz"}})
         CHECK(failureOf(session, command) == "no model is open; open a model folder first");
     for (const Command& command : std::vector<Command>{StopCommand{}, SetSamplingCommand{}, PatternRequest{}})
         CHECK(failureOf(session, command) == "accepted");
@@ -182,9 +182,9 @@ TEST_CASE("faults: a lost device ends the model, not the session; opening it aga
     CHECK(text(session) == "abcabcab");
     const std::string lost = "VK_ERROR_DEVICE_LOST (-4); reopen the model; if it happens again, update the graphics "
                              "driver or choose another device";
-    for (const Command& command : std::vector<Command>{GenerateCommand{.maxTokens = 5}, SetPromptCommand{.text = "xyz"},
-                                                       PatternRequest{.site = 1}, SetHeadGateCommand{.gate = 0.5f},
-                                                       TakeTokenCommand{.token = 3}}) {
+    for (const Command& command :
+         std::vector<Command>{GenerateCommand{.maxTokens = 5}, SetPromptCommand{.text = "xyz"},
+                              PatternRequest{.site = 1}, gateOf(0, 0, 0.5f), TakeTokenCommand{.token = 3}}) {
         INFO("command " << command.index());
         {
             const FailWith gone(failingVulkan().submit, VK_ERROR_DEVICE_LOST);

@@ -14,10 +14,10 @@ TEST_CASE("queue: the newest of a kind wins, but nothing moves across what reads
     queue.push(TakeTokenCommand{.token = 3});
     queue.push(PatternRequest{.site = 7});
     CHECK(queue.size() == 3);
-    queue.push(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.5f});
-    queue.push(SetHeadGateCommand{.site = 0, .head = 1, .gate = 0.5f});
-    queue.push(SetHeadGateCommand{.site = 0, .head = 0, .gate = 0.1f});
-    CHECK(queue.size() == 5); // two heads
+    queue.push(test::gateOf(0, 0, 0.5f));
+    queue.push(ShowRunCommand{ShownRun::Original});
+    queue.push(test::gateOf(0, 0, 0.1f)); // replaces the other across a command that reads neither
+    CHECK(queue.size() == 5);
     CHECK(std::get<PatternRequest>(*queue.pop()).site == 99);
     queue.push(GenerateCommand{.maxTokens = 5});
     queue.dropGeneration();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/inference/changes.h"
 #include "engine/session/session.h"
 #include "tests/io/files.h"
 
@@ -16,6 +17,11 @@ inline constexpr const char* kRepeatedWords = "the quick fox the qu";
 inline std::string text(const Session& session) {
     return session.latest()->sequence ? session.latest()->sequence->text : "(none)";
 }
+
+/// Replaces all changes.
+inline SetChangesCommand changesOf(Changes changes) { return {std::make_shared<const Changes>(std::move(changes))}; }
+/// Replaces all changes by one gate.
+inline SetChangesCommand gateOf(int site, int head, float gate) { return changesOf({.gates = {{{site, head}, gate}}}); }
 
 /// The sentence that a command fails with; the session must be alive and idle afterwards.
 inline std::string failureOf(Session& session, const Command& command) {

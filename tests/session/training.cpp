@@ -117,7 +117,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     const auto all = checkpoints(folder.path() / "run");
     Session session({.softwareThreads = 0});
     session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->exampleTokens});
-    session.post(SetHeadGateCommand{.site = 1, .head = 1, .gate = 0});
+    session.post(gateOf(1, 1, 0));
     session.post(GenerateCommand{.maxTokens = 1});
     REQUIRE(session.waitIdle());
     const auto before = session.latest();
@@ -131,12 +131,12 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     CHECK(after->model == before->model);
     CHECK(after->shown->title == "end");
     CHECK(after->sequence->tokens.size() == before->sequence->tokens.size());
-    CHECK((*after->headGates)[3] == 0);
+    CHECK(after->changes->gate(1, 1) == 0);
     CHECK(after->next->logits != before->next->logits);
 
     Session fresh({.softwareThreads = 0}); // the same from the file, opened as any model
     fresh.post(OpenModelCommand{.path = all.back().string(), .prompt = {}, .promptTokens = end->exampleTokens});
-    fresh.post(SetHeadGateCommand{.site = 1, .head = 1, .gate = 0});
+    fresh.post(gateOf(1, 1, 0));
     session.post(ResetCommand{});
     REQUIRE(fresh.waitIdle());
     REQUIRE(session.waitIdle());

@@ -18,6 +18,9 @@ struct InputChoice {
     bool operator==(const InputChoice&) const = default;
 };
 
+/// Names of the playground's tabs in session files and lessons, in their order.
+inline constexpr const char* kPlaygroundTabs[] = {"maps", "paint", "cards", "positions", "cost"};
+
 /// All settings of the playground, as undo and sessions keep them.
 struct PlaygroundSetup {
     PlaygroundQuery query; ///< without its input arrays

@@ -1,8 +1,10 @@
 #include "app/lab/bridge/sampling_fields.h"
+#include "app/lab/bridge/training_bridge.h"
+#include "app/lab/common/playground_setup.h"
 #include "app/lab/lessons/lesson_calls.h"
-#include "app/lab/panels/attention_panel.h"
-#include "app/lab/shell/main_window.h"
+#include "app/lab/lessons/lesson_stage.h"
 #include "app/lab/widgets/spec_line.h"
+#include "app/lab/workbench/workbench.h"
 #include "engine/core/error.h"
 #include "engine/models/hook_names.h"
 #include "engine/training/tasks/catalogue.h"
@@ -10,7 +12,6 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QTabWidget>
 
 #include <algorithm>
 #include <cmath>
@@ -84,9 +85,11 @@ QString ids(const QJsonValue& value, std::initializer_list<const char*> known) {
 
 } // namespace lesson_argument
 
-QStringList playgroundTabs() { return {"maps", "paint", "cards", "positions", "cost"}; }
-
-QString playgroundTabProblem(const QJsonValue& value) { return lesson_argument::oneOf(value, playgroundTabs()); }
+QString playgroundTabProblem(const QJsonValue& value) {
+    QStringList names;
+    for (const char* name : kPlaygroundTabs) names << QLatin1String(name);
+    return lesson_argument::oneOf(value, names);
+}
 
 namespace {
 
@@ -106,34 +109,37 @@ QString openProblem(const QJsonValue& value) {
     return problem.isEmpty() ? argument::text(value.toObject().value("model")) : problem;
 }
 
+void openGates(LessonStage& stage, const QJsonValue&) {
+    Changes changes = stage.workbench().changes();
+    changes.gates.clear();
+    if (changes != stage.workbench().changes()) stage.workbench().setChanges(std::move(changes));
+}
+
+void setPrompt(LessonStage& stage, const QJsonValue& value) {
+    stage.workbench().post(SetPromptCommand{.text = value.toString().toStdString(), .tokens = {}});
+}
+
 /// Opens a model. If it is open already, opens all its gates and sets the prompt instead of reading it again.
-void open(MainWindow& window, const QJsonValue& value) {
+void open(LessonStage& stage, const QJsonValue& value) {
     const QString path = value.isString() ? value.toString() : value.toObject().value("model").toString();
     const QString prompt = value.toObject().value("prompt").toString();
-    const auto& snapshot = window.snapshot();
-    if (!snapshot || !snapshot->model || QString::fromStdString(snapshot->path()) != path)
-        return path.startsWith("builtin:") ? window.open(path, prompt) : window.openText(path, prompt);
-    window.bridge().post(StopCommand{});
-    window.bridge().post(SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
-    if (!prompt.isEmpty()) window.bridge().post(SetPromptCommand{.text = prompt.toStdString(), .tokens = {}});
+    Workbench& bench = stage.workbench();
+    if (!bench.hasModel() || QString::fromStdString(bench.snapshot()->path()) != path)
+        return stage.openModel(path, prompt);
+    bench.post(StopCommand{});
+    openGates(stage, true);
+    if (!prompt.isEmpty()) setPrompt(stage, prompt);
 }
 
-void setPrompt(MainWindow& window, const QJsonValue& value) {
-    window.bridge().post(SetPromptCommand{.text = value.toString().toStdString(), .tokens = {}});
+void selectHead(LessonStage& stage, const QJsonValue& value) {
+    stage.workbench().selectHead(argument::layerOf(value), value.toArray()[1].toInt());
 }
 
-void selectHead(MainWindow& window, const QJsonValue& value) {
-    window.selectHead(argument::layerOf(value), value.toArray()[1].toInt());
-}
-
-void setGate(MainWindow& window, const QJsonValue& value) {
+void setGate(LessonStage& stage, const QJsonValue& value) {
     const QJsonArray list = value.toArray();
-    window.bridge().post(SetHeadGateCommand{
-        .site = argument::layerOf(value), .head = list[1].toInt(), .gate = static_cast<float>(list[2].toDouble())});
-}
-
-void openGates(MainWindow& window, const QJsonValue&) {
-    window.bridge().post(SetHeadGateCommand{.site = -1, .head = -1, .gate = 1});
+    Changes changes = stage.workbench().changes();
+    changes.setGate(argument::layerOf(value), list[1].toInt(), static_cast<float>(list[2].toDouble()));
+    stage.workbench().setChanges(std::move(changes));
 }
 
 QJsonObject merged(QJsonObject view, const QJsonObject& changes) {
@@ -145,10 +151,12 @@ QString attentionProblem(const QJsonValue& value) {
     return fieldsOf(value, {"level", "site", "head", "aggregate", "scale", "hidesFirst", "colours", "cell"});
 }
 
-void setAttention(MainWindow& window, const QJsonValue& value) {
-    Panel& panel = window.panel("attention");
-    panel.restoreView(merged(panel.saveView(), value.toObject()));
+/// Sets some fields of a panel's view.
+void setFields(LessonStage& stage, const QString& panel, const QJsonObject& fields) {
+    stage.setView(panel, merged(stage.view(panel), fields));
 }
+
+void setAttention(LessonStage& stage, const QJsonValue& value) { setFields(stage, "attention", value.toObject()); }
 
 QString playgroundProblem(const QJsonValue& value) {
     const QString problem = fieldsOf(
@@ -164,18 +172,14 @@ QString playgroundProblem(const QJsonValue& value) {
 }
 
 /// Sets the playground. Fields that are absent take the playground's initial values, but without a comparison.
-void setPlayground(MainWindow& window, const QJsonValue& value) {
+void setPlayground(LessonStage& stage, const QJsonValue& value) {
     const QJsonObject plain{{"other", ""},   {"head", 0},   {"kind", "random"}, {"tokens", 16},
                             {"keys", 0},     {"width", 16}, {"seed", 1},        {"from_query", 0},
                             {"from_key", 0}, {"across", 0}, {"doublings", 0}};
-    Panel& panel = window.panel("playground");
-    panel.restoreView(merged(merged(panel.saveView(), plain), value.toObject()));
+    setFields(stage, "playground", merged(plain, value.toObject()));
 }
 
-void setTab(MainWindow& window, const QJsonValue& value) {
-    if (auto* views = window.findChild<QTabWidget*>("playViews"))
-        views->setCurrentIndex(static_cast<int>(playgroundTabs().indexOf(value.toString())));
-}
+void setTab(LessonStage& stage, const QJsonValue& value) { setFields(stage, "playground", {{"tab", value}}); }
 
 QString samplingFieldsProblem(const QJsonValue& value) {
     const QString problem =
@@ -188,13 +192,13 @@ QString samplingFieldsProblem(const QJsonValue& value) {
 }
 
 /// Sets the sampling. Fields that are absent are switched off.
-void setSampling(MainWindow& window, const QJsonValue& value) {
+void setSampling(LessonStage& stage, const QJsonValue& value) {
     Sampling sampling{.greedy = false};
     const QJsonObject fields = value.toObject();
     for (auto each = fields.begin(); each != fields.end(); ++each)
         setSamplingValue(sampling, each.key().toStdString(),
                          each.value().isBool() ? each.value().toBool() : each.value().toDouble());
-    window.setSampling(sampling);
+    stage.workbench().setSampling(sampling);
 }
 
 /// The recipe suggested for the task, with these fields replaced. @throws Error
@@ -214,11 +218,11 @@ QString recipeProblem(const QJsonValue& value) {
     return {};
 }
 
-void setRecipe(MainWindow& window, const QJsonValue& value) { window.setRecipe(recipeOf(value)); }
+void setRecipe(LessonStage& stage, const QJsonValue& value) { stage.workbench().requestRecipe(recipeOf(value)); }
 
-void stop(MainWindow& window, const QJsonValue&) {
-    window.bridge().post(StopCommand{});
-    window.training().session().pause();
+void stop(LessonStage& stage, const QJsonValue&) {
+    stage.workbench().post(StopCommand{});
+    stage.workbench().training().session().pause();
 }
 
 constexpr LessonAction kActions[] = {
@@ -239,10 +243,10 @@ constexpr LessonAction kActions[] = {
 
 std::span<const LessonAction> lessonActions() { return kActions; }
 
-void run(MainWindow& window, const LessonCall& action) {
+void run(LessonStage& stage, const LessonCall& action) {
     const auto found = std::ranges::find(kActions, action.name,
                                          [](const LessonAction& each) { return QString::fromLatin1(each.name); });
-    if (found != std::end(kActions)) found->run(window, action.argument);
+    if (found != std::end(kActions)) found->run(stage, action.argument);
 }
 
 QString modelOf(const LessonCall& action) {

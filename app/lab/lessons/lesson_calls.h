@@ -6,14 +6,14 @@
 
 namespace attn {
 
-class MainWindow;
+class LessonStage;
 
-/// An action that a lesson can perform on the window. To add one, add a line to the table in lesson_actions.cpp and a
+/// An action that a lesson can perform. To add one, add a line to the table in lesson_actions.cpp and a
 /// line to the author's guide.
 struct LessonAction {
     const char* name;
     QString (*problem)(const QJsonValue& argument); ///< describes a wrong argument; empty: it is valid
-    void (*run)(MainWindow& window, const QJsonValue& argument);
+    void (*run)(LessonStage& stage, const QJsonValue& argument);
 };
 std::span<const LessonAction> lessonActions();
 
@@ -22,12 +22,12 @@ std::span<const LessonAction> lessonActions();
 struct LessonCondition {
     const char* name;
     QString (*problem)(const QJsonValue& argument);
-    bool (*holds)(MainWindow& window, const QJsonValue& argument);
+    bool (*holds)(LessonStage& stage, const QJsonValue& argument);
 };
 std::span<const LessonCondition> lessonConditions();
 
-void run(MainWindow& window, const LessonCall& action);
-bool holds(MainWindow& window, const LessonCall& condition);
+void run(LessonStage& stage, const LessonCall& action);
+bool holds(LessonStage& stage, const LessonCall& condition);
 
 /// The model path of an "open" action; empty for other actions.
 QString modelOf(const LessonCall& action);
@@ -47,8 +47,6 @@ QString oneOf(const QJsonValue& value, const QStringList& names);
 QString ids(const QJsonValue& value, std::initializer_list<const char*> known); ///< one of them
 } // namespace lesson_argument
 
-/// The keys of the playground's tabs, in their order.
-QStringList playgroundTabs();
 /// Describes a wrong key of a tab; empty: it is valid.
 QString playgroundTabProblem(const QJsonValue& value);
 

@@ -1,15 +1,18 @@
+#include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/bridge/sampling_fields.h"
+#include "app/lab/bridge/training_bridge.h"
 #include "app/lab/lessons/average_exercise.h"
 #include "app/lab/lessons/lesson_calls.h"
-#include "app/lab/panels/attention_panel.h"
-#include "app/lab/shell/main_window.h"
+#include "app/lab/lessons/lesson_stage.h"
+#include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/spec_line.h"
+#include "app/lab/workbench/workbench.h"
 #include "engine/attention/mask/bit_row.h"
 #include "engine/core/error.h"
 
 #include <QJsonArray>
 #include <QJsonObject>
-#include <QTabWidget>
+#include <QWidget>
 
 #include <algorithm>
 
@@ -20,48 +23,40 @@ namespace argument = lesson_argument;
 
 QString pairProblem(const QJsonValue& value) { return argument::numbers(value, 2); }
 
-const AttentionSettings& attentionOf(MainWindow& window) {
-    return static_cast<AttentionPanel&>(window.panel("attention")).settings();
-}
+const Snapshot& snapshotOf(LessonStage& stage) { return *stage.workbench().snapshot(); }
 
-bool isHead(MainWindow& window, const QJsonValue& value) {
-    const HeadChoice& choice = attentionOf(window).choice;
-    return choice.site == argument::layerOf(value) && choice.head == value.toArray()[1].toInt();
+bool isHead(LessonStage& stage, const QJsonValue& value) {
+    const Selection& selection = stage.workbench().selection();
+    return selection.site == argument::layerOf(value) && selection.head == value.toArray()[1].toInt();
 }
 
 QString levelProblem(const QJsonValue& value) { return argument::ids(value, {"all", "head", "cell"}); }
 
-bool isLevel(MainWindow& window, const QJsonValue& value) {
-    const QStringList levels{"all", "head", "cell"};
-    return static_cast<int>(attentionOf(window).level) == levels.indexOf(value.toString());
-}
+bool isLevel(LessonStage& stage, const QJsonValue& value) { return stage.view("attention")["level"] == value; }
 
 /// Whether the screen shows the arithmetic of this query and key.
-bool isExplained(MainWindow& window, const QJsonValue& value) {
-    const auto& cell = window.snapshot()->explanation;
-    return cell && attentionOf(window).level == AttentionLevel::OneCell && cell->query == value.toArray()[0].toInt() &&
+bool isExplained(LessonStage& stage, const QJsonValue& value) {
+    const auto& cell = snapshotOf(stage).explanation;
+    return cell && isLevel(stage, "cell") && cell->query == value.toArray()[0].toInt() &&
            cell->key == value.toArray()[1].toInt();
 }
 
-float gateOf(MainWindow& window, int layer, int head) {
-    const auto& [model, gates] = std::pair(window.snapshot()->model, window.snapshot()->headGates);
-    if (!gates || !model || layer >= model->layers || head >= model->heads) return 1;
-    return (*gates)[static_cast<size_t>(layer * model->heads + head)];
+/// The changes that the session runs with.
+Changes changesOf(LessonStage& stage) {
+    const auto& changes = snapshotOf(stage).changes;
+    return changes ? *changes : Changes{};
 }
 
-bool isGateBelow(MainWindow& window, const QJsonValue& value) {
+bool isGateBelow(LessonStage& stage, const QJsonValue& value) {
     const QJsonArray list = value.toArray();
-    return static_cast<double>(gateOf(window, argument::layerOf(value), list[1].toInt())) < list[2].toDouble();
+    return static_cast<double>(changesOf(stage).gate(argument::layerOf(value), list[1].toInt())) < list[2].toDouble();
 }
 
-bool areGatesOn(MainWindow& window, const QJsonValue&) {
-    const auto& gates = window.snapshot()->headGates;
-    return !gates || std::ranges::all_of(*gates, [](float gate) { return gate == 1; });
-}
+bool areGatesOn(LessonStage& stage, const QJsonValue&) { return changesOf(stage).gates.empty(); }
 
 /// Whether the prompt is this text. Ignores spaces, capitals and a final full stop.
-bool isPrompt(MainWindow& window, const QJsonValue& value) {
-    const auto& sequence = window.snapshot()->sequence;
+bool isPrompt(LessonStage& stage, const QJsonValue& value) {
+    const auto& sequence = snapshotOf(stage).sequence;
     const auto plain = [](QString text) {
         text = text.simplified().toLower();
         while (text.endsWith('.')) text.chop(1);
@@ -71,15 +66,15 @@ bool isPrompt(MainWindow& window, const QJsonValue& value) {
 }
 
 /// Whether the model has generated this many tokens after the prompt.
-bool hasWritten(MainWindow& window, const QJsonValue& value) {
-    const auto& sequence = window.snapshot()->sequence;
+bool hasWritten(LessonStage& stage, const QJsonValue& value) {
+    const auto& sequence = snapshotOf(stage).sequence;
     return sequence &&
            std::ranges::count(sequence->tokens, false, &TokenInfo::isPrompt) >= static_cast<int>(value.toDouble());
 }
 
 /// Whether the branch tree has this many ends.
-bool hasBranches(MainWindow& window, const QJsonValue& value) {
-    const auto& tree = window.snapshot()->branches;
+bool hasBranches(LessonStage& stage, const QJsonValue& value) {
+    const auto& tree = snapshotOf(stage).branches;
     if (!tree) return false;
     const auto ends = std::ranges::count_if(tree->nodes, [](const BranchNode& node) { return node.children.empty(); });
     return static_cast<double>(ends) >= value.toDouble();
@@ -94,8 +89,8 @@ QString samplingProblem(const QJsonValue& value) {
 }
 
 /// Whether each sampling field lies in its range.
-bool isSampling(MainWindow& window, const QJsonValue& value) {
-    const Sampling sampling = window.sampling();
+bool isSampling(LessonStage& stage, const QJsonValue& value) {
+    const Sampling sampling = stage.workbench().sampling();
     const QJsonObject fields = value.toObject();
     for (auto each = fields.begin(); each != fields.end(); ++each) {
         const double now = samplingValue(sampling, each.key().toStdString());
@@ -118,20 +113,20 @@ QString specProblem(const QJsonValue& value) {
 }
 
 /// Whether the playground shows the patterns of this attention.
-bool isComposed(MainWindow& window, const QJsonValue& value) {
-    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+bool isComposed(LessonStage& stage, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && shown.query.spec == AttentionSpec::parse(value.toString().toStdString());
 }
 
 /// Whether the shown attention has this mask. Its other parts do not matter.
-bool isMasked(MainWindow& window, const QJsonValue& value) {
-    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+bool isMasked(LessonStage& stage, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && shown.query.spec.mask == MaskExpression::parse(value.toString().toStdString());
 }
 
 /// Whether the mask lets this query see this key.
-bool isCellOpen(MainWindow& window, const QJsonValue& value) {
-    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+bool isCellOpen(LessonStage& stage, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     const auto query = static_cast<int64_t>(value.toArray()[0].toDouble()),
                key = static_cast<int64_t>(value.toArray()[1].toDouble());
     if (shown.maps.empty() || query >= shown.query.tokens || key >= shown.query.tokens) return false;
@@ -151,48 +146,46 @@ QString maskProblem(const QJsonValue& value) {
 }
 
 /// Whether the shown attention has this position part. Its other parts do not matter.
-bool hasPosition(MainWindow& window, const QJsonValue& value) {
-    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+bool hasPosition(LessonStage& stage, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && shown.query.spec.id(Slot::Position) == value.toString().toStdString();
 }
 
 QString seedProblem(const QJsonValue& value) { return argument::count(value); }
 
-bool hasOtherSeed(MainWindow& window, const QJsonValue& value) {
-    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+bool hasOtherSeed(LessonStage& stage, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && shown.query.seed != static_cast<uint64_t>(value.toDouble());
 }
 
-bool hasWidth(MainWindow& window, const QJsonValue& value) {
-    const PlaygroundSnapshot& shown = *window.playground().snapshot();
+bool hasWidth(LessonStage& stage, const QJsonValue& value) {
+    const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && static_cast<double>(shown.query.width) >= value.toDouble();
 }
 
-bool isTab(MainWindow& window, const QJsonValue& value) {
-    const auto* views = window.findChild<QTabWidget*>("playViews");
-    return views && views->currentIndex() == playgroundTabs().indexOf(value.toString());
-}
+bool isTab(LessonStage& stage, const QJsonValue& value) { return stage.view("playground")["tab"] == value; }
 
-bool isAverage(MainWindow& window, const QJsonValue& value) {
-    const auto* exercise = window.findChild<AverageExercise*>();
+bool isAverage(LessonStage& stage, const QJsonValue& value) {
+    const auto* exercise = stage.controls().findChild<AverageExercise*>();
     return exercise && exercise->isReached(value.toDouble());
 }
 
-bool hasTrained(MainWindow& window, const QJsonValue& value) {
-    const TrainingSnapshot& training = *window.training().snapshot();
+bool hasTrained(LessonStage& stage, const QJsonValue& value) {
+    const TrainingSnapshot& training = *stage.workbench().training().snapshot();
     return training.state != TrainingSnapshot::State::Preparing &&
-           training.folder == window.runs().active().toStdString() && !training.folder.empty() &&
+           training.folder == stage.workbench().runs().active().toStdString() && !training.folder.empty() &&
            static_cast<double>(training.step) >= value.toDouble();
 }
 
 /// Whether the views show this step of a training run.
-bool isMoment(MainWindow& window, const QJsonValue& value) {
-    const auto& shown = window.snapshot()->shown;
+bool isMoment(LessonStage& stage, const QJsonValue& value) {
+    const auto& shown = snapshotOf(stage).shown;
     return shown && shown->title == "step " + std::to_string(static_cast<int64_t>(value.toDouble()));
 }
 
-bool isInFront(MainWindow& window, const QJsonValue& value) {
-    return window.hasPanel(value.toString()) && !window.panel(value.toString()).visibleRegion().isEmpty();
+bool isInFront(LessonStage& stage, const QJsonValue& value) {
+    const QWidget* panel = findControl(stage.controls(), value.toString());
+    return panel && !panel->visibleRegion().isEmpty();
 }
 
 constexpr LessonCondition kConditions[] = {
@@ -222,10 +215,10 @@ constexpr LessonCondition kConditions[] = {
 
 std::span<const LessonCondition> lessonConditions() { return kConditions; }
 
-bool holds(MainWindow& window, const LessonCall& condition) {
+bool holds(LessonStage& stage, const LessonCall& condition) {
     const auto found = std::ranges::find(kConditions, condition.name,
                                          [](const LessonCondition& each) { return QString::fromLatin1(each.name); });
-    return window.snapshot() && found != std::end(kConditions) && found->holds(window, condition.argument);
+    return stage.workbench().snapshot() && found != std::end(kConditions) && found->holds(stage, condition.argument);
 }
 
 } // namespace attn

@@ -19,7 +19,7 @@ namespace {
 constexpr int kWidestLine = 100; // characters; longer lines are hard to read
 }
 
-LessonPanel::LessonPanel(PanelContext&, QWidget* parent) : Panel(parent), steps_(new LessonStepView) {
+LessonPanel::LessonPanel(Workbench&, QWidget* parent) : Panel(parent), steps_(new LessonStepView) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 8, 8, 8);
     page_ = makeList();

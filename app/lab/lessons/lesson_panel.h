@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/lessons/lesson.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QListWidget;
 class QPushButton;
@@ -17,7 +17,7 @@ class LessonPanel : public Panel {
     Q_OBJECT
 
 public:
-    LessonPanel(PanelContext& context, QWidget* parent);
+    LessonPanel(Workbench& bench, QWidget* parent);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>&) override {}
 

@@ -1,10 +1,11 @@
 #include "app/lab/lessons/lesson_player.h"
 
+#include "app/lab/bridge/training_bridge.h"
 #include "app/lab/lessons/lesson_calls.h"
 #include "app/lab/lessons/lesson_pointer.h"
-#include "app/lab/shell/main_window.h"
-
-#include <QTabWidget>
+#include "app/lab/lessons/lesson_stage.h"
+#include "app/lab/models/run_list_model.h"
+#include "app/lab/workbench/workbench.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,19 +15,14 @@ namespace {
 
 constexpr int kLookMs = 80;
 
-int playgroundTab(const MainWindow& window) {
-    const auto* views = window.findChild<QTabWidget*>("playViews");
-    return views ? views->currentIndex() : 0;
-}
-
 } // namespace
 
-LessonPlayer::LessonPlayer(MainWindow& window)
-    : QObject(&window), window_(window), pointer_(std::make_unique<LessonPointer>(&window)) {
+LessonPlayer::LessonPlayer(LessonStage& stage)
+    : stage_(stage), bench_(stage.workbench()), pointer_(std::make_unique<LessonPointer>(&stage.controls())) {
     looks_.setInterval(kLookMs);
     connect(&looks_, &QTimer::timeout, this, &LessonPlayer::look);
-    connect(&window, &MainWindow::snapshotShown, this, &LessonPlayer::work);
-    connect(&window.bridge(), &SessionBridge::failed, this, [this] {
+    connect(&bench_, &Workbench::snapshotShown, this, &LessonPlayer::work);
+    connect(&bench_, &Workbench::commandFailed, this, [this] {
         isOpening_ = false; // the banner shows the reason
         work();
     });
@@ -46,7 +42,7 @@ QString LessonPlayer::reply() const {
 
 QWidget* LessonPlayer::target() const {
     if (!lesson_ || !isAnswered() || currentStep().pointAt.isEmpty()) return nullptr;
-    return findControl(window_, currentStep().pointAt);
+    return findControl(stage_.controls(), currentStep().pointAt);
 }
 
 void LessonPlayer::start(const Lesson& lesson, int step) {
@@ -56,23 +52,22 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
     }
     if (lesson_) leaveStep();
     if (!before_) { // otherwise this lesson follows another one
-        before_ = window_.document();
-        recipeBefore_ = window_.recipe();
-        runBefore_ = window_.runs().active();
-        tabBefore_ = playgroundTab(window_);
+        before_ = stage_.document();
+        recipeBefore_ = stage_.recipe();
+        runBefore_ = bench_.runs().active();
     }
     lesson_ = lesson;
     progress_.assign(lesson.steps.size(), {});
     arrangedFor_.clear();
     step_ = std::clamp(step, 0, static_cast<int>(lesson.steps.size()) - 1);
-    window_.bridge().post(StopCommand{});
-    window_.training().session().pause(); // otherwise its weights would replace the lesson's model
+    bench_.post(StopCommand{});
+    bench_.training().session().pause(); // otherwise its weights would replace the lesson's model
     looks_.start();
     enter();
 }
 
 void LessonPlayer::enter() {
-    if (arrangedFor_ != currentStep().panels || arrangedFor_.isEmpty()) window_.arrangeFor(currentStep().panels);
+    if (arrangedFor_ != currentStep().panels || arrangedFor_.isEmpty()) stage_.arrangeFor(currentStep().panels);
     arrangedFor_ = currentStep().panels;
     showHidden(false);
     run(currentStep().enter);
@@ -94,7 +89,7 @@ void LessonPlayer::lock() {
         const bool wasHidden = before_->locks.value(id) == ControlState::Hidden;
         locks[id] = wasHidden ? ControlState::Hidden : ControlState::Locked;
     }
-    window_.setLessonLocks(locks);
+    stage_.setLessonLocks(locks);
 }
 
 void LessonPlayer::answer(int choice) {
@@ -147,7 +142,7 @@ void LessonPlayer::leaveStep() {
 
 void LessonPlayer::showHidden(bool isShown) {
     for (const QString& name : currentStep().hide)
-        if (QWidget* control = findControl(window_, name)) control->setVisible(isShown);
+        if (QWidget* control = findControl(stage_.controls(), name)) control->setVisible(isShown);
 }
 
 void LessonPlayer::end(bool isFinished) {
@@ -168,7 +163,7 @@ void LessonPlayer::run(const std::vector<LessonCall>& actions) {
 }
 
 void LessonPlayer::work() {
-    const auto& snapshot = window_.snapshot();
+    const auto& snapshot = bench_.snapshot();
     if (isOpening_ && snapshot && snapshot->model != opensFrom_ && snapshot->sequence) isOpening_ = false;
     while (!isOpening_ && !waiting_.empty()) {
         const LessonCall action = waiting_.front();
@@ -177,7 +172,7 @@ void LessonPlayer::work() {
             opensFrom_ = snapshot ? snapshot->model : nullptr;
             isOpening_ = !opensFrom_ || QString::fromStdString(snapshot->path()) != path;
         }
-        attn::run(window_, action);
+        attn::run(stage_, action);
     }
     if (isGivingBack_ && !isOpening_ && waiting_.empty()) giveBack();
 }
@@ -185,15 +180,14 @@ void LessonPlayer::work() {
 void LessonPlayer::giveBack() {
     if (!hasRestored_) {
         hasRestored_ = true;
-        window_.training().session().pause();
-        window_.setLessonLocks({});
-        if (recipeBefore_) window_.setRecipe(*recipeBefore_);
-        window_.runs().setActive(runBefore_);
-        if (auto* views = window_.findChild<QTabWidget*>("playViews")) views->setCurrentIndex(tabBefore_);
-        if (!before_->modelPath.isEmpty()) window_.restore(*before_); // otherwise nothing was open
-        window_.showPanel("lessons");
+        bench_.training().session().pause();
+        stage_.setLessonLocks({});
+        if (recipeBefore_) bench_.requestRecipe(*recipeBefore_);
+        bench_.runs().setActive(runBefore_);
+        if (!before_->modelPath.isEmpty()) stage_.restore(*before_); // otherwise nothing was open
+        bench_.showPanel("lessons");
     }
-    if (window_.isRestoring()) return;
+    if (stage_.isRestoring()) return;
     isGivingBack_ = hasRestored_ = false;
     before_.reset();
     if (const auto next = std::exchange(next_, std::nullopt)) start(next->first, next->second);
@@ -204,7 +198,7 @@ void LessonPlayer::look() {
     pointer_->pointAt(target());
     if (progress().isDone || !isAnswered() || isOpening_ || !waiting_.empty()) return;
     const bool isDone =
-        std::ranges::all_of(currentStep().doneWhen, [this](const LessonCall& each) { return holds(window_, each); });
+        std::ranges::all_of(currentStep().doneWhen, [this](const LessonCall& each) { return holds(stage_, each); });
     if (!isDone) return;
     progress_[static_cast<size_t>(step_)].isDone = true;
     emit changed();

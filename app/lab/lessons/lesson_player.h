@@ -14,7 +14,9 @@
 namespace attn {
 
 class LessonPointer;
-class MainWindow;
+class LessonStage;
+class Workbench;
+struct ModelInfo;
 
 /// Plays a lesson. For each step it runs the actions, locks the controls that the step does not need, and waits for the
 /// prediction and then for the task. At the end it restores the student's own session.
@@ -30,7 +32,7 @@ public:
         bool isDone = false;
     };
 
-    explicit LessonPlayer(MainWindow& window);
+    explicit LessonPlayer(LessonStage& stage);
     ~LessonPlayer() override;
 
     /// @param step the first step to show
@@ -76,7 +78,8 @@ private:
     void end(bool isFinished);
     void giveBack();
 
-    MainWindow& window_;
+    LessonStage& stage_;
+    Workbench& bench_;
     std::optional<Lesson> lesson_;
     int step_ = 0;
     std::vector<Progress> progress_;
@@ -88,7 +91,6 @@ private:
     std::optional<SessionDocument> before_;
     std::optional<Recipe> recipeBefore_;
     QString runBefore_;
-    int tabBefore_ = 0;
     QStringList arrangedFor_;
     QTimer looks_; ///< checks the conditions and the position of the control
     std::unique_ptr<LessonPointer> pointer_;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/panels/attention_settings.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QAction;
 class QCheckBox;
@@ -26,15 +26,15 @@ class AttentionPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit AttentionPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit AttentionPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
-    QJsonObject saveView() const override { return attentionToJson(settings_); }
+    QJsonObject saveView() const override { return attentionToJson(look_, bench_.selection()); }
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
     ExportNumbers numbers() const override;
 
-    const AttentionSettings& settings() const { return settings_; }
+    const AttentionLook& look() const { return look_; }
     void setLevel(AttentionLevel level);
 
 protected:
@@ -49,13 +49,12 @@ private:
     void makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys,
                          const QString& toolTip);
 
-    void change(AttentionSettings next, const QString& text);
-    void apply(const AttentionSettings& next);
+    /// Changes the look as one step of undo.
+    void change(AttentionLook next, const QString& text);
+    void apply(const AttentionLook& next);
+    HeadChoice choice() const; ///< the selected head, or the aggregate that is shown in its place
     void choose(const HeadChoice& choice);
-    void selectCell(const Cell& cell);
-    void adoptExplanation();
-    void explainIfStale();
-    void postView();
+    void want();
     void showSettings();
     void showPictures();
     void showChange();
@@ -63,19 +62,13 @@ private:
     void showTheme();
     void updateEmptyTexts();
     bool isChoiceLocked() const;
-    int tokenCount() const;
     const Figure& shownFigure() const;
     Cell strongestCell() const;
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
-    AttentionSettings settings_;
-    std::optional<PatternRequest> posted_;
-    std::optional<CellRequest> asked_;
-    uint64_t askedVersion_ = 0;    ///< Snapshot::sequenceVersion when asked_ was posted
-    std::vector<Cell> unanswered_; ///< cells whose explanation is still to come, oldest first
-    int hoveredToken_ = -1;        ///< token under the pointer in any panel; -1: none
-    int pinnedToken_ = -1;         ///< token that was clicked in the strip; -1: none
+    AttentionLook look_;
+    int hoveredToken_ = -1; ///< token under the pointer in any panel; -1: none
     std::optional<Cell> hoveredCell_;
     QRectF window_; ///< visible tokens of the heatmap
 

@@ -44,8 +44,8 @@ template <class T> T* described(T* control, const char* id, const QString& toolT
 
 } // namespace
 
-AttentionPanel::AttentionPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), allButton_(new QToolButton), headButton_(new QToolButton),
+AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), allButton_(new QToolButton), headButton_(new QToolButton),
       cellButton_(new QToolButton), tools_(nullptr), change_(makeHintLabel("attentionChange")), layer_(new QSpinBox),
       head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox), colours_(new QComboBox),
       hidesFirst_(new QCheckBox(tr("&Hide first token"))), reset_(new QPushButton(tr("Rese&t view"))),
@@ -72,13 +72,12 @@ AttentionPanel::AttentionPanel(PanelContext& context, QWidget* parent)
     column->addWidget(stack_, 1);
     column->addWidget(strip_);
     connectViews();
-    connect(&context_, &PanelContext::themeChanged, this, [this] { showTheme(); });
-    connect(&context_, &PanelContext::shownRunChanged, this, [this] {
+    connect(&bench_, &Workbench::themeChanged, this, [this] { showTheme(); });
+    connect(&bench_, &Workbench::shownRunChanged, this, [this] {
         if (!snapshot_) return;
         showPictures();
         showSettings();
     });
-    connect(&context_, &PanelContext::pictureWantsChanged, this, &AttentionPanel::postView);
     showTheme();
     showSettings();
 }
@@ -161,35 +160,35 @@ QWidget* AttentionPanel::makeTools() {
     colours_->setIconSize({48, 12});
 
     connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
-        choose({layer, settings_.choice.head, settings_.choice.aggregate});
+        choose({layer, bench_.selection().head, look_.aggregate});
     });
     connect(head_, &QSpinBox::valueChanged, this, [this](int head) {
-        choose({settings_.choice.site, head, settings_.choice.aggregate});
+        choose({bench_.selection().site, head, look_.aggregate});
     });
     connect(aggregate_, &QComboBox::currentIndexChanged, this, [this](int index) {
-        AttentionSettings next = settings_;
-        next.choice.aggregate = static_cast<HeadAggregate>(index);
+        AttentionLook next = look_;
+        next.aggregate = static_cast<HeadAggregate>(index);
         change(next, tr("combining heads"));
     });
     connect(scale_, &QComboBox::currentIndexChanged, this, [this](int index) {
-        AttentionSettings next = settings_;
+        AttentionLook next = look_;
         next.scale.kind = scaleKinds()[static_cast<size_t>(index)].kind;
         change(next, tr("changing the scale"));
     });
     connect(colours_, &QComboBox::currentIndexChanged, this, [this](int index) {
-        AttentionSettings next = settings_;
+        AttentionLook next = look_;
         next.colours = colourMaps()[static_cast<size_t>(index)].id;
         change(next, tr("changing the colour map"));
     });
     connect(hidesFirst_, &QCheckBox::toggled, this, [this](bool isHidden) {
-        AttentionSettings next = settings_;
+        AttentionLook next = look_;
         next.scale.hidesFirst = isHidden;
         change(next, tr("hiding the first token"));
     });
     connect(reset_, &QPushButton::clicked, this, [this] {
-        AttentionSettings next = settings_;
+        AttentionLook next = look_;
         next.scale = {};
-        next.choice.aggregate = HeadAggregate::None;
+        next.aggregate = HeadAggregate::None;
         change(next, tr("resetting the view"));
         heatmap_->resetZoom();
     });
@@ -199,38 +198,38 @@ QWidget* AttentionPanel::makeTools() {
 void AttentionPanel::connectViews() {
     connect(grid_, &ThumbnailGridView::selected, this, [this](const HeadChoice& choice) { choose(choice); });
     connect(grid_, &ThumbnailGridView::activated, this, [this] { setLevel(AttentionLevel::OneHead); });
-    connect(heatmap_, &HeatmapView::cellSelected, this, [this](int query, int key) { selectCell({query, key}); });
+    connect(heatmap_, &HeatmapView::cellSelected, this, [this](int query, int key) {
+        bench_.selectCell(Cell{query, key});
+    });
     connect(heatmap_, &HeatmapView::cellActivated, this, [this] { setLevel(AttentionLevel::OneCell); });
     connect(heatmap_, &HeatmapView::windowChanged, this, [this](const QRectF& window) {
         window_ = window;
-        reset_->setEnabled(!settings_.isPlain() || heatmap_->isZoomed());
-        postView();
+        reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());
+        want();
     });
     connect(heatmap_, &HeatmapView::hovered, this, [this](int query, int key) {
         hoveredCell_ = Cell{query, key};
         showLinks();
-        context_.hoverToken(query);
+        bench_.hoverToken(query);
     });
     connect(heatmap_, &HeatmapView::hoverLeft, this, [this] {
         hoveredCell_.reset();
         showLinks();
-        context_.hoverToken(-1);
+        bench_.hoverToken(-1);
     });
-    connect(strip_, &TokenStrip::tokenHovered, this, [this](int token) { context_.hoverToken(token); });
+    connect(strip_, &TokenStrip::tokenHovered, this, [this](int token) { bench_.hoverToken(token); });
     connect(strip_, &TokenStrip::tokenClicked, this, [this](int token) {
-        pinnedToken_ = pinnedToken_ == token ? -1 : token;
+        bench_.selectRow(bench_.selection().row == token ? std::nullopt : std::optional(token));
+    });
+    connect(&bench_, &Workbench::tokenHovered, this, [this](int token) {
+        hoveredToken_ = token < bench_.tokenCount() ? token : -1;
         showLinks();
     });
-    connect(&context_, &PanelContext::tokenHovered, this, [this](int token) {
-        hoveredToken_ = token < tokenCount() ? token : -1;
-        showLinks();
+    connect(&bench_, &Workbench::headSelected, this, [this] {
+        look_.aggregate = HeadAggregate::None;
+        want();
     });
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
-        if (layer == settings_.choice.site && head == settings_.choice.head) return;
-        AttentionSettings next = settings_;
-        next.choice = {layer, head, HeadAggregate::None};
-        apply(next);
-    });
+    connect(&bench_, &Workbench::selectionChanged, this, &AttentionPanel::showSettings);
 }
 
 } // namespace attn

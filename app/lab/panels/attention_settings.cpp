@@ -28,32 +28,28 @@ int savedLayer(const QJsonObject& view, int absent) {
                            : std::max(0, view["layer"].toInt(absent));
 }
 
-QJsonObject attentionToJson(const AttentionSettings& settings) {
-    QJsonObject object{{"level", QLatin1String(kLevels[static_cast<size_t>(settings.level)])},
-                       {"site", QString::fromStdString(siteName(settings.choice.site))},
-                       {"head", settings.choice.head},
-                       {"aggregate", QLatin1String(kAggregates[static_cast<size_t>(settings.choice.aggregate)])},
-                       {"scale", scaleKey(settings.scale.kind)},
-                       {"hidesFirst", settings.scale.hidesFirst},
-                       {"colours", colourMapKey(settings.colours)}};
-    if (settings.cell) object["cell"] = QJsonArray{settings.cell->query, settings.cell->key};
+QJsonObject attentionToJson(const AttentionLook& look, const Selection& selection) {
+    QJsonObject object{{"level", QLatin1String(kLevels[static_cast<size_t>(look.level)])},
+                       {"site", QString::fromStdString(siteName(selection.site))},
+                       {"head", selection.head},
+                       {"aggregate", QLatin1String(kAggregates[static_cast<size_t>(look.aggregate)])},
+                       {"scale", scaleKey(look.scale.kind)},
+                       {"hidesFirst", look.scale.hidesFirst},
+                       {"colours", colourMapKey(look.colours)}};
+    if (selection.cell) object["cell"] = QJsonArray{selection.cell->query, selection.cell->key};
     return object;
 }
 
-AttentionSettings attentionFromJson(const QJsonObject& object) {
-    AttentionSettings settings;
-    settings.level = named<AttentionLevel>(object["level"], kLevels);
-    settings.choice = {savedLayer(object, 0), std::max(0, object["head"].toInt()),
-                       named<HeadAggregate>(object["aggregate"], kAggregates)};
-    settings.scale = {scaleFromKey(object["scale"].toString()), object["hidesFirst"].toBool()};
-    settings.colours = colourMapFromKey(object["colours"].toString());
+std::pair<AttentionLook, Selection> attentionFromJson(const QJsonObject& object) {
+    const AttentionLook look{.level = named<AttentionLevel>(object["level"], kLevels),
+                             .aggregate = named<HeadAggregate>(object["aggregate"], kAggregates),
+                             .scale = {scaleFromKey(object["scale"].toString()), object["hidesFirst"].toBool()},
+                             .colours = colourMapFromKey(object["colours"].toString())};
+    Selection selection{.site = savedLayer(object, 0), .head = std::max(0, object["head"].toInt())};
     if (const QJsonArray cell = object["cell"].toArray();
         cell.size() == 2 && cell[0].toInt(-1) >= 0 && cell[1].toInt(-1) >= 0)
-        settings.cell = Cell{cell[0].toInt(), cell[1].toInt()};
-    return settings;
+        selection.cell = Cell{cell[0].toInt(), cell[1].toInt()};
+    return {look, selection};
 }
-
-AttentionChange::AttentionChange(Apply apply, AttentionSettings before, AttentionSettings after, const QString& text)
-    : QUndoCommand(text), apply_(std::move(apply)), before_(std::move(before)), after_(std::move(after)) {}
 
 } // namespace attn

@@ -11,8 +11,8 @@
 
 namespace attn {
 
-BranchesPanel::BranchesPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), model_(new BranchTreeModel(this)), tree_(new QTreeView(this)),
+BranchesPanel::BranchesPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), model_(new BranchTreeModel(this)), tree_(new QTreeView(this)),
       hint_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
@@ -49,8 +49,8 @@ void BranchesPanel::goTo(const QModelIndex& index) {
     if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
     const int node = index.data(BranchTreeModel::NodeRole).toInt();
     if (node == snapshot_->branches->current) return;
-    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
-                                             tr("moving to another branch")));
+    bench_.undoStack().push(new BranchMove(bench_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
+                                           tr("moving to another branch")));
 }
 
 } // namespace attn

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QLabel;
 class QStackedWidget;
@@ -15,14 +15,14 @@ class BranchesPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit BranchesPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit BranchesPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
 
 private:
     void goTo(const QModelIndex& index);
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     BranchTreeModel* model_;
     QTreeView* tree_;

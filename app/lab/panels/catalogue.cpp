@@ -1,6 +1,5 @@
 #include "app/lab/panels/catalogue.h"
 
-#include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/branches_panel.h"
 #include "app/lab/panels/cell_panel.h"
@@ -26,7 +25,7 @@
 namespace attn {
 namespace {
 
-template <class T> Panel* make(PanelContext& context, QWidget* parent) { return new T(context, parent); }
+template <class T> Panel* make(Workbench& bench, QWidget* parent) { return new T(bench, parent); }
 
 constexpr PanelDescriptor kPanels[] = {
     {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, make<GeneratePanel>},
@@ -43,7 +42,6 @@ constexpr PanelDescriptor kPanels[] = {
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Training runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
     {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
-    {"lessons", QT_TRANSLATE_NOOP("attn::Panel", "Lessons"), nullptr, make<LessonPanel>},
     {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads", make<InterventionsPanel>},
     {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},

@@ -14,8 +14,8 @@
 
 namespace attn {
 
-CellPanel::CellPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), query_(new QSpinBox), key_(new QSpinBox), view_(new CellView(this)) {
+CellPanel::CellPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), query_(new QSpinBox), key_(new QSpinBox), view_(new CellView(this)) {
     auto* column = new QVBoxLayout(this);
     auto* row = new FlowLayout;
     const auto addSpin = [&](QSpinBox* spin, const char* name, const QString& title, const QString& toolTip) {
@@ -36,45 +36,41 @@ CellPanel::CellPanel(PanelContext& context, QWidget* parent)
     column->addLayout(row);
     column->addWidget(view_, 1);
 
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
-        layer_ = layer;
-        head_ = head;
-    });
-    connect(&context_, &PanelContext::themeChanged, this,
-            [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); });
-    connect(&context_, &PanelContext::shownRunChanged, this, &CellPanel::showExplanation);
-    view_->setTheme(figureTheme(context_.theme()));
+    connect(&bench_, &Workbench::selectionChanged, this, &CellPanel::showSelection);
+    connect(&bench_, &Workbench::themeChanged, this, [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); });
+    connect(&bench_, &Workbench::shownRunChanged, this, &CellPanel::showExplanation);
+    view_->setTheme(figureTheme(bench_.theme()));
 }
 
-void CellPanel::ask() {
-    context_.post(CellRequest{.site = layer_, .head = head_, .query = query_->value(), .key = key_->value()});
-}
+void CellPanel::ask() { bench_.selectCell(Cell{query_->value(), key_->value()}); }
 
 void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence;
     snapshot_ = snapshot;
-    const QSignalBlocker quietQuery(query_), quietKey(key_);
     if (isNewSequence) {
         view_->setLabels(tokenLabels(snapshot->sequence.get()));
-        const int count = snapshot->sequence ? static_cast<int>(snapshot->sequence->tokens.size()) : 0;
+        const int count = bench_.tokenCount();
         for (QSpinBox* spin : {query_, key_}) {
+            const QSignalBlocker quiet(spin);
             spin->setRange(0, std::max(0, count - 1));
             spin->setEnabled(count > 0);
         }
+        showSelection();
     }
     showExplanation();
-    if (snapshot->explanation == explanation_) return;
-    explanation_ = snapshot->explanation;
-    if (!explanation_) return;
-    layer_ = explanation_->site;
-    head_ = explanation_->head;
-    if (!query_->hasFocus()) query_->setValue(explanation_->query);
-    if (!key_->hasFocus()) key_->setValue(explanation_->key);
+}
+
+void CellPanel::showSelection() {
+    const auto& cell = bench_.selection().cell;
+    if (!cell) return;
+    const QSignalBlocker quietQuery(query_), quietKey(key_);
+    query_->setValue(cell->query);
+    key_->setValue(cell->key);
 }
 
 void CellPanel::showExplanation() {
     if (!snapshot_) return;
-    const UneditedViews* compared = context_.compared(*snapshot_);
+    const UneditedViews* compared = bench_.compared(*snapshot_);
     view_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QSpinBox;
 
@@ -13,7 +13,7 @@ class CellPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit CellPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit CellPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QWidget* figure() override;
@@ -22,11 +22,10 @@ public:
 private:
     void ask();
     void showExplanation();
+    void showSelection();
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const CellExplanation> explanation_;
-    int layer_ = 0, head_ = 0;
     QSpinBox *query_, *key_;
     CellView* view_;
 };

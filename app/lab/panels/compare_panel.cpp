@@ -51,11 +51,11 @@ std::pair<std::vector<int>, std::vector<int>> contents(const Sequence& a, const 
 
 } // namespace
 
-ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), second_(std::make_shared<Snapshot>()), with_(new QComboBox),
-      text_(new QLineEdit), path_(new QLineEdit), compare_(new QPushButton(tr("Compare"))),
-      message_(makeHintLabel("compareMessage")), maps_(new QSplitter), a_(new MatrixView), b_(new MatrixView),
-      difference_(new MatrixView), heads_(new QTreeWidget), next_(new QTreeWidget) {
+ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), second_(std::make_shared<Snapshot>()), with_(new QComboBox), text_(new QLineEdit),
+      path_(new QLineEdit), compare_(new QPushButton(tr("Compare"))), message_(makeHintLabel("compareMessage")),
+      maps_(new QSplitter), a_(new MatrixView), b_(new MatrixView), difference_(new MatrixView),
+      heads_(new QTreeWidget), next_(new QTreeWidget) {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
         widget->setObjectName(QString::fromLatin1(id));
         widget->setAccessibleName(title);
@@ -118,20 +118,18 @@ ComparePanel::ComparePanel(PanelContext& context, QWidget* parent)
     connect(heads_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
         if (!first_ || !first_->model) return;
         const int at = item->data(0, Qt::UserRole).toInt();
-        context_.selectHead(at / first_->model->heads, at % first_->model->heads);
+        bench_.selectHead(at / first_->model->heads, at % first_->model->heads);
     });
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
-        layer_ = layer;
-        head_ = head;
+    connect(&bench_, &Workbench::headSelected, this, [this] {
         postView();
         showMaps();
     });
     const auto setTheme = [this](ThemeId theme) {
         for (MatrixView* view : {a_, b_, difference_}) view->setTheme(figureTheme(theme));
     };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    setTheme(context_.theme());
-    front_ = new FrontWatch(this, [this](bool) { wantPictures(); });
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
+    front_ = new FrontWatch(this, [this](bool) { wantPatterns(); });
     choose();
 }
 
@@ -139,12 +137,13 @@ ComparePanel::~ComparePanel() = default;
 
 bool ComparePanel::waitIdle(double seconds) { return !bridge_ || bridge_->waitIdle(seconds); }
 
-void ComparePanel::wantPictures() {
-    context_.wantPictures(this, front_->isInFront() && with_->currentIndex() != Nothing);
+void ComparePanel::wantPatterns() {
+    const bool isWanted = front_->isInFront() && with_->currentIndex() != Nothing;
+    bench_.want(this, isWanted ? WantedViews::patterns() : WantedViews());
 }
 
 void ComparePanel::choose() {
-    wantPictures();
+    wantPatterns();
     const int with = with_->currentIndex();
     text_->setVisible(with == OtherText);
     path_->setVisible(with == OtherModel);
@@ -169,7 +168,7 @@ void ComparePanel::follow() {
     if ((with == OtherText && text_->text().isEmpty()) || (with == OtherModel && path_->text().isEmpty())) return;
     followed_ = first_->sequenceVersion;
     if (!bridge_) {
-        bridge_ = std::make_unique<SessionBridge>(context_.device());
+        bridge_ = std::make_unique<SessionBridge>(bench_.device());
         posted_.reset();
         connect(bridge_.get(), &SessionBridge::snapshotChanged, this,
                 [this](const std::shared_ptr<const Snapshot>& snapshot) {
@@ -206,8 +205,8 @@ void ComparePanel::postView() {
     if (!bridge_) return;
     const PatternGrid* grid = first_ ? first_->grid.get() : nullptr;
     const PatternTile* tile = grid && !grid->tiles.empty() ? &grid->tiles.front() : nullptr;
-    const PatternRequest view{.site = layer_,
-                              .head = head_,
+    const PatternRequest view{.site = bench_.selection().site,
+                              .head = bench_.selection().head,
                               .thumbnailSize = !tile || tile->isExact() ? kMostExact : std::max(8, tile->rows),
                               .detailSize = kMostTokens,
                               .hidesFirst = tile && tile->leavesOutFirst};
@@ -246,12 +245,13 @@ QString ComparePanel::alignedText() const {
 
 std::pair<std::shared_ptr<const PatternTile>, std::shared_ptr<const PatternTile>> ComparePanel::tiles() const {
     if (with_->currentIndex() == Nothing || !first_) return {};
-    auto a = shownTile(*first_, layer_, head_, true), b = shownTile(*second_, layer_, head_, true);
+    const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
+    auto a = shownTile(*first_, site, head, true), b = shownTile(*second_, site, head, true);
     // Details of long texts differ in size; thumbnails do not.
     const bool isFine = a && b && (a->rows == b->rows || (a->isExact() && b->isExact()));
     if (a && b && !isFine) {
-        a = shownTile(nullptr, first_->grid, 0, layer_, head_, true);
-        b = shownTile(nullptr, second_->grid, 0, layer_, head_, true);
+        a = shownTile(nullptr, first_->grid, 0, site, head, true);
+        b = shownTile(nullptr, second_->grid, 0, site, head, true);
     }
     return {std::move(a), std::move(b)};
 }
@@ -278,7 +278,8 @@ void ComparePanel::showMaps() {
     };
     const bool isOn = with_->currentIndex() != Nothing;
     const auto [one, other] = tiles();
-    MatrixFigure a = figureOf(first_.get(), one, tr("A: layer %1, head %2").arg(layer_).arg(head_)),
+    MatrixFigure a = figureOf(first_.get(), one,
+                              tr("A: layer %1, head %2").arg(bench_.selection().site).arg(bench_.selection().head)),
                  b = figureOf(second_.get(), other, tr("B"));
     MatrixFigure difference;
     difference.title = tr("A − B");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QComboBox;
 class QLabel;
@@ -23,7 +23,7 @@ class ComparePanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit ComparePanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit ComparePanel(Workbench& bench, QWidget* parent = nullptr);
     ~ComparePanel() override;
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
@@ -37,7 +37,7 @@ private:
     void choose();
     void follow(); ///< runs B on the sequence of A
     void postView();
-    void wantPictures();
+    void wantPatterns();
     /// Patterns of the selected head in A and B, at the same resolution where possible. Null: not available.
     std::pair<std::shared_ptr<const PatternTile>, std::shared_ptr<const PatternTile>> tiles() const;
     /// Finds for each token of A the matching token of B.
@@ -49,7 +49,7 @@ private:
     void link(const std::optional<MatrixCell>& cell);
     QString alignedText() const; ///< how many tokens match; empty: all of them
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> first_, second_;
     std::unique_ptr<SessionBridge> bridge_; ///< the session of B, created when it is first needed
     QComboBox* with_;
@@ -61,8 +61,7 @@ private:
     QTreeWidget *heads_, *next_;
     std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
     std::vector<int> partners_; ///< [tokens of A] matching token of B; -1: none
-    int layer_ = 0, head_ = 0;
-    std::string openPath_; ///< model that is open in B
+    std::string openPath_;      ///< model that is open in B
     FrontWatch* front_ = nullptr;
     uint64_t followed_ = 0;
     std::optional<PatternRequest> posted_; ///< last view command sent to B

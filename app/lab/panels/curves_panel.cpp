@@ -74,7 +74,7 @@ std::vector<NumberArray> arraysOf(const std::vector<ExportedRun>& runs) {
 
 } // namespace
 
-CurvesPanel::CurvesPanel(PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(parent), bench_(bench) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     empty_ = new QLabel(tr("Curves appear here. Press Train, or tick one in the Training runs panel."));
@@ -112,17 +112,17 @@ CurvesPanel::CurvesPanel(PanelContext& context, QWidget* parent) : Panel(parent)
     const auto later = [this] {
         if (!refresh_.isActive()) refresh_.start();
     };
-    connect(&context_.runs(), &RunListModel::curvesChanged, this, later);
+    connect(&bench_.runs(), &RunListModel::curvesChanged, this, later);
     connect(logarithmic_, &QCheckBox::toggled, this, &CurvesPanel::refresh);
     connect(quantity_, &QComboBox::currentIndexChanged, this, &CurvesPanel::refresh);
-    connect(&context_, &PanelContext::themeChanged, this, &CurvesPanel::setTheme);
-    setTheme(context_.theme());
+    connect(&bench_, &Workbench::themeChanged, this, &CurvesPanel::setTheme);
+    setTheme(bench_.theme());
     refresh();
 }
 
 std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) const {
     std::vector<PlotFigure::Line> curves;
-    for (const RunListModel::Run& run : context_.runs().runs()) {
+    for (const RunListModel::Run& run : bench_.runs().runs()) {
         if (!run.isShown) continue;
         const auto add = [&](const QString& name, bool isDashed, const QColor& colour, auto value) {
             PlotFigure::Line curve{.label = name, .colour = colour, .isDashed = isDashed};
@@ -157,7 +157,7 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
 }
 
 PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) const {
-    const QString metric = quantity == "metric" ? sharedMetric(context_.runs().runs()) : QString();
+    const QString metric = quantity == "metric" ? sharedMetric(bench_.runs().runs()) : QString();
     PlotFigure figure;
     figure.title = quantity == "loss" ? tr("Loss (nats per token)")
                    : metric.isEmpty() ? quantity_->currentText()
@@ -203,7 +203,7 @@ void CurvesPanel::restoreView(const QJsonObject& view) {
 
 ExportNumbers CurvesPanel::numbers() const {
     std::vector<ExportedRun> shown; // copies: training adds points meanwhile
-    for (const RunListModel::Run& run : context_.runs().runs()) {
+    for (const RunListModel::Run& run : bench_.runs().runs()) {
         if (!run.isShown || run.points.empty()) continue;
         ExportedRun& copy = shown.emplace_back(ExportedRun{.name = run.name, .points = {}});
         copy.points.reserve(run.points.size());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/figures/plot_figure.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 #include <QTimer>
 
@@ -18,7 +18,7 @@ class CurvesPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit CurvesPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit CurvesPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
     QJsonObject saveView() const override;
@@ -34,7 +34,7 @@ private:
     void refresh();
     void setTheme(ThemeId theme);
 
-    PanelContext& context_;
+    Workbench& bench_;
     QLabel* empty_;
     QComboBox* quantity_;
     QCheckBox* logarithmic_;

@@ -89,14 +89,14 @@ void PromptEditor::keyPressEvent(QKeyEvent* event) {
     LimitedEditor::keyPressEvent(event);
 }
 
-GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(parent), bench_(bench) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(makePromptGroup());
     column->addWidget(makeRunGroup());
     column->addWidget(makeTextGroup(), 1);
-    text_->setShade(predictionColour(context_.theme()));
-    connect(&context_, &PanelContext::themeChanged, this,
+    text_->setShade(predictionColour(bench_.theme()));
+    connect(&bench_, &Workbench::themeChanged, this,
             [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });
     typing_.setParent(this);
     typing_.setObjectName("typingPause");
@@ -104,10 +104,10 @@ GeneratePanel::GeneratePanel(PanelContext& context, QWidget* parent) : Panel(par
     typing_.setInterval(kTypingPauseMs);
     connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
     // The same token lights up here and in the rows and columns of the attention views.
-    connect(chips_, &TokenChips::tokenHovered, this, [this](int index) { context_.hoverToken(index); });
-    connect(text_, &GeneratedText::tokenHovered, this, [this](int index) { context_.hoverToken(index); });
-    connect(&context_, &PanelContext::tokenHovered, chips_, &TokenChips::setHighlighted);
-    connect(&context_, &PanelContext::tokenHovered, text_, &GeneratedText::setHighlighted);
+    connect(chips_, &TokenChips::tokenHovered, this, [this](int index) { bench_.hoverToken(index); });
+    connect(text_, &GeneratedText::tokenHovered, this, [this](int index) { bench_.hoverToken(index); });
+    connect(&bench_, &Workbench::tokenHovered, chips_, &TokenChips::setHighlighted);
+    connect(&bench_, &Workbench::tokenHovered, text_, &GeneratedText::setHighlighted);
     updateButtons();
 }
 
@@ -280,8 +280,8 @@ void GeneratePanel::postPrompt() {
     Command before = SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
     if (!inFlight_.empty()) before = promptCommand(inFlight_.back());
     inFlight_.push_back(text);
-    context_.undoStack().push(
-        new PromptEdit(context_.poster(), std::move(before), std::move(command), context_.undoSteps().step()));
+    bench_.undoStack().push(
+        new PromptEdit(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
 }
 
 void GeneratePanel::goTo(int tokenIndex) {
@@ -290,8 +290,8 @@ void GeneratePanel::goTo(int tokenIndex) {
     if (tokenIndex < 0 || tokenIndex >= static_cast<int>(tokens.size())) return;
     const int node = tokens[static_cast<size_t>(tokenIndex)].branchNode;
     if (node == snapshot_->branches->current) return;
-    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
-                                             tr("moving to an earlier token")));
+    bench_.undoStack().push(new BranchMove(bench_.poster(), snapshot_->branches->current, GoToBranchCommand{node},
+                                           tr("moving to an earlier token")));
 }
 
 double GeneratePanel::tokensPerSecond() const {
@@ -309,16 +309,16 @@ void GeneratePanel::run() {
         typing_.stop();
         postPrompt();
     }
-    context_.post(GenerateCommand{.maxTokens = amount_->value(), .tokensPerSecond = tokensPerSecond()});
+    bench_.post(GenerateCommand{.maxTokens = amount_->value(), .tokensPerSecond = tokensPerSecond()});
 }
 
-void GeneratePanel::step() { context_.post(GenerateCommand{.maxTokens = 1, .tokensPerSecond = 0}); }
+void GeneratePanel::step() { bench_.post(GenerateCommand{.maxTokens = 1, .tokensPerSecond = 0}); }
 
-void GeneratePanel::stop() { context_.post(StopCommand{}); }
+void GeneratePanel::stop() { bench_.post(StopCommand{}); }
 
 void GeneratePanel::reset() {
     stop();
-    context_.post(ResetCommand{});
+    bench_.post(ResetCommand{});
 }
 
 void GeneratePanel::focusPrompt() {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/widgets/limited_editor.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 #include <QTimer>
 
@@ -38,7 +38,7 @@ class GeneratePanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit GeneratePanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit GeneratePanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
 
@@ -59,7 +59,7 @@ private:
     void showSpeed();
     void updateButtons();
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     PromptEditor* prompt_;
     TokenChips* chips_;

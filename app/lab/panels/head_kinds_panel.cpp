@@ -45,8 +45,8 @@ QIcon pictureOf(const HeadDetection& found, const HeadScores& head) {
 
 } // namespace
 
-HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), order_(new QComboBox), detect_(new QPushButton(tr("Find head kinds"))),
+HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), order_(new QComboBox), detect_(new QPushButton(tr("Find head kinds"))),
       alike_(new QPushButton(tr("Find similar heads"))), heads_(new QListWidget),
       explanation_(makeHintLabel("kindExplanation")) {
     order_->setObjectName("kindOrder");
@@ -101,9 +101,9 @@ HeadKindsPanel::HeadKindsPanel(PanelContext& context, QWidget* parent)
         explain();
         if (!item || !found_) return;
         const int at = item->data(Qt::UserRole).toInt();
-        context_.selectHead(at / found_->heads, at % found_->heads);
+        bench_.selectHead(at / found_->heads, at % found_->heads);
     });
-    connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
         if (snapshot_) setSnapshot(snapshot_);
         if (run == ShownRun::Difference && front_->isInFront() && found_) detect();
     });
@@ -120,7 +120,7 @@ void HeadKindsPanel::detectIfNew() {
 }
 
 void HeadKindsPanel::detect() {
-    if (snapshot_ && snapshot_->model) context_.post(RunAnalysisCommand{std::make_shared<HeadDetectionAnalysis>()});
+    if (snapshot_ && snapshot_->model) bench_.post(RunAnalysisCommand{std::make_shared<HeadDetectionAnalysis>()});
 }
 
 void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -130,7 +130,7 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const auto found =
         result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const HeadDetection>(result->second);
     const auto before = std::static_pointer_cast<const HeadDetection>(
-        context_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key()));
+        bench_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key()));
     if (!isNewModel && found == found_ && before == before_) return detectIfNew();
     before_ = before;
     found_ = found; // reference_ stays, so that a new model is sorted by the head of the previous one

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 #include "engine/analysis/head_detectors.h"
 
 class QComboBox;
@@ -18,7 +18,7 @@ class HeadKindsPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit HeadKindsPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit HeadKindsPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     ExportNumbers numbers() const override;
@@ -30,7 +30,7 @@ private:
     void explain();
     const HeadScores* beforeOf(const HeadScores& head) const; ///< the same head in the original run; null: not compared
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const HeadDetection> found_, before_; ///< before_: of the original run; null: not compared
     std::shared_ptr<const ModelInfo> asked_;              ///< the model whose heads were last labelled automatically

@@ -4,7 +4,6 @@
 #include "app/lab/common/theme.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/hint_label.h"
-#include "app/lab/workbench/undo_commands.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -21,8 +20,8 @@ namespace {
 constexpr int kGateSteps = 100;
 }
 
-HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), grid_(new HeadsGrid(this)), change_(makeHintLabel("headsChange")),
+HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), grid_(new HeadsGrid(this)), change_(makeHintLabel("headsChange")),
       label_(new QLabel), gate_(new QSlider(Qt::Horizontal)), value_(new QLabel),
       layerOff_(new QPushButton(tr("Remove layer's heads"))), restore_(new QPushButton(tr("Restore all heads"))) {
     grid_->setObjectName("headsGrid");
@@ -57,7 +56,7 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
 
     connect(grid_, &HeadsGrid::selected, this, [this](int layer, int head) {
         showSelected();
-        context_.selectHead(layer, head);
+        bench_.selectHead(layer, head);
     });
     connect(grid_, &HeadsGrid::gateRequested, this, [this, gates](int layer, int head, float gate) {
         if (gates->isEnabled() && !gates->isHidden()) requestGate(layer, head, gate);
@@ -71,11 +70,14 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
         requestGate(grid_->selectedLayer(), -1, isOn ? 0.0f : 1.0f);
     });
     connect(restore_, &QPushButton::clicked, this, [this] { requestGate(-1, -1, 1.0f); });
-    grid_->setHue(predictionColour(context_.theme()));
-    connect(&context_, &PanelContext::themeChanged, this,
-            [this](ThemeId theme) { grid_->setHue(predictionColour(theme)); });
-    connect(&context_, &PanelContext::shownRunChanged, this, &HeadsPanel::showRows);
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
+    connect(&bench_, &Workbench::changesChanged, this, &HeadsPanel::showGates);
+    grid_->setHue(predictionColour(bench_.theme()));
+    connect(&bench_, &Workbench::themeChanged, this, [this](ThemeId theme) { grid_->setHue(predictionColour(theme)); });
+    connect(&bench_, &Workbench::shownRunChanged, this, [this] {
+        showRows();
+        showGates();
+    });
+    connect(&bench_, &Workbench::headSelected, this, [this](int layer, int head) {
         grid_->select(layer, head);
         showSelected();
     });
@@ -85,15 +87,25 @@ HeadsPanel::HeadsPanel(PanelContext& context, QWidget* parent)
 
 void HeadsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
-    const ModelInfo* model = snapshot->model.get();
-    grid_->setGates(snapshot->headGates, model ? model->layers : 0, model ? model->heads : 0);
     showRows();
+    showGates();
+}
+
+/// The gates of the run on display: all gates of the original run are open.
+void HeadsPanel::showGates() {
+    const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
+    const bool isOriginal = bench_.shownRun() == ShownRun::Original;
+    grid_->setGates(isOriginal ? decltype(Changes::gates)() : bench_.changes().gates, model ? model->layers : 0,
+                    model ? model->heads : 0);
+    const Selection& selected = bench_.selection();
+    if (grid_->selectedLayer() != selected.site || grid_->selectedHead() != selected.head)
+        grid_->select(selected.site, selected.head);
     showSelected();
 }
 
 void HeadsPanel::showRows() {
     if (snapshot_) {
-        const UneditedViews* compared = context_.compared(*snapshot_);
+        const UneditedViews* compared = bench_.compared(*snapshot_);
         grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
     }
     change_->setVisible(grid_->showsChange());
@@ -116,10 +128,13 @@ ExportNumbers HeadsPanel::numbers() const {
                                 .arg(static_cast<double>(shown[at++]));
         return text;
     };
-    const auto arrays = [rows = snapshot_->newest, gates = snapshot_->headGates, shown = grid_->shown(), isChange] {
+    const auto arrays = [rows = snapshot_->newest, changes = bench_.changes(), shown = grid_->shown(), isChange] {
         std::vector<NumberArray> all{
             {isChange ? "newest_row_change" : "newest_row", {rows->sites, rows->heads, rows->keys}, shown}};
-        if (gates) all.push_back({"gate", {rows->sites, rows->heads}, *gates});
+        NumberArray gates{"gate", {rows->sites, rows->heads}, {}};
+        for (int site = 0; site < rows->sites; ++site)
+            for (int head = 0; head < rows->heads; ++head) gates.values.push_back(changes.gate(site, head));
+        all.push_back(std::move(gates));
         return all;
     };
     return {.csv = csv, .arrays = arrays};
@@ -127,19 +142,11 @@ ExportNumbers HeadsPanel::numbers() const {
 
 void HeadsPanel::requestGate(int layer, int head, float gate) {
     if (!snapshot_ || !snapshot_->model) return;
-    // A group of heads has no single old gate, so undo restores each head's own.
-    const std::vector<float> gates = beforeChange_ ? beforeChange_() : std::vector<float>();
-    std::vector<SetHeadGateCommand> before;
+    Changes after = bench_.changes();
     for (int l = 0; l < grid_->layers(); ++l)
         for (int h = 0; h < grid_->heads(); ++h)
-            if ((layer < 0 || l == layer) && (head < 0 || h == head))
-                before.push_back(
-                    {l, h, gates.empty() ? grid_->gate(l, h) : gates[static_cast<size_t>(l * grid_->heads() + h)]});
-    const bool isChange =
-        std::any_of(before.begin(), before.end(), [&](const SetHeadGateCommand& old) { return old.gate != gate; });
-    if (isChange)
-        context_.undoStack().push(
-            new GateChange(context_.poster(), std::move(before), {layer, head, gate}, context_.undoSteps().step()));
+            if ((layer < 0 || l == layer) && (head < 0 || h == head)) after.setGate(l, h, gate);
+    bench_.change(std::move(after), tr("changing a gate"), QStringLiteral("gate %1.%2").arg(layer).arg(head));
 }
 
 void HeadsPanel::showSelected() {

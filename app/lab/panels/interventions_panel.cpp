@@ -36,28 +36,35 @@
 namespace attn {
 namespace {
 
-using EditsChange = StateEdit<Changes, 5>;
-
 constexpr int kMostPainted = 64; ///< most tokens of a pattern that can be painted
 constexpr int kShownTokens = 8;  ///< rows of the effect table
 
+/// Adds the gates of a session file from before version 0.3, which has them apart: [layers, heads].
+void restoreGates(Changes& changes, const QJsonArray& gates, const ModelInfo& model) {
+    if (gates.size() != qsizetype{model.layers} * model.heads) return;
+    for (int at = 0; at < gates.size(); ++at)
+        if (const double gate = gates[at].toDouble(1); gate >= 0 && gate <= 1)
+            changes.setGate(at / model.heads, at % model.heads, static_cast<float>(gate));
+}
+
 } // namespace
 
-InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), title_(new QLabel), reset_(new QPushButton(tr("Restore original"))) {
+InterventionsPanel::InterventionsPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), title_(new QLabel), reset_(new QPushButton(tr("Restore original"))) {
     title_->setObjectName("interventionsTitle");
     title_->setWordWrap(true);
     reset_->setObjectName("interventionsReset");
     reset_->setAccessibleName(tr("Restore the original model"));
     reset_->setToolTip(tr("Remove every change and set every gate to 1"));
-    connect(reset_, &QPushButton::clicked, this, &InterventionsPanel::reset);
+    connect(reset_, &QPushButton::clicked, &bench_, &Workbench::restoreOriginal);
     auto* head = new QHBoxLayout;
     run_ = new QComboBox;
     run_->setObjectName("interventionsRun");
     run_->setAccessibleName(tr("Run that the views show"));
     run_->setToolTip(tr("Show the changed run, the original run or their difference in every view"));
     run_->addItems({tr("Changed"), tr("Original"), tr("Difference")});
-    connect(run_, &QComboBox::currentIndexChanged, this, [this](int index) { show(static_cast<ShownRun>(index)); });
+    connect(run_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { bench_.showRun(static_cast<ShownRun>(index)); });
     head->addWidget(title_, 1);
     head->addWidget(run_);
     head->addWidget(reset_);
@@ -97,7 +104,7 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     write_->setToolTip(
         tr("Continue the text by 24 tokens in the original and the changed run, always with the most likely token"));
     connect(write_, &QPushButton::clicked, this,
-            [this] { context_.post(RunAnalysisCommand{std::make_shared<ContinuationAnalysis>()}); });
+            [this] { bench_.post(RunAnalysisCommand{std::make_shared<ContinuationAnalysis>()}); });
     written_ = makeHintLabel("interventionsWritten");
     written_->setAccessibleName(tr("Continuations of the original and the changed run"));
     written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -124,64 +131,33 @@ InterventionsPanel::InterventionsPanel(PanelContext& context, QWidget* parent)
     column->addLayout(head);
     column->addLayout(both, 1);
 
-    new FrontWatch(this, [this](bool isInFront) { context_.wantPictures(this, isInFront); });
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int which) {
-        const QSignalBlocker quietLayer(layer_), quietHead(head_);
-        layer_->setValue(layer);
-        head_->setValue(which);
-        showPattern();
-        showCells();
+    new FrontWatch(this,
+                   [this](bool isInFront) { bench_.want(this, isInFront ? WantedViews::patterns() : WantedViews()); });
+    connect(&bench_, &Workbench::headSelected, this, &InterventionsPanel::showHead);
+    connect(&bench_, &Workbench::changesChanged, this, [this] {
+        showList();
+        if (snapshot_) showCells();
     });
-    connect(&context_, &PanelContext::interventionRequested, this,
-            [this](const Intervention& intervention) { add({intervention}); });
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
+        const QSignalBlocker quiet(run_);
+        run_->setCurrentIndex(static_cast<int>(run));
+        showList();
+    });
     const auto setTheme = [this](ThemeId theme) { pattern_->setTheme(figureTheme(theme)); };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    setTheme(context_.theme());
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
     showForm();
     showList();
     showEffect();
 }
 
-const Changes& InterventionsPanel::edits() const {
-    static const Changes none;
-    if (held_) return held_->edits;
-    return snapshot_ && snapshot_->edits ? *snapshot_->edits : none;
-}
-
-void InterventionsPanel::apply(Changes after, const QString& text, const QString& what) {
-    if (!snapshot_ || !snapshot_->model || after == edits()) return;
-    const Changes now = edits();
-    bringBack(); // show the changed run, so that the new change is visible
-    context_.undoStack().push(new EditsChange(
-        text,
-        [post = context_.poster()](const Changes& edits) {
-            post(SetEditsCommand{std::make_shared<const Changes>(edits)});
-        },
-        now, std::move(after), what, context_.undoSteps().step()));
-}
-
-void InterventionsPanel::add(const std::vector<Intervention>& change) {
-    Changes after = edits();
-    after.interventions.insert(after.interventions.end(), change.begin(), change.end());
-    const QString what = QStringLiteral("add %1").arg(after.interventions.size());
-    apply(std::move(after), tr("adding a change"), what);
-}
-
-void InterventionsPanel::reset() {
-    context_.undoStack().beginMacro(tr("restoring the original"));
-    std::vector<SetHeadGateCommand> before;
-    const int heads = snapshot_ && snapshot_->model ? snapshot_->model->heads : 1;
-    for (const std::vector<float> gates = this->gates(); const float gate : gates) {
-        const int at = static_cast<int>(before.size());
-        before.push_back({at / heads, at % heads, gate});
-    }
-    if (std::ranges::any_of(before, [](const SetHeadGateCommand& gate) { return gate.gate != 1; }))
-        context_.undoStack().push(
-            new GateChange(context_.poster(), std::move(before), {-1, -1, 1}, context_.undoSteps().step()));
-    if (held_) held_->gates.assign(held_->gates.size(), 1); // the command above has set them to 1
-    apply({}, tr("restoring the original"), "reset");
-    context_.undoStack().endMacro();
-    dropHeld(); // apply() does nothing if only gates were changed
+/// Follows the head that all panels show.
+void InterventionsPanel::showHead() {
+    const QSignalBlocker quietLayer(layer_), quietHead(head_);
+    layer_->setValue(bench_.selection().site);
+    head_->setValue(bench_.selection().head);
+    showPattern();
+    showCells();
 }
 
 /// Sets the amount of the selected change to the slider's value. Without a selection the value is for the next change.
@@ -190,24 +166,24 @@ void InterventionsPanel::changeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
     const int at = list_->indexOfTopLevelItem(item);
-    Changes after = edits();
+    Changes after = bench_.changes();
     const std::span<Intervention> change = changeAt(after, at);
     if (change.empty()) return;
     for (Intervention& each : change) each.amount = amountAt(amount_->value(), each.kind);
     amountText_->setText(amountText(change.front().amount));
-    apply(std::move(after), tr("setting an amount"), QStringLiteral("amount %1").arg(at));
+    bench_.change(std::move(after), tr("setting an amount"), QStringLiteral("amount %1").arg(at));
 }
 
 void InterventionsPanel::removeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item) return;
-    Changes after = edits();
+    Changes after = bench_.changes();
     removeChange(after, list_->indexOfTopLevelItem(item));
-    apply(std::move(after), tr("removing a change"), "remove");
+    bench_.change(std::move(after), tr("removing a change"), "remove");
 }
 
 void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text) {
-    Changes after = edits();
+    Changes after = bench_.changes();
     const auto found = std::ranges::find_if(after.patterns, [this](const PatternEdit& edit) {
         return edit.site == layer_->value() && edit.head == head_->value();
     });
@@ -218,7 +194,7 @@ void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& c
         *found = std::move(edit);
     else
         after.patterns.push_back(std::move(edit));
-    apply(std::move(after), text, QStringLiteral("pattern %1.%2").arg(layer_->value()).arg(head_->value()));
+    bench_.change(std::move(after), text, QStringLiteral("pattern %1.%2").arg(layer_->value()).arg(head_->value()));
 }
 
 /// Sets the cell to the brush's weight and scales the other cells of the row to share the rest.
@@ -244,7 +220,7 @@ void InterventionsPanel::paint(const MatrixCell& cell) {
             each = rest > 0 ? each * (1 - weight) / rest : (1 - weight) / static_cast<float>(keys - 1);
     }
     const PatternEdit::Kind now = [&] {
-        for (const PatternEdit& edit : edits().patterns)
+        for (const PatternEdit& edit : bench_.changes().patterns)
             if (edit.site == layer_->value() && edit.head == head_->value()) return edit.kind;
         return PatternEdit::Kind::Rows;
     }();
@@ -276,11 +252,11 @@ void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snap
         const QSignalBlocker quietLayer(layer_), quietHead(head_);
         layer_->setMaximum(snapshot->model->layers - 1);
         head_->setMaximum(snapshot->model->heads - 1);
+        showHead();
     }
-    if (isNewModel || (held_ && snapshot->edits && *snapshot->edits != held_->edits)) dropHeld();
     if (isNewModel || before->sequence != snapshot->sequence) showTokens();
     if (isNewModel || before->detail != snapshot->detail || before->grid != snapshot->grid) showPattern();
-    if (isNewModel || before->edits != snapshot->edits || before->headGates != snapshot->headGates) showList();
+    if (isNewModel) showList();
     if (isNewModel || before->next != snapshot->next || before->unedited != snapshot->unedited) showEffect();
     showWritten();
     showCells();
@@ -334,27 +310,27 @@ void InterventionsPanel::showList() {
     {
         const QSignalBlocker quiet(list_);
         list_->clear();
-        for (const auto change : changesOf(edits().interventions))
+        for (const auto change : changesOf(bench_.changes().interventions))
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(change))});
-        for (const PatternEdit& each : edits().patterns)
+        for (const PatternEdit& each : bench_.changes().patterns)
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
         for (int i = 0; i < list_->topLevelItemCount(); ++i)
             list_->topLevelItem(i)->setToolTip(0, list_->topLevelItem(i)->text(0));
     }
     const int count = list_->topLevelItemCount();
     // A new change is selected, so that the slider sets its amount.
-    const int selected = count > countBefore ? static_cast<int>(changesOf(edits().interventions).size()) - 1
+    const int selected = count > countBefore ? static_cast<int>(changesOf(bench_.changes().interventions).size()) - 1
                                              : std::min(current, count - 1);
     if (selected >= 0) list_->setCurrentItem(list_->topLevelItem(selected));
     remove_->setEnabled(selected >= 0);
-    const std::vector<float> each = this->gates();
-    const auto gates = static_cast<int>(std::ranges::count_if(each, [](float gate) { return gate != 1; }));
+    const auto gates = static_cast<int>(bench_.changes().gates.size());
     QStringList parts;
     if (count > 0) parts << (count == 1 ? tr("1 change") : tr("%1 changes").arg(count));
     if (gates > 0) parts << (gates == 1 ? tr("1 reduced gate") : tr("%1 reduced gates").arg(gates));
     title_->setText(parts.isEmpty() ? tr("No changes.")
-                    : held_         ? tr("Showing the original run, without %1.").arg(parts.join(tr(" and ")))
-                                    : tr("The model runs with %1.").arg(parts.join(tr(" and "))));
+                    : bench_.shownRun() == ShownRun::Original
+                        ? tr("Showing the original run, without %1.").arg(parts.join(tr(" and ")))
+                        : tr("The model runs with %1.").arg(parts.join(tr(" and "))));
     reset_->setEnabled(!parts.isEmpty());
     run_->setEnabled(!parts.isEmpty());
 }
@@ -411,34 +387,25 @@ ExportNumbers InterventionsPanel::numbers() const {
 }
 
 QJsonObject InterventionsPanel::saveView() const {
-    QJsonObject view;
-    if (!edits().empty())
-        view["edits"] = QJsonDocument::fromJson(QByteArray::fromStdString(changesToJson(edits()))).object();
-    const std::vector<float> all = this->gates();
-    if (std::ranges::any_of(all, [](float gate) { return gate != 1; })) {
-        QJsonArray gates;
-        for (float gate : all) gates.append(static_cast<double>(gate));
-        view["gates"] = gates;
-    }
-    return view;
+    if (bench_.changes().empty()) return {};
+    const std::string json = changesToJson(bench_.changes());
+    return {{"edits", QJsonDocument::fromJson(QByteArray::fromStdString(json)).object()}};
 }
 
 void InterventionsPanel::restoreView(const QJsonObject& view) {
-    dropHeld();
-    const QJsonArray gates = view.value("gates").toArray();
-    const int heads = snapshot_ && snapshot_->model ? snapshot_->model->heads : 0;
-    if (snapshot_ && snapshot_->isEdited) context_.post(SetHeadGateCommand{-1, -1, 1});
-    if (snapshot_ && snapshot_->headGates && gates.size() == static_cast<qsizetype>(snapshot_->headGates->size()))
-        for (int at = 0; at < gates.size(); ++at)
-            if (const double gate = gates[at].toDouble(1); gate != 1 && gate >= 0 && gate <= 1)
-                context_.post(SetHeadGateCommand{at / heads, at % heads, static_cast<float>(gate)});
-    if (!view.contains("edits") && !(snapshot_ && snapshot_->edits)) return;
+    if (!bench_.hasModel()) return;
+    Changes changes;
+    QString problem;
     try {
         const QByteArray json = QJsonDocument(view.value("edits").toObject()).toJson(QJsonDocument::Compact);
-        context_.post(SetEditsCommand{std::make_shared<const Changes>(changesFromJson(json.toStdString()))});
+        changes = changesFromJson(json.toStdString());
     } catch (const std::exception& error) { // the rest of the session is restored
-        title_->setText(QString::fromUtf8(error.what()));
+        problem = QString::fromUtf8(error.what());
     }
+    restoreGates(changes, view.value("gates").toArray(), *bench_.snapshot()->model);
+    if (changes != bench_.changes()) bench_.setChanges(std::move(changes));
+    bench_.showRun(ShownRun::Changed);
+    if (!problem.isEmpty()) title_->setText(problem);
 }
 
 } // namespace attn

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "app/lab/panels/change_form.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 #include "engine/inference/changes.h"
-
-#include <optional>
 
 class QComboBox;
 class QLabel;
@@ -28,23 +26,12 @@ class InterventionsPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit InterventionsPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit InterventionsPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
-
-    /// Restores the original model: removes all edits and sets every gate to 1.
-    void reset();
-    /// Appends a change, as one step of undo.
-    void add(const std::vector<Intervention>& change);
-    /// Sets the run that all views show. Before: the original run; the changes are kept for later. After: the changed
-    /// run. Difference: changed minus original, for which the session computes both runs.
-    void show(ShownRun run);
-    /// Puts held changes back in force, as must happen before another change.
-    /// @return the gates that are in force again, [layers, heads]; empty if no changes were held
-    std::vector<float> bringBack();
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -53,18 +40,6 @@ private:
     QWidget* makeForm();
     QWidget* makePattern();
     QWidget* makeCells();
-    /// Changes that are kept while the views show the original run.
-    struct Held {
-        Changes edits;
-        std::vector<float> gates; ///< [layers, heads]
-    };
-    const Changes& edits() const;     ///< the held edits, if any; otherwise those of the snapshot
-    std::vector<float> gates() const; ///< [layers, heads], likewise
-    void postGates(const std::vector<float>& gates) const;
-    void setHeld(bool isHeld);
-    void dropHeld();
-    void announce(ShownRun run); ///< tells all views which run is shown
-    void apply(Changes after, const QString& text, const QString& what);
     void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
     Intervention::Kind kind() const;
     ChangePlace place() const;
@@ -72,6 +47,7 @@ private:
     std::vector<Intervention> described() const;
     std::vector<Intervention> changeOfRow(int row) const; ///< row of cells_: 0 is the embedding, then the layers
     float amount() const;                                 ///< value of the amount slider
+    void showHead();
     void showForm();
     void showCells();
     void patch(int row, int from, int to);
@@ -84,12 +60,11 @@ private:
     void showWritten();
     void paint(const MatrixCell& cell);
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     QLabel* title_;
     QPushButton* reset_;
     QComboBox* run_;
-    std::optional<Held> held_;
     QComboBox *where_, *token_, *kind_;
     QSpinBox *layer_, *head_, *textToken_;
     QLineEdit *text_, *contrast_;

@@ -53,7 +53,7 @@ QWidget* InterventionsPanel::makeCells() {
     connect(askTokens_, &QTimer::timeout, this, [this] {
         auto analysis = std::make_shared<TextTokensAnalysis>();
         analysis->text = text_->text().toStdString();
-        context_.post(RunAnalysisCommand{std::move(analysis)});
+        bench_.post(RunAnalysisCommand{std::move(analysis)});
     });
     connect(cells_, &RunCellsView::moved, this,
             [this](const RunCellsView::Move& move) { patch(move.row, move.from, move.to); });
@@ -65,8 +65,8 @@ QWidget* InterventionsPanel::makeCells() {
             text.isEmpty() ? tr("Drag a value of the other text to a token of the prompt in the same row") : text);
     });
     const auto setTheme = [this](ThemeId theme) { cells_->setTheme(figureTheme(theme)); };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    setTheme(context_.theme());
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
     auto* part = new QWidget;
     auto* column = new QVBoxLayout(part);
     column->setContentsMargins(0, 0, 0, 0);
@@ -102,7 +102,7 @@ void InterventionsPanel::showCells() {
     other.resize(std::min(other.size(), kMostCells));
     prompt.resize(std::min(prompt.size(), kMostCells));
     std::vector<RunCellsView::Move> moves;
-    for (const auto change : changesOf(edits().interventions)) {
+    for (const auto change : changesOf(bench_.changes().interventions)) {
         const Intervention& first = change.front();
         if (first.kind != Intervention::Kind::Patch || first.text != text || first.position < 0) continue;
         for (int row = 0; row < static_cast<int>(rows.size()); ++row)
@@ -119,14 +119,15 @@ void InterventionsPanel::patch(int row, int from, int to) {
         each.position = to;
         each.textPosition = from;
     }
-    Changes after = edits();
+    Changes after = bench_.changes();
     std::erase_if(after.interventions, [&](const Intervention& old) { // an earlier patch of the same cell
         return std::ranges::any_of(change, [&](const Intervention& each) {
             return old.kind == each.kind && old.hook == each.hook && old.head == each.head && old.position == to;
         });
     });
     after.interventions.insert(after.interventions.end(), change.begin(), change.end());
-    apply(std::move(after), tr("patching a value"), QStringLiteral("patch %1.%2.%3").arg(row).arg(from).arg(to));
+    bench_.change(std::move(after), tr("patching a value"),
+                  QStringLiteral("patch %1.%2.%3").arg(row).arg(from).arg(to));
 }
 
 } // namespace attn

@@ -83,15 +83,11 @@ QWidget* InterventionsPanel::makeForm() {
     for (QComboBox* box : {where_, kind_})
         connect(box, &QComboBox::currentIndexChanged, this, &InterventionsPanel::showForm);
     for (QSpinBox* box : {layer_, head_})
-        connect(box, &QSpinBox::valueChanged, this, [this] {
-            showPattern();
-            showCells();
-            if (place() == ChangePlace::HeadOutput) context_.selectHead(layer_->value(), head_->value());
-        });
+        connect(box, &QSpinBox::valueChanged, this, [this] { bench_.selectHead(layer_->value(), head_->value()); });
     connect(amount_, &QSlider::valueChanged, this, &InterventionsPanel::changeSelected);
-    connect(add_, &QPushButton::clicked, this, [this] { add(described()); });
+    connect(add_, &QPushButton::clicked, this, [this] { bench_.addChanges(described()); });
     for (QLineEdit* line : {text_, contrast_})
-        connect(line, &QLineEdit::returnPressed, this, [this] { add(described()); });
+        connect(line, &QLineEdit::returnPressed, this, [this] { bench_.addChanges(described()); });
     connect(text_, &QLineEdit::textChanged, this, &InterventionsPanel::showCells);
     return form;
 }
@@ -136,11 +132,11 @@ QWidget* InterventionsPanel::makePattern() {
             tr("pinning a pattern"));
     });
     connect(own_, &QPushButton::clicked, this, [this] {
-        Changes after = edits();
+        Changes after = bench_.changes();
         std::erase_if(after.patterns, [this](const PatternEdit& edit) {
             return edit.site == layer_->value() && edit.head == head_->value();
         });
-        apply(std::move(after), tr("restoring a pattern"), "own");
+        bench_.change(std::move(after), tr("restoring a pattern"), "own");
     });
     auto* part = new QWidget;
     auto* column = new QVBoxLayout(part);

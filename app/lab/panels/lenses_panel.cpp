@@ -19,8 +19,8 @@
 
 namespace attn {
 
-LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), page_(new QComboBox), position_(new QComboBox), target_(new QLineEdit),
+LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), page_(new QComboBox), position_(new QComboBox), target_(new QLineEdit),
       against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton(tr("Run"))),
       explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout), view_(new LensAnswerView("lens")) {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
@@ -63,30 +63,28 @@ LensesPanel::LensesPanel(PanelContext& context, QWidget* parent)
     for (QLineEdit* line : {target_, against_, text_})
         connect(line, &QLineEdit::returnPressed, this, &LensesPanel::ask);
     connect(run_, &QPushButton::clicked, this, &LensesPanel::ask);
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
-        if (std::exchange(layer_, layer) == layer && std::exchange(head_, head) == head) return;
-        head_ = head;
+    connect(&bench_, &Workbench::headSelected, this, [this] {
         if (page().usesHead) ask();
     });
     connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         const bool hasTokens = static_cast<size_t>(view_->answer().matrix.columns()) ==
                                (snapshot_ && snapshot_->sequence ? snapshot_->sequence->tokens.size() : 0);
-        context_.hoverToken(cell && hasTokens ? cell->column : -1);
+        bench_.hoverToken(cell && hasTokens ? cell->column : -1);
     });
     connect(view_, &LensAnswerView::activated, this, [this](const MatrixCell& cell) {
         if (!shown_ || !page().change) return;
-        context_.requestIntervention(page().change(*shown_, question(), cell.row, cell.column));
-        context_.showPanel("interventions");
+        bench_.addChanges({page().change(*shown_, question(), cell.row, cell.column)});
+        bench_.showPanel("interventions");
     });
-    connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
         showIfNew();
         if (run != ShownRun::Difference) return;
         asked_ = 0; // the original run has no result yet
         askIfQuick();
     });
     const auto setTheme = [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    setTheme(context_.theme());
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
     front_ = new FrontWatch(this, [this](bool isInFront) {
         if (isInFront) askIfQuick();
     });
@@ -113,7 +111,8 @@ int LensesPanel::tokenOf(const QString& text) const {
 }
 
 LensQuestion LensesPanel::question() {
-    LensQuestion question{.site = layer_, .head = head_, .position = position_->currentIndex() - 1};
+    LensQuestion question{
+        .site = bench_.selection().site, .head = bench_.selection().head, .position = position_->currentIndex() - 1};
     question.text = text_->text().toStdString();
     QStringList unknown;
     for (const auto& [line, token] :
@@ -151,7 +150,7 @@ void LensesPanel::ask() {
     if (!snapshot_ || !snapshot_->model || !snapshot_->sequence || snapshot_->sequence->tokens.empty()) return;
     asked_ = snapshot_->sequenceVersion;
     showWaiting();
-    context_.post(RunAnalysisCommand{page().make(question())});
+    bench_.post(RunAnalysisCommand{page().make(question())});
 }
 
 void LensesPanel::askIfQuick() {
@@ -180,7 +179,7 @@ void LensesPanel::showIfNew() {
     const std::string key = page().make({})->key();
     const auto found = snapshot_->analyses.find(key);
     if (found == snapshot_->analyses.end()) return;
-    const auto before = context_.comparedAnalysis(*snapshot_, key);
+    const auto before = bench_.comparedAnalysis(*snapshot_, key);
     if (found->second == shown_ && before == before_) return;
     shown_ = found->second;
     before_ = before;

@@ -2,7 +2,7 @@
 
 #include "app/figures/lens_pages.h"
 #include "app/lab/widgets/lens_answer_view.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QComboBox;
 class QFormLayout;
@@ -20,7 +20,7 @@ class LensesPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit LensesPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit LensesPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
@@ -39,7 +39,7 @@ private:
     void showWaiting();
     void showTokens();
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     FrontWatch* front_;
     QComboBox *page_, *position_;
@@ -48,7 +48,6 @@ private:
     QLabel* explanation_;
     QFormLayout* form_;
     LensAnswerView* view_;
-    int layer_ = 0, head_ = 0;
     std::shared_ptr<const AnalysisResult> shown_, before_; ///< before_: of the original run; null: not compared
     uint64_t asked_ = 0;                                   ///< sequence version that was last analysed
 };

@@ -45,8 +45,8 @@ QString factsOf(const ModelInfo& model) {
 
 } // namespace
 
-ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), facts_(new QLabel(this)), warnings_(new QLabel(this)),
+ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), facts_(new QLabel(this)), warnings_(new QLabel(this)),
       model_(new ParameterTreeModel(this)), tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
       weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(new QLabel) {
     facts_->setAccessibleName(tr("Facts about the model"));
@@ -84,9 +84,8 @@ ModelPanel::ModelPanel(PanelContext& context, QWidget* parent)
     tabs_->addTab(config_, tr("Configuration"));
     tabs_->addTab(tokenizer_, tr("Tokenizer"));
 
-    weight_->setTheme(figureTheme(context_.theme()));
-    connect(&context_, &PanelContext::themeChanged, this,
-            [this](ThemeId theme) { weight_->setTheme(figureTheme(theme)); });
+    weight_->setTheme(figureTheme(bench_.theme()));
+    connect(&bench_, &Workbench::themeChanged, this, [this](ThemeId theme) { weight_->setTheme(figureTheme(theme)); });
 
     auto* split = new QSplitter(Qt::Horizontal, this);
     split->addWidget(tree_);
@@ -134,7 +133,7 @@ void ModelPanel::showWeight(const QModelIndex& index) {
     const QString parameter = index.data(ParameterTreeModel::ParameterRole).toString();
     if (parameter.isEmpty()) return;
     tabs_->setCurrentWidget(weight_);
-    context_.post(ShowWeightCommand{.name = parameter.toStdString()});
+    bench_.post(ShowWeightCommand{.name = parameter.toStdString()});
 }
 
 } // namespace attn

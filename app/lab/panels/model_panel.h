@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QLabel;
 class QPlainTextEdit;
@@ -17,7 +17,7 @@ class ModelPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit ModelPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit ModelPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     ExportNumbers numbers() const override;
@@ -26,7 +26,7 @@ private:
     void showModel();
     void showWeight(const QModelIndex& index);
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     QLabel* facts_;
     QLabel* warnings_;

@@ -48,8 +48,8 @@ std::span<const Param> controlParams() {
 
 } // namespace
 
-NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), controls_(new ParamControls(controlParams(), this)),
+NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), controls_(new ParamControls(controlParams(), this)),
       candidates_(new CandidateModel(this)), list_(new QTreeView(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
@@ -58,7 +58,8 @@ NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
-    setSampling(sampling_);
+    connect(&bench_, &Workbench::samplingChanged, this, &NextTokenPanel::showSampling);
+    showSampling();
 
     list_->setObjectName("candidates");
     list_->setAccessibleName(tr("Most likely next tokens"));
@@ -67,9 +68,9 @@ NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
     list_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    auto* bars = new ProbabilityDelegate(predictionColour(context_.theme()), list_);
+    auto* bars = new ProbabilityDelegate(predictionColour(bench_.theme()), list_);
     list_->setItemDelegateForColumn(CandidateModel::ProbabilityColumn, bars);
-    connect(&context_, &PanelContext::themeChanged, bars, [bars, this](ThemeId theme) {
+    connect(&bench_, &Workbench::themeChanged, bars, [bars, this](ThemeId theme) {
         bars->setColour(predictionColour(theme));
         list_->viewport()->update();
     });
@@ -79,7 +80,7 @@ NextTokenPanel::NextTokenPanel(PanelContext& context, QWidget* parent)
     list_->header()->setSectionResizeMode(CandidateModel::LogitColumn, QHeaderView::ResizeToContents);
     list_->header()->setSectionResizeMode(CandidateModel::ChangeColumn, QHeaderView::ResizeToContents);
     list_->setColumnHidden(CandidateModel::ChangeColumn, true);
-    connect(&context_, &PanelContext::shownRunChanged, this, &NextTokenPanel::rank);
+    connect(&bench_, &Workbench::shownRunChanged, this, &NextTokenPanel::rank);
     list_->setMinimumHeight(fontMetrics().height() * 4);
     connect(list_, &QTreeView::clicked, this, &NextTokenPanel::take);
     connect(list_, &QTreeView::activated, this, &NextTokenPanel::take);
@@ -118,35 +119,30 @@ ExportNumbers NextTokenPanel::numbers() const {
 
 void NextTokenPanel::rank() {
     if (!snapshot_) return;
-    candidates_->rank(*snapshot_, sampling_,
-                      context_.shownRun() == ShownRun::Difference ? snapshot_->unedited.get() : nullptr);
+    candidates_->rank(*snapshot_, bench_.sampling(),
+                      bench_.shownRun() == ShownRun::Difference ? snapshot_->unedited.get() : nullptr);
     list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
 }
 
 void NextTokenPanel::change(const QString& id, double value) {
-    setSamplingValue(sampling_, id.toStdString(), value);
+    Sampling sampling = bench_.sampling();
+    setSamplingValue(sampling, id.toStdString(), value);
     // A control that greedy choice ignores must have an effect, so greedy is switched off.
-    if (!isSamplingFieldUsed(sampling_, id.toStdString())) {
-        sampling_.greedy = false;
-        controls_->setValue(kGreedy.id, 0);
-    }
-    context_.post(SetSamplingCommand{sampling_});
-    rank();
-    emit samplingChanged();
+    if (!isSamplingFieldUsed(sampling, id.toStdString())) sampling.greedy = false;
+    bench_.setSampling(sampling);
 }
 
-void NextTokenPanel::setSampling(const Sampling& sampling) {
-    sampling_ = sampling;
-    for (const Param& param : controlParams()) controls_->setValue(param.id, samplingValue(sampling, param.id));
+void NextTokenPanel::showSampling() {
+    for (const Param& param : controlParams())
+        controls_->setValue(param.id, samplingValue(bench_.sampling(), param.id));
     rank();
-    context_.post(SetSamplingCommand{sampling_});
 }
 
 void NextTokenPanel::take(const QModelIndex& index) {
     if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
     const int token = index.data(CandidateModel::TokenRole).toInt();
-    context_.undoStack().push(new BranchMove(context_.poster(), snapshot_->branches->current, TakeTokenCommand{token},
-                                             tr("choosing a token")));
+    bench_.undoStack().push(
+        new BranchMove(bench_.poster(), snapshot_->branches->current, TakeTokenCommand{token}, tr("choosing a token")));
 }
 
 } // namespace attn

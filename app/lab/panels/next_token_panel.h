@@ -1,7 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
-#include "engine/inference/sampling.h"
+#include "app/lab/workbench/panel.h"
 
 class QTreeView;
 
@@ -16,25 +15,19 @@ class NextTokenPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit NextTokenPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit NextTokenPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     ExportNumbers numbers() const override;
-
-    const Sampling& sampling() const { return sampling_; }
-    void setSampling(const Sampling& sampling);
-
-signals:
-    void samplingChanged();
 
 private:
     void change(const QString& id, double value);
     void take(const QModelIndex& index);
     void rank();
+    void showSampling();
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
-    Sampling sampling_;
     ParamControls* controls_;
     CandidateModel* candidates_;
     QTreeView* list_;

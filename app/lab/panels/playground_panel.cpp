@@ -67,8 +67,8 @@ PlaygroundQuery firstQuery() {
 
 } // namespace
 
-PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), shown_(std::make_shared<PlaygroundSnapshot>()) {
+PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), shown_(std::make_shared<PlaygroundSnapshot>()) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 8, 8, 8);
     auto* split = new QSplitter(Qt::Horizontal);
@@ -89,10 +89,10 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
     connect(views_, &QTabWidget::currentChanged, this, &PlaygroundPanel::ask);
     costs_ = new CostView;
     views_->addTab(costs_, tr("Cost"));
-    const auto askCosts = [this] { context_.playground().costs().ask(costs_->query()); };
+    const auto askCosts = [this] { bench_.playground().costs().ask(costs_->query()); };
     connect(costs_, &CostView::queryChanged, this, askCosts);
-    connect(costs_, &CostView::cancelled, this, [this] { context_.playground().costs().cancel(); });
-    connect(&context_.playground(), &PlaygroundBridge::costsChanged, costs_, &CostView::showCosts);
+    connect(costs_, &CostView::cancelled, this, [this] { bench_.playground().costs().cancel(); });
+    connect(&bench_.playground(), &PlaygroundBridge::costsChanged, costs_, &CostView::showCosts);
     connect(cards_, &PartCards::queryChanged, this, &PlaygroundPanel::ask);
     connect(cards_, &PartCards::tried, this, [this](const PlaygroundQuery& query) {
         PlaygroundQuery next = with(query.spec);
@@ -117,9 +117,9 @@ PlaygroundPanel::PlaygroundPanel(PanelContext& context, QWidget* parent)
         positions_->setTheme(figureTheme(theme));
         patches_->setTheme(figureTheme(theme));
     };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    setTheme(context_.theme());
-    connect(&context_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
+    connect(&bench_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
     apply({.query = firstQuery()});
 }
 
@@ -262,17 +262,17 @@ void PlaygroundPanel::edit(const PlaygroundQuery& query, const QString& what) {
 void PlaygroundPanel::edit(const PlaygroundSetup& setup, const QString& what) {
     if (setup == setup_) return;
     const QPointer<PlaygroundPanel> panel = this;
-    context_.undoStack().push(new PlaygroundEdit(
+    bench_.undoStack().push(new PlaygroundEdit(
         tr("changing the playground"),
         [panel](const PlaygroundSetup& shown) {
             if (panel) panel->apply(shown);
         },
-        setup_, setup, what, context_.undoSteps().step()));
+        setup_, setup, what, bench_.undoSteps().step()));
 }
 
 void PlaygroundPanel::train(const AttentionSpec& spec, std::optional<Slot> slot) {
-    context_.requestRecipe(suggestedRecipe(spec, slot));
-    context_.showPanel("train");
+    bench_.requestRecipe(suggestedRecipe(spec, slot));
+    bench_.showPanel("train");
 }
 
 void PlaygroundPanel::apply(const PlaygroundSetup& setup) {
@@ -318,11 +318,11 @@ void PlaygroundPanel::ask() {
     wasAsked_ = isVisible();
     if (!wasAsked_) return;
     if (views_->currentWidget() == cards_) {
-        context_.playground().session().show(cards_->query());
+        bench_.playground().session().show(cards_->query());
         return;
     }
     if (views_->currentWidget() == positions_)
-        context_.playground().session().show(positions_->query(edited(), headWidth(), setup_.query.seed));
+        bench_.playground().session().show(positions_->query(edited(), headWidth(), setup_.query.seed));
     // The editor explains parts that do not combine; the heatmaps of the last valid spec stay.
     const auto combines = [&](const AttentionSpec& spec) { return check(spec, {.headWidth = headWidth()}).empty(); };
     if (!combines(setup_.query.spec) || (setup_.query.other && !combines(*setup_.query.other))) return;
@@ -334,7 +334,7 @@ void PlaygroundPanel::ask() {
     }
     if (const auto query = complete()) {
         asked_ = *query;
-        context_.playground().session().show(asked_);
+        bench_.playground().session().show(asked_);
     }
 }
 
@@ -381,6 +381,7 @@ QJsonObject PlaygroundPanel::saveView() const {
                      {"other", setup_.query.other ? QString::fromStdString(setup_.query.other->text()) : QString()},
                      {"compared", comparison_->kind()},
                      {"positions", positions_->saveView()},
+                     {"tab", QLatin1String(kPlaygroundTabs[views_->currentIndex()])},
                      {"head", head_->value()}};
     const QJsonObject input = InputControls::saved(setup_);
     for (auto each = input.begin(); each != input.end(); ++each) view[each.key()] = each.value();
@@ -401,6 +402,8 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
     apply(setup);
     head_->setMaximum(std::max(head_->maximum(), view.value("head").toInt()));
     head_->setValue(view.value("head").toInt());
+    for (int tab = 0; tab < views_->count(); ++tab)
+        if (view.value("tab").toString() == QLatin1String(kPlaygroundTabs[tab])) views_->setCurrentIndex(tab);
 }
 
 QWidget* PlaygroundPanel::figure() { return views_->currentWidget(); }

@@ -2,7 +2,7 @@
 
 #include "app/lab/bridge/background_task.h"
 #include "app/lab/common/playground_setup.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 #include <QImage>
 
@@ -32,7 +32,7 @@ class PlaygroundPanel : public Panel {
     Q_OBJECT
 
 public:
-    PlaygroundPanel(PanelContext& context, QWidget* parent);
+    PlaygroundPanel(Workbench& bench, QWidget* parent);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
@@ -71,7 +71,7 @@ private:
     void receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void refreshMaps();
 
-    PanelContext& context_;
+    Workbench& bench_;
     PlaygroundSetup setup_;
     PlaygroundQuery asked_; ///< the last query posted
     std::shared_ptr<const Snapshot> model_ = std::make_shared<Snapshot>();

@@ -67,7 +67,7 @@ std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
         if (!given || given->site != layer || given->sequenceVersion != model_->sequenceVersion) {
             const std::pair wanted(model_->sequenceVersion, layer);
             if (model_->status.activity == Activity::Idle && std::exchange(captured_, wanted) != wanted)
-                context_.post(CaptureInputsCommand{.site = layer});
+                bench_.post(CaptureInputsCommand{.site = layer});
             return {};
         }
         query.layer = given;

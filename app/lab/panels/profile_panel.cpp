@@ -2,9 +2,9 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/common/panel_theme.h"
+#include "app/lab/panels/front_watch.h"
 #include "app/lab/widgets/lines_view.h"
 
-#include <QDockWidget>
 #include <QHeaderView>
 #include <QLabel>
 #include <QSplitter>
@@ -25,8 +25,8 @@ QString distanceText(int bin) {
 
 } // namespace
 
-ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), title_(new QLabel), split_(new QSplitter), received_(new LinesView),
+ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), title_(new QLabel), split_(new QSplitter), received_(new LinesView),
       distances_(new LinesView), largest_(new QTreeWidget) {
     title_->setObjectName("profileTitle");
     title_->setWordWrap(true);
@@ -54,13 +54,8 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
     column->addWidget(title_);
     column->addWidget(split_, 1);
 
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
-        layer_ = layer;
-        head_ = head;
-        ask();
-    });
     connect(received_, &LinesView::pointedAt, this, [this](std::optional<int> place) {
-        context_.hoverToken(place && shown_ && shown_->keysOfPlace == 1 ? *place : -1);
+        bench_.hoverToken(place && shown_ && shown_->keysOfPlace == 1 ? *place : -1);
     });
     for (LinesView* view : {received_, distances_})
         connect(view, &LinesView::pointedAt, this, &ProfilePanel::showTitle);
@@ -68,30 +63,29 @@ ProfilePanel::ProfilePanel(PanelContext& context, QWidget* parent)
         const auto row = static_cast<size_t>(largest_->indexOfTopLevelItem(item));
         if (!shown_ || row >= shown_->largest.size()) return;
         const HeadProfile::Cell& cell = shown_->largest[row];
-        context_.post(CellRequest{shown_->site, shown_->head, cell.query, cell.key});
-        context_.showPanel("cell");
+        bench_.select({.site = shown_->site, .head = shown_->head, .cell = Cell{cell.query, cell.key}});
+        bench_.showPanel("cell");
     };
     connect(largest_, &QTreeWidget::itemClicked, this, open);
     connect(largest_, &QTreeWidget::itemActivated, this, open);
     const auto setTheme = [this](ThemeId theme) {
         for (LinesView* view : {received_, distances_}) view->setTheme(figureTheme(theme));
     };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    connect(&context_, &PanelContext::shownRunChanged, this, &ProfilePanel::showIfNew);
-    setTheme(context_.theme());
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    connect(&bench_, &Workbench::shownRunChanged, this, &ProfilePanel::showIfNew);
+    setTheme(bench_.theme());
+    new FrontWatch(this, [this](bool isInFront) { bench_.want(this, {.profile = isInFront}); });
     showProfile();
 }
 
 void ProfilePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
-    const bool isOtherModel = !snapshot_ || snapshot_->model != snapshot->model;
     snapshot_ = snapshot;
-    if (isOtherModel) ask();
     showIfNew();
 }
 
 void ProfilePanel::showIfNew() {
     if (!snapshot_) return;
-    const UneditedViews* compared = context_.compared(*snapshot_);
+    const UneditedViews* compared = bench_.compared(*snapshot_);
     std::shared_ptr<const HeadProfile> before = compared ? compared->profile : nullptr;
     const auto& now = snapshot_->profile; // for a while they may belong to different heads or rows
     if (before && (!now || now->site != before->site || now->head != before->head || now->exactRows < 1 ||
@@ -104,28 +98,9 @@ void ProfilePanel::showIfNew() {
     showProfile();
 }
 
-void ProfilePanel::showEvent(QShowEvent* event) {
-    Panel::showEvent(event);
-    QWidget* around = parentWidget();
-    while (around && !qobject_cast<QDockWidget*>(around)) around = around->parentWidget();
-    if (const auto* dock = qobject_cast<QDockWidget*>(around))
-        connect(dock, &QDockWidget::visibilityChanged, this, &ProfilePanel::setInFront, Qt::UniqueConnection);
-    else
-        setInFront(true);
-}
-
 void ProfilePanel::resizeEvent(QResizeEvent* event) {
     Panel::resizeEvent(event);
     split_->setOrientation(width() > height() ? Qt::Horizontal : Qt::Vertical);
-}
-
-void ProfilePanel::setInFront(bool isInFront) {
-    isInFront_ = isInFront;
-    ask();
-}
-
-void ProfilePanel::ask() {
-    context_.post(isInFront_ ? SetProfileCommand{.site = layer_, .head = head_} : SetProfileCommand{});
 }
 
 QString ProfilePanel::tokenText(int token) const {

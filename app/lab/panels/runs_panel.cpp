@@ -37,8 +37,8 @@ private:
 
 } // namespace
 
-RunsPanel::RunsPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), table_(new QTreeView(this)), hint_(new QLabel(this)) {
+RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), table_(new QTreeView(this)), hint_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     hint_->setProperty("hint", true);
@@ -60,7 +60,7 @@ RunsPanel::RunsPanel(PanelContext& context, QWidget* parent)
     delete_ = button("deleteRun", tr("Delete"), tr("Delete this run. Undo restores it."));
     buttons->addStretch(1);
     column->addLayout(buttons);
-    RunListModel& runs = context_.runs();
+    RunListModel& runs = bench_.runs();
     table_->setObjectName("runs");
     table_->setAccessibleName(tr("Training runs"));
     table_->setToolTip(tr("Tick runs to compare their curves. Double-click a run to open it. Press F2 to rename it."));
@@ -94,45 +94,44 @@ int RunsPanel::selectedRow() const {
 
 void RunsPanel::open(int row) {
     if (row < 0) return;
-    RunListModel& runs = context_.runs();
+    RunListModel& runs = bench_.runs();
     const QString folder = runs.runs()[static_cast<size_t>(row)].folder;
     runs.setShown(row, true);
     runs.setActive(folder);
     listing_.cancel();
-    if (folder.toStdString() == context_.training().snapshot()->folder) return context_.training().follow(true);
+    if (folder.toStdString() == bench_.training().snapshot()->folder) return bench_.training().follow(true);
     using Paths = std::vector<std::filesystem::path>;
     listing_.start<Paths>(
         "training runs", [folder](const std::atomic<bool>&) { return checkpoints(folder.toStdString()); },
         [this, folder](std::variant<Paths, Failure> found) {
             const auto* all = std::get_if<Paths>(&found);
-            if (!all || all->empty() || folder != context_.runs().active()) return;
-            context_.training().show(folder, QString::fromStdString(all->back().string()),
-                                     *checkpointStep(all->back()));
+            if (!all || all->empty() || folder != bench_.runs().active()) return;
+            bench_.training().show(folder, QString::fromStdString(all->back().string()), *checkpointStep(all->back()));
         });
 }
 
 void RunsPanel::duplicate() {
     const int row = selectedRow();
-    if (row >= 0) context_.requestRecipe(context_.runs().runs()[static_cast<size_t>(row)].recipe);
+    if (row >= 0) bench_.requestRecipe(bench_.runs().runs()[static_cast<size_t>(row)].recipe);
 }
 
 void RunsPanel::remove() {
     const int row = selectedRow();
     if (row < 0) return;
-    const QString folder = context_.runs().runs()[static_cast<size_t>(row)].folder;
-    context_.undoStack().push(new RunDeletion(context_.runs(), folder));
+    const QString folder = bench_.runs().runs()[static_cast<size_t>(row)].folder;
+    bench_.undoStack().push(new RunDeletion(bench_.runs(), folder));
 }
 
 void RunsPanel::updateButtons() {
     const int row = selectedRow();
-    const auto& runs = context_.runs().runs();
+    const auto& runs = bench_.runs().runs();
     open_->setEnabled(row >= 0);
     duplicate_->setEnabled(row >= 0);
-    delete_->setEnabled(row >= 0 && !context_.runs().isInUse(runs[static_cast<size_t>(row)].folder));
-    QString hint = context_.runs().isListing() ? tr("The training runs are being read.")
-                   : runs.empty()              ? tr("Your training runs appear here.")
-                                  : tr("Tick runs to compare their curves. Double-click a run to open it.");
-    if (const QStringList& problems = context_.runs().problems(); !problems.isEmpty()) {
+    delete_->setEnabled(row >= 0 && !bench_.runs().isInUse(runs[static_cast<size_t>(row)].folder));
+    QString hint = bench_.runs().isListing() ? tr("The training runs are being read.")
+                   : runs.empty()            ? tr("Your training runs appear here.")
+                                             : tr("Tick runs to compare their curves. Double-click a run to open it.");
+    if (const QStringList& problems = bench_.runs().problems(); !problems.isEmpty()) {
         hint +=
             "\n" +
             (problems.size() == 1

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QLabel;
 class QPushButton;
@@ -14,7 +14,7 @@ class RunsPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit RunsPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit RunsPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
 
@@ -25,7 +25,7 @@ private:
     int selectedRow() const;
     void updateButtons();
 
-    PanelContext& context_;
+    Workbench& bench_;
     BackgroundTask listing_;
     QTreeView* table_;
     QLabel* hint_;

@@ -14,8 +14,8 @@
 
 namespace attn {
 
-SamplesPanel::SamplesPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), model_(new SampleModel(this)), table_(new QTreeView(this)),
+SamplesPanel::SamplesPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), model_(new SampleModel(this)), table_(new QTreeView(this)),
       predictions_(new PredictionsView(this)), hint_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
@@ -37,18 +37,18 @@ SamplesPanel::SamplesPanel(PanelContext& context, QWidget* parent)
     table_->header()->setSectionResizeMode(QHeaderView::Stretch);
     connect(table_, &QTreeView::activated, this, &SamplesPanel::showQuestion);
     connect(table_, &QTreeView::clicked, this, &SamplesPanel::showQuestion);
-    connect(&context_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
+    connect(&bench_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
     connect(predictions_, &PredictionsView::chosen, this, &SamplesPanel::showPicture);
-    connect(&context_, &PanelContext::themeChanged, this,
+    connect(&bench_, &Workbench::themeChanged, this,
             [this](ThemeId theme) { predictions_->setTheme(figureTheme(theme)); });
-    predictions_->setTheme(figureTheme(context_.theme()));
+    predictions_->setTheme(figureTheme(bench_.theme()));
     refresh();
 }
 
-bool SamplesPanel::hasPictures() const { return context_.training().snapshot()->predictions != nullptr; }
+bool SamplesPanel::hasPictures() const { return bench_.training().snapshot()->predictions != nullptr; }
 
 void SamplesPanel::refresh() {
-    const auto& snapshot = context_.training().snapshot();
+    const auto& snapshot = bench_.training().snapshot();
     model_->setSamples(snapshot->samples);
     predictions_->setPredictions(snapshot->predictions);
     predictions_->setVisible(hasPictures());
@@ -67,17 +67,17 @@ void SamplesPanel::refresh() {
 }
 
 void SamplesPanel::showQuestion(const QModelIndex& index) {
-    const auto& samples = context_.training().snapshot()->samples;
+    const auto& samples = bench_.training().snapshot()->samples;
     if (!samples || index.row() >= static_cast<int>(samples->size())) return;
-    context_.training().follow(true);
-    context_.post(SetPromptCommand{(*samples)[static_cast<size_t>(index.row())].prompt, {}});
+    bench_.training().follow(true);
+    bench_.post(SetPromptCommand{(*samples)[static_cast<size_t>(index.row())].prompt, {}});
 }
 
 void SamplesPanel::showPicture(int row) {
-    const auto& predictions = context_.training().snapshot()->predictions;
+    const auto& predictions = bench_.training().snapshot()->predictions;
     if (!predictions || row < 0 || row >= static_cast<int>(predictions->examples.size())) return;
-    context_.training().follow(true);
-    context_.requestPicture(
+    bench_.training().follow(true);
+    bench_.requestPicture(
         std::make_shared<const Image>(predictions->examples[static_cast<size_t>(row)].example.picture),
         tr("%1, picture %2").arg(predictions_->model().labelOf(row)).arg(row + 1));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QLabel;
 class QTreeView;
@@ -15,7 +15,7 @@ class SamplesPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit SamplesPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit SamplesPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
     ExportNumbers numbers() const override;
@@ -28,7 +28,7 @@ private:
     void showPicture(int row);
     bool hasPictures() const;
 
-    PanelContext& context_;
+    Workbench& bench_;
     SampleModel* model_;
     QTreeView* table_;
     PredictionsView* predictions_;

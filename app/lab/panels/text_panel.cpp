@@ -33,8 +33,8 @@ constexpr double kDarkestNats = 8;       ///< loss with the darkest shade
 
 } // namespace
 
-TextPanel::TextPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), text_(new LimitedEditor(kMostCharacters)), score_(new QPushButton(tr("Score"))),
+TextPanel::TextPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), text_(new LimitedEditor(kMostCharacters)), score_(new QPushButton(tr("Score"))),
       prompt_(new QPushButton(tr("Score prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Whole words"))),
       summary_(new QLabel), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
       alternatives_(new QTreeWidget) {
@@ -86,21 +86,16 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
         score();
     });
     connect(shade_, &QComboBox::currentIndexChanged, this, [this] {
-        wantPictures();
+        wantPattern();
         shade();
     });
     connect(words_, &QCheckBox::toggled, this, &TextPanel::cut);
     connect(strip_, &TokenStrip::tokenClicked, this, &TextPanel::choose);
     connect(strip_, &TokenStrip::tokenHovered, this, [this](int piece) {
-        context_.hoverToken(piece >= 0 && isPresent() ? static_cast<int>(pieces_[static_cast<size_t>(piece)].first)
-                                                      : -1);
+        bench_.hoverToken(piece >= 0 && isPresent() ? static_cast<int>(pieces_[static_cast<size_t>(piece)].first) : -1);
     });
-    connect(&context_, &PanelContext::headSelected, this, [this](int layer, int head) {
-        layer_ = layer;
-        head_ = head;
-        shade();
-    });
-    connect(&context_, &PanelContext::shownRunChanged, this, [this](ShownRun run) {
+    connect(&bench_, &Workbench::headSelected, this, &TextPanel::shade);
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
         if (!snapshot_) return;
         adoptBefore();
         cut();
@@ -108,17 +103,18 @@ TextPanel::TextPanel(PanelContext& context, QWidget* parent)
         if (run == ShownRun::Difference && front_->isInFront() && scores_) score();
     });
     const auto setTheme = [this](ThemeId theme) { strip_->setTheme(figureTheme(theme)); };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    setTheme(context_.theme());
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
     front_ = new FrontWatch(this, [this](bool) {
-        wantPictures();
+        wantPattern();
         scoreIfNew();
     });
     cut();
 }
 
-void TextPanel::wantPictures() {
-    context_.wantPictures(this, front_->isInFront() && shade_->currentIndex() == HeadRow);
+void TextPanel::wantPattern() {
+    const bool isWanted = front_->isInFront() && shade_->currentIndex() == HeadRow;
+    bench_.want(this, isWanted ? WantedViews::patterns() : WantedViews());
 }
 
 /// Scores the prompt automatically while the text field is empty.
@@ -137,7 +133,7 @@ void TextPanel::score() {
     if (const QString why = text_->objectionTo(text.size()); !why.isEmpty()) return summary_->setText(why);
     auto analysis = std::make_shared<TokenScoresAnalysis>();
     analysis->text = text.toStdString();
-    context_.post(RunAnalysisCommand{std::move(analysis)});
+    bench_.post(RunAnalysisCommand{std::move(analysis)});
 }
 
 bool TextPanel::isPresent() const {
@@ -164,7 +160,7 @@ void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
 
 bool TextPanel::adoptBefore() {
     auto before =
-        std::static_pointer_cast<const TokenScores>(context_.comparedAnalysis(*snapshot_, TokenScoresAnalysis{}.key()));
+        std::static_pointer_cast<const TokenScores>(bench_.comparedAnalysis(*snapshot_, TokenScoresAnalysis{}.key()));
     if (before && (!scores_ || before->tokens != scores_->tokens)) before = nullptr;
     return std::exchange(before_, before) != before;
 }
@@ -208,7 +204,7 @@ void TextPanel::cut() {
 
 bool TextPanel::showsChange() const {
     if (shade_->currentIndex() != HeadRow) return before_ != nullptr;
-    return snapshot_ && context_.compared(*snapshot_) != nullptr;
+    return snapshot_ && bench_.compared(*snapshot_) != nullptr;
 }
 
 double TextPanel::valueOf(const Piece& piece, const TokenScores& scores) const {
@@ -236,11 +232,13 @@ double TextPanel::weightOf(const Piece& piece, const PatternTile* tile) const {
 double TextPanel::shareOf(const Piece& piece) const {
     const int by = shade_->currentIndex();
     if (by == HeadRow) {
-        const double weight = weightOf(piece, shownTile(*snapshot_, layer_, head_).get());
-        const UneditedViews* compared = context_.compared(*snapshot_);
+        const double weight =
+            weightOf(piece, shownTile(*snapshot_, bench_.selection().site, bench_.selection().head).get());
+        const UneditedViews* compared = bench_.compared(*snapshot_);
         if (!compared) return weight;
         const auto count = static_cast<int>(scores_->tokens.size());
-        return weight - weightOf(piece, shownTile(compared->detail, compared->grid, count, layer_, head_).get());
+        const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
+        return weight - weightOf(piece, shownTile(compared->detail, compared->grid, count, site, head).get());
     }
     const double vocabulary = std::max(2, snapshot_->model->vocabulary);
     const auto share = [&](const TokenScores& scores) {
@@ -286,7 +284,7 @@ void TextPanel::read() {
     if (shade_->currentIndex() == HeadRow) {
         if (!isPresent())
             return reading_->setText(tr("Attention is only available for the prompt. Press Score prompt."));
-        const auto tile = shownTile(*snapshot_, layer_, head_);
+        const auto tile = shownTile(*snapshot_, bench_.selection().site, bench_.selection().head);
         if (!tile || !tile->isExact())
             return reading_->setText(
                 tr("For a text this long, open this head in the Attention panel to see its weights."));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 #include "engine/analysis/logit_lens.h"
 
 class QCheckBox;
@@ -21,7 +21,7 @@ class TextPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit TextPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit TextPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
@@ -37,7 +37,7 @@ private:
     enum Shade { Loss, Entropy, Rank, HeadRow };
     void score();
     void scoreIfNew();
-    void wantPictures();
+    void wantPattern();
     bool adoptBefore(); ///< updates before_; @return whether it changed
     void cut();
     void shade();
@@ -49,7 +49,7 @@ private:
     bool showsChange() const;                 ///< whether the shading shows changed minus original
     bool isPresent() const;                   ///< whether the text is the current sequence
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const TokenScores> scores_, before_; ///< before_: of the original run; null: not compared
     LimitedEditor* text_;
@@ -62,7 +62,7 @@ private:
     std::vector<Piece> pieces_;
     FrontWatch* front_ = nullptr;
     uint64_t asked_ = 0; ///< sequence version that was last scored automatically
-    int chosen_ = -1, layer_ = 0, head_ = 0;
+    int chosen_ = -1;
 };
 
 } // namespace attn

@@ -39,8 +39,8 @@ QString duration(double seconds) {
 
 } // namespace
 
-TrainPanel::TrainPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), training_(context.training().snapshot()) {
+TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), training_(bench.training().snapshot()) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(makeButtons());
@@ -50,13 +50,13 @@ TrainPanel::TrainPanel(PanelContext& context, QWidget* parent)
     assignControlGroup(form_, "recipe");
     column->addWidget(form_);
     column->addStretch(1);
-    TrainingBridge& bridge = context_.training();
+    TrainingBridge& bridge = bench_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);
-    connect(&context_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
+    connect(&bench_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
     connect(form_, &RecipeForm::changed, this, &TrainPanel::updateButtons);
-    connect(&context_, &PanelContext::recipeRequested, this, [this](const Recipe& recipe) {
-        context_.runs().setActive({});
+    connect(&bench_, &Workbench::recipeRequested, this, [this](const Recipe& recipe) {
+        bench_.runs().setActive({});
         form_->setRecipe(recipe);
         updateButtons();
     });
@@ -146,11 +146,11 @@ QWidget* TrainPanel::makePace() {
     assignControlGroup(container, "training");
     connect(pace_, &QSlider::valueChanged, this, [this] {
         paceLabel_->setText(pace() > 0 ? tr("%1 steps/s").arg(pace()) : tr("fastest"));
-        context_.training().session().setPace(pace());
+        bench_.training().session().setPace(pace());
     });
     const auto sendRate = [this] {
-        context_.training().session().setLearningRate(ownRate_->isChecked() ? std::optional(rate_->value())
-                                                                            : std::nullopt);
+        bench_.training().session().setLearningRate(ownRate_->isChecked() ? std::optional(rate_->value())
+                                                                          : std::nullopt);
     };
     connect(ownRate_, &QCheckBox::toggled, this, [this, sendRate](bool on) {
         rate_->setEnabled(on);
@@ -195,7 +195,7 @@ QWidget* TrainPanel::makeTimeline() {
     assignControlGroup(container, "timeline");
     connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
     connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);
-    connect(live_, &QToolButton::toggled, this, [this](bool on) { context_.training().follow(on); });
+    connect(live_, &QToolButton::toggled, this, [this](bool on) { bench_.training().follow(on); });
     connect(export_, &QToolButton::clicked, this, [this] { emit exportRequested(); });
     return container;
 }
@@ -219,21 +219,21 @@ double TrainPanel::pace() const {
 }
 
 bool TrainPanel::continues() const {
-    const QString active = context_.runs().active();
-    const int row = context_.runs().rowOf(active);
-    return row >= 0 && form_->recipe() && *form_->recipe() == context_.runs().runs()[static_cast<size_t>(row)].recipe;
+    const QString active = bench_.runs().active();
+    const int row = bench_.runs().rowOf(active);
+    return row >= 0 && form_->recipe() && *form_->recipe() == bench_.runs().runs()[static_cast<size_t>(row)].recipe;
 }
 
 void TrainPanel::start(bool plays) {
-    TrainingSession& session = context_.training().session();
-    RunListModel& runs = context_.runs();
+    TrainingSession& session = bench_.training().session();
+    RunListModel& runs = bench_.runs();
     if (continues()) {
         if (training_->folder != runs.active().toStdString() || training_->state == TrainingSnapshot::State::None)
             session.start(runs.active().toStdString(), *form_->recipe(), plays);
         else if (plays)
             session.play();
         if (!plays) session.step();
-        context_.training().follow(true);
+        bench_.training().follow(true);
         return;
     }
     const Recipe recipe = *form_->recipe();
@@ -251,7 +251,7 @@ const std::optional<Recipe>& TrainPanel::recipe() const { return form_->recipe()
 
 void TrainPanel::playOrPause() {
     const bool isTraining = training_->state == TrainingSnapshot::State::Training;
-    if (isTraining && continues()) return context_.training().session().pause();
+    if (isTraining && continues()) return bench_.training().session().pause();
     if (form_->recipe()) start(true);
 }
 
@@ -261,16 +261,16 @@ void TrainPanel::step() {
 
 void TrainPanel::reset() {
     if (!form_->recipe()) return;
-    RunListModel& runs = context_.runs();
+    RunListModel& runs = bench_.runs();
     const QString folder = runs.newFolder(QString::fromStdString(form_->recipe()->task));
     runs.add(folder, *form_->recipe());
     runs.setActive(folder);
-    context_.training().session().start(folder.toStdString(), *form_->recipe(), false);
+    bench_.training().session().start(folder.toStdString(), *form_->recipe(), false);
 }
 
 void TrainPanel::openRun(const QString& folder) {
-    const int row = context_.runs().rowOf(folder);
-    if (row >= 0) form_->setRecipe(context_.runs().runs()[static_cast<size_t>(row)].recipe);
+    const int row = bench_.runs().rowOf(folder);
+    if (row >= 0) form_->setRecipe(bench_.runs().runs()[static_cast<size_t>(row)].recipe);
     listCheckpoints();
     updateButtons();
 }
@@ -283,7 +283,7 @@ void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& sna
 }
 
 void TrainPanel::listCheckpoints() {
-    const QString active = context_.runs().active();
+    const QString active = bench_.runs().active();
     if (std::exchange(listed_, active) != active) checkpoints_.clear(); // they are another run's
     showTimeline();
     if (active.isEmpty()) return listing_.cancel();
@@ -297,8 +297,8 @@ void TrainPanel::listCheckpoints() {
 }
 
 void TrainPanel::showTimeline() {
-    const QString active = context_.runs().active();
-    const bool isLive = context_.training().isFollowing() && training_->folder == active.toStdString();
+    const QString active = bench_.runs().active();
+    const bool isLive = bench_.training().isFollowing() && training_->folder == active.toStdString();
     const QSignalBlocker quiet(timeline_), quietLive(live_);
     const int last = std::max(0, static_cast<int>(checkpoints_.size()) - 1);
     timeline_->setMaximum(last);
@@ -317,8 +317,8 @@ void TrainPanel::showTimeline() {
 void TrainPanel::scrub(int position) {
     if (position < 0 || position >= static_cast<int>(checkpoints_.size())) return;
     const std::filesystem::path& checkpoint = checkpoints_[static_cast<size_t>(position)];
-    context_.training().show(context_.runs().active(), QString::fromStdString(checkpoint.string()),
-                             *checkpointStep(checkpoint));
+    bench_.training().show(bench_.runs().active(), QString::fromStdString(checkpoint.string()),
+                           *checkpointStep(checkpoint));
     showTimeline();
 }
 
@@ -335,13 +335,13 @@ void TrainPanel::animate() {
 void TrainPanel::updateButtons() {
     using State = TrainingSnapshot::State;
     const bool isKnown = continues();
-    const bool isHere = isKnown && training_->folder == context_.runs().active().toStdString();
+    const bool isHere = isKnown && training_->folder == bench_.runs().active().toStdString();
     const bool isTraining = isHere && training_->state == State::Training;
     const bool isBusy = training_->state == State::Preparing;
-    const int row = context_.runs().rowOf(context_.runs().active());
+    const int row = bench_.runs().rowOf(bench_.runs().active());
     const bool wasDone =
-        isKnown && !isHere && !context_.runs().runs()[static_cast<size_t>(row)].points.empty() &&
-        context_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
+        isKnown && !isHere && !bench_.runs().runs()[static_cast<size_t>(row)].points.empty() &&
+        bench_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
     const bool isDone = wasDone || (isHere && training_->state == State::Finished);
     play_->setText(isTraining ? tr("❚❚  Pause") : tr("▶  Train"));
     play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)")
@@ -370,7 +370,7 @@ void TrainPanel::updateButtons() {
         text = tr("This run is finished.");
     } else if (isKnown) {
         text = tr("Press Train to continue this run from its last checkpoint.");
-    } else if (!context_.runs().active().isEmpty()) {
+    } else if (!bench_.runs().active().isEmpty()) {
         text = tr("This recipe differs from that of the open run. Press Train to start a new run.");
     }
     state_->setText(text);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 #include "engine/session/training_session.h"
 
 #include <QTimer>
@@ -26,7 +26,7 @@ class TrainPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit TrainPanel(PanelContext& context, QWidget* parent = nullptr);
+    explicit TrainPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
 
@@ -58,7 +58,7 @@ private:
     void updateButtons();
     double pace() const;
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const TrainingSnapshot> training_;
     std::vector<std::filesystem::path> checkpoints_; ///< of the run in listed_
     QString listed_;

@@ -21,10 +21,6 @@
 
 namespace attn {
 
-bool VisionChange::isNone() const {
-    return edits.empty() && std::ranges::all_of(gates, [](float gate) { return gate == 1; });
-}
-
 // Gates ---------------------------------------------------------------------------------------------------------------
 
 int VisionChanges::headsOf(int layer) const { return shown_->model ? shown_->model->site(layer).heads : 1; }
@@ -46,19 +42,10 @@ int VisionChanges::tokenOf(int patch, int layer) const {
 Intervention::Kind VisionChanges::kind() const { return static_cast<Intervention::Kind>(kind_->currentIndex()); }
 ChangePlace VisionChanges::place() const { return static_cast<ChangePlace>(where_->currentIndex()); }
 
-float VisionChanges::gateOf(int layer, int head) const {
-    if (!shown_->model) return 1;
-    const auto at = static_cast<size_t>(layer * shown_->model->heads + head);
-    return at < change_.gates.size() ? change_.gates[at] : 1;
-}
-
 void VisionChanges::setGate(float gate) {
-    const ModelInfo* info = shown_->model.get();
-    if (!info || head_->value() >= headsOf(layer_->value())) return;
+    if (!shown_->model || head_->value() >= headsOf(layer_->value())) return;
     VisionChange after = change_;
-    const auto all = static_cast<size_t>(info->layers * info->heads);
-    if (after.gates.size() != all) after.gates.assign(all, 1);
-    after.gates[static_cast<size_t>(layer_->value() * info->heads + head_->value())] = gate;
+    after.changes.setGate(layer_->value(), head_->value(), gate);
     emit edited(after, tr("changing a gate"), QStringLiteral("gate %1.%2").arg(layer_->value()).arg(head_->value()));
 }
 
@@ -68,7 +55,7 @@ void VisionChanges::showGates() {
     std::vector<float> values;
     for (int layer = 0; info && layer < info->layers; ++layer)
         for (int head = 0; head < info->heads; ++head)
-            values.push_back(head < headsOf(layer) ? gateOf(layer, head) : std::nanf(""));
+            values.push_back(head < headsOf(layer) ? change_.changes.gate(layer, head) : std::nanf(""));
     figure.title = tr("Gates of the heads");
     figure.rowTitle = tr("layer");
     figure.columnTitle = tr("head");
@@ -82,7 +69,7 @@ void VisionChanges::showGates() {
     gates_->setFigure(std::move(figure));
     gates_->setSelected(MatrixCell{layer_->value(), head_->value()});
     const QSignalBlocker quiet(gate_);
-    const float gate = gateOf(layer_->value(), head_->value());
+    const float gate = change_.changes.gate(layer_->value(), head_->value());
     gate_->setValue(qRound(gate * kAmountSteps));
     gateText_->setText(tr("Gate of layer %1, head %2: %3")
                            .arg(layer_->value())
@@ -96,7 +83,7 @@ void VisionChanges::add(const Intervention& intervention) {
     VisionChange after = change_;
     Intervention made = intervention;
     if (!made.text.empty()) made.text = change_.otherName.toStdString(); // shown in the list
-    after.edits.interventions.push_back(made);
+    after.changes.interventions.push_back(made);
     emit edited(after, tr("adding a change"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
@@ -115,7 +102,7 @@ void VisionChanges::addDescribed() {
     if (isDirection) made.contrast = "this picture";
     VisionChange after = change_;
     std::ranges::move(changeAtPlace(place(), layer_->value(), std::move(made), shown_->model->hooks),
-                      std::back_inserter(after.edits.interventions));
+                      std::back_inserter(after.changes.interventions));
     emit edited(after, tr("adding a change"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
@@ -127,7 +114,7 @@ void VisionChanges::changeSelected() {
     if (!item || !item->isSelected()) return;
     const int at = list_->indexOfTopLevelItem(item);
     VisionChange after = change_;
-    for (Intervention& each : changeAt(after.edits, at)) each.amount = amountAt(amount_->value(), each.kind);
+    for (Intervention& each : changeAt(after.changes, at)) each.amount = amountAt(amount_->value(), each.kind);
     emit edited(after, tr("setting an amount"), QStringLiteral("amount %1").arg(at));
 }
 
@@ -135,7 +122,7 @@ void VisionChanges::removeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item) return;
     VisionChange after = change_;
-    removeChange(after.edits, list_->indexOfTopLevelItem(item));
+    removeChange(after.changes, list_->indexOfTopLevelItem(item));
     emit edited(after, tr("removing a change"), "remove");
 }
 
@@ -144,9 +131,9 @@ void VisionChanges::showList() {
                         ? list_->indexOfTopLevelItem(list_->currentItem())
                         : -1;
     list_->clear();
-    for (const auto change : changesOf(change_.edits.interventions))
+    for (const auto change : changesOf(change_.changes.interventions))
         new QTreeWidgetItem(list_, {QString::fromStdString(describe(change))});
-    for (const PatternEdit& each : change_.edits.patterns)
+    for (const PatternEdit& each : change_.changes.patterns)
         new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
     for (int at = 0; at < list_->topLevelItemCount(); ++at)
         list_->topLevelItem(at)->setToolTip(0, list_->topLevelItem(at)->text(0));
@@ -158,9 +145,9 @@ void VisionChanges::showList() {
 
 void VisionChanges::applyPattern(const PatternEdit& edit, const QString& text) {
     VisionChange after = change_;
-    std::erase_if(after.edits.patterns,
+    std::erase_if(after.changes.patterns,
                   [&](const PatternEdit& each) { return each.site == edit.site && each.head == edit.head; });
-    if (edit.kind != PatternEdit::Kind::Rows || !edit.rows.empty()) after.edits.patterns.push_back(edit);
+    if (edit.kind != PatternEdit::Kind::Rows || !edit.rows.empty()) after.changes.patterns.push_back(edit);
     emit edited(after, text, QStringLiteral("pattern %1.%2").arg(edit.site).arg(edit.head));
 }
 
@@ -180,11 +167,11 @@ std::vector<int> VisionChanges::queries() const {
 
 void VisionChanges::paint(int patch, bool isFirst) {
     if (!shown_->model) return;
-    const auto found = std::ranges::find_if(change_.edits.patterns, [this](const PatternEdit& each) {
+    const auto found = std::ranges::find_if(change_.changes.patterns, [this](const PatternEdit& each) {
         return each.site == layer_->value() && each.head == head_->value();
     });
     PatternEdit edit{.site = layer_->value(), .head = head_->value()};
-    if (found != change_.edits.patterns.end() && found->kind == PatternEdit::Kind::Rows) edit = *found;
+    if (found != change_.changes.patterns.end() && found->kind == PatternEdit::Kind::Rows) edit = *found;
     const std::vector<int> rows = queries();
     const auto key = static_cast<size_t>(tokenOf(patch, layer_->value()));
     std::set<size_t> painted;
@@ -209,7 +196,11 @@ void VisionChanges::paint(int patch, bool isFirst) {
     applyPattern(edit, tr("painting a pattern"));
 }
 
-VisionChanges::Run VisionChanges::run() const { return static_cast<Run>(run_->currentIndex()); }
+void VisionChanges::setRun(ShownRun run) {
+    const QSignalBlocker quiet(run_);
+    run_->setCurrentIndex(static_cast<int>(run));
+}
+
 bool VisionChanges::isPainting() const { return paint_->isChecked(); }
 void VisionChanges::stopPainting() { paint_->setChecked(false); }
 
@@ -278,7 +269,6 @@ void VisionChanges::showState() {
                               : tr("The model is changed."));
     reset_->setEnabled(!isNone);
     run_->setEnabled(!isNone);
-    if (isNone && run_->currentIndex() != 0) run_->setCurrentIndex(0);
     const bool needsOther =
         kind() == Intervention::Kind::Steer || (kind() != Intervention::Kind::Zero && source_->currentIndex() == 1);
     add_->setEnabled(hasModel && !(needsOther && !change_.other));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/lab/panels/change_form.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 #include "engine/session/vision_session.h"
 
 #include <optional>
@@ -20,11 +20,10 @@ class MatrixView;
 
 /// The changes that are made to a vision model's run.
 struct VisionChange {
-    std::vector<float> gates{}; ///< [layers, heads]; empty: all open
-    Changes edits{};            ///< any text in them means the other picture
-    QString otherName{};        ///< argument of VisionPanel::openPicture(); empty: none
+    Changes changes{};   ///< any text in them means the other picture
+    QString otherName{}; ///< argument of VisionPanel::openPicture(); empty: none
     std::shared_ptr<const Image> other{};
-    bool isNone() const;
+    bool isNone() const { return changes.empty(); }
     bool operator==(const VisionChange&) const = default;
 };
 
@@ -33,9 +32,6 @@ class VisionChanges : public QWidget {
     Q_OBJECT
 
 public:
-    /// The run whose attention is drawn: After is the changed run, Before the original one.
-    enum class Run { After, Before, Difference };
-
     explicit VisionChanges(QWidget* parent = nullptr);
 
     void setTheme(const FigureTheme& theme);
@@ -46,7 +42,7 @@ public:
     /// @param pictures title and name of each picture that can be chosen as the other picture
     void setPictures(const QList<std::pair<QString, QString>>& pictures);
 
-    Run run() const;
+    void setRun(ShownRun run); ///< the run on display
     bool isPainting() const;
     void stopPainting();
     /// Adds a patch to the painted keys of the chosen query, or removes it. The painted keys share the attention
@@ -61,7 +57,7 @@ signals:
     /// @param text for the Edit menu  @param what the kind of edit; equal ones in a row merge into one undo step
     void edited(const attn::VisionChange& after, const QString& text, const QString& what);
     void headChosen(int layer, int head);
-    void runChosen();
+    void runChosen(attn::ShownRun run);
     void paintingChanged(bool isPainting);
     /// @param name of a picture; empty: none; "file:": ask for a file
     void otherChosen(const QString& name);
@@ -76,7 +72,6 @@ private:
     void removeSelected();
     void applyPattern(const PatternEdit& edit, const QString& text);
     std::vector<int> queries() const; ///< tokens whose rows are painted
-    float gateOf(int layer, int head) const;
     int headsOf(int layer) const;
     int tokens() const;
     const LayerLayout* layoutOf(int layer) const; ///< null until the model has run

@@ -74,7 +74,8 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     connect(reset_, &QPushButton::clicked, this, [this] {
         emit edited({.otherName = change_.otherName, .other = change_.other}, tr("restoring the original"), "reset");
     });
-    connect(run_, &QComboBox::currentIndexChanged, this, &VisionChanges::runChosen);
+    connect(run_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { emit runChosen(static_cast<ShownRun>(index)); });
     connect(list_, &QTreeWidget::itemSelectionChanged, this,
             [this] { remove_->setEnabled(list_->currentItem() != nullptr); });
     connect(remove_, &QPushButton::clicked, this, &VisionChanges::removeSelected);
@@ -95,7 +96,7 @@ void VisionChanges::makeGates() {
     connect(gates_, &MatrixView::chosen, this,
             [this](const MatrixCell& cell) { emit headChosen(cell.row, cell.column); });
     connect(gates_, &MatrixView::activated, this,
-            [this] { setGate(gateOf(layer_->value(), head_->value()) > 0 ? 0.0f : 1.0f); });
+            [this] { setGate(change_.changes.gate(layer_->value(), head_->value()) > 0 ? 0.0f : 1.0f); });
 }
 
 QWidget* VisionChanges::makeForm() {

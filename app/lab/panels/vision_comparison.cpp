@@ -44,8 +44,8 @@ std::optional<int> classNamed(const ModelInfo& info, const std::string& label) {
 
 } // namespace
 
-VisionComparison::VisionComparison(PanelContext& context, QWidget* parent)
-    : QWidget(parent), context_(context), first_(std::make_shared<VisionSnapshot>()),
+VisionComparison::VisionComparison(Workbench& bench, QWidget* parent)
+    : QWidget(parent), bench_(bench), first_(std::make_shared<VisionSnapshot>()),
       second_(std::make_shared<VisionSnapshot>()), with_(new QComboBox), message_(makeHintLabel("visionCompareText")),
       views_(new QSplitter(Qt::Vertical)), map_(new PatchOverlayView), difference_(new PatchOverlayView),
       classes_(new QTreeWidget) {
@@ -135,7 +135,7 @@ void VisionComparison::showBeside(const QString& other, std::shared_ptr<const Im
     picture_ = std::move(picture);
     list();
     if (begins)
-        connect(&context_.vision().second(), &VisionBridge::changed, this,
+        connect(&bench_.vision().second(), &VisionBridge::changed, this,
                 [this](const std::shared_ptr<const VisionSnapshot>& snapshot) {
                     const bool isOther = snapshot->model != second_->model;
                     second_ = snapshot;
@@ -143,7 +143,7 @@ void VisionComparison::showBeside(const QString& other, std::shared_ptr<const Im
                     refresh();
                 });
     if (other_.isEmpty()) {
-        VisionBridge& bridge = context_.vision().second();
+        VisionBridge& bridge = bench_.vision().second();
         disconnect(&bridge, nullptr, this, nullptr);
         bridge.session().show({}); // frees the model
         second_ = std::make_shared<VisionSnapshot>();
@@ -172,13 +172,12 @@ void VisionComparison::ask() {
     const bool isSameModel = query.model == query_.model;
     const bool isKnown = second_->model && second_->query.model == query.model && first_->model;
     if (!isSameModel) { // the changes refer to the first model's layers
-        query.gates.clear();
-        query.edits = {};
+        query.changes = {};
     }
     if (!isSameModel && !(isKnown && second_->model->grid == first_->model->grid)) query.hidden.clear();
     query.rolloutClass = isSameModel ? query_.rolloutClass : isKnown ? sameClass(query_.rolloutClass) : std::nullopt;
     if (query.model.empty()) return;
-    context_.vision().second().session().show(query);
+    bench_.vision().second().session().show(query);
 }
 
 void VisionComparison::showFirst(const std::shared_ptr<const VisionSnapshot>& first, const VisionLook& look) {

@@ -2,7 +2,7 @@
 
 #include "app/figures/vision_look.h"
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QComboBox;
 class QLabel;
@@ -19,7 +19,7 @@ class VisionComparison : public QWidget {
     Q_OBJECT
 
 public:
-    explicit VisionComparison(PanelContext& context, QWidget* parent = nullptr);
+    explicit VisionComparison(Workbench& bench, QWidget* parent = nullptr);
 
     /// Repeats the first model's query with the second picture or model.
     void follow(const VisionQuery& first);
@@ -46,7 +46,7 @@ private:
     /// @return the class of the second model that has the name of the first model's; none if there is none
     std::optional<int> sameClass(std::optional<int> label) const;
 
-    PanelContext& context_;
+    Workbench& bench_;
     QString other_;                        ///< argument of compareWith()
     std::shared_ptr<const Image> picture_; ///< null: the first picture
     VisionQuery query_;                    ///< of the first model

@@ -19,8 +19,8 @@
 
 namespace attn {
 
-VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
-    : QWidget(parent), context_(context), page_(new QComboBox), target_(new QComboBox),
+VisionLenses::VisionLenses(Workbench& bench, QWidget* parent)
+    : QWidget(parent), bench_(bench), page_(new QComboBox), target_(new QComboBox),
       explanation_(makeHintLabel("visionLensExplanation")), targetLabel_(new QLabel(tr("Class"))),
       run_(new QPushButton), progress_(new QProgressBar), overlay_(new PatchOverlayView), heads_(new PatchHeadTable),
       view_(new LensAnswerView("visionLens")) {
@@ -60,7 +60,7 @@ VisionLenses::VisionLenses(PanelContext& context, QWidget* parent)
     connect(target_, &QComboBox::activated, this, &VisionLenses::ask);
     connect(run_, &QPushButton::clicked, this, [this] {
         if (shown_->analysing)
-            context_.vision().session().stopAnalysis();
+            bench_.vision().session().stopAnalysis();
         else
             ask();
     });
@@ -110,7 +110,7 @@ void VisionLenses::listClasses() {
 void VisionLenses::ask() {
     if (!shown_->answer) return;
     asked_ = shown_->answerVersion;
-    context_.vision().session().analyse(page().make({.token = target_->currentData().toInt()}));
+    bench_.vision().session().analyse(page().make({.token = target_->currentData().toInt()}));
 }
 
 void VisionLenses::askIfQuick() {

@@ -2,7 +2,7 @@
 
 #include "app/figures/vision_lens_pages.h"
 #include "app/lab/widgets/lens_answer_view.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QComboBox;
 class QLabel;
@@ -19,7 +19,7 @@ class VisionLenses : public QWidget {
     Q_OBJECT
 
 public:
-    explicit VisionLenses(PanelContext& context, QWidget* parent = nullptr);
+    explicit VisionLenses(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
@@ -45,7 +45,7 @@ private:
     void showOverlay(const std::optional<MatrixCell>& cell);
     void showState();
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const VisionSnapshot> shown_ = std::make_shared<VisionSnapshot>();
     std::shared_ptr<const AnalysisResult> result_;
     uint64_t asked_ = 0; ///< version of the answer that was last analysed

@@ -52,8 +52,8 @@ QString headsText(const ModelInfo& info) {
 
 } // namespace
 
-VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
-    : Panel(parent), context_(context), shown_(std::make_shared<VisionSnapshot>()) {
+VisionPanel::VisionPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), shown_(std::make_shared<VisionSnapshot>()) {
     setAcceptDrops(true);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 8, 8, 8);
@@ -62,7 +62,7 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     split->addWidget(makeControls());
     overlay_ = new PatchOverlayView;
     overlay_->setObjectName("visionOverlay");
-    views_ = new VisionViews(context_);
+    views_ = new VisionViews(bench_);
     auto* views = new QSplitter(Qt::Horizontal);
     views->setChildrenCollapsible(false);
     views->addWidget(overlay_);
@@ -87,7 +87,7 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
         if (!hide_->isChecked()) return;
         const VisionSetup after = setup_;
         setup_ = before_;
-        edit(after, tr("hiding patches"), QStringLiteral("patches %1").arg(context_.undoStack().count()));
+        edit(after, tr("hiding patches"), QStringLiteral("patches %1").arg(bench_.undoStack().count()));
     });
     connect(hide_, &QCheckBox::toggled, this, &VisionPanel::setCrossing);
     connectChanges();
@@ -99,14 +99,14 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
     connect(views_, &VisionViews::patchChosen, this, choosePatch);
     connect(views_, &VisionViews::pageChanged, this, &VisionPanel::ask);
     const auto setTheme = [this](ThemeId theme) { overlay_->setTheme(figureTheme(theme)); };
-    connect(&context_, &PanelContext::themeChanged, this, setTheme);
-    setTheme(context_.theme());
-    connect(&context_.vision(), &VisionBridge::changed, this, &VisionPanel::receive);
-    connect(&context_.training(), &TrainingBridge::visionMoment, this, &VisionPanel::showMoment);
-    connect(&context_, &PanelContext::pictureRequested, this,
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
+    connect(&bench_.vision(), &VisionBridge::changed, this, &VisionPanel::receive);
+    connect(&bench_.training(), &TrainingBridge::visionMoment, this, &VisionPanel::showMoment);
+    connect(&bench_, &Workbench::pictureRequested, this,
             [this](const std::shared_ptr<const Image>& picture, const QString& name) {
                 editPicture(name, picture);
-                context_.showPanel("vision");
+                bench_.showPanel("vision");
             });
     const BuiltInPicture& first = builtInPictures().front();
     apply({.name = QLatin1String(first.id), .picture = std::make_shared<const Image>(imageFrom(first.draw()))});
@@ -118,12 +118,12 @@ VisionPanel::VisionPanel(PanelContext& context, QWidget* parent)
 // The model and the picture -------------------------------------------------------------------------------------------
 
 void VisionPanel::openModel(const QString& path) {
-    context_.training().cancelShow();
+    bench_.training().cancelShow();
     loadModel(path);
 }
 
 void VisionPanel::loadModel(const QString& path) {
-    if (!moment_.isEmpty()) context_.training().follow(false);
+    if (!moment_.isEmpty()) bench_.training().follow(false);
     model_ = path;
     weights_.reset();
     moment_.clear();
@@ -168,13 +168,12 @@ void VisionPanel::ask() {
         .moment = moment_.toStdString(),
         .picture = setup_.picture,
         .hidden = setup_.hidden,
-        .gates = setup_.change.gates,
-        .edits = setup_.change.edits,
+        .changes = setup_.change.changes,
         .other = setup_.change.other,
         .rollout = {.fusion = static_cast<HeadFusion>(fusion_->currentIndex()), .discard = discard_->value() / 100.0},
         .rolloutClass = weighted >= 0 ? std::optional(weighted) : std::nullopt,
         .embedding = views_->needsEmbedding()};
-    context_.vision().session().show(query);
+    bench_.vision().session().show(query);
     views_->follow(query);
 }
 
@@ -186,13 +185,15 @@ void VisionPanel::editPicture(const QString& name, std::shared_ptr<const Image> 
 
 void VisionPanel::edit(const VisionSetup& setup, const QString& text, const QString& what) {
     if (setup == setup_) return;
+    if (setup.change != setup_.change && bench_.shownRun() == ShownRun::Original)
+        bench_.showRun(ShownRun::Changed); // so that the new change is visible
     const QPointer<VisionPanel> panel = this;
-    context_.undoStack().push(new VisionEdit(
+    bench_.undoStack().push(new VisionEdit(
         text,
         [panel](const VisionSetup& state) {
             if (panel) panel->apply(state);
         },
-        setup_, setup, what, context_.undoSteps().step()));
+        setup_, setup, what, bench_.undoSteps().step()));
 }
 
 void VisionPanel::showProblem(const QString& text) {
@@ -214,6 +215,7 @@ void VisionPanel::apply(const VisionSetup& setup) {
     listPictures();
     showAll_->setEnabled(!setup_.hidden.empty());
     views_->changes().setChange(setup_.change);
+    if (!isChanged() && bench_.changes().empty()) bench_.showRun(ShownRun::Changed); // no runs to choose from
     ask();
     emit changed();
 }
@@ -260,7 +262,7 @@ void VisionPanel::receive(const std::shared_ptr<const VisionSnapshot>& snapshot)
     views_->showAnswer(drawn(), look());
     showOverlay();
     if (!snapshot->query.moment.empty() && (snapshot->answer || snapshot->failure))
-        context_.training().onVisionShown(snapshot->query.weights, QString::fromStdString(snapshot->query.model));
+        bench_.training().onVisionShown(snapshot->query.weights, QString::fromStdString(snapshot->query.model));
 }
 
 // What is shown -------------------------------------------------------------------------------------------------------
@@ -374,7 +376,7 @@ bool VisionPanel::showsRollout() const { return view_->currentIndex() == 1; }
 void VisionPanel::showOverlay() {
     const auto shown = drawn();
     PatchOverlayFigure figure = overlayFigure(pictureRun(*shown), look());
-    if (views_->changes().run() == VisionChanges::Run::Difference && shown_->unedited && shown_->answer)
+    if (bench_.shownRun() == ShownRun::Difference && shown_->unedited && shown_->answer)
         figure = differenceFigure(pictureRun(*shown_), pictureRun(*uneditedSnapshot(shown_)), look());
     figure.marked = patch_;
     figure.hovered = pointed_;
@@ -430,6 +432,7 @@ void VisionPanel::restoreViewOfModel() {
     if (viewOfModel_.isEmpty() || !shown_->model || shown_->query.model != model_.toStdString()) return;
     const QJsonObject view = std::exchange(viewOfModel_, {});
     layerBox_->setValue(savedLayer(view, layerBox_->value()));
+    restoreGates(view["change"].toObject()["gates"].toArray());
     for (auto [box, key] : {std::pair(head_, "head"), std::pair(weighted_, "weighted")})
         if (const int at = box->findData(view[key].toInt(box->currentData().toInt())); at >= 0)
             box->setCurrentIndex(at);

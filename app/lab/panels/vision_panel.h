@@ -3,7 +3,7 @@
 #include "app/figures/vision_look.h"
 #include "app/lab/bridge/background_task.h"
 #include "app/lab/panels/vision_changes.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 #include <QJsonObject>
 
@@ -43,7 +43,7 @@ class VisionPanel : public Panel {
     Q_OBJECT
 
 public:
-    VisionPanel(PanelContext& context, QWidget* parent);
+    VisionPanel(Workbench& bench, QWidget* parent);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>&) override {}
     QJsonObject saveView() const override;
@@ -126,6 +126,7 @@ private:
     void setOther(const QString& name, std::shared_ptr<const Image> picture);
     QJsonObject saveChange() const;
     void restoreChange(const QJsonObject& saved);
+    void restoreGates(const QJsonArray& gates);
     std::shared_ptr<const VisionSnapshot> drawn() const; ///< its answer is that of the chosen run
     void cross(int patch, bool isFirst);
     void setCrossing();
@@ -142,7 +143,7 @@ private:
     static constexpr const char* kViewKeys[] = {"attention", "rollout"};
     static constexpr const char* kFusionKeys[] = {"mean", "maximum", "minimum"};
 
-    PanelContext& context_;
+    Workbench& bench_;
     std::shared_ptr<const VisionSnapshot> shown_;
     QString model_, defaultModel_;
     std::shared_ptr<const WeightSet> weights_; ///< of a checkpoint, in place of the folder's; null: none

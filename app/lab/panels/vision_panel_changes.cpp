@@ -25,7 +25,9 @@ void VisionPanel::connectChanges() {
                 next.change = after;
                 edit(next, text, what);
             });
-    connect(&changes, &VisionChanges::runChosen, this, [this] {
+    connect(&changes, &VisionChanges::runChosen, &bench_, &Workbench::showRun);
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
+        views_->changes().setRun(run);
         views_->showAnswer(drawn(), look());
         showOverlay();
     });
@@ -73,37 +75,43 @@ void VisionPanel::chooseOther(const QString& name) {
     });
 }
 
+/// Adds the gates of a session file from before version 0.3, which has them apart: [layers, heads].
+void VisionPanel::restoreGates(const QJsonArray& gates) {
+    VisionSetup next = setup_;
+    const int heads = shown_->model->heads;
+    if (gates.size() != qsizetype{shown_->model->layers} * heads) return;
+    for (int at = 0; at < gates.size(); ++at)
+        next.change.changes.setGate(at / heads, at % heads,
+                                    static_cast<float>(std::clamp(gates[at].toDouble(1), 0.0, 1.0)));
+    if (next != setup_) apply(next);
+}
+
 void VisionPanel::setOther(const QString& name, std::shared_ptr<const Image> picture) {
     stop(readingOther_);
     VisionSetup next = setup_;
     next.change.otherName = name;
     next.change.other = std::move(picture);
-    for (Intervention& each : next.change.edits.interventions)
+    for (Intervention& each : next.change.changes.interventions)
         if (!each.text.empty()) each.text = name.toStdString(); // empty: from this picture
     edit(next, tr("choosing the other picture"), "other");
 }
 
 std::shared_ptr<const VisionSnapshot> VisionPanel::drawn() const {
-    return views_->changes().run() == VisionChanges::Run::Before ? uneditedSnapshot(shown_) : shown_;
+    return bench_.shownRun() == ShownRun::Original ? uneditedSnapshot(shown_) : shown_;
 }
 
 QJsonObject VisionPanel::saveChange() const {
     const VisionChange& change = setup_.change;
-    QJsonArray gates;
-    for (const float gate : change.gates) gates.append(static_cast<double>(gate));
-    return {{"gates", gates},
-            {"edits", change.edits.empty() ? QString() : QString::fromStdString(changesToJson(change.edits))},
+    return {{"edits", change.isNone() ? QString() : QString::fromStdString(changesToJson(change.changes))},
             {"other", change.otherName}};
 }
 
 void VisionPanel::restoreChange(const QJsonObject& saved) {
     VisionSetup next = setup_;
     next.change = {};
-    for (const auto& gate : saved["gates"].toArray())
-        next.change.gates.push_back(static_cast<float>(std::clamp(gate.toDouble(1), 0.0, 1.0)));
     try {
         if (const QString edits = saved["edits"].toString(); !edits.isEmpty())
-            next.change.edits = changesFromJson(edits.toStdString());
+            next.change.changes = changesFromJson(edits.toStdString());
     } catch (const std::exception&) { // written by another version: no changes
         next.change = {};
     }

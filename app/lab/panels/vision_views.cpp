@@ -24,14 +24,14 @@ constexpr const char* kFilterKeys[] = {"components", "all"};
 
 } // namespace
 
-VisionViews::VisionViews(PanelContext& context, QWidget* parent)
+VisionViews::VisionViews(Workbench& bench, QWidget* parent)
     : QWidget(parent), shown_(std::make_shared<VisionSnapshot>()),
       heads_(new PointedView(tr("Every head of every layer"))),
       distance_(new PointedView(tr("Attention distance of every head"))),
       positions_(new PointedView(tr("Position similarity"))),
       filters_(new PointedView(tr("Filters of the patch embedding"))), page_(new QComboBox), filterKind_(new QComboBox),
-      pages_(new QStackedWidget), comparison_(new VisionComparison(context)), changes_(new VisionChanges),
-      lenses_(new VisionLenses(context)) {
+      pages_(new QStackedWidget), comparison_(new VisionComparison(bench)), changes_(new VisionChanges),
+      lenses_(new VisionLenses(bench)) {
     page_->setObjectName("visionBeside");
     page_->setAccessibleName(tr("View beside the picture"));
     heads_->setObjectName("visionHeads");
@@ -88,8 +88,8 @@ VisionViews::VisionViews(PanelContext& context, QWidget* parent)
     connect(positions_, &PointedView::chosen, this, &VisionViews::patchChosen);
     connect(filters_, &PointedView::chosen, filters_, &PointedView::setChosen);
     connect(filterKind_, &QComboBox::currentIndexChanged, this, &VisionViews::showEmbedding);
-    connect(&context, &PanelContext::themeChanged, this, &VisionViews::setTheme);
-    setTheme(context.theme());
+    connect(&bench, &Workbench::themeChanged, this, &VisionViews::setTheme);
+    setTheme(bench.theme());
     showAnswer(shown_, look_);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/figures/vision_look.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 
 class QComboBox;
 class QStackedWidget;
@@ -19,7 +19,7 @@ class VisionViews : public QWidget {
     Q_OBJECT
 
 public:
-    explicit VisionViews(PanelContext& context, QWidget* parent = nullptr);
+    explicit VisionViews(Workbench& bench, QWidget* parent = nullptr);
 
     void showAnswer(const std::shared_ptr<const VisionSnapshot>& snapshot, const VisionLook& look);
     /// Updates changes and lenses, which always show the run with its changes.

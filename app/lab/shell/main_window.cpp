@@ -3,16 +3,13 @@
 #include "app/lab/common/theme.h"
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
-#include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
-#include "app/lab/panels/heads_panel.h"
-#include "app/lab/panels/interventions_panel.h"
-#include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/dock_titles.h"
 #include "app/lab/shell/run_animation.h"
+#include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/wheel_guard.h"
@@ -87,10 +84,10 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
       device_(QString::fromStdString(setup.device.device.value_or(""))), startScope_(std::move(setup.startScope)),
       bridge_(setup.device), training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
       playground_(setup.device), vision_(setup.device), runs_(setup.runsFolder),
-      context_(
+      bench_(
           undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_,
           &vision_) {
-    context_.setDevice(setup.device);
+    bench_.setDevice(setup.device);
     // The worker loads while this thread makes widgets.
     if (setup.opens.isEmpty())
         openText(setup.path, setup.prompt);
@@ -124,8 +121,11 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         if (what.isEmpty()) return status_->setWork({});
         showWork(what, [this] { return visionPanel_->isReading(); });
     });
-    connect(&context_, &PanelContext::shownRunChanged, this, showEdited);
-    findChild<HeadsPanel*>()->setBeforeChange([this] { return interventions_->bringBack(); });
+    connect(&bench_, &Workbench::shownRunChanged, this, showEdited);
+    connect(&bench_, &Workbench::changesChanged, this, showEdited);
+    connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
+    connect(&bench_, &Workbench::headSelected, this, &MainWindow::showInScopes);
+    connect(&bridge_, &SessionBridge::failed, &bench_, &Workbench::commandFailed);
     makeMenus();
     resize(setup.size);
     arrangeDocks();
@@ -167,23 +167,22 @@ MainWindow::~MainWindow() {
 }
 
 void MainWindow::makeDocks() {
-    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+    for (const PanelDescriptor& descriptor : windowPanels()) {
         const QString id = QString::fromLatin1(descriptor.id), title = panelTitle(descriptor);
         auto* dock = new QDockWidget(title, this);
         dock->setObjectName("dock." + id);
         dock->setAccessibleName(title);
-        Panel* panel = descriptor.make(context_, dock);
+        Panel* panel = descriptor.make(bench_, dock);
         dock->setWidget(new PanelScroll(panel));
         if (descriptor.controlGroup) assignControlGroup(dock, descriptor.controlGroup);
         panel->setObjectName(id);
         panel->setAccessibleName(title);
+        connect(&bench_, &Workbench::snapshotChanged, panel, &Panel::setSnapshot);
         panels_[id] = panel;
         docks_[id] = dock;
         if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
         if (auto* train = qobject_cast<TrainPanel*>(panel)) train_ = train;
         if (auto* vision = qobject_cast<VisionPanel*>(panel)) visionPanel_ = vision;
-        if (auto* interventions = qobject_cast<InterventionsPanel*>(panel)) interventions_ = interventions;
-        if (auto* nextToken = qobject_cast<NextTokenPanel*>(panel)) nextToken_ = nextToken;
         if (auto* lessons = qobject_cast<LessonPanel*>(panel)) lessonPanel_ = lessons;
     }
     new DockTitles(*this);
@@ -191,11 +190,11 @@ void MainWindow::makeDocks() {
         for (QWidget* up = now; up; up = up->parentWidget())
             if (auto* panel = qobject_cast<Panel*>(up)) focusedPanel_ = panel;
     });
-    connect(&context_, &PanelContext::panelRequested, this, [this](const QString& id) {
+    connect(&bench_, &Workbench::panelRequested, this, [this](const QString& id) {
         docks_.at(id)->show();
         docks_.at(id)->raise();
     });
-    connect(nextToken_, &NextTokenPanel::samplingChanged, this, [this] {
+    connect(&bench_, &Workbench::samplingChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
     });
 }
@@ -211,7 +210,7 @@ void MainWindow::arrangeDocks() {
                                                {"next", "branches", "runs"},
                                                {"attention", "model"},
                                                {"heads", "profile", "cell", "curves", "samples"}};
-    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+    for (const PanelDescriptor& descriptor : windowPanels()) {
         const QString id = QString::fromLatin1(descriptor.id);
         const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) {
             return std::find(pile.begin(), pile.end(), id) != pile.end();
@@ -279,7 +278,7 @@ void MainWindow::makeAutosave(const QString& folder) {
 }
 
 void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
-    const auto before = std::exchange(snapshot_, snapshot);
+    const auto before = bench_.snapshot();
     status_->setSnapshot(*snapshot);
     const bool isNewModel = snapshot->model && (!before || before->model != snapshot->model);
     const bool isNewSequence = before && before->sequence != snapshot->sequence;
@@ -303,13 +302,15 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         offerBanner_->present(Banner::Kind::Success,
                               tr("Saved: %1").arg(QString::fromStdString(snapshot->finishedExport)));
     shownExport_ = snapshot->finishedExport;
-    for (const auto& [id, panel] : panels_) panel->setSnapshot(snapshot);
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
+    bench_.setSnapshot(snapshot);
+}
+
+void MainWindow::finishSnapshot() {
     updateActions();
     updateRemark();
     continueRestore();
-    mirror_.show(*snapshot, preferences_.theme != ThemeId::Dark);
-    emit snapshotShown(snapshot);
+    showInScopes();
 }
 
 void MainWindow::showFailure(const Failure& failure) {
@@ -320,8 +321,8 @@ void MainWindow::showFailure(const Failure& failure) {
 void MainWindow::setTheme(ThemeId theme) {
     preferences_.theme = theme;
     applyTheme(theme, preferences_.textSize);
-    context_.setTheme(theme);
-    if (snapshot_) mirror_.show(*snapshot_, theme != ThemeId::Dark);
+    bench_.setTheme(theme);
+    showInScopes();
     updateActions();
 }
 
@@ -351,9 +352,9 @@ void MainWindow::showLocks() {
 
 void MainWindow::updateRemark() {
     QStringList remarks;
-    if (snapshot_ && snapshot_->isEdited) remarks << tr("model changed");
-    if (context_.shownRun() == ShownRun::Before) remarks << tr("original shown");
-    if (context_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
+    if (bench_.snapshot() && bench_.snapshot()->isEdited) remarks << tr("model changed");
+    if (bench_.shownRun() == ShownRun::Original) remarks << tr("original shown");
+    if (bench_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
     if (visionPanel_->isChanged()) remarks << tr("vision model changed");
     if (lessonLocks_)
         remarks << tr("lesson");

@@ -6,10 +6,11 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/common/preferences.h"
+#include "app/lab/lessons/lesson_stage.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/shell/scope_launch.h"
 #include "app/lab/shell/scope_mirror.h"
-#include "app/lab/workbench/panel_context.h"
+#include "app/lab/workbench/panel.h"
 #include "app/lab/workbench/session_file.h"
 
 #include <QMainWindow>
@@ -29,17 +30,15 @@ namespace attn {
 class Autosave;
 class Banner;
 class GeneratePanel;
-class InterventionsPanel;
 class LessonPanel;
 class LessonPlayer;
-class NextTokenPanel;
 class StatusStrip;
 class TrainPanel;
 class VisionPanel;
 
-/// The main window: docked panels, menus, files and banners. It passes each snapshot to the panels and their commands
-/// to the bridge.
-class MainWindow : public QMainWindow {
+/// The main window: docked panels, menus, files and banners. It passes each snapshot to the workbench, and the commands
+/// of the workbench to the bridge.
+class MainWindow : public QMainWindow, public LessonStage {
     Q_OBJECT
 
 public:
@@ -65,8 +64,6 @@ public:
     /// Opens a model folder, a model file, a picture or a session file. What it is is read on another thread.
     void open(const QString& path, const QString& prompt = {});
     void openSession(const QString& path);
-    /// Opens a model that reads text. The commands that follow act on it.
-    void openText(const QString& path, const QString& prompt);
     /// Whether a file is being read that is to be opened.
     bool isOpening() const { return opening_.isRunning(); }
     void saveSessionAs(const QString& path);
@@ -74,49 +71,29 @@ public:
     bool isSaving() const { return saving_.isRunning(); }
     /// Saves the layout and a copy of the session, which the next start offers: the system is ending the program.
     void saveForNextStart();
-    void setTheme(ThemeId theme);
-    void setPreferences(const Preferences& preferences);
-    /// Puts a recipe into the form of the Train panel.
-    void setRecipe(const Recipe& recipe) { context_.requestRecipe(recipe); }
-    /// The recipe in that form; empty while the form has errors.
-    std::optional<Recipe> recipe() const;
-    void setLocks(const ControlLocks& locks);
-    /// Applies a lesson's locks instead of the user's own. Call with nothing to return to the user's locks.
-    void setLessonLocks(const std::optional<ControlLocks>& locks);
-    void selectHead(int layer, int head) { context_.selectHead(layer, head); }
-    const Sampling& sampling() const;
-    void setSampling(const Sampling& sampling);
-    bool hasPanel(const QString& id) const { return panels_.contains(id); }
-    Panel& panel(const QString& id) { return *panels_.at(id); }
-    void showPanel(const QString& id) { context_.showPanel(id); }
-    /// Shows the lessons on the left and only these panels beside them. The first panel is the largest.
-    void arrangeFor(const QStringList& panels);
-    /// Replaces the open session.
-    void restore(SessionDocument document);
-    /// Whether a session is waiting for its model to load.
-    bool isRestoring() const { return pending_.has_value(); }
-    LessonPlayer& lessons() { return *lessons_; }
     /// Opens a lesson file, or a bundled lesson by its name or number.
     void openLesson(const QString& name);
-    void showStart();
-
+    LessonPlayer& lessons() { return *lessons_; }
     SessionBridge& bridge() { return bridge_; }
-    TrainingBridge& training() { return training_; }
-    PlaygroundBridge& playground() { return playground_; }
-    VisionBridge& vision() { return vision_; }
-    RunListModel& runs() { return runs_; }
-    QUndoStack& undoStack() { return undoStack_; }
-    UndoSteps& undoSteps() { return context_.undoSteps(); }
-    const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
-    const Preferences& preferences() const { return preferences_; }
-    SessionDocument document() const;
+
+    void setTheme(ThemeId theme);
+    void setLocks(const ControlLocks& locks);
     void exportFigure(const QString& path);
     /// Exports the current figure at every checkpoint of the active training run: a .gif, or numbered .png files.
     void exportRun(const QString& path);
-    void captureTo(const QString& path);
 
-signals:
-    void snapshotShown(const std::shared_ptr<const attn::Snapshot>& snapshot);
+    // LessonStage
+    Workbench& workbench() override { return bench_; }
+    QWidget& controls() override { return *this; }
+    void openModel(const QString& path, const QString& prompt) override;
+    QJsonObject view(const QString& panel) const override;
+    void setView(const QString& panel, const QJsonObject& view) override;
+    std::optional<Recipe> recipe() const override;
+    void arrangeFor(const QStringList& panels) override;
+    void setLessonLocks(const std::optional<ControlLocks>& locks) override;
+    SessionDocument document() const override;
+    void restore(SessionDocument document) override;
+    bool isRestoring() const override { return pending_.has_value(); }
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -160,12 +137,18 @@ private:
     void toggleShownRun(ShownRun run); ///< a second call returns to the changed run
     void updateRemark();               ///< lists unusual states in the status strip
 
+    void showStart();
+    void setPreferences(const Preferences& preferences);
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
+    /// Shows what belongs to the window itself, after the panels.
+    void finishSnapshot();
     void showFailure(const Failure& failure);
     void continueRestore();
     enum class Kind { TextModel, VisionModel, Picture };
     static Kind kindOf(const QString& path); ///< reads the file: not for the window's thread
     void openAs(Kind kind, const QString& path, const QString& prompt);
+    /// Opens a model that reads text. The commands that follow act on it.
+    void openText(const QString& path, const QString& prompt);
     void showOpening(const QString& path);
     /// Shows work beside the window, with a Cancel button, if it takes longer than a moment.
     void showWork(const QString& what, std::function<bool()> isRunning);
@@ -177,12 +160,14 @@ private:
     void saveSession();
     void chooseSessionPath();
     void chooseCapture();
+    void captureTo(const QString& path);
     void chooseExport(const QString& suffix);
     void chooseRunExport();
     void copyFigure();
     /// The panel that export and copy act on: the last one used, else the first with numbers.
     Panel* currentPanel() const;
     void openInScope();
+    void showInScopes(); ///< makes scopes that this window opened show the same as it does
     void showPreferences();
     void showLockDialog();
     void showShortcuts();
@@ -201,15 +186,12 @@ private:
     VisionBridge vision_;
     RunListModel runs_;
     QUndoStack undoStack_;
-    PanelContext context_;
-    std::shared_ptr<const Snapshot> snapshot_;
+    Workbench bench_;
     std::string shownExport_;
     std::map<QString, Panel*> panels_;
     std::map<QString, QDockWidget*> docks_;
     Panel* focusedPanel_ = nullptr;
     GeneratePanel* generate_ = nullptr;
-    InterventionsPanel* interventions_ = nullptr;
-    NextTokenPanel* nextToken_ = nullptr;
     TrainPanel* train_ = nullptr;
     VisionPanel* visionPanel_ = nullptr;
     LessonPanel* lessonPanel_ = nullptr;

@@ -1,13 +1,12 @@
 #include "app/lab/dialogs/lock_dialog.h"
-#include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
-#include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/shell/run_animation.h"
 #include "app/lab/shell/widget_export.h"
+#include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 #include "engine/io/run_folder.h"
@@ -73,7 +72,7 @@ void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
         addRecentPath(path);
         refreshRecent();
     }
-    context_.showPanel("vision");
+    bench_.showPanel("vision");
     if (kind == Kind::Picture) visionPanel_->openPicture(path);
     if (!firstPath_.isEmpty()) openText(firstPath_, prompt);
 }
@@ -82,6 +81,11 @@ void MainWindow::openText(const QString& path, const QString& prompt) {
     pending_.reset();
     bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .promptTokens = {}});
     firstPath_.clear(); // last: it may be the path
+}
+
+void MainWindow::openModel(const QString& path, const QString& prompt) {
+    if (path.startsWith("builtin:")) return open(path, prompt); // it may read pictures
+    openText(path, prompt);
 }
 
 void MainWindow::showOpening(const QString& path) {
@@ -136,8 +140,8 @@ void MainWindow::openSession(const QString& path) {
 }
 
 void MainWindow::restore(SessionDocument document) {
-    const bool isOpen =
-        snapshot_ && snapshot_->model && QString::fromStdString(snapshot_->path()) == document.modelPath;
+    const bool isOpen = bench_.snapshot() && bench_.snapshot()->model &&
+                        QString::fromStdString(bench_.snapshot()->path()) == document.modelPath;
     if (!isOpen)
         bridge_.post(OpenModelCommand{
             .path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString(), .promptTokens = {}});
@@ -146,12 +150,12 @@ void MainWindow::restore(SessionDocument document) {
 }
 
 void MainWindow::continueRestore() {
-    const bool isReady = pending_ && snapshot_ && snapshot_->model && snapshot_->sequence &&
-                         QString::fromStdString(snapshot_->path()) == pending_->modelPath;
+    const bool isReady = pending_ && bench_.snapshot() && bench_.snapshot()->model && bench_.snapshot()->sequence &&
+                         QString::fromStdString(bench_.snapshot()->path()) == pending_->modelPath;
     if (!isReady) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
     if (!document.branches.empty()) bridge_.post(document.restoreCommand());
-    nextToken_->setSampling(document.sampling);
+    bench_.setSampling(document.sampling);
     for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
     if (!document.layout.isEmpty()) restoreState(document.layout, kLayoutVersion);
     setLocks(document.locks);
@@ -159,14 +163,19 @@ void MainWindow::continueRestore() {
 }
 
 SessionDocument MainWindow::document() const {
-    SessionDocument document = snapshot_ ? SessionDocument::fromSnapshot(*snapshot_) : SessionDocument{};
-    document.sampling = nextToken_->sampling();
+    SessionDocument document =
+        bench_.snapshot() ? SessionDocument::fromSnapshot(*bench_.snapshot()) : SessionDocument{};
+    document.sampling = bench_.sampling();
     for (const auto& [id, panel] : panels_)
         if (const QJsonObject view = panel->saveView(); !view.isEmpty()) document.view[id] = view;
     document.layout = saveState(kLayoutVersion);
     document.locks = locks_;
     return document;
 }
+
+QJsonObject MainWindow::view(const QString& panel) const { return panels_.at(panel)->saveView(); }
+
+void MainWindow::setView(const QString& panel, const QJsonObject& view) { panels_.at(panel)->restoreView(view); }
 
 void MainWindow::saveSessionAs(const QString& path) {
     if (saving_.isRunning())
@@ -226,7 +235,7 @@ void MainWindow::captureTo(const QString& path) {
 
 Panel* MainWindow::currentPanel() const {
     if (focusedPanel_ && focusedPanel_->isVisible()) return focusedPanel_;
-    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+    for (const PanelDescriptor& descriptor : windowPanels()) {
         Panel* panel = panels_.at(QString::fromLatin1(descriptor.id));
         if (panel->isVisible() && panel->numbers().csv) return panel;
     }

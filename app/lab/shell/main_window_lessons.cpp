@@ -2,7 +2,6 @@
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/lessons/lesson_progress.h"
-#include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/widgets/banner.h"
@@ -35,10 +34,6 @@ void MainWindow::greet() {
          {tr("Start page"), tr("Show all the ways to start"), [this] { showStart(); }}});
 }
 
-const Sampling& MainWindow::sampling() const { return nextToken_->sampling(); }
-
-void MainWindow::setSampling(const Sampling& sampling) { nextToken_->setSampling(sampling); }
-
 std::optional<Recipe> MainWindow::recipe() const { return train_->recipe(); }
 
 void MainWindow::arrangeFor(const QStringList& panels) {
@@ -70,13 +65,13 @@ void MainWindow::arrangeFor(const QStringList& panels) {
 }
 
 void MainWindow::openLesson(const QString& name) {
-    if (!snapshot_ || !snapshot_->sequence) { // the lesson restores the session that is being opened
+    if (!bench_.snapshot() || !bench_.snapshot()->sequence) { // the lesson restores the session that is being opened
         connect(
-            this, &MainWindow::snapshotShown, this, [this, name] { openLesson(name); },
+            &bench_, &Workbench::snapshotShown, this, [this, name] { openLesson(name); },
             static_cast<Qt::ConnectionType>(Qt::SingleShotConnection | Qt::QueuedConnection));
         return;
     }
-    showPanel("lessons");
+    bench_.showPanel("lessons");
     const auto& lessons = lessonPanel_->lessons();
     const int number = name.toInt();
     const auto found = std::ranges::find(lessons, name, &Lesson::id);
@@ -105,7 +100,7 @@ void MainWindow::showStart() {
     connect(page, &StartPage::modelChosen, this, [this](const QString& path) { open(path); });
     connect(page, &StartPage::openAsked, this, [this] { chooseModelFolder(); });
     connect(page, &StartPage::lessonsAsked, this, [this] { actions_.at("lessons")->trigger(); });
-    connect(page, &StartPage::panelAsked, this, [this](const QString& id) { showPanel(id); });
+    connect(page, &StartPage::panelAsked, this, [this](const QString& id) { bench_.showPanel(id); });
     page->open();
 }
 
@@ -113,7 +108,7 @@ void MainWindow::openUnfinishedLesson() {
     const auto& lessons = lessonPanel_->lessons();
     const auto left = std::ranges::find(lessons, unfinishedLesson(), &Lesson::id);
     if (left == lessons.end()) return;
-    showPanel("lessons");
+    bench_.showPanel("lessons");
     lessonPanel_->start(*left);
 }
 

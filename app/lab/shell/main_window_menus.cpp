@@ -3,13 +3,12 @@
 #include "app/lab/dialogs/shortcut_sheet.h"
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
-#include "app/lab/panels/catalogue.h"
 #include "app/lab/panels/generate_panel.h"
-#include "app/lab/panels/interventions_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/panels/vision_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/main_window.h"
+#include "app/lab/shell/window_panels.h"
 #include "engine/models/bundled.h"
 
 #include <QActionGroup>
@@ -173,15 +172,9 @@ void MainWindow::makeEditMenu() {
     QAction* undo = addAction(
         menu,
         {"undo", tr("&Undo"), tr("Undo the last step: a prompt, a branch, a change or a view"), {QKeySequence::Undo}},
-        [this] {
-            interventions_->bringBack(); // undo steps start from the changed run, not from the original
-            undoStack_.undo();
-        });
-    QAction* redo =
-        addAction(menu, {"redo", tr("&Redo"), tr("Redo the last undone step"), {QKeySequence::Redo}}, [this] {
-            interventions_->bringBack();
-            undoStack_.redo();
-        });
+        [this] { undoStack_.undo(); });
+    QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo the last undone step"), {QKeySequence::Redo}},
+                              [this] { undoStack_.redo(); });
     connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::undoTextChanged, undo,
@@ -197,7 +190,7 @@ void MainWindow::makeEditMenu() {
                {QKeySequence("Ctrl+Backspace")},
                "heads"},
               [this] {
-                  interventions_->reset();
+                  bench_.restoreOriginal();
                   visionPanel_->resetChanges();
               });
     addAction(menu,
@@ -206,7 +199,7 @@ void MainWindow::makeEditMenu() {
                tr("Show the model without your changes in every view. Press again to go back."),
                {QKeySequence("Ctrl+Shift+Backspace")},
                "heads"},
-              [this] { toggleShownRun(ShownRun::Before); });
+              [this] { toggleShownRun(ShownRun::Original); });
     addAction(menu,
               {"showDifference",
                tr("Show &difference"),
@@ -307,7 +300,7 @@ void MainWindow::makeTrainMenu() {
 void MainWindow::makeViewMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&View"));
     int key = 1;
-    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+    for (const PanelDescriptor& descriptor : windowPanels()) {
         QDockWidget* dock = docks_.at(QString::fromLatin1(descriptor.id));
         const QByteArray id = QByteArray("panel.") + descriptor.id;
         // One key brings a panel to the front wherever it is. The same key closes a panel that is in front.
@@ -328,7 +321,7 @@ void MainWindow::makeViewMenu() {
     }
     menu->addSeparator();
     // The panels' own actions are in the menu and the shortcut sheet too, and work from anywhere in the window.
-    for (const PanelDescriptor& descriptor : panelCatalogue()) {
+    for (const PanelDescriptor& descriptor : windowPanels()) {
         for (QAction* action : panels_.at(QString::fromLatin1(descriptor.id))->actions()) {
             menu->addAction(action);
             QMainWindow::addAction(action);
@@ -389,7 +382,7 @@ void MainWindow::makeHelpMenu() {
     addAction(menu, {"start", tr("&Start page"), tr("Show all the ways to start"), {QKeySequence("Alt+Home")}},
               [this] { showStart(); });
     addAction(menu, {"lessons", tr("&Lessons"), tr("Show the list of lessons"), {QKeySequence("Shift+F2")}}, [this] {
-        showPanel("lessons");
+        bench_.showPanel("lessons");
         lessonPanel_->focusList();
     });
     addAction(menu,
@@ -418,26 +411,22 @@ void MainWindow::refreshRecent() {
     }
 }
 
-void MainWindow::toggleShownRun(ShownRun run) {
-    interventions_->show(context_.shownRun() == run ? ShownRun::After : run);
-}
+void MainWindow::toggleShownRun(ShownRun run) { bench_.showRun(bench_.shownRun() == run ? ShownRun::Changed : run); }
 
 void MainWindow::updateActions() {
     if (actions_.empty()) return;
-    const bool hasNext = snapshot_ && snapshot_->next;
-    const Activity activity = snapshot_ ? snapshot_->status.activity : Activity::Idle;
+    const bool hasNext = bench_.snapshot() && bench_.snapshot()->next;
+    const Activity activity = bench_.snapshot() ? bench_.snapshot()->status.activity : Activity::Idle;
     const bool isWriting = activity == Activity::Generating;
     enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
-    const bool isEdited = (snapshot_ && snapshot_->isEdited) ||
-                          context_.shownRun() == ShownRun::Before; // the shown run has no changes then
-    enableUnlessLocked(actions_.at("resetEdits"), isEdited || visionPanel_->isChanged());
-    for (const char* id : {"holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isEdited);
+    const bool isChanged = !bench_.changes().empty() || visionPanel_->isChanged();
+    for (const char* id : {"resetEdits", "holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isChanged);
     enableUnlessLocked(actions_.at("capture"), hasNext);
     actions_.at("openInScope")->setEnabled(hasNext);
-    enableUnlessLocked(actions_.at("saveSession"), snapshot_ && snapshot_->model);
-    enableUnlessLocked(actions_.at("saveSessionAs"), snapshot_ && snapshot_->model);
+    enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
+    enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);
     actions_.at("stop")->setEnabled(activity != Activity::Idle);
     const char* theme = preferences_.theme == ThemeId::Dark        ? "themeDark"
                         : preferences_.theme == ThemeId::Projector ? "themeProjector"
@@ -446,10 +435,14 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::openInScope() {
-    const QStringList arguments = scopeArguments(*snapshot_, device_, mirror_.socketPath());
+    const QStringList arguments = scopeArguments(*bench_.snapshot(), bench_.selection(), device_, mirror_.socketPath());
     const auto failure =
         startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
     if (failure) showFailure(*failure);
+}
+
+void MainWindow::showInScopes() {
+    if (bench_.snapshot()) mirror_.show(*bench_.snapshot(), bench_.selection(), preferences_.theme != ThemeId::Dark);
 }
 
 void MainWindow::showPreferences() {

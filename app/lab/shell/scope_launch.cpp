@@ -5,7 +5,8 @@
 
 namespace attn {
 
-QStringList scopeArguments(const Snapshot& snapshot, const QString& device, const QString& socket) {
+QStringList scopeArguments(const Snapshot& snapshot, const Selection& selection, const QString& device,
+                           const QString& socket) {
     QStringList arguments;
     if (snapshot.sequence && snapshot.model && snapshot.model->hasTokenizer) {
         if (!snapshot.sequence->prompt.empty())
@@ -16,11 +17,7 @@ QStringList scopeArguments(const Snapshot& snapshot, const QString& device, cons
             if (token.isPrompt) ids << QString::number(token.id);
         if (!ids.isEmpty()) arguments << "--tokens=" + ids.join(',');
     }
-    if (snapshot.detail) {
-        // The scope does not show a mean or maximum over the heads (head -1); show the layer's first head instead.
-        arguments << "--layer=" + QString::number(snapshot.detail->site)
-                  << "--head=" + QString::number(std::max(snapshot.detail->head, 0));
-    }
+    arguments << "--layer=" + QString::number(selection.site) << "--head=" + QString::number(selection.head);
     if (!socket.isEmpty()) arguments << "--follow=" + socket;
     if (!device.isEmpty()) arguments << "--device=" + device;
     if (snapshot.model) arguments << "--" << QString::fromStdString(snapshot.path());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/session/snapshot.h"
+#include "app/lab/workbench/workbench.h"
 
 #include <QStringList>
 
@@ -9,10 +9,11 @@
 
 namespace attn {
 
-/// The arguments that make attention-scope show what the snapshot shows: the model, its prompt and the selected head.
+/// The arguments that make attention-scope show the model of a snapshot, its prompt and the selected head.
 /// @param device as the user named it; empty: the scope chooses
 /// @param socket where the scope listens for later updates; empty: none
-QStringList scopeArguments(const Snapshot& snapshot, const QString& device, const QString& socket = {});
+QStringList scopeArguments(const Snapshot& snapshot, const Selection& selection, const QString& device,
+                           const QString& socket = {});
 
 /// Starts the attention-scope in a folder as an independent process.
 /// @return the failure, if it did not start

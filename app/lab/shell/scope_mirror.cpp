@@ -8,7 +8,7 @@
 
 namespace attn {
 
-MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
+MirrorMessage mirrorOf(const Snapshot& snapshot, const Selection& selection, bool isLight) {
     MirrorMessage message{.theme = isLight ? "light" : "dark"};
     if (!snapshot.model) return message;
     message.path = snapshot.path();
@@ -20,14 +20,10 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight) {
             if (token.isPrompt) ++*message.promptLength;
         }
     }
-    message.edits = snapshot.edits ? *snapshot.edits : Changes{};
-    message.gates.emplace();
-    if (snapshot.headGates && std::ranges::any_of(*snapshot.headGates, [](float gate) { return gate != 1; }))
-        message.gates = *snapshot.headGates;
-    if (snapshot.detail) {
-        message.site = snapshot.detail->site;
-        message.head = std::max(snapshot.detail->head, 0); // the scope does not show a mean or maximum over the heads
-    }
+    const bool isChanged = snapshot.changes && snapshot.run != ShownRun::Original;
+    message.changes = isChanged ? *snapshot.changes : Changes{};
+    message.site = selection.site;
+    message.head = selection.head;
     return message;
 }
 
@@ -38,8 +34,7 @@ MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now
         change.tokens = now.tokens;
         change.promptLength = now.promptLength;
     }
-    if (before.edits != now.edits) change.edits = now.edits;
-    if (before.gates != now.gates) change.gates = now.gates;
+    if (before.changes != now.changes) change.changes = now.changes;
     if (before.site != now.site) change.site = now.site;
     if (before.head != now.head) change.head = now.head;
     if (before.theme != now.theme) change.theme = now.theme;
@@ -90,8 +85,8 @@ void ScopeMirror::catchUp() {
         }
 }
 
-void ScopeMirror::show(const Snapshot& snapshot, bool isLight) {
-    const MirrorMessage now = mirrorOf(snapshot, isLight), change = mirrorChange(shown_, now);
+void ScopeMirror::show(const Snapshot& snapshot, const Selection& selection, bool isLight) {
+    const MirrorMessage now = mirrorOf(snapshot, selection, isLight), change = mirrorChange(shown_, now);
     if (change == MirrorMessage{}) return;
     shown_ = now;
     std::erase_if(scopes_, [](const Listener& scope) { return scope.socket.isNull(); });

@@ -10,9 +10,9 @@
 
 namespace attn {
 
-/// The state that attention-scope shows for a snapshot: the model with its changes, all tokens, and the selected head.
+/// The state that attention-scope shows: the model of a snapshot with its changes, all tokens, and the selected head.
 /// Empty without a model.
-MirrorMessage mirrorOf(const Snapshot& snapshot, bool isLight);
+MirrorMessage mirrorOf(const Snapshot& snapshot, const Selection& selection, bool isLight);
 /// The message that turns a scope from `before` to `now`. It omits fields that are equal, except that a new model is
 /// always sent with its tokens and head.
 MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now);
@@ -27,7 +27,7 @@ public:
     /// The socket that scopes listen to; empty if none could be opened.
     QString socketPath();
     /// Makes every scope show this snapshot.
-    void show(const Snapshot& snapshot, bool isLight);
+    void show(const Snapshot& snapshot, const Selection& selection, bool isLight);
     /// Bytes that wait for scopes to read them.
     qint64 waitingBytes() const;
 

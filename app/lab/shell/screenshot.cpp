@@ -25,7 +25,7 @@ void quitWithError(const QString& text) {
 
 void onFirstPicture(MainWindow& window, std::function<void()> then) {
     auto* watch = new QObject(&window);
-    QObject::connect(&window, &MainWindow::snapshotShown, watch,
+    QObject::connect(&window.workbench(), &Workbench::snapshotShown, watch,
                      [watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
                          if (!hasPicture(*snapshot)) return;
                          // A zero timer fires after the paint events that the snapshot has caused.
@@ -45,7 +45,7 @@ void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
             return quitWithError(QString::fromStdString(failure->sentence()));
         QApplication::exit(0);
     });
-    QObject::connect(&window, &MainWindow::snapshotShown, settle,
+    QObject::connect(&window.workbench(), &Workbench::snapshotShown, settle,
                      [settle](const std::shared_ptr<const Snapshot>& snapshot) {
                          if (hasPicture(*snapshot) && snapshot->status.activity == Activity::Idle)
                              settle->start();

@@ -32,7 +32,7 @@ void HeadsGrid::setRows(std::shared_ptr<const NewestRows> rows, const std::share
     viewport()->update();
 }
 
-void HeadsGrid::setGates(std::shared_ptr<const std::vector<float>> gates, int layers, int heads) {
+void HeadsGrid::setGates(std::map<std::pair<int, int>, float> gates, int layers, int heads) {
     const bool isReshaped = layers != layers_ || heads != heads_;
     if (!isReshaped && gates == gates_) return;
     gates_ = std::move(gates);
@@ -50,8 +50,8 @@ void HeadsGrid::setHue(const QColor& hue) {
 }
 
 float HeadsGrid::gate(int layer, int head) const {
-    const size_t at = static_cast<size_t>(layer * heads_ + head);
-    return gates_ && at < gates_->size() ? (*gates_)[at] : 1.0f;
+    const auto found = gates_.find({layer, head});
+    return found == gates_.end() ? 1.0f : found->second;
 }
 
 void HeadsGrid::layOut() {

@@ -5,7 +5,9 @@
 #include <QAbstractScrollArea>
 #include <QRect>
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -21,7 +23,7 @@ public:
 
     /// @param before rows of the original run. If not null, the difference is drawn: red is more, blue is less.
     void setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before = nullptr);
-    void setGates(std::shared_ptr<const std::vector<float>> gates, int layers, int heads);
+    void setGates(std::map<std::pair<int, int>, float> gates, int layers, int heads); ///< Changes::gates
     void setHue(const QColor& hue);
     void select(int layer, int head); ///< and scrolls to it
 
@@ -58,7 +60,7 @@ private:
 
     std::shared_ptr<const NewestRows> rows_, before_;
     std::vector<float> change_; ///< shaped like the rows' values; empty: no difference is shown
-    std::shared_ptr<const std::vector<float>> gates_;
+    std::map<std::pair<int, int>, float> gates_;
     QColor hue_ = QColor(230, 120, 30);
     int layers_ = 0, heads_ = 0;
     int layer_ = 0, head_ = 0;

@@ -37,19 +37,4 @@ bool PromptEdit::mergeWith(const QUndoCommand* other) {
 BranchMove::BranchMove(PostCommand post, int fromNode, Command move, const QString& text)
     : QUndoCommand(text), post_(std::move(post)), fromNode_(fromNode), move_(std::move(move)) {}
 
-GateChange::GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after, int step)
-    : QUndoCommand(QCoreApplication::translate("attn::Undo", "changing a gate")), post_(std::move(post)),
-      before_(std::move(before)), after_(after), step_(step) {}
-
-void GateChange::undo() {
-    for (const SetHeadGateCommand& gate : before_) post_(gate);
-}
-
-bool GateChange::mergeWith(const QUndoCommand* other) {
-    const auto* next = static_cast<const GateChange*>(other);
-    if (next->after_.site != after_.site || next->after_.head != after_.head || next->step_ != step_) return false;
-    after_ = next->after_;
-    return true;
-}
-
 } // namespace attn

@@ -7,7 +7,6 @@
 #include <QUndoCommand>
 
 #include <functional>
-#include <vector>
 
 namespace attn {
 
@@ -46,25 +45,8 @@ private:
     Command move_;
 };
 
-/// Dragging one head's gate is one step.
-class GateChange : public QUndoCommand {
-public:
-    /// @param before the gates of all heads that the change touches  @param step UndoSteps::step()
-    GateChange(PostCommand post, std::vector<SetHeadGateCommand> before, SetHeadGateCommand after, int step);
-
-    void undo() override;
-    void redo() override { post_(after_); }
-    int id() const override { return 2; }
-    bool mergeWith(const QUndoCommand* other) override;
-
-private:
-    PostCommand post_;
-    std::vector<SetHeadGateCommand> before_;
-    SetHeadGateCommand after_;
-    int step_;
-};
-
-/// A change of a panel's settings. Changes of the same setting in the same step of undo are merged.
+/// A change of a value that several panels share, or of a panel's settings. Changes of the same setting in the same
+/// step of undo are merged.
 /// @tparam kId identifies this kind of change, for merging
 template <class State, int kId> class StateEdit : public QUndoCommand {
 public:

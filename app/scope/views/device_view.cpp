@@ -145,9 +145,9 @@ void ShaderView::draw(const Area& area, const Look&, UserRequests&) {
 }
 
 bool ShaderView::prepare(const std::function<void()>& finishFrame) {
-    if (isRead_ && editsVersion_ == subject_.model()->editsVersion()) return false;
+    if (isRead_ && changesVersion_ == subject_.model()->changesVersion()) return false;
     finishFrame();
-    editsVersion_ = subject_.model()->editsVersion();
+    changesVersion_ = subject_.model()->changesVersion();
     Microscope& microscope = subject_.model()->microscope();
     kernels_ = microscope.kernels(*microscope.plan(Microscope::Phase::Decode));
     isRead_ = true;

@@ -41,7 +41,7 @@ private:
     Subject& subject_;
     std::vector<KernelUse> kernels_;
     bool isRead_ = false;
-    uint64_t editsVersion_ = 0; ///< version of the model's changes in kernels_
+    uint64_t changesVersion_ = 0; ///< version of the model's changes in kernels_
 };
 
 std::unique_ptr<View> makeDeviceView(Subject& subject);

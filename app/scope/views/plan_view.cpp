@@ -165,7 +165,7 @@ void PlanView::draw(const Area& area, const Look&, UserRequests&) {
 }
 
 bool PlanView::prepare(const std::function<void()>& finishFrame) {
-    if (plan_ && editsVersion_ == subject_.editsVersion()) return false;
+    if (plan_ && changesVersion_ == subject_.changesVersion()) return false;
     finishFrame();
     if (phase_ == Microscope::Phase::Prefill && subject_.tokenCount() < 2) {
         subject_.setNotice("A prompt of one token runs like any other token: it has no plan of its own.");
@@ -173,7 +173,7 @@ bool PlanView::prepare(const std::function<void()>& finishFrame) {
     }
     plan_ = subject_.microscope().plan(phase_);
     spans_ = arenaSpans(*plan_);
-    editsVersion_ = subject_.editsVersion();
+    changesVersion_ = subject_.changesVersion();
     return true; // visible in the next frame
 }
 

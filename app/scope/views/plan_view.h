@@ -36,7 +36,7 @@ private:
     ModelSubject& subject_;
     Microscope::Phase phase_ = Microscope::Phase::Decode;
     std::shared_ptr<const Plan> plan_;
-    uint64_t editsVersion_ = 0; ///< version of the model's changes in plan_
+    uint64_t changesVersion_ = 0; ///< version of the model's changes in plan_
     std::vector<ArenaSpan> spans_;
     int marked_ = -1; ///< op under the pointer
 };

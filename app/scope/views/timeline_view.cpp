@@ -171,7 +171,7 @@ void TimelineView::draw(const Area& area, const Look&, UserRequests&) {
 }
 
 bool TimelineView::prepare(const std::function<void()>& finishFrame) {
-    if (isMeasured_ && editsVersion_ == subject_.editsVersion()) return false;
+    if (isMeasured_ && changesVersion_ == subject_.changesVersion()) return false;
     finishFrame();
     if (phase_ == Microscope::Phase::Prefill && subject_.tokenCount() < 2) {
         subject_.setNotice("A prompt of one token runs like any other token: it has no step of its own to time.");
@@ -179,7 +179,7 @@ bool TimelineView::prepare(const std::function<void()>& finishFrame) {
     }
     profile_ = subject_.microscope().profile(phase_);
     order_.clear();
-    editsVersion_ = subject_.editsVersion();
+    changesVersion_ = subject_.changesVersion();
     isMeasured_ = true;
     return true; // visible in the next frame
 }

@@ -30,9 +30,9 @@ private:
     Microscope::Phase phase_ = Microscope::Phase::Decode;
     StepProfile profile_;
     bool isMeasured_ = false;
-    uint64_t editsVersion_ = 0; ///< version of the model's changes in profile_
-    std::vector<size_t> order_; ///< of the rows
-    int marked_ = -1;           ///< op under the pointer
+    uint64_t changesVersion_ = 0; ///< version of the model's changes in profile_
+    std::vector<size_t> order_;   ///< of the rows
+    int marked_ = -1;             ///< op under the pointer
 };
 
 std::unique_ptr<View> makeTimelineView(Subject& subject);

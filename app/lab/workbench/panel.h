@@ -1,0 +1,32 @@
+#pragma once
+
+#include "app/figures/figure.h"
+#include "app/lab/workbench/workbench.h"
+
+#include <QJsonObject>
+#include <QWidget>
+
+namespace attn {
+
+/// Content of one dock. It shows snapshots, reads the workbench and asks it to change, and keeps no state of its own
+/// that other panels show too.
+class Panel : public QWidget {
+    Q_OBJECT
+
+public:
+    using QWidget::QWidget;
+
+    /// Receives each new snapshot, after the workbench. Parts that did not change are the same objects as before.
+    virtual void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) = 0;
+
+    /// View settings for session files, under keys of the panel's choice.
+    virtual QJsonObject saveView() const { return {}; }
+    virtual void restoreView(const QJsonObject& view) { Q_UNUSED(view) }
+
+    /// The widget that export draws, as it is on screen.
+    virtual QWidget* figure() { return this; }
+    /// The numbers of the figure. Taking them is quick; forming the text or the arrays may not be.
+    virtual ExportNumbers numbers() const { return {}; }
+};
+
+} // namespace attn

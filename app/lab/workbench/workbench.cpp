@@ -1,0 +1,177 @@
+#include "app/lab/workbench/workbench.h"
+
+#include "app/lab/workbench/undo_commands.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace attn {
+namespace {
+
+using ChangesEdit = StateEdit<Changes, 2>;
+
+bool areEqual(const std::shared_ptr<const Changes>& a, const std::shared_ptr<const Changes>& b) {
+    return a == b || ((!a || a->empty()) && (!b || b->empty()));
+}
+
+} // namespace
+
+void Workbench::setTheme(ThemeId theme) {
+    theme_ = theme;
+    emit themeChanged(theme);
+}
+
+int Workbench::tokenCount() const {
+    return snapshot_ && snapshot_->sequence ? static_cast<int>(snapshot_->sequence->tokens.size()) : 0;
+}
+
+void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
+    snapshot_ = snapshot;
+    if (isNewModel) {
+        postedPattern_.reset();
+        postedProfile_ = {};
+        asked_.reset();
+        showRun(ShownRun::Changed);
+        selectCell(std::nullopt);
+    }
+    // Changes that were posted are newer than the snapshot's, unless the session has taken or refused them.
+    if (isNewModel || areEqual(snapshot->changes, changes_) || snapshot->failureCount != failuresBefore_)
+        areChangesPosted_ = false;
+    if (!areChangesPosted_) adoptChanges();
+    select(selection_);
+    postViews();
+    explainIfStale();
+    emit snapshotChanged(snapshot);
+    emit snapshotShown(snapshot);
+}
+
+void Workbench::adoptChanges() {
+    const auto now = snapshot_->changes ? snapshot_->changes : std::make_shared<const Changes>();
+    if (*std::exchange(changes_, now) != *now) emit changesChanged();
+}
+
+// The selection -------------------------------------------------------------------------------------------------------
+
+void Workbench::select(Selection selection) {
+    if (hasModel()) {
+        selection.site = std::clamp(selection.site, 0, std::max(0, snapshot_->model->layers - 1));
+        selection.head = std::clamp(selection.head, 0, std::max(0, snapshot_->model->heads - 1));
+        if (selection.row && *selection.row >= tokenCount()) selection.row.reset();
+        if (selection.cell && std::max(selection.cell->query, selection.cell->key) >= tokenCount())
+            selection.cell.reset();
+    }
+    if (selection == selection_) return;
+    const Selection before = std::exchange(selection_, selection);
+    postViews();
+    explainIfStale();
+    if (before.site != selection_.site || before.head != selection_.head)
+        emit headSelected(selection_.site, selection_.head);
+    emit selectionChanged();
+}
+
+void Workbench::selectHead(int site, int head) { select({site, head, selection_.row, selection_.cell}); }
+
+void Workbench::selectRow(std::optional<int> row) { select({selection_.site, selection_.head, row, selection_.cell}); }
+
+void Workbench::selectCell(std::optional<Cell> cell) {
+    select({selection_.site, selection_.head, selection_.row, cell});
+}
+
+// Changes and the run on display --------------------------------------------------------------------------------------
+
+void Workbench::change(Changes changes, const QString& text, const QString& what) {
+    if (!hasModel()) return;
+    if (changes != *changes_)
+        return undoStack_.push(new ChangesEdit(
+            text, [this](const Changes& each) { setChanges(each); }, *changes_, std::move(changes), what,
+            undoSteps_.step()));
+    if (shownRun_ == ShownRun::Original) showRun(ShownRun::Changed);
+}
+
+void Workbench::addChanges(const std::vector<Intervention>& interventions) {
+    Changes after = *changes_;
+    after.interventions.insert(after.interventions.end(), interventions.begin(), interventions.end());
+    const QString what = QStringLiteral("add %1").arg(after.interventions.size());
+    change(std::move(after), tr("adding a change"), what);
+}
+
+void Workbench::restoreOriginal() {
+    change({}, tr("restoring the original"), "reset");
+    showRun(ShownRun::Changed);
+}
+
+void Workbench::setChanges(Changes changes) {
+    if (shownRun_ == ShownRun::Original) showRun(ShownRun::Changed); // so that the new change is visible
+    changes_ = std::make_shared<const Changes>(std::move(changes));
+    areChangesPosted_ = true;
+    failuresBefore_ = snapshot_ ? snapshot_->failureCount : 0;
+    post(SetChangesCommand{changes_});
+    emit changesChanged();
+}
+
+void Workbench::showRun(ShownRun run) {
+    if (std::exchange(shownRun_, run) == run) return;
+    post(ShowRunCommand{run});
+    emit shownRunChanged(run);
+}
+
+const UneditedViews* Workbench::compared(const Snapshot& snapshot) const {
+    return shownRun_ == ShownRun::Difference ? snapshot.uneditedViews.get() : nullptr;
+}
+
+std::shared_ptr<const AnalysisResult> Workbench::comparedAnalysis(const Snapshot& snapshot,
+                                                                  const std::string& key) const {
+    const auto found = snapshot.uneditedAnalyses.find(key);
+    const bool isShown = shownRun_ == ShownRun::Difference && found != snapshot.uneditedAnalyses.end();
+    return isShown ? found->second : nullptr;
+}
+
+// The wanted views ----------------------------------------------------------------------------------------------------
+
+void Workbench::want(const QObject* who, const WantedViews& views) {
+    if (std::exchange(wanted_[who], views) == views) return;
+    postViews();
+    explainIfStale();
+}
+
+void Workbench::postViews() {
+    PatternRequest pattern{.site = selection_.site, .head = selection_.head, .thumbnailSize = 0, .detail = false};
+    SetProfileCommand profile;
+    for (const auto& [who, views] : wanted_) {
+        const PatternRequest& each = views.pattern;
+        pattern.thumbnailSize = std::max(pattern.thumbnailSize, each.thumbnailSize);
+        pattern.detail |= each.detail;
+        pattern.hidesFirst |= each.hidesFirst;
+        if (each.aggregate != HeadAggregate::None) pattern.aggregate = each.aggregate;
+        if (each.queryEnd > 0)
+            std::tie(pattern.queryBegin, pattern.queryEnd, pattern.keyBegin, pattern.keyEnd) =
+                std::tie(each.queryBegin, each.queryEnd, each.keyBegin, each.keyEnd);
+        if (views.profile) profile = {.site = selection_.site, .head = selection_.head};
+    }
+    if (!wanted_.empty() && postedPattern_ != pattern) post(*(postedPattern_ = pattern));
+    if (std::exchange(postedProfile_, profile) != profile) post(profile);
+}
+
+void Workbench::explainIfStale() {
+    if (!selection_.cell || !hasModel()) return;
+    const Activity activity = snapshot_->status.activity;
+    const bool isWanted = std::ranges::any_of(wanted_, [](const auto& each) { return each.second.cell; });
+    // While the model writes, every token would ask again, so only the last one does.
+    if (activity == Activity::Loading || (activity == Activity::Generating && !isWanted)) return;
+    const CellRequest wanted{selection_.site, selection_.head, selection_.cell->query, selection_.cell->key};
+    if (asked_ == wanted && askedVersion_ == snapshot_->sequenceVersion) return;
+    asked_ = wanted;
+    askedVersion_ = snapshot_->sequenceVersion;
+    post(wanted);
+}
+
+// Generation ----------------------------------------------------------------------------------------------------------
+
+void Workbench::setSampling(const Sampling& sampling) {
+    sampling_ = sampling;
+    post(SetSamplingCommand{sampling_});
+    emit samplingChanged();
+}
+
+} // namespace attn

@@ -1,0 +1,174 @@
+#pragma once
+
+#include "app/figures/heatmap_figure.h"
+#include "app/lab/common/preferences.h"
+#include "app/lab/workbench/undo_steps.h"
+#include "engine/inference/changes.h"
+#include "engine/inference/pattern_views.h"
+#include "engine/session/commands.h"
+#include "engine/session/session.h"
+#include "engine/session/snapshot.h"
+#include "engine/training/recipe.h"
+
+#include <QUndoStack>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace attn {
+
+class PlaygroundBridge;
+class RunListModel;
+class TrainingBridge;
+class VisionBridge;
+struct Image;
+
+/// The head that all panels show, and the place in its pattern.
+struct Selection {
+    int site = 0, head = 0;
+    std::optional<int> row{};   ///< of the query axis; none: the newest
+    std::optional<Cell> cell{}; ///< of the pattern: its arithmetic is shown
+    bool operator==(const Selection&) const = default;
+};
+
+/// What a panel needs of the run. The session computes only what some panel needs.
+struct WantedViews {
+    /// Thumbnails, detail and the drawing of the detail. The head is that of the selection.
+    PatternRequest pattern{.thumbnailSize = 0, .detail = false};
+    bool profile = false; ///< Snapshot::profile of the selected head
+    bool cell = false;    ///< the selected cell also while the model writes, and not only when it stops
+    bool operator==(const WantedViews&) const = default;
+    /// Small thumbnails of all heads, and the pattern of the selected head.
+    static WantedViews patterns() { return {.pattern = {}}; }
+};
+
+/// The state that several panels share: the open model with its run, the selection, the changes, the run on display and
+/// the wanted views. Panels, lessons, session files and tests read it and ask it to change; it tells all of them. It
+/// outlives every panel.
+class Workbench : public QObject {
+    Q_OBJECT
+
+public:
+    using Poster = std::function<void(Command)>;
+
+    /// @param training, runs, playground, vision may be null if no panel uses them
+    Workbench(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr,
+              PlaygroundBridge* playground = nullptr, VisionBridge* vision = nullptr)
+        : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
+          vision_(vision) {}
+
+    /// The device of the program, for a second session.
+    const DeviceChoice& device() const { return device_; }
+    void setDevice(const DeviceChoice& choice) { device_ = choice; }
+
+    void post(Command command) const { post_(std::move(command)); }
+    /// The posting function, for undo commands that post again later.
+    const Poster& poster() const { return post_; }
+    QUndoStack& undoStack() { return undoStack_; }
+    UndoSteps& undoSteps() { return undoSteps_; }
+    TrainingBridge& training() { return *training_; }
+    RunListModel& runs() { return *runs_; }
+    PlaygroundBridge& playground() { return *playground_; }
+    VisionBridge& vision() { return *vision_; }
+
+    ThemeId theme() const { return theme_; }
+    void setTheme(ThemeId theme);
+
+    /// The newest snapshot of the session; null before the first.
+    const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
+    /// Adopts a snapshot. The selection stays within its model and its text.
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
+    bool hasModel() const { return snapshot_ && snapshot_->model; }
+    int tokenCount() const;
+
+    const Selection& selection() const { return selection_; }
+    /// Selects what exists of a selection: the nearest head, and neither row nor cell outside the text.
+    void select(Selection selection);
+    void selectHead(int site, int head);
+    void selectRow(std::optional<int> row);
+    void selectCell(std::optional<Cell> cell);
+
+    /// All changes to the run, as they were last asked for. The session may not run with them yet.
+    const Changes& changes() const { return *changes_; }
+    /// Replaces all changes, as one step of undo. Steps of one gesture with equal `what` become one.
+    /// @param text for the Edit menu  @param what names what changed
+    void change(Changes changes, const QString& text, const QString& what);
+    /// Appends changes to values, as one step of undo.
+    void addChanges(const std::vector<Intervention>& interventions);
+    /// Removes all changes and shows the changed run, as one step of undo.
+    void restoreOriginal();
+    /// Replaces all changes without a step of undo.
+    void setChanges(Changes changes);
+
+    ShownRun shownRun() const { return shownRun_; }
+    void showRun(ShownRun run);
+    /// Views of the original run, to subtract while the difference is shown; null: nothing is subtracted.
+    const UneditedViews* compared(const Snapshot& snapshot) const;
+    /// The same for the analysis with this key: its result on the original run.
+    std::shared_ptr<const AnalysisResult> comparedAnalysis(const Snapshot& snapshot, const std::string& key) const;
+
+    /// Sets what a panel needs from now on, instead of what it needed before.
+    void want(const QObject* who, const WantedViews& views);
+
+    const Sampling& sampling() const { return sampling_; }
+    void setSampling(const Sampling& sampling);
+
+    /// @param index of a token in the sequence, -1: none
+    void hoverToken(int index) { emit tokenHovered(index); }
+    /// Puts a recipe into the form of the Train panel.
+    void requestRecipe(const Recipe& recipe) { emit recipeRequested(recipe); }
+    /// Gives a picture to the vision model. @param name shown on screen
+    void requestPicture(const std::shared_ptr<const Image>& picture, const QString& name) {
+        emit pictureRequested(picture, name);
+    }
+    /// Brings a panel to the front. @param id as in the catalogue
+    void showPanel(const QString& id) { emit panelRequested(id); }
+
+signals:
+    /// A new snapshot, for panels; the workbench has adopted it.
+    void snapshotChanged(const std::shared_ptr<const attn::Snapshot>& snapshot);
+    void snapshotShown(const std::shared_ptr<const attn::Snapshot>& snapshot); ///< every panel has the new snapshot
+    void commandFailed(const attn::Failure& failure);
+    void themeChanged(attn::ThemeId theme);
+    void headSelected(int site, int head);
+    void selectionChanged(); ///< the head, the row or the cell; follows headSelected()
+    void changesChanged();
+    void shownRunChanged(attn::ShownRun run);
+    void samplingChanged();
+    void tokenHovered(int index);
+    void recipeRequested(const attn::Recipe& recipe);
+    void pictureRequested(const std::shared_ptr<const attn::Image>& picture, const QString& name);
+    void panelRequested(const QString& id);
+
+private:
+    void adoptChanges();
+    void postViews();
+    void explainIfStale();
+
+    QUndoStack& undoStack_;
+    UndoSteps undoSteps_;
+    Poster post_;
+    TrainingBridge* training_;
+    RunListModel* runs_;
+    PlaygroundBridge* playground_;
+    VisionBridge* vision_;
+    DeviceChoice device_;
+    ThemeId theme_ = ThemeId::Light;
+
+    std::shared_ptr<const Snapshot> snapshot_;
+    Selection selection_;
+    std::shared_ptr<const Changes> changes_ = std::make_shared<Changes>();
+    bool areChangesPosted_ = false; ///< changes_ was posted, and no snapshot has it yet
+    uint64_t failuresBefore_ = 0;   ///< Snapshot::failureCount when changes_ was posted
+    ShownRun shownRun_ = ShownRun::Changed;
+    Sampling sampling_;
+    std::map<const QObject*, WantedViews> wanted_;
+    std::optional<PatternRequest> postedPattern_;
+    SetProfileCommand postedProfile_;
+    std::optional<CellRequest> asked_;
+    uint64_t askedVersion_ = 0; ///< Snapshot::sequenceVersion when asked_ was posted
+};
+
+} // namespace attn
