@@ -51,7 +51,8 @@ public:
     /// Runs tokens after those in the cache. @throws Error if they do not fit or are outside the vocabulary
     /// @return false if cancelled; the cache is then as before
     bool feed(std::span<const int> tokens, const Cancelled& isCancelled = {});
-    /// Logits [V] after the last token. Valid until the next call of feed().
+    /// Logits [V] after the last token; of a model of masked tokens, those of the last hidden token. Valid until the
+    /// next call of feed().
     std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
 
     /// Prepares one plan and its kernels for a later prompt.

@@ -71,6 +71,19 @@ ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build
     return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)), build.edited);
 }
 
+namespace {
+
+/// The row whose logits a run gives: the last one, or that of the last hidden token.
+size_t readRow(const DecoderConfig& config, const Tokenizer* tokenizer, std::span<const int> tokens) {
+    const std::optional<int> mask =
+        tokenizer && config.readout == TextReadout::MaskedToken ? tokenizer->maskId() : std::nullopt;
+    for (size_t row = tokens.size(); mask && row-- > 0;)
+        if (tokens[row] == *mask) return row;
+    return tokens.size() - 1;
+}
+
+} // namespace
+
 std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<const int> tokens,
                                                           const Cancelled& isCancelled) {
     GpuExecutor& executor = *step.executor;
@@ -78,8 +91,8 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
     if (!executor.run({}, isCancelled)) return {};
     if (config().readout == TextReadout::None) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
-    const auto row =
-        executor.result("all_logits").subspan((tokens.size() - 1) * static_cast<size_t>(shape.rowStride()));
+    const auto row = executor.result("all_logits")
+                         .subspan(readRow(config(), tokenizer(), tokens) * static_cast<size_t>(shape.rowStride()));
     return std::vector<float>(row.begin(), row.begin() + info_.vocabulary);
 }
 

@@ -109,10 +109,23 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     publish();
 }
 
+namespace {
+
+/// @throws Error if the model cannot continue the text
+void requireContinuable(const LanguageModel& model, const TokenPath& path) {
+    if (path.tokens().empty())
+        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    if (model.config().readout != TextReadout::NextToken)
+        throw Error({.what = "this model fills in hidden words; it does not continue a text",
+                     .where = model.info().name,
+                     .hint = "write [MASK] into the prompt: the candidates are for the last hidden word"});
+}
+
+} // namespace
+
 void Session::Worker::on(const GenerateCommand& command) {
     catchUp();
-    if (path_.tokens().empty())
-        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    requireContinuable(model(), path_);
     if (command.maxTokens < 1) return;
     remaining_ = command.maxTokens;
     tokensPerSecond_ = command.tokensPerSecond;
@@ -190,8 +203,7 @@ void Session::Worker::on(const ResetCommand&) {
 void Session::Worker::on(const TakeTokenCommand& command) {
     checkToken(command.token, "generate", "choose one of the listed tokens");
     catchUp();
-    if (path_.tokens().empty())
-        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
+    requireContinuable(model(), path_);
     float probability = 0;
     for (const Candidate& candidate : rankCandidates(model().logits(), sampling_, path_.tokens(), -1))
         if (candidate.token == command.token) probability = candidate.probability;

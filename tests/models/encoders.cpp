@@ -167,6 +167,20 @@ TEST_CASE("encoders: views show what comes after a token, and types change the r
     CHECK_THROWS_WITH(model.predict(TextInput{{1, 2}, {0, 2}}), Catch::Matchers::Contains("no token type 2"));
 }
 
+TEST_CASE("encoders: the prediction is that of the last hidden word, or of the last token", "[models][gpu]") {
+    LanguageModel model(openModelSource((kRoot / "bert").string()), {.device = {.validation = true}});
+    const int mask = model.tokenizer()->maskId().value();
+    const auto V = static_cast<std::ptrdiff_t>(model.info().vocabulary);
+    const auto rowOf = [&](const std::vector<int>& tokens, std::ptrdiff_t row) {
+        const auto all = model.capture(tokens, "logits").front().values; // [T,V]
+        return std::vector<float>(all.begin() + row * V, all.begin() + (row + 1) * V);
+    };
+    const std::vector<int> hidden{2, mask, 7, mask, 11, 3}, plain{2, 5, 7, 13, 11, 3};
+    CHECK(model.predict(hidden) == rowOf(hidden, 3));
+    CHECK(model.predict(hidden) != rowOf(hidden, 1));
+    CHECK(model.predict(plain) == rowOf(plain, 5));
+}
+
 TEST_CASE("encoders: folders with vocab.txt or tokenizer.json read pairs of texts", "[models]") {
     for (const char* name : {"bert", "distilbert"}) {
         const auto source = openModelSource((kRoot / name).string());

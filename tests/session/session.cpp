@@ -103,6 +103,16 @@ TEST_CASE("session: a command that fails says why and loses nothing", "[session]
     }
 }
 
+TEST_CASE("session: a model of hidden words does not continue a text, and says so", "[session][gpu]") {
+    Session session({.device = {}, .softwareThreads = 0, .validation = true});
+    session.post(OpenModelCommand{.path = "builtin:masked"});
+    session.post(GenerateCommand{.maxTokens = 3});
+    REQUIRE(session.waitIdle());
+    REQUIRE(session.latest()->failure);
+    CHECK(session.latest()->failure->what.find("does not continue a text") != std::string::npos);
+    CHECK(session.latest()->next); // the candidates for the hidden word stay
+}
+
 TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[session][gpu]") {
     Session session;
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = std::string(300, 'a') + "bc"});
