@@ -89,10 +89,13 @@ Corpus read(const TaskValues& values, const TaskSettings& settings) {
     std::ranges::move(learnWordPieces(countWords(train), room), std::back_inserter(tokens));
     Corpus corpus{bertTokenizerJson(tokens, bert)};
     const Tokenizer tokenizer = Tokenizer::fromJson(corpus.tokenizerJson);
-    for (auto [part, ids] : {std::pair{train, &corpus.train}, {rest, &corpus.validation}})
+    const auto readPart = [&](std::string_view part, std::vector<int>& ids) {
         forEachLine(part, [&](std::string_view line) {
-            std::ranges::copy(tokenizer.encode(line, false).ids, std::back_inserter(*ids));
+            std::ranges::copy(tokenizer.encode(line, false).ids, std::back_inserter(ids));
         });
+    };
+    readPart(train, corpus.train);
+    readPart(rest, corpus.validation);
     return corpus;
 }
 
