@@ -3,6 +3,9 @@
 #include "app/figures/vision_look.h"
 #include "app/lab/bridge/background_task.h"
 #include "app/lab/workbench/panel.h"
+#include "engine/session/vision_session.h"
+
+#include <QWidget>
 
 class QComboBox;
 class QLabel;

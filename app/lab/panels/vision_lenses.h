@@ -3,6 +3,9 @@
 #include "app/figures/vision_lens_pages.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/workbench/panel.h"
+#include "engine/session/vision_session.h"
+
+#include <QWidget>
 
 class QComboBox;
 class QLabel;

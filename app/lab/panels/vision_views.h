@@ -2,6 +2,9 @@
 
 #include "app/figures/vision_look.h"
 #include "app/lab/workbench/panel.h"
+#include "engine/session/vision_session.h"
+
+#include <QWidget>
 
 class QComboBox;
 class QStackedWidget;
