@@ -1,11 +1,11 @@
 #include "app/cli/analysis_options.h"
 #include "app/cli/vision_options.h"
 
+#include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
-#include "engine/analysis/token_flow.h"
 #include "engine/analysis/weighted_attention.h"
 #include "engine/inference/language_model.h"
 
@@ -131,10 +131,11 @@ int gradients(const LensInput& input) {
 }
 
 int flow(const LensInput& input) {
-    TokenFlowAnalysis analysis;
-    analysis.query = input.options.position;
-    const auto found = analyse<TokenFlow>(input.model, input.tokens, analysis);
-    return byToken(input, "rollout", found->rollout, "flow", found->flow, {{"query", found->query}});
+    RolloutAnalysis analysis;
+    analysis.row = input.options.position;
+    analysis.wantsFlow = true;
+    const auto found = analyse<Rollout>(input.model, input.tokens, analysis);
+    return byToken(input, "rollout", found->ofRow, "flow", found->flow, {{"query", found->row}});
 }
 
 int weighted(const LensInput& input) {

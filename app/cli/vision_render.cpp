@@ -80,22 +80,20 @@ std::unique_ptr<Figure> attentionFigure(RenderedPicture& input) {
         figure->chosen = options.site * info.heads + options.head;
         return figure;
     }
-    std::optional<TokenMap> rollout;
+    std::shared_ptr<const Rollout> rollout;
     if (look.isRollout) {
-        const auto without =
-            std::ranges::count_if(patterns, [](const auto& pattern) { return pattern.values.empty(); });
-        if (without > 0)
-            throw Error({.what = fmt::format("{} of {} layers form no pattern", without, info.layers),
-                         .where = info.name,
-                         .hint = "choose a model that forms a pattern in every layer, or --view attention"});
-        if (!options.label.empty()) input.run.rolloutClass = labelNamed(options.label, info);
-        const HeadFusion fusion = options.fusion == "max"   ? HeadFusion::Maximum
-                                  : options.fusion == "min" ? HeadFusion::Minimum
-                                                            : HeadFusion::Mean;
-        rollout = input.run.rolloutClass
-                      ? gradientRollout(patterns, input.model.patternGradients(input.patches, *input.run.rolloutClass))
-                      : attentionRollout(patterns, {.fusion = fusion, .discard = options.discard});
-        input.run.rollout = &*rollout;
+        RolloutAnalysis analysis;
+        if (!options.label.empty()) {
+            input.run.rolloutClass = labelNamed(options.label, info);
+            analysis.target = LogitTarget{.token = *input.run.rolloutClass};
+        }
+        analysis.options = {.fusion = options.fusion == "max"   ? HeadFusion::Maximum
+                                      : options.fusion == "min" ? HeadFusion::Minimum
+                                                                : HeadFusion::Mean,
+                            .discard = options.discard};
+        rollout = std::static_pointer_cast<const Rollout>(
+            analysis.run(input.model, {.input = input.patches, .patterns = &patterns}));
+        input.run.rollout = &rollout->map;
     } else if (patterns[static_cast<size_t>(look.site)].values.empty()) {
         throw Error({.what = fmt::format("layer {} forms no pattern", look.site),
                      .where = info.name,

@@ -1,11 +1,11 @@
 #include "app/figures/lens_pages.h"
 
+#include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
-#include "engine/analysis/token_flow.h"
 #include "engine/analysis/weighted_attention.h"
 
 #include <algorithm>
@@ -74,16 +74,16 @@ LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subjec
 }
 
 LensAnswer showFlow(const AnalysisResult& result, const LensSubject& subject) {
-    const auto& found = static_cast<const TokenFlow&>(result);
+    const auto& found = static_cast<const Rollout&>(result);
     LensAnswer answer{.summary =
-                          LensText::tr("How much of each token reaches token %1 through all layers.").arg(found.query)};
+                          LensText::tr("How much of each token reaches token %1 through all layers.").arg(found.row)};
     if (found.flow.empty())
         answer.summary +=
-            ' ' + LensText::tr("Attention flow is computed for up to %1 tokens only.").arg(TokenFlow::kMostTokens);
+            ' ' + LensText::tr("Attention flow is computed for up to %1 tokens only.").arg(Rollout::kMostFlowing);
     answer.bars.title = LensText::tr("Attention rollout and flow");
     answer.bars.placeTitle = LensText::tr("token");
-    answer.bars.placeNames = subject.rowNames(found.rollout.size());
-    answer.bars.lines = {{LensText::tr("rollout"), found.rollout}};
+    answer.bars.placeNames = subject.rowNames(found.ofRow.size());
+    answer.bars.lines = {{LensText::tr("rollout"), found.ofRow}};
     if (!found.flow.empty()) answer.bars.lines.push_back({LensText::tr("flow"), found.flow});
     return answer;
 }
@@ -218,8 +218,9 @@ const LensPage kPages[] = {
          "attn::Lens", "How tokens mix through the layers, counting half of each layer as the skip connection."),
      .usesPosition = true,
      .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
-         auto analysis = std::make_shared<TokenFlowAnalysis>();
-         analysis->query = question.position;
+         auto analysis = std::make_shared<RolloutAnalysis>();
+         analysis->row = question.position;
+         analysis->wantsFlow = true;
          return analysis;
      },
      .show = showFlow},

@@ -12,11 +12,15 @@
 namespace attn {
 
 class RunningModel;
+struct SitePattern;
 
 /// The input of an analysis besides the model.
 struct AnalysisContext {
     Input input;                  ///< the current input
     std::optional<Input> other{}; ///< another picture, from which values are copied
+    /// The patterns of the run on the input, one per site, if they are known: an analysis then need not run the model
+    /// for them. Null: not known.
+    const std::vector<SitePattern>* patterns = nullptr;
     std::function<void(float fraction, const std::string& what)> report{}; ///< progress; throws to stop the analysis
 };
 

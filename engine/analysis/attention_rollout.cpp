@@ -1,10 +1,17 @@
 #include "engine/analysis/attention_rollout.h"
 
+#include "engine/analysis/attention_flow.h"
+#include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
+#include "engine/inference/pattern_gradients.h"
+#include "engine/models/hook_names.h"
+#include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace attn {
 namespace {
@@ -66,9 +73,11 @@ std::vector<float> productOf(const std::vector<float>& map, const LayerLayout& l
     return result;
 }
 
+bool isOther(const LayerLayout& a, const LayerLayout& b) { return a.tokens != b.tokens || a.tokenOf != b.tokenOf; }
+
 /// Converts rows of the tokens of a layer to those of the next layer: the mean over the patches of each token.
 void carry(TokenMap& flow, const LayerLayout& next) {
-    if (flow.rows.tokens != next.tokens || flow.rows.tokenOf != next.tokenOf) {
+    if (isOther(flow.rows, next)) {
         const int64_t columns = flow.columns.tokens;
         std::vector<float> rows(static_cast<size_t>(next.tokens * columns), 0);
         std::vector<float> members(static_cast<size_t>(next.tokens), 0);
@@ -95,6 +104,58 @@ TokenMap identity(const LayerLayout& layout) {
     for (int64_t token = 0; token < layout.tokens; ++token)
         map.values[static_cast<size_t>(token * layout.tokens + token)] = 1;
     return map;
+}
+
+/// @param shares [rows]  @return [columns] the sum of the rows times their shares
+std::vector<float> sumOf(const TokenMap& map, std::span<const double> shares) {
+    std::vector<float> sums;
+    for (int64_t column = 0; column < map.columns.tokens; ++column) {
+        double sum = 0;
+        for (size_t row = 0; row < shares.size(); ++row)
+            sum += shares[row] *
+                   static_cast<double>(
+                       map.values[row * static_cast<size_t>(map.columns.tokens) + static_cast<size_t>(column)]);
+        sums.push_back(static_cast<float>(sum));
+    }
+    return sums;
+}
+
+/// @param cells [H,length,length]  @return [H,tokens,tokens]
+std::vector<float> withoutPadding(const std::vector<float>& cells, int64_t length, int64_t tokens) {
+    std::vector<float> kept;
+    for (int64_t row = 0; row < static_cast<int64_t>(cells.size()) / length; ++row)
+        if (row % length < tokens)
+            kept.insert(kept.end(), cells.begin() + row * length, cells.begin() + row * length + tokens);
+    return kept;
+}
+
+/// The gradient of a logit with respect to the patterns, in the shape of SitePattern::values.
+struct LogitGradients {
+    LogitTarget target;
+    std::vector<std::vector<float>> byLayer;
+};
+
+/// @param row of texts: the token after which the logit is predicted
+LogitGradients gradientsOf(RunningModel& model, const Input& input, const LogitTarget& wanted, int row) {
+    WholeRun whole(model, input, {.mayTrain = true});
+    whole.predictAfter(row);
+    const Tensor logit = sum(multiply(whole.prediction(), targetInput(whole.graph(), model.choices())));
+    std::map<std::string, Tensor> outputs{{"logits", whole.prediction()}};
+    const std::vector<Tensor> gradients = patternGradients(whole.built(), logit);
+    for (size_t layer = 0; layer < gradients.size(); ++layer)
+        outputs.emplace(siteName(static_cast<int64_t>(layer)), gradients[layer]);
+    whole.compile(outputs);
+    writeTarget(whole.executor(), {.token = 0});
+    whole.run();
+    LogitGradients result{.target = resolved(wanted, whole.result("logits")), .byLayer = {}};
+    writeTarget(whole.executor(), result.target);
+    whole.run();
+    for (size_t layer = 0; layer < gradients.size(); ++layer) {
+        result.byLayer.push_back(whole.result(siteName(static_cast<int64_t>(layer))));
+        if (input.isText())
+            result.byLayer.back() = withoutPadding(result.byLayer.back(), whole.length(), whole.tokens());
+    }
+    return result;
 }
 
 } // namespace
@@ -141,6 +202,60 @@ TokenMap attentionRollout(std::span<const SitePattern> patterns, const RolloutOp
         flow.values = productOf(map, pattern.layout, flow.values, flow.columns.tokens);
     }
     return flow;
+}
+
+std::vector<TokenMap> rolloutSteps(std::span<const SitePattern> patterns, const RolloutOptions& options) {
+    std::vector<TokenMap> steps;
+    for (const SitePattern& pattern : patterns) {
+        if (!steps.empty() && isOther(steps.back().rows, pattern.layout)) {
+            steps.push_back(identity(steps.back().rows));
+            carry(steps.back(), pattern.layout);
+        }
+        steps.push_back(attentionRollout(std::span(&pattern, 1), options));
+    }
+    return steps;
+}
+
+std::shared_ptr<AnalysisResult> RolloutAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
+    const std::vector<SitePattern> own =
+        context.patterns ? std::vector<SitePattern>() : wholePatterns(model, context.input);
+    const std::vector<SitePattern>& patterns = context.patterns ? *context.patterns : own;
+    const auto without = std::ranges::count_if(patterns, [](const auto& pattern) { return pattern.values.empty(); });
+    if (without > 0)
+        throw Error({.what = fmt::format("{} of {} layers form no pattern", without, patterns.size()),
+                     .where = model.info().name,
+                     .hint = "choose a model that forms a pattern in every layer"});
+    auto result = std::make_shared<Rollout>();
+    const LayerLayout& last = patterns.back().layout;
+    const bool isText = context.input.isText();
+    if (row >= last.tokens)
+        throw Error({.what = fmt::format("there is no token {}", row),
+                     .where = "query",
+                     .hint = fmt::format("choose a token from 0 to {}", last.tokens - 1)});
+    result->row = row >= 0 ? row : isText ? static_cast<int>(last.tokens) - 1 : last.prefix > 0 ? 0 : -1;
+    std::vector<double> ends(static_cast<size_t>(last.tokens),
+                             result->row < 0 ? 1.0 / static_cast<double>(last.tokens) : 0);
+    if (result->row >= 0) ends[static_cast<size_t>(result->row)] = 1;
+    if (target) {
+        const LogitGradients gradients = gradientsOf(model, context.input, *target, result->row);
+        result->target = gradients.target;
+        result->map = gradientRollout(patterns, gradients.byLayer);
+    } else
+        result->map = attentionRollout(patterns, options);
+    result->ofRow = sumOf(result->map, ends);
+    if (!wantsFlow || patterns.front().layout.tokens > Rollout::kMostFlowing) return result;
+    if (context.report) context.report(0.5f, "flows");
+    const std::vector<double> flows = maximumFlows(rolloutSteps(patterns, options), ends);
+    const double total = std::accumulate(flows.begin(), flows.end(), 0.0);
+    for (const double flow : flows) result->flow.push_back(static_cast<float>(total > 0 ? flow / total : 0));
+    return result;
+}
+
+std::shared_ptr<const Analysis> RolloutAnalysis::settled(const AnalysisResult& result) const {
+    if (!target) return nullptr;
+    auto same = std::make_shared<RolloutAnalysis>(*this);
+    same->target = static_cast<const Rollout&>(result).target;
+    return same;
 }
 
 } // namespace attn

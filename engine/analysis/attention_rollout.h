@@ -1,9 +1,14 @@
 #pragma once
 
+#include "engine/analysis/analysis.h"
+#include "engine/analysis/logit_target.h"
 #include "engine/inference/site_pattern.h"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -39,5 +44,35 @@ TokenMap attentionRollout(std::span<const SitePattern> patterns, const RolloutOp
 /// @source Chefer et al. 2021, "Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder
 ///         Transformers", arXiv:2103.15679, section 3.1, equations 5 and 6
 TokenMap gradientRollout(std::span<const SitePattern> patterns, std::span<const std::vector<float>> gradients);
+
+/// The layers that a rollout passes, one map each, and one more wherever tokens merge.
+/// @param patterns one per layer, first to last
+std::vector<TokenMap> rolloutSteps(std::span<const SitePattern> patterns, const RolloutOptions& options = {});
+
+/// The result of a RolloutAnalysis.
+struct Rollout : AnalysisResult {
+    TokenMap map;                        ///< from attentionRollout(), or from gradientRollout() with a target
+    std::optional<LogitTarget> target{}; ///< its gradient weights the patterns
+    int row = -1;                        ///< the row of the last layer that `ofRow` and `flow` are of; -1: their mean
+    std::vector<float> ofRow;            ///< [rows of the input] the row of `map`
+    /// [rows of the input] maximumFlows() to the row, scaled so that the sum is 1. The paper gives the flows
+    /// themselves. Empty unless wanted, and beyond kMostFlowing rows.
+    std::vector<float> flow;
+    static constexpr int kMostFlowing = 128;
+};
+
+/// How much of each token or patch reaches the last layer.
+struct RolloutAnalysis : Analysis {
+    RolloutOptions options{};            ///< without effect on a rollout with a target
+    std::optional<LogitTarget> target{}; ///< weights the patterns by the gradient of this logit
+    /// The row of the last layer, after which the target is predicted. -1: the last token of a text; of a picture, the
+    /// first token before the patches, or else the mean of all patches.
+    int row = -1;
+    bool wantsFlow = false;
+    std::string key() const override { return wantsFlow ? "flow" : "rollout"; }
+    /// @throws Error also if a layer forms no pattern
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
+    std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
+};
 
 } // namespace attn

@@ -23,8 +23,6 @@ namespace attn {
 namespace {
 
 constexpr const char* kEmbed = "hook_embed";
-constexpr const char* kPosition = "analysis.position"; // Input I32 [1]: the token after which to predict
-
 /// [C]: the mean of hook_embed over the vocabulary.
 std::vector<float> meanEmbedding(LanguageModel& model) {
     const auto graph = std::make_shared<Graph>();
@@ -89,19 +87,16 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     const bool isText = context.input.isText();
     WholeRun whole(model, context.input,
                    {.edited = isText ? std::set<std::string>{kEmbed} : std::set<std::string>(), .mayTrain = true});
-    const int at = isText ? whole.position(position) : 0;
+    const int at = whole.predictAfter(position);
     Graph& graph = whole.graph();
-    const Tensor row = isText ? graph.input(kPosition, {.shape = {1}, .dtype = DType::I32}) : Tensor();
-    const Tensor logits = isText ? take(whole.logits(), row) : whole.logits(); // [1,V]
-    const Tensor logit = sum(multiply(logits, targetInput(graph, model.choices())));
+    const Tensor logit = sum(multiply(whole.prediction(), targetInput(graph, model.choices())));
     const Way path =
         isText ? wayOf(languageModel(model), whole) : wayOf(visionModel(model), whole, context.input.patches());
     const Tensor slope = gradient(logit, std::array{path.point}).front();
-    std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", logits}};
+    std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", whole.prediction()}};
     if (isText) outputs.emplace("point", path.point);
     if (slope) outputs.emplace("slope", slope);
     whole.compile(outputs);
-    if (isText) whole.executor().inputIntegers(kPosition)[0] = at;
 
     const auto runAt = [&](double share) {
         path.prepare(share);

@@ -17,8 +17,6 @@ namespace {
 
 using Kind = LogitAttribution::Kind;
 
-constexpr const char* kPosition = "analysis.position"; // Input I32 [1]: the token after which to predict
-
 /// The terms of the last residual stream, each as its product with the gradient of the logit.
 class Parts {
 public:
@@ -94,11 +92,9 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& mode
     WholeRun whole(model, context.input);
     Graph& graph = whole.graph();
     const int layers = model.info().layers;
-    const bool isText = context.input.isText();
-    const int at = isText ? whole.position(position) : 0;
-    const Tensor row = isText ? graph.input(kPosition, {.shape = {1}, .dtype = DType::I32}) : Tensor();
+    const int at = whole.predictAfter(position);
     const Tensor stream = whole.hook(inBlock(layers - 1, "hook_resid_post")); // [T,C]
-    const Tensor linear = sum(multiply(model.linearReadout(stream, row), targetInput(graph, model.choices())));
+    const Tensor linear = sum(multiply(model.linearReadout(stream, whole.row()), targetInput(graph, model.choices())));
     const Tensor slope = gradient(linear, std::array{stream}).front();
 
     Parts parts(whole, slope);
@@ -111,11 +107,10 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& mode
         parts.addAttention(layer);
         parts.addHook(Kind::FeedForward, layer, inBlock(layer, "hook_mlp_out"));
     }
-    whole.compile({{"logits", isText ? take(whole.logits(), row) : whole.logits()},
+    whole.compile({{"logits", whole.prediction()},
                    {"values", concatenate(parts.values, 0)},
                    {"linear", linear},
                    {"stream", reduce(multiply(stream, slope), Reduction::Sum, {0, 1})}});
-    if (isText) whole.executor().inputIntegers(kPosition)[0] = at;
 
     auto result = std::make_shared<LogitAttribution>();
     result->position = at;

@@ -25,11 +25,12 @@ std::vector<float> cosineSimilarities(std::span<const float> rows, int64_t width
     return result;
 }
 
-PatchEmbedding patchEmbedding(const VisionModel& model, int64_t mostComponents) {
-    PatchEmbedding result{.similarity = cosineSimilarities(model.patchPositions(), model.config().modelWidth),
-                          .filters = {},
-                          .rawFilters = model.patchFilters()};
-    result.filters = principalComponents(result.rawFilters, model.config().patchValues(), mostComponents);
+std::shared_ptr<AnalysisResult> PatchEmbeddingAnalysis::run(RunningModel& running, const AnalysisContext&) const {
+    const VisionModel& model = visionModel(running);
+    auto result = std::make_shared<PatchEmbedding>();
+    result->similarity = cosineSimilarities(model.patchPositions(), model.config().modelWidth);
+    result->rawFilters = model.patchFilters();
+    result->filters = principalComponents(result->rawFilters, model.config().patchValues(), mostComponents);
     return result;
 }
 

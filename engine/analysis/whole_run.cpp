@@ -4,6 +4,9 @@
 #include "engine/inference/capture_file.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/shared_parameters.h"
+#include "engine/inference/vision_model.h"
+#include "engine/models/hook_names.h"
+#include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +16,14 @@ namespace attn {
 namespace {
 
 constexpr const char* kTarget = "analysis.target";
+constexpr const char* kRow = "analysis.row";
+
 } // namespace
 
 WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& build)
-    : model_(model), input_(input), built_(model.wholeGraph(input, build)) {
-    if (!built_.logits && input.isText())
+    : model_(model), input_(input), built_(model.wholeGraph(input, build)), prediction_(built_.logits) {
+    if (!built_.logits && !input.isText()) visionModel(model).requireHead();
+    if (!built_.logits)
         throw Error({.what = "this model has no readout, so there is no prediction to explain",
                      .where = model.info().name,
                      .hint = "open a folder that holds the model's masked-token head"});
@@ -25,12 +31,17 @@ WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& bu
 
 int64_t WholeRun::length() const { return built_.logits.shape()[0]; }
 
-int WholeRun::position(int position) const {
-    if (position < static_cast<int>(input_.tokens().size()))
-        return position < 0 ? static_cast<int>(input_.tokens().size()) - 1 : position;
-    throw Error({.what = fmt::format("there is no token {}", position),
-                 .where = "position",
-                 .hint = fmt::format("choose a token from 0 to {}", input_.tokens().size() - 1)});
+int WholeRun::predictAfter(int position) {
+    if (!input_.isText()) return 0;
+    const int count = static_cast<int>(input_.tokens().size());
+    if (position >= count)
+        throw Error({.what = fmt::format("there is no token {}", position),
+                     .where = "position",
+                     .hint = fmt::format("choose a token from 0 to {}", count - 1)});
+    position_ = position < 0 ? count - 1 : position;
+    row_ = graph().input(kRow, {.shape = {1}, .dtype = DType::I32});
+    prediction_ = take(logits(), row_);
+    return position_;
 }
 
 Tensor WholeRun::hook(const std::string& name) const {
@@ -48,12 +59,26 @@ Tensor WholeRun::weight(int layer, const std::string& name, Shape shape) const {
 
 void WholeRun::compile(const std::map<std::string, Tensor>& outputs) {
     executor_ = model_.executorOf(built_, outputs);
+    if (row_) executor_->inputIntegers(kRow)[0] = position_;
     prepare();
 }
 
 void WholeRun::prepare() { model_.writeWhole(*executor_, input_); }
 
 std::vector<float> WholeRun::result(const std::string& name) const { return denseResult(*executor_, name); }
+
+std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input) {
+    if (!input.isText()) return visionModel(model).patternsAndLogits(input).patterns;
+    std::vector<SitePattern> patterns;
+    for (const Site& site : model.info().structure.sites)
+        patterns.push_back(
+            {.layout = {.tokens = static_cast<int64_t>(input.tokens().size())}, .heads = site.heads, .values = {}});
+    const auto isPattern = [](const std::string& hook) { return hook.ends_with(".hook_pattern"); };
+    if (std::ranges::none_of(model.info().hooks, isPattern)) return patterns;
+    for (CapturedHook& hook : model.capture(input, inEveryBlock("attn.hook_pattern")))
+        patterns.at(static_cast<size_t>(splitName(hook.name).layer)).values = std::move(hook.values);
+    return patterns;
+}
 
 std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_ptr<Graph>& graph,
                                        const std::map<std::string, Tensor>& outputs) {

@@ -2,6 +2,7 @@
 
 #include "engine/analysis/logit_target.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/site_pattern.h"
 #include "engine/runtime/dense_result.h"
 
 #include <map>
@@ -21,12 +22,18 @@ public:
     WholeRun(RunningModel& model, const Input& input, const WholeBuild& build = {});
 
     RunningModel& model() const { return model_; }
+    const ModelGraph& built() const { return built_; }
     Graph& graph() const { return *built_.graph; }
     Tensor logits() const { return built_.logits; } ///< [length(),V], or [1,classes]
     int64_t tokens() const { return static_cast<int64_t>(input_.tokens().size()); }
     int64_t length() const; ///< rows of the graph: tokens and padding
-    /// Checks and resolves a token index. @param position -1: the last token  @throws Error if there is no such token
-    int position(int position) const;
+    /// Adds the input for the token of a text after which to predict. Call before compile(); without effect on
+    /// pictures.
+    /// @param position -1: the last token
+    /// @return the token; 0 of a picture  @throws Error if there is no such token
+    int predictAfter(int position);
+    Tensor row() const { return row_; }               ///< I32 [1] that token; null of a picture
+    Tensor prediction() const { return prediction_; } ///< [1,V] the logits after that token, or [1,classes]
     bool has(const std::string& hook) const { return graph().probes().contains(hook); }
     Tensor hook(const std::string& name) const; ///< @throws Error if there is no such hook
     /// A parameter of a layer. If all layers share their parameters, that of the first.
@@ -46,8 +53,13 @@ private:
     RunningModel& model_;
     Input input_;
     ModelGraph built_;
+    Tensor row_{}, prediction_;
+    int position_ = 0; ///< the token that `row_` holds
     std::unique_ptr<GpuExecutor> executor_;
 };
+
+/// The patterns of a run on a whole input. @return one per site; without values if it forms no pattern
+std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input);
 
 /// Compiles a graph that reads only the model's parameters.
 std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_ptr<Graph>& graph,

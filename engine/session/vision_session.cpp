@@ -113,7 +113,8 @@ private:
             if (next.unedited && (!next.uneditedRollout || isOtherRollout))
                 next.uneditedRollout = unchanged([&] { return rolledOut(query, *next.unedited); });
             if (query.embedding && !next.embedding)
-                next.embedding = std::make_shared<const PatchEmbedding>(patchEmbedding(*model_));
+                next.embedding = std::static_pointer_cast<const PatchEmbedding>(
+                    PatchEmbeddingAnalysis{}.run(*model_, {.input = {}}));
         });
         if (next.failure) {
             if (isOther) model_.reset(); // it may have half of the other parameters
@@ -217,10 +218,12 @@ private:
     std::shared_ptr<const TokenMap> rolledOut(const VisionQuery& query, const VisionAnswer& answer) const {
         const auto& patterns = answer.patterns;
         if (std::ranges::any_of(patterns, [](const SitePattern& layer) { return layer.values.empty(); })) return {};
-        if (query.rolloutClass)
-            return std::make_shared<const TokenMap>(
-                gradientRollout(patterns, model_->patternGradients(patchesOf(query), *query.rolloutClass)));
-        return std::make_shared<const TokenMap>(attentionRollout(patterns, query.rollout));
+        RolloutAnalysis analysis;
+        analysis.options = query.rollout;
+        if (query.rolloutClass) analysis.target = LogitTarget{.token = *query.rolloutClass};
+        const auto result = std::static_pointer_cast<const Rollout>(
+            analysis.run(*model_, {.input = patchesOf(query), .patterns = &patterns}));
+        return {result, &result->map};
     }
 
     // Only for the session's thread.

@@ -1,7 +1,12 @@
 #include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/attention_flow.h"
+#include "engine/inference/vision_model.h"
+#include "tests/analysis/golden_case.h"
 #include "tests/io/files.h"
+#include "tests/models/vision_folder.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace attn;
 using namespace attn::test;
@@ -101,4 +106,42 @@ TEST_CASE("rollout: windows pass nothing over their borders, and what went to no
     const TokenMap flow = attentionRollout(std::vector{pattern});
     // Each token gives .25 to both of its window and itself 1 more: [1.25 .25] / 1.5.
     CHECK(isNear(flow, {5.0 / 6, 1.0 / 6, 0, 1.0 / 6, 5.0 / 6, 0, 0, 0, 1}));
+}
+
+TEST_CASE("rollout: flow passes merged tokens, and is limited by what leaves them", "[session][vision]") {
+    SitePattern first = plain({0, 1, 0, 0, 0, 1, 1, 0, 0, /**/ 0, 1, 0, 0, 0, 1, 1, 0, 0}, 3);
+    SitePattern second = plain({0, 1, 0.5f, 0.5f, /**/ 0, 1, 0.5f, 0.5f});
+    second.layout.tokenOf = {0, 1, 0};
+    const std::vector<TokenMap> steps = rolloutSteps(std::vector{first, second});
+    REQUIRE(steps.size() == 3); // two layers, and the merge between them
+    // First: [[.5 .5 0] [0 .5 .5] [.5 0 .5]]. The merge: [[.5 0 .5] [0 1 0]]. Row 0 of the second passes .5 to each
+    // merged token. Patch 0 is reached through the first of them only, the others through both.
+    const std::vector<double> flows = maximumFlows(steps, std::vector{1.0, 0.0});
+    REQUIRE(flows.size() == 3);
+    CHECK(flows[0] == Approx(0.5));
+    CHECK(flows[1] == Approx(1));
+    CHECK(flows[2] == Approx(1));
+}
+
+TEST_CASE("rollout: pictures are explained as texts are", "[analysis][vision][gpu]") {
+    const Golden expected("vit", "gradients.safetensors");
+    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), {.softwareThreads = 0, .validation = true});
+    const std::vector<float> patches = model.patchesOf(Golden("vit").image());
+    RolloutAnalysis analysis;
+    analysis.wantsFlow = true;
+    analysis.target = LogitTarget{.token = static_cast<int>(expected.values("class").front())};
+    const auto result = analysis.run(model, {.input = patches});
+    const auto& found = static_cast<const Rollout&>(*result);
+    CHECK(farthest(found.map.values, expected.values("relevance")) < 1e-4);
+    CHECK(found.row == 0); // the CLS token, which the classifier reads
+    CHECK(std::ranges::equal(found.ofRow, std::span(found.map.values).first(found.ofRow.size())));
+    REQUIRE(found.flow.size() == static_cast<size_t>(model.info().tokens()));
+    CHECK(std::accumulate(found.flow.begin(), found.flow.end(), 0.0) == Approx(1).margin(1e-5));
+
+    VisionModel merges(openVisionSource((kGoldenRoot / "swin").string()), {.softwareThreads = 0, .validation = true});
+    analysis = {};
+    const auto mean = analysis.run(merges, {.input = merges.patchesOf(Golden("swin").image())});
+    CHECK(static_cast<const Rollout&>(*mean).row == -1); // the classifier reads the mean
+    const auto& shares = static_cast<const Rollout&>(*mean).ofRow;
+    CHECK(std::accumulate(shares.begin(), shares.end(), 0.0) == Approx(1).margin(1e-5));
 }

@@ -1,9 +1,9 @@
+#include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/quadrature.h"
-#include "engine/analysis/token_flow.h"
 #include "engine/analysis/weighted_attention.h"
 #include "tests/analysis/golden_case.h"
 
@@ -128,13 +128,22 @@ TEST_CASE("quadrature: as exact as Gauss and Legendre say", "[analysis]") {
     }
 }
 
-TEST_CASE("goldens: rollout and attention flow agree with an independent one", "[analysis][gpu]") {
+TEST_CASE("goldens: rollout, attention flow and relevance agree with independent ones", "[analysis][gpu]") {
     for (const char* name : kModels) {
         INFO(name);
         GoldenCase golden(name);
-        const auto flow = golden.run<TokenFlow>(TokenFlowAnalysis{});
-        CHECK(farthest(flow->rollout, golden.values("flow.rollout")) < 1e-4);
+        RolloutAnalysis analysis;
+        analysis.wantsFlow = true;
+        const auto flow = golden.run<Rollout>(analysis);
+        CHECK(farthest(flow->ofRow, golden.values("flow.rollout")) < 1e-4);
         CHECK(farthest(flow->flow, golden.values("flow.flow")) < 1e-4);
+
+        analysis = {};
+        analysis.row = kPosition;
+        analysis.target = LogitTarget{.other = kOtherToken};
+        const auto relevance = golden.run<Rollout>(analysis);
+        CHECK(farthest(relevance->map.values, golden.values("flow.relevance")) < 1e-4);
+        CHECK(relevance->target->token >= 0);
     }
 }
 

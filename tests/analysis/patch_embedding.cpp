@@ -23,7 +23,8 @@ TEST_CASE("patch embedding: positions are the patches' own, and filters are what
     for (const char* name : {"vit", "timm_registers", "dinov2_registers", "vit_features"}) {
         INFO(name);
         VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
-        const PatchEmbedding found = patchEmbedding(model);
+        const auto result = PatchEmbeddingAnalysis{}.run(model, {.input = {}});
+        const auto& found = static_cast<const PatchEmbedding&>(*result);
         const std::vector<float> all = Golden(name).values("hook_pos_embed"); // of every token
         const auto count = static_cast<size_t>(model.config().grid().area()),
                    width = static_cast<size_t>(model.config().modelWidth);

@@ -206,6 +206,24 @@ def flows(model, tokens, hooks, out):
     out["flow.flow"] = values / values.sum()
 
 
+def relevance(model, tokens, logits, out):
+    """Chefer et al. 2021, equations 5 and 6."""
+    token, patterns = int(logits[POSITION].argmax()), []
+
+    def watched(name, value):
+        if name.endswith("hook_pattern"):
+            value.retain_grad() if value.requires_grad else value.requires_grad_()
+            patterns.append(value)
+        return value
+
+    y = model.run(tokens, watched)[POSITION]
+    (y[token] - y[OTHER_TOKEN]).backward()
+    R = torch.eye(len(tokens), dtype=torch.float64)
+    for pattern in patterns:
+        R = R + (pattern * pattern.grad).clamp(min=0).mean(0) @ R
+    out["flow.relevance"] = R
+
+
 def weighted(model, hooks, out):
     w, group = model.layers[LAYER], HEAD // (model.H // model.G)
     v = hooks[f"blocks.{LAYER}.attn.hook_v"][:, group]
@@ -302,6 +320,7 @@ for name in ("gpt2", "llama_gqa"):
     attribution(model, tokens, hooks, logits, out)
     gradients(model, tokens, logits, out)
     flows(model, tokens, hooks, out)
+    relevance(model, tokens, logits, out)
     weighted(model, hooks, out)
     circuits(model, tokens, out)
     composition(model, out)
