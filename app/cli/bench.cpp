@@ -29,8 +29,10 @@ double secondsSince(Clock::time_point start) { return std::chrono::duration<doub
 class RandomGpt2 : public ModelSource {
 public:
     RandomGpt2() {
-        LayerAttention attention{
-            .heads = {12, 12, 64}, .rule = {.scale = 0.125}, .queryKeyValueBias = true, .outputBias = true};
+        LayerAttention attention{.spec = plainAttention(12, 12, MaskExpression::causal()),
+                                 .headWidth = 64,
+                                 .queryKeyValueBias = true,
+                                 .outputBias = true};
         config_ = {.name = "gpt2-small-shaped",
                    .family = "gpt2",
                    .vocabulary = 50257,

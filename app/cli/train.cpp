@@ -215,7 +215,7 @@ int evaluate(const EvalOptions& options) {
     if (!options.sweepsHeads) return kDone;
     const std::vector<LayerAttention>& layers = trainer.objective().layers();
     for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer)
-        for (int head = 0; head < static_cast<int>(layers[static_cast<size_t>(layer)].heads.heads); ++head) {
+        for (int head = 0; head < static_cast<int>(layers[static_cast<size_t>(layer)].heads().heads); ++head) {
             trainer.setEvaluationGate(layer, head, 0);
             fmt::print("without layer {}, head {}: ", layer, head);
             printEvaluation(trainer, trainer.evaluate(split, std::min<int64_t>(count, 256)), options.split);

@@ -10,12 +10,8 @@ constexpr int kMostExact = 2048; // tokens that one tile shows cell by cell
 
 } // namespace
 
-bool HeadPattern::isCausal() const {
-    return subject_.language().config().layers[static_cast<size_t>(subject_.layer())].rule.causal;
-}
-int HeadPattern::window() const {
-    return static_cast<int>(subject_.language().config().layers[static_cast<size_t>(subject_.layer())].rule.window);
-}
+bool HeadPattern::isCausal() const { return subject_.language().ruleOf(subject_.layer()).causal; }
+int HeadPattern::window() const { return static_cast<int>(subject_.language().ruleOf(subject_.layer()).window); }
 
 PatternRequest HeadPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys) const {
     PatternRequest view{.site = subject_.layer(), .head = subject_.head(), .detailSize = kMostExact};

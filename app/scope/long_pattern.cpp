@@ -18,12 +18,10 @@ LongPattern::LongPattern(RandomSubject& subject) : subject_(subject), longPatter
 
 LongPattern::LongPattern(ModelSubject& subject) : subject_(subject), model_(&subject) { follow(); }
 
-bool LongPattern::isCausal() const {
-    return model_ == nullptr || model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.causal;
-}
+bool LongPattern::isCausal() const { return model_ == nullptr || model_->language().ruleOf(subject_.layer()).causal; }
 int LongPattern::window() const {
     if (model_ == nullptr) return 0;
-    return static_cast<int>(model_->language().config().layers[static_cast<size_t>(subject_.layer())].rule.window);
+    return static_cast<int>(model_->language().ruleOf(subject_.layer()).window);
 }
 
 /// Switches to the subject's current layer and the model's current tokens.

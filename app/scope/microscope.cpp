@@ -17,9 +17,9 @@
 namespace attn {
 
 Microscope::Microscope(LanguageModel& model) : model_(model) {
-    if (model.isComposed())
+    if (!model.isCached())
         refusal_ =
-            fmt::format("{} has composed attention, which runs without a cache. Its patterns and plans cannot be "
+            fmt::format("The patterns of {} are not computed from a cache of queries and keys, so they cannot be "
                         "drawn from device memory here. Open it in attention-lab.",
                         model.info().name);
 }
@@ -28,7 +28,7 @@ Microscope::~Microscope() = default;
 
 void Microscope::requireTokens(size_t count) const {
     if (!refusal_.empty())
-        throw Error({.what = "tensors of composed attention cannot be read on the device",
+        throw Error({.what = "the patterns of this model cannot be drawn from device memory",
                      .where = model_.info().name,
                      .hint = "open the model in attention-lab"});
     if (model_.tokens().size() < count)

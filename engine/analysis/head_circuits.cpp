@@ -25,7 +25,7 @@ public:
                          .where = model.info().name,
                          .hint = "open a model that continues texts"});
         for (const LayerAttention& layer : config_.layers)
-            if (layer.spec && (layer.spec->blockPart(Slot::Norm) || !layer.spec->part(Slot::Mixer).usesQueriesKeys))
+            if (layer.spec.blockPart(Slot::Norm) || !layer.spec.part(Slot::Mixer).usesQueriesKeys)
                 throw Error({.what = "circuits need queries, keys and a layer norm or RMS norm",
                              .where = model.info().name,
                              .hint = "open a model with standard attention"});
@@ -37,7 +37,7 @@ public:
     }
     /// [H,D,C]. A key/value head is repeated for each head that reads it.
     Tensor byHead(int layer, const char* letter) const {
-        const auto& heads = config_.layers[static_cast<size_t>(layer)].heads;
+        const HeadLayout heads = config_.layers[static_cast<size_t>(layer)].heads();
         const bool isQuery = letter[0] == 'Q', isShared = letter[0] == 'K' && !has(layer, "attn.W_K");
         const int64_t H = heads.heads, G = isQuery || isShared ? H : heads.keyValueHeads, D = heads.width,
                       C = config_.modelWidth;
@@ -46,7 +46,7 @@ public:
         return G == H ? all : reshape(broadcast(reshape(all, {G, 1, D, C}), {G, H / G, D, C}), {H, D, C});
     }
     Tensor output(int layer) const { // [H,C,D]
-        const auto& heads = config_.layers[static_cast<size_t>(layer)].heads;
+        const HeadLayout heads = config_.layers[static_cast<size_t>(layer)].heads();
         const int64_t H = heads.heads, D = heads.width, C = config_.modelWidth;
         return permute(reshape(parameter(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 0, 2});
     }
@@ -113,9 +113,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& running,
     const auto times = [](Tensor rows, Tensor matrix) { return batchedMatmul(rows, matrix, {.transposeB = true}); };
     const Tensor wq = one(weights.byHead(layer, "Q"), head), wk = one(weights.byHead(layer, "K"), head),
                  wv = one(weights.byHead(layer, "V"), head), wo = one(weights.output(layer), head); // [D,C]; [C,D]
-    const auto& attention = weights.config().layers[static_cast<size_t>(layer)];
-    const double factor =
-        attention.spec ? 1 / std::sqrt(static_cast<double>(attention.heads.width)) : attention.rule.scale;
+    const double factor = weights.config().layers[static_cast<size_t>(layer)].scoreScale();
     const Tensor reads = affine(times(times(asked, wq), times(all, wk)), factor, 0); // [n,D].[V,D] -> [n,V]
     const Tensor out = batchedMatmul(weights.unembeddings(), wo);                    // [V,C].[C,D] -> [V,D]
     const Tensor writes = times(times(asked, wv), out);                              // [n,V]

@@ -33,7 +33,7 @@ public:
         const std::string sum = inBlock(site, "hook_attn_out");
         const Tensor z = whole_.hook(attentionHook(site, "z")); // [T,H,D]
         const int64_t C = slope_.shape().columns(), T = z.shape()[0], H = z.shape()[1], D = z.shape()[2];
-        const bool isMixed = attention.spec && !attention.spec->part(Slot::Output).hooks.empty();
+        const bool isMixed = !attention.spec.part(Slot::Output).hooks.empty();
         if (isMixed || whole_.model().ordersByWindow(site) || whole_.graph().isEdited(sum))
             return addHook(Kind::Attention, site, sum);
         Tensor slope = slope_;

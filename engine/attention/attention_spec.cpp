@@ -141,6 +141,12 @@ void AttentionSpec::set(Slot slot, std::string_view id, std::span<const double> 
     parts[slot] = std::move(choice);
 }
 
+void AttentionSpec::put(Slot slot, std::string_view id, std::vector<double> values) {
+    const std::vector<double> initial = initialValues(partNamed(slot, id));
+    values.insert(values.end(), initial.begin() + std::ssize(values), initial.end());
+    parts[slot] = {.id = std::string(id), .values = std::move(values)};
+}
+
 void AttentionSpec::reset(Slot slot) { set(slot, kDefaults.at(slot)); }
 
 void AttentionSpec::setValue(Slot slot, std::string_view id, double value) {

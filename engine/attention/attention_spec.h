@@ -46,6 +46,8 @@ struct AttentionSpec {
     const Part* blockPart(Slot slot) const;
     /// @throws Error naming the parameter and its range
     void set(Slot slot, std::string_view id, std::span<const double> values = {});
+    /// Sets a slot to values of a model's file, which may lie outside the ranges that a person can choose from.
+    void put(Slot slot, std::string_view id, std::vector<double> values);
     /// Sets a slot to its default.
     void reset(Slot slot);
     /// Changes one value of the slot's part. @throws Error naming the parameter and its range

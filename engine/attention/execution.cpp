@@ -12,15 +12,13 @@
 namespace attn {
 namespace {
 
-bool hasHooks(const AttentionSpec& spec, Stage stage) {
-    bool has = false;
-    forHooks(spec, stage, [&](const Hook&, PartValues) { has = true; });
-    return has;
-}
-
 /// The number of last keys that every query sees under a causal mask: 0 for all of them. Nothing if the mask is
 /// another.
 std::optional<int64_t> windowOf(const MaskExpression& mask, MaskSize size) {
+    if (const auto band = mask.band()) {
+        if (band->ahead > 0 && size.keys > 1) return {};
+        return band->behind >= size.keys - 1 ? 0 : band->behind + 1;
+    }
     BitRow row, expected;
     mask.row(size, size.queries - 1, row);
     const int64_t window = row.count();
@@ -35,19 +33,39 @@ std::optional<int64_t> windowOf(const MaskExpression& mask, MaskSize size) {
     return window == size.keys ? 0 : window;
 }
 
-/// The rule of the fused kernel that equals a spec's scores and mask; nothing if there is none.
-std::optional<AttentionRule> kernelRule(const AttentionSpec& spec, const MaskSize& size, int64_t headWidth) {
+MaskSize sizeOf(const AttentionSpec& spec, int64_t length, int layer) {
+    return {.queries = length, .keys = length, .heads = static_cast<int>(headCounts(spec).heads), .layer = layer};
+}
+
+} // namespace
+
+bool hasHooks(const AttentionSpec& spec, Stage stage) {
+    bool has = false;
+    forHooks(spec, stage, [&](const Hook&, PartValues) { has = true; });
+    return has;
+}
+
+std::optional<AttentionRule> kernelRule(const AttentionSpec& spec, int64_t length, int64_t headWidth, int layer) {
     const Part& score = spec.part(Slot::Score);
     if (spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).isSoftmax || !score.dotScale)
         return {};
     for (const Stage stage : {Stage::Bias, Stage::Mask, Stage::Weights})
         if (hasHooks(spec, stage)) return {};
-    const auto window = windowOf(spec.mask, size);
-    if (!window) return {};
-    return AttentionRule{.scale = score.dotScale(headWidth), .causal = true, .window = *window};
+    if (hasHooks(spec, Stage::QueriesKeys) && !spec.part(Slot::Position).rotation) return {};
+    AttentionRule rule{.scale = score.dotScale(spec.values(Slot::Score), headWidth)};
+    const MaskSize size = sizeOf(spec, length, layer);
+    if (const auto window = windowOf(spec.mask, size)) {
+        rule.window = *window;
+        return rule;
+    }
+    rule.causal = false;
+    return spec.mask.sight(size) == MaskSight::All ? std::optional(rule) : std::nullopt;
 }
 
-} // namespace
+bool isBare(const AttentionSpec& spec) {
+    return !hasHooks(spec, Stage::Inputs) && !hasHooks(spec, Stage::Output) &&
+           std::ranges::none_of(kBlockSlots, [&](Slot slot) { return spec.blockPart(slot) != nullptr; });
+}
 
 bool isFused(const AttentionSpec& spec) {
     if (spec.part(Slot::Mixer).replacesAttention) return false;
@@ -72,13 +90,11 @@ StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t 
     for (const auto& term : spec.mask.contentTerms())
         if (term.part->readsLaterRows)
             return {.reason = fmt::format("with {}, later tokens decide what earlier ones see", term.part->title)};
-    const MaskSize size{
-        .queries = context, .keys = context, .heads = static_cast<int>(headCounts(spec).heads), .layer = layer};
-    const MaskSight shown = spec.mask.sight(size);
+    const MaskSight shown = spec.mask.sight(sizeOf(spec, context, layer));
     if (shown == MaskSight::Ahead || (shown == MaskSight::All && context > 1))
         return {.reason = fmt::format("the mask {} shows tokens that come later", spec.mask.text())};
     if (core.keepsState) return {.kind = StepKind::State};
-    if (const auto rule = kernelRule(spec, size, headWidth)) return {.kind = StepKind::Kernel, .rule = *rule};
+    if (const auto rule = kernelRule(spec, context, headWidth, layer)) return {.kind = StepKind::Kernel, .rule = *rule};
     return {.kind = StepKind::Cache};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/attention/attention_spec.h"
+#include "engine/attention/part.h"
 #include "engine/ops/ops.h"
 
 #include <optional>
@@ -12,6 +13,18 @@ namespace attn {
 /// Whether the block-sparse kernel can compute a whole sequence, in memory that grows with the tokens and the visible
 /// tiles of the mask. Scores and pattern are then side branches, computed only by plans that request them.
 bool isFused(const AttentionSpec& spec);
+
+/// The rule by which the kernel of a whole sequence or of a cache computes a spec's scores and mask: all keys, or the
+/// last ones before the query. Queries and keys may be turned before it.
+/// @param length of the sequence, at which the mask is evaluated  @param headWidth D
+/// @return nothing if the kernel cannot compute them
+std::optional<AttentionRule> kernelRule(const AttentionSpec& spec, int64_t length, int64_t headWidth, int layer = 0);
+
+/// Whether a spec adds nothing to the rows before or after the attention and leaves the block around it alone.
+bool isBare(const AttentionSpec& spec);
+
+/// Whether a part of a spec acts at a stage.
+bool hasHooks(const AttentionSpec& spec, Stage stage);
 
 /// How an attention computes the next tokens of a sequence.
 enum class StepKind : uint8_t {

@@ -31,7 +31,7 @@ template <class Flow> MaskSight sightOf(const Flow& flow, int64_t queries, int64
 }
 double scaleOf(const AttentionSpec& spec, int64_t width) {
     const Part& score = spec.part(Slot::Score);
-    return score.dotScale ? score.dotScale(width) : 1;
+    return score.dotScale ? score.dotScale(spec.values(Slot::Score), width) : 1;
 }
 bool formsScores(const AttentionSpec& spec) {
     return !spec.part(Slot::Mixer).replacesAttention && spec.part(Slot::Normaliser).usesScores;
@@ -182,7 +182,6 @@ void AttentionFlow::addToScores(const std::string& name, Tensor term) {
     scores = plus(scores, term);
 }
 
-/// A constant with its whole name.
 Tensor AttentionFlow::table(const std::string& name, Shape shape, std::function<std::vector<float>()> values) {
     if (std::ranges::none_of(constants, [&](const FlowConstant& known) { return known.name == name; }))
         constants.push_back({name, shape, std::move(values)});
@@ -287,6 +286,10 @@ void buildInputs(AttentionFlow& flow) {
     forHooks(flow.spec, Stage::Inputs, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
 }
 
+void buildOutput(AttentionFlow& flow) {
+    forHooks(flow.spec, Stage::Output, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
+}
+
 void FusedScores::add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& of) {
     const int64_t count = flow.queries + flow.keys - 1;
     bias.resize(static_cast<size_t>(flow.heads * count));
@@ -335,11 +338,15 @@ void remember(AttentionFlow& flow) {
 
 } // namespace
 
-void buildAttention(AttentionFlow& flow) {
+void requireSound(const AttentionFlow& flow) {
     if (flow.isStep())
         requireSound(flow, flow.context, flow.context);
     else
         requireSound(flow, flow.queries, flow.keys);
+}
+
+void buildAttention(AttentionFlow& flow) {
+    requireSound(flow);
     const auto run = [&](Stage stage) {
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
     };
@@ -361,11 +368,6 @@ void buildAttention(AttentionFlow& flow) {
         flow.shown = shown;
     }
     run(Stage::QueriesKeys);
-    if (flow.kernel) {
-        flow.z = flow.kernel(flow);
-        run(Stage::Output);
-        return;
-    }
     if (flow.isStep())
         remember(flow);
     else if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec))

@@ -97,8 +97,6 @@ struct AttentionFlow {
     /// Compute q.k [B,H,T,S], and pattern . v [B,H,T,D], from the cache as it is stored. Null: k and v are read
     std::function<Tensor()> cachedProducts{};
     std::function<Tensor(Tensor pattern)> cachedMix{};
-    /// Computes z from q and the new keys and values by a kernel with a cache of its own, without scores. Null: none
-    std::function<Tensor(const AttentionFlow& flow)> kernel{};
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states that every plan must request
 
     std::vector<FlowParameter> parameters{};
@@ -110,6 +108,8 @@ struct AttentionFlow {
     Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
     Tensor constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
     bool isStep() const { return static_cast<bool>(positions); }
+    /// Declares a constant with its whole name, which sites may share.
+    Tensor table(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
     /// The numbers of positions: those of the first `rows` positions, or of the positions of a step.
     /// @param of number for a position and a column  @return [rows, columns]
     Tensor byPosition(const std::string& name, int64_t rows, int64_t columns,
@@ -136,7 +136,6 @@ struct AttentionFlow {
 
 private:
     MaskSight sight() const;
-    Tensor table(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
 };
 
 /// A row-major tensor of any rank in double, for references.
@@ -175,6 +174,10 @@ struct ReferenceFlow {
 
 /// Runs only Stage::Inputs, on flow.stream.
 void buildInputs(AttentionFlow& flow);
+/// Runs only Stage::Output, on flow.z. @param flow with q and sizes set
+void buildOutput(AttentionFlow& flow);
+/// @throws Error with the first problem of check() if the spec's parts do not combine for the flow's sizes
+void requireSound(const AttentionFlow& flow);
 /// Runs the spec's parts over q, k and v.
 /// @param flow with q, k, v, sizes and prefix set; the rest is filled in
 /// @throws Error if the parts do not combine, with the first problem of check()

@@ -1,10 +1,6 @@
 #pragma once
 
 #include "engine/attention/attention_spec.h"
-#include "engine/ops/ops.h"
-
-#include <optional>
-#include <vector>
 
 namespace attn {
 
@@ -17,27 +13,20 @@ struct HeadLayout {
     bool operator==(const HeadLayout&) const = default;
 };
 
-/// Rotary positions on q and k. Frequencies are data: a scaling rule is another table of them.
-/// @source Su et al. 2021, "RoFormer", arXiv:2104.09864
-struct RotaryPosition {
-    std::vector<double> inverseFrequencies; ///< R/2 angles per position
-    bool interleaved = false;               ///< pairs (2i, 2i+1) instead of (i, i + R/2)
-    double magnitude = 1;                   ///< factor of cosines and sines (YaRN's attention factor)
-    bool operator==(const RotaryPosition&) const = default;
-};
-
-/// Everything that defines one layer's attention in a model file: the fused kernel with its cache covers all of it but
-/// `spec`.
+/// The attention of a layer: its composition, and what a file says about its projections.
 struct LayerAttention {
-    HeadLayout heads;
-    std::optional<RotaryPosition> rotary;
-    AttentionRule rule;
+    AttentionSpec spec;
+    int64_t headWidth = 1; ///< D
     bool queryKeyValueBias = false;
     bool outputBias = false;
-    /// If set, replaces the attention above by a composition over whole sequences, without a cache. `rotary` and `rule`
-    /// are then not used, and `heads` equals the spec's.
-    std::optional<AttentionSpec> spec{};
+
+    HeadLayout heads() const;
+    /// The factor of q.k in the scores; 1 / sqrt(D) where the scores are no such products.
+    double scoreScale() const;
     bool operator==(const LayerAttention&) const = default;
 };
+
+/// A spec of plain heads with softmax of scaled dot products. @param mask see MaskExpression
+AttentionSpec plainAttention(int64_t heads, int64_t keyValueHeads, MaskExpression mask);
 
 } // namespace attn

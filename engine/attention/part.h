@@ -26,6 +26,16 @@ enum class Stage : uint8_t {
     Output       ///< changes z [B,H,T,D], which is pattern . v unless it was set
 };
 
+/// Turns of pairs of features of queries and keys by angles that grow with the position.
+struct Rotation {
+    std::vector<double> frequencies; ///< [R/2] radians per position, of each pair
+    bool isInterleaved = false;      ///< pairs are (2m, 2m+1), not (m, m + R/2)
+};
+/// Of masks: the distances from a query at which keys are visible, before and after it.
+struct MaskBand {
+    int64_t behind = 0, ahead = 0;
+};
+
 struct AttentionFlow;
 struct BlockHooks;
 struct FusedScores;
@@ -81,6 +91,8 @@ struct Part {
     void (*maskRow)(const MaskCall& call, int64_t query, BitRow& row) = nullptr;
     /// What maskRow looks up, worked out once for the values. @throws Error if the values do not fit together
     std::vector<int64_t> (*prepareMask)(PartValues values) = nullptr;
+    /// For masks that show a band around every query, whatever the size; null for others.
+    MaskBand (*maskBand)(PartValues values) = nullptr;
     /// The last of `params` describes the members of a list of any length from 1.
     bool takesList = false;
     std::span<const double> initialList{}; ///< the list to begin with
@@ -98,8 +110,10 @@ struct Part {
     bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
     /// Of positions: the parameter [2 R + 1, D] of which a row, chosen by the distance up to R, is added to each value.
     std::string_view addedToValues{};
+    /// Of positions that only turn queries and keys: how far; null for others.
+    Rotation (*rotation)(PartValues values, int64_t headWidth) = nullptr;
     /// Of scores that are q.k times a factor: the factor for a head width; null for other scores.
-    double (*dotScale)(int64_t headWidth) = nullptr;
+    double (*dotScale)(PartValues values, int64_t headWidth) = nullptr;
     bool usesScores = true;           ///< of normalisers: false where q and k meet in another way than score and bias
     bool isSoftmax = false;           ///< of normalisers: weights are the softmax of the scores
     bool approximatesSoftmax = false; ///< of normalisers: on average

@@ -1,74 +1,291 @@
 #include "engine/attention/self_attention.h"
 
-#include "engine/ops/tensor_ops.h"
+#include "engine/attention/execution.h"
+#include "engine/attention/step_memory.h"
+#include "engine/attention/terms.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 
 namespace attn {
+namespace {
 
-AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& site) {
-    Graph& graph = *site.input.graph;
-    const int64_t H = spec.heads.heads, G = spec.heads.keyValueHeads, D = spec.heads.width;
-    const int64_t T = site.input.shape()[0], C = site.residual.shape()[1], S = site.cacheCapacity;
-    const auto name = [&](const char* part) { return site.prefix + "." + part; };
+using namespace terms;
 
-    const auto project = [&](const char* letter, int64_t heads) {
-        MatmulOptions options;
-        if (spec.queryKeyValueBias) options.bias = graph.parameter(name("b_") + letter, {heads * D});
-        const Tensor weight = graph.parameter(name("W_") + letter, {heads * D, C});
-        return reshape(matmul(site.input, weight, options), {T, heads, D}); // [T,C] -> [T,heads,D]
-    };
-    Tensor q = graph.probe(project("Q", H), name("hook_q"), "THD");
-    Tensor k = graph.probe(project("K", G), name("hook_k"), "TGD");
-    const Tensor v = graph.probe(project("V", G), name("hook_v"), "TGD");
-    if (spec.rotary) {
-        const auto [rotQ, rotK] = rotary(q, k, site.rotaryTable, site.queryPosition, spec.rotary->interleaved);
-        q = graph.probe(rotQ, name("hook_rot_q"), "THD");
-        k = graph.probe(rotK, name("hook_rot_k"), "TGD");
+/// Number of sequences in the site's rows.
+int64_t sequencesOf(const AttentionSite& site) {
+    return site.sequence == 0 ? 1 : site.input.shape()[0] / site.sequence;
+}
+
+AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, int64_t index, int64_t batch,
+                      int64_t length) {
+    const bool isStep = site.cacheCapacity > 0;
+    const HeadLayout heads = layer.heads();
+    return {.graph = *site.input.graph,
+            .spec = layer.spec,
+            .prefix = site.prefix,
+            .weights = site.weights,
+            .layer = index,
+            .batch = batch,
+            .heads = heads.heads,
+            .groups = heads.keyValueHeads,
+            .queries = length,
+            .keys = isStep ? site.keys : length,
+            .width = heads.width,
+            .hasInputs = true,
+            .mayFuse = !site.isFormed,
+            .positions = isStep ? site.queryPosition : Tensor(),
+            .context = site.cacheCapacity};
+}
+
+/// Rows of every sequence by their numbers. @param x [sequences N, C]  @param ids I32 [R]  @return [sequences R, C]
+Tensor taken(Tensor x, Tensor ids, int64_t sequences) {
+    const int64_t N = x.shape()[0] / sequences, C = x.shape()[1], R = ids.shape()[0];
+    if (sequences == 1) return take(x, ids);
+    return reshape(take(reshape(x, {sequences, N, C}), broadcast(reshape(ids, {1, R}), {sequences, R})),
+                   {sequences * R, C});
+}
+
+void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
+    needs.parameters.insert(needs.parameters.end(), flow.parameters.begin(), flow.parameters.end());
+    needs.constants.insert(needs.constants.end(), flow.constants.begin(), flow.constants.end());
+    needs.penalties.insert(needs.penalties.end(), flow.penalties.begin(), flow.penalties.end());
+}
+
+/// Builds the attention of a site.
+class SiteBuilder {
+public:
+    SiteBuilder(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs)
+        : layer_(layer), site_(site), needs_(needs), graph_(*site.input.graph), sequences_(sequencesOf(site)),
+          input_(site.groups ? taken(site.input, site.groups->order, sequences_) : site.input),
+          flow_(flowFor(layer, site, index, input_.shape()[0] / lengthOf(), lengthOf())) {}
+
+    AttentionNodes build() {
+        const auto rule = kernelRuleHere();
+        Tensor z = graph_.probe(rule ? byKernel(*rule) : byParts(), name("hook_z"), "THD");
+        const int64_t C = site_.residual.shape()[1], features = flow_.heads * flow_.width;
+        z = reshape(z, {rows(), features});
+        if (site_.groups) z = taken(z, site_.groups->places, sequences_);
+        const std::optional<Tensor> bias =
+            layer_.outputBias ? std::optional(graph_.parameter(weight("b_O"), {C})) : std::nullopt;
+        const SublayerNodes joined =
+            joinStream(z, graph_.parameter(weight("W_O"), {C, features}), bias, site_.outputScale, site_.residual,
+                       site_.prefix.substr(0, site_.prefix.rfind('.')) + ".hook_attn_out");
+        collect(flow_, needs_);
+        return {.output = joined.output, .added = joined.added, .updates = std::move(flow_.updates)};
     }
 
-    AttentionNodes nodes;
-    AttentionRule rule = spec.rule;
-    rule.sequence = site.sequence;
-    if (site.reach != 0) rule.window = site.reach;
-    const auto cache = [&](const char* letter, Tensor value, int64_t heads) {
-        if (S == 0) return value;
-        const std::string stateName = site.prefix + ".cache_" + letter;
-        const Tensor state =
-            graph.state(stateName, {.shape = {S, heads, D}, .dtype = DType::F32, .liveRows = StepScalar::KeyLength});
-        const Tensor updated = assign(state, value, StepScalar::CacheOffset);
-        nodes.updates.emplace_back(stateName, updated);
-        return updated;
-    };
-    const AttentionInputs inputs{.q = q,
-                                 .k = cache("k", k, G),
-                                 .v = cache("v", v, G),
-                                 .queryPosition = site.queryPosition,
-                                 .keyPosition = site.keyPosition};
-    nodes.cached = inputs;
-    if (site.recordsQueries) nodes.cached.q = cache("q", q, H);
+private:
+    int64_t lengthOf() const { return site_.groups ? site_.groups->length : input_.shape()[0] / sequences_; }
+    int64_t rows() const { return input_.shape()[0]; }
+    std::string name(const char* part) const { return site_.prefix + "." + part; }
+    std::string weight(const std::string& part) const {
+        return (site_.weights.empty() ? site_.prefix : site_.weights) + "." + part;
+    }
+    const Part& part(Slot slot) const { return layer_.spec.part(slot); }
 
-    const Tensor scores = graph.probe(attentionScores(inputs, rule), name("hook_attn_scores"), "HTS");
-    const Tensor pattern = graph.probe(softmax(scores), name("hook_pattern"), "HTS");
+    /// The rule of the fused kernel for these rows; nothing if the parts must build the attention.
+    std::optional<AttentionRule> kernelRuleHere() const {
+        if (site_.groups || site_.sequence % 4 != 0) return {};
+        auto rule = kernelRule(layer_.spec, flow_.isStep() ? site_.cacheCapacity : flow_.queries, flow_.width,
+                               static_cast<int>(flow_.layer));
+        if (!rule) return {};
+        if (site_.positions == 0 && (rule->causal || part(Slot::Position).rotation)) return {};
+        rule->sequence = site_.sequence;
+        if (site_.isPadded) rule->causal = true;
+        if (site_.reach != 0) rule->window = site_.reach;
+        return rule;
+    }
 
-    const Tensor gates = graph.input(name("gates"), {.shape = {H}});
-    // The fused kernel computes no pattern that could be changed. Without it, the change of hook_z applies the gates.
-    const bool isChanged = graph.isEdited(name("hook_attn_scores")) || graph.isEdited(name("hook_pattern"));
-    const auto formed = [&] { return attentionMix(pattern, inputs.v, q); };
-    const Tensor own = isChanged       ? formed()
-                       : site.isFormed ? binary(formed(), reshape(gates, {H, 1}), Binary::Multiply)
-                                       : fusedAttention(inputs, gates, rule);
-    const Tensor z = graph.probe(own, name("hook_z"), "THD");
+    /// @param states [rows,C]  @return [rows, heads D]
+    Tensor project(const char* letter, int64_t heads, Tensor states) {
+        MatmulOptions options;
+        const int64_t features = heads * flow_.width;
+        if (layer_.queryKeyValueBias) options.bias = graph_.parameter(weight("b_") + letter, {features});
+        return matmul(states, graph_.parameter(weight("W_") + letter, {features, states.shape()[1]}), options);
+    }
+    /// @return [rows,heads,D]
+    Tensor projected(const char* letter, int64_t heads, const char* hook, const char* axes) {
+        return graph_.probe(reshape(project(letter, heads, input_), {rows(), heads, flow_.width}), name(hook), axes);
+    }
+    /// [rows, heads D] or [rows,heads,D] -> [B,heads,T,D]
+    Tensor byHead(Tensor x, int64_t heads) {
+        return permute(reshape(x, {flow_.batch, flow_.queries, heads, flow_.width}), {0, 2, 1, 3});
+    }
+    Tensor gates() { return graph_.input(name("gates"), {.shape = {flow_.heads}}); }
 
-    const std::optional<Tensor> bias =
-        spec.outputBias ? std::optional(graph.parameter(name("b_O"), {C})) : std::nullopt;
-    const size_t lastDot = site.prefix.rfind('.');
-    const SublayerNodes joined =
-        joinStream(reshape(z, {T, H * D}), graph.parameter(name("W_O"), {C, H * D}), bias, site.outputScale,
-                   site.residual, site.prefix.substr(0, lastDot) + ".hook_attn_out");
-    nodes.added = joined.added;
-    nodes.output = joined.output;
-    return nodes;
+    // By the kernel.
+
+    /// For each position, R/2 cosines and then R/2 sines.
+    Tensor rotaryTable(const Rotation& rotation) {
+        const int64_t P = site_.positions, pairs = std::ssize(rotation.frequencies);
+        const std::string name =
+            fmt::format("rotary.table#{}x{}:{}", P, pairs, fmt::join(layer_.spec.parts.at(Slot::Position).values, ","));
+        return flow_.table(name, {P, 2 * pairs}, [P, rotation] {
+            std::vector<float> values;
+            for (int64_t position = 0; position < P; ++position)
+                for (double (*wave)(double) :
+                     {static_cast<double (*)(double)>(std::cos), static_cast<double (*)(double)>(std::sin)})
+                    for (const double frequency : rotation.frequencies)
+                        values.push_back(static_cast<float>(wave(static_cast<double>(position) * frequency)));
+            return values;
+        });
+    }
+
+    /// @return [T,H,D]
+    Tensor byKernel(const AttentionRule& rule) {
+        requireSound(flow_);
+        const int64_t H = flow_.heads, G = flow_.groups;
+        Tensor q = projected("Q", H, "hook_q", "THD"), k = projected("K", G, "hook_k", "TGD");
+        const Tensor v = projected("V", G, "hook_v", "TGD");
+        if (const auto rotationOf = part(Slot::Position).rotation) {
+            const Rotation rotation = rotationOf(layer_.spec.values(Slot::Position), flow_.width);
+            const Rotated turned = rotary(q, k, rotaryTable(rotation), site_.queryPosition, rotation.isInterleaved);
+            q = graph_.probe(turned.q, name("hook_rot_q"), "THD");
+            k = graph_.probe(turned.k, name("hook_rot_k"), "TGD");
+        }
+        const auto kept = [&](const char* letter, Tensor rows) {
+            return flow_.isStep() ? cached(site_, letter, rows, StepScalar::KeyLength, flow_.updates) : rows;
+        };
+        const AttentionInputs inputs{.q = q,
+                                     .k = kept("k", k),
+                                     .v = kept("v", v),
+                                     .queryPosition = site_.queryPosition,
+                                     .keyPosition = site_.keyPosition};
+        if (site_.recordsQueries) kept("q", q);
+        const Tensor pattern =
+            graph_.probe(softmax(graph_.probe(attentionScores(inputs, rule), name("hook_attn_scores"), "HTS")),
+                         name("hook_pattern"), "HTS");
+        // The fused kernel computes no pattern that could be changed. Without it, the change of hook_z applies the
+        // gates.
+        const bool isChanged = graph_.isEdited(name("hook_attn_scores")) || graph_.isEdited(name("hook_pattern")),
+                   hasOutput = hasHooks(layer_.spec, Stage::Output);
+        const auto gated = [&](Tensor z) { return times(z, reshape(gates(), {H, 1})); };
+        Tensor z;
+        if (isChanged || site_.isFormed)
+            z = attentionMix(pattern, inputs.v, q);
+        else
+            z = fusedAttention(inputs, hasOutput ? fill(graph_, {H}, 1) : gates(), rule);
+        if (hasOutput) {
+            flow_.q = byHead(q, H);
+            flow_.z = byHead(z, H);
+            buildOutput(flow_);
+            return gated(byToken(flow_.z));
+        }
+        return site_.isFormed && !isChanged ? gated(z) : z;
+    }
+
+    // By the parts.
+
+    void setInputs() {
+        const bool sharesKeys = part(Slot::Heads).sharesQueryKey;
+        if (part(Slot::Mixer).usesQueriesKeys) {
+            flow_.q = byHead(projected("Q", flow_.heads, "hook_q", "THD"), flow_.heads);
+            flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", "TGD"), flow_.groups);
+        }
+        flow_.v = byHead(projected("V", flow_.groups, "hook_v", "TGD"), flow_.groups);
+        if (part(Slot::Memory).stopsStates && !flow_.isStep()) {
+            const Tensor states = stopGradient(input_);
+            flow_.rememberedKeys = sharesKeys ? byHead(project("Q", flow_.heads, states), flow_.heads)
+                                              : byHead(project("K", flow_.groups, states), flow_.groups);
+            flow_.rememberedValues = byHead(project("V", flow_.groups, states), flow_.groups);
+        }
+        if (site_.groups && site_.groups->visible) {
+            const int64_t each = site_.groups->length;
+            const Shape cells{1, site_.groups->groups, each * each};
+            flow_.sequenceMask =
+                reshape(broadcast(reshape(site_.groups->visible, cells), {sequences_, cells[1], cells[2]}),
+                        {flow_.batch, 1, each, each});
+        }
+        if (graph_.isEdited(name("hook_pattern")))
+            flow_.editPattern = [this](Tensor pattern) {
+                return reshape(probeCells(pattern, "hook_pattern"),
+                               {flow_.batch, flow_.heads, flow_.queries, flow_.keys});
+            };
+    }
+
+    /// @param cells [B,H,T,S], or null
+    Tensor probeCells(Tensor cells, const char* hook) {
+        if (!cells) return cells;
+        const bool isOne = flow_.batch == 1 && !site_.groups;
+        return graph_.probe(isOne ? reshape(cells, {flow_.heads, flow_.queries, cells.shape()[-1]}) : cells, name(hook),
+                            isOne ? "HTS" : "BHTS");
+    }
+
+    /// Offers q and k as the scores use them. @param q, k as projected
+    void probeChanged(Tensor q, Tensor k) {
+        const int64_t B = flow_.batch, H = flow_.heads, G = flow_.groups, T = flow_.queries, D = flow_.width;
+        if (flow_.q == q && (G != H || flow_.k == k)) return;
+        const Tensor own = flow_.newKeys ? flow_.newKeys : flow_.k;
+        const int64_t copies = own.shape()[1] / G; // the heads of a group share their keys
+        graph_.probe(byToken(flow_.q), name("hook_rot_q"), "THD");
+        graph_.probe(byToken(reshape(slice(reshape(own, {B * G, copies, T, D}), 1, 0, 1), {B, G, T, D})),
+                     name("hook_rot_k"), "TGD");
+    }
+
+    /// @return [rows,H,D]
+    Tensor byParts() {
+        const int64_t B = flow_.batch, H = flow_.heads, T = flow_.queries;
+        setInputs();
+        std::optional<StepMemory> memory;
+        if (flow_.isStep()) memory.emplace(site_, flow_);
+        const Tensor q = flow_.q, k = flow_.k;
+        buildAttention(flow_);
+        probeChanged(q, k);
+        if (flow_.factors && B == 1) { // for views of a part of the pattern
+            const int64_t F = flow_.factors->queries.shape()[-1];
+            graph_.probe(reshape(flow_.factors->queries, {H, T, F}), name("hook_pattern_queries"), "HTF");
+            graph_.probe(reshape(broadcast(flow_.factors->keys, {1, H, T, F}), {H, T, F}), name("hook_pattern_keys"),
+                         "HSF");
+        }
+        for (const auto& [term, cells] : flow_.terms)
+            probeCells(broadcast(cells, {B, H, T, flow_.keys}), scoreTermHook(term).c_str());
+        probeCells(flow_.scores, "hook_attn_scores");
+        if (!flow_.editPattern) probeCells(flow_.pattern, "hook_pattern");
+        return byToken(times(flow_.z, reshape(gates(), {H, 1, 1})));
+    }
+
+    const LayerAttention& layer_;
+    const AttentionSite& site_;
+    ComposedNeeds& needs_;
+    Graph& graph_;
+    const int64_t sequences_;
+    const Tensor input_; ///< in the order of the groups
+    AttentionFlow flow_;
+};
+
+} // namespace
+
+std::string scoreTermHook(std::string_view term) {
+    std::string hook = "hook_" + std::string(term);
+    std::ranges::replace(hook, '.', '_');
+    return hook;
+}
+
+std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs) {
+    std::vector<const FlowConstant*> used;
+    for (const FlowConstant& constant : needs.constants)
+        if (std::ranges::find(plan.tensors, constant.name, &PlannedTensor::name) != plan.tensors.end() &&
+            std::ranges::find(used, constant.name, [](const FlowConstant* of) { return of->name; }) == used.end())
+            used.push_back(&constant);
+    return used;
+}
+
+AttentionNodes selfAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
+                             ComposedNeeds& needs) {
+    return SiteBuilder(layer, site, index, needs).build();
+}
+
+Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs) {
+    const int64_t rows = site.input.shape()[0], C = site.input.shape()[1];
+    const int64_t sequences = sequencesOf(site);
+    AttentionFlow flow = flowFor(layer, site, index, sequences, rows / sequences);
+    flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
+    buildInputs(flow);
+    collect(flow, needs);
+    return reshape(flow.stream, {rows, C});
 }
 
 SublayerNodes joinStream(Tensor x, Tensor weight, std::optional<Tensor> bias, Tensor scale, Tensor residual,
@@ -79,21 +296,6 @@ SublayerNodes joinStream(Tensor x, Tensor weight, std::optional<Tensor> bias, Te
     // Without a scale the sum is the product's own last step.
     return {added, scale || x.graph->isEdited(probe) ? add(residual, added)
                                                      : matmul(x, weight, {.bias = bias, .residual = residual})};
-}
-
-std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t positions) {
-    const size_t half = rotary.inverseFrequencies.size();
-    std::vector<float> values;
-    values.reserve(static_cast<size_t>(positions) * half * 2);
-    for (int64_t position = 0; position < positions; ++position) {
-        for (double frequency : rotary.inverseFrequencies)
-            values.push_back(
-                static_cast<float>(rotary.magnitude * std::cos(static_cast<double>(position) * frequency)));
-        for (double frequency : rotary.inverseFrequencies)
-            values.push_back(
-                static_cast<float>(rotary.magnitude * std::sin(static_cast<double>(position) * frequency)));
-    }
-    return values;
 }
 
 } // namespace attn

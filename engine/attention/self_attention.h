@@ -1,8 +1,11 @@
 #pragma once
 
+#include "engine/attention/flow.h"
 #include "engine/attention/layer_attention.h"
+#include "engine/graph/plan.h"
 
 #include <string>
+#include <string_view>
 
 namespace attn {
 
@@ -17,36 +20,68 @@ struct RowGroups {
 
 /// The place of a layer's attention in a graph.
 struct AttentionSite {
-    std::string prefix;                ///< "blocks.0.attn"
-    std::string weights{};             ///< see AttentionFlow::weights
-    Tensor input;                      ///< [T,C], normalised
-    Tensor residual;                   ///< [T,C], added to the output
-    Tensor queryPosition;              ///< I32 [T]
-    Tensor keyPosition;                ///< I32 [S]: of the keys in the cache after this step's write
-    Tensor rotaryTable;                ///< [P,R]; null without rotary positions
-    Tensor outputScale;                ///< [C]: factor of what is added (LayerScale); null for none
-    int64_t cacheCapacity = 0;         ///< in keys; 0: no cache, only this step's keys and values exist
-    int64_t keys = 0;                  ///< of a composed step with a cache: S, the number of keys that it reads
-    int64_t sequence = 0;              ///< see AttentionRule::sequence
-    int64_t reach = 0;                 ///< unless 0: a key this far before a query, or farther, is padding
-    const RowGroups* groups = nullptr; ///< for composed attention; null: each sequence is one group
+    std::string prefix;        ///< "blocks.0.attn"
+    std::string weights{};     ///< see AttentionFlow::weights
+    Tensor input;              ///< [T,C], normalised
+    Tensor residual;           ///< [T,C], added to the output
+    Tensor queryPosition;      ///< I32 [T]
+    Tensor keyPosition;        ///< I32 [S]: of the keys in the cache after this step's write
+    int64_t positions = 0;     ///< number of positions that can occur; 0: rows have no order
+    bool isPadded = false;     ///< rows without an order have position 0, or 1 where no other row sees them
+    Tensor outputScale;        ///< [C]: factor of what is added (LayerScale); null for none
+    int64_t cacheCapacity = 0; ///< in keys; 0: no cache, only this step's keys and values exist
+    int64_t keys = 0;          ///< of a step that forms scores over a cache: S, the number of keys that it reads
+    int64_t sequence = 0;      ///< see AttentionRule::sequence
+    int64_t reach = 0;         ///< unless 0: a key this far before a query, or farther, is padding
+    const RowGroups* groups = nullptr; ///< null: each sequence is one group
     bool recordsQueries = false;       ///< whether views need more than the next token: q, or k and v beside a state
-    bool isFormed = false;             ///< whether composed attention forms every pattern, even if it can run without
+    bool isFormed = false;             ///< whether to form every pattern, even if the attention can run without
 };
 
 /// The nodes that a layer's attention adds to a graph.
 struct AttentionNodes {
-    Tensor output;          ///< residual + added, [T,C]
-    Tensor added;           ///< z . W_O + b_O, scaled; costs nothing unless used
-    AttentionInputs cached; ///< k and v of the cache; q of the cache if recorded, else of this step
+    Tensor output;                                       ///< residual + added, [T,C]
+    Tensor added;                                        ///< z . W_O + b_O, scaled; costs nothing unless used
     std::vector<std::pair<std::string, Tensor>> updates; ///< state writes that every plan must request
 };
 
-/// Builds self-attention with a key/value cache. The main path is the fused kernel. Scores and pattern are side
-/// branches, computed from the same q and k when their probes are requested.
+/// Tensors that attention adds to a model; the owner of the parameters must provide them.
+struct ComposedNeeds {
+    std::vector<FlowParameter> parameters; ///< learned by parts
+    std::vector<FlowConstant> constants;
+    std::vector<Tensor> penalties; ///< [1] each, added to the loss
+};
+
+/// The constants that a plan reads.
+std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs);
+
+/// The last part of the hook name for a term of the scores: "position.bias" gives "hook_position_bias".
+/// @param term a name from AttentionFlow::terms
+std::string scoreTermHook(std::string_view term);
+
+/// Builds the self-attention of a layer over whole sequences of site.sequence rows (0: one sequence of all rows), or
+/// over the groups of rows of each sequence. With site.cacheCapacity it builds a step instead: the rows continue a
+/// sequence at site.queryPosition, and keys, values or states are kept as stepExecution() says, which must not be
+/// StepKind::Whole.
 ///
-/// Probes: hook_q, hook_k, hook_v (before rotary), hook_rot_q, hook_rot_k, hook_attn_scores, hook_pattern, hook_z.
-AttentionNodes selfAttention(const LayerAttention& spec, const AttentionSite& site);
+/// Where kernelRule() finds a rule, the fused kernel computes the attention; scores and pattern are then side branches
+/// from the same q and k. Otherwise the spec's parts build it.
+///
+/// Probes: hook_q, hook_k, hook_v, hook_rot_q, hook_rot_k, hook_attn_scores, hook_pattern, hook_z, in the order of the
+/// groups, with a leading axis of sequences if there are several and the parts build them. hook_attn_scores and
+/// hook_pattern exist if the spec computes them. Each term of the scores other than q.k has a probe, such as
+/// "hook_position_bias". An effective pattern that is a product also has probes of its factors, hook_pattern_queries
+/// [H,T,F] and hook_pattern_keys [H,S,F].
+/// @param index the layer's number, from 0
+/// @param needs receives the parameters, constants and penalties of the layer
+/// @throws Error if the spec's parts do not combine, or if rows must not see each other and the spec computes no scores
+AttentionNodes selfAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
+                             ComposedNeeds& needs);
+
+/// Adds the spec's position to the residual stream before a layer.
+/// @param site its input is the residual stream, [rows, C]
+/// @return the sum, of the same shape
+Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs);
 
 /// What a sublayer adds to the residual stream, (x . W + b) times a scale for each feature, and the sum.
 struct SublayerNodes {
@@ -62,8 +97,5 @@ struct SublayerNodes {
 /// @param probe    hook name of what is added
 SublayerNodes joinStream(Tensor x, Tensor weight, std::optional<Tensor> bias, Tensor scale, Tensor residual,
                          const std::string& probe);
-
-/// The table for rotary(): for each position, R/2 cosines and then R/2 sines. @return [positions, R], without padding
-std::vector<float> rotaryTableValues(const RotaryPosition& rotary, int64_t positions);
 
 } // namespace attn

@@ -93,9 +93,7 @@ PatternGrid CachedPatterns::grid(int size, bool hidesFirst) {
     int cells = 1;
     while ((count + cells - 1) / cells > size) cells *= 2;
     const int pixels = (count + cells - 1) / cells;
-    const bool isCausal =
-        std::ranges::all_of(model_.config().layers, [](const LayerAttention& spec) { return spec.rule.causal; });
-    const bool fits = isCausal && gridSize_ == size && gridCells_ == cells && !grid_.tiles.empty();
+    const bool fits = gridSize_ == size && gridCells_ == cells && !grid_.tiles.empty();
     const auto unchanged =
         fits ? static_cast<int>(std::ranges::mismatch(model_.tokens(), gridTokens_).in1 - model_.tokens().begin()) : 0;
     const int firstRow = std::min({unchanged / cells, pixels - 1, fits ? grid_.tiles.front().rows : 0});

@@ -81,31 +81,32 @@ std::vector<float> CellExplainer::cacheRow(const std::string& state, int row, in
 }
 
 void CellExplainer::explainCached(CellExplanation& cell) const {
-    const LayerAttention& spec = model_.config().layers[static_cast<size_t>(cell.site)];
+    const AttentionRule rule = model_.ruleOf(cell.site);
+    const HeadLayout heads = model_.attentionOf(cell.site).heads();
     const std::string prefix = siteName(cell.site);
     cell.q = cacheRow(prefix + ".cache_q", cell.query, cell.head);
     cell.v = cacheRow(prefix + ".cache_v", cell.key, cell.keyValueHead);
-    cell.scale = static_cast<float>(spec.rule.scale);
+    cell.scale = static_cast<float>(rule.scale);
 
     const std::vector<float> keys = model_.store().read(prefix + ".cache_k"); // [S,G,D]
-    const auto D = static_cast<size_t>(spec.heads.width), G = static_cast<size_t>(spec.heads.keyValueHeads);
+    const auto D = static_cast<size_t>(heads.width), G = static_cast<size_t>(heads.keyValueHeads);
     const auto keyOf = [&](int key) {
         return std::span(keys).subspan((static_cast<size_t>(key) * G + static_cast<size_t>(cell.keyValueHead)) * D, D);
     };
     std::vector<double> scores;
     for (int key = 0; key < static_cast<int>(model_.tokens().size()); ++key) {
         const double dot = dotOf(cell.q, keyOf(key));
-        const bool isAfter = spec.rule.causal && key > cell.query;
-        const bool isTooFar = spec.rule.window > 0 && cell.query - key >= spec.rule.window;
+        const bool isAfter = key > cell.query;
+        const bool isTooFar = rule.window > 0 && cell.query - key >= rule.window;
         const bool isMasked = isAfter || isTooFar;
-        scores.push_back(isMasked ? NAN : dot * spec.rule.scale);
+        scores.push_back(isMasked ? NAN : dot * rule.scale);
         if (key != cell.key) continue;
         cell.dot = static_cast<float>(dot);
-        cell.score = static_cast<float>(dot * spec.rule.scale);
+        cell.score = static_cast<float>(dot * rule.scale);
         cell.isMasked = isMasked;
         cell.maskReason =
             isAfter    ? "the key comes after the query"
-            : isTooFar ? fmt::format("the key is {} tokens back; the window is {}", cell.query - key, spec.rule.window)
+            : isTooFar ? fmt::format("the key is {} tokens back; the window is {}", cell.query - key, rule.window)
                        : "";
     }
     cell.k.assign(keyOf(cell.key).begin(), keyOf(cell.key).end());
@@ -117,9 +118,8 @@ void CellExplainer::explainCached(CellExplanation& cell) const {
 
 void CellExplainer::explainFormed(CellExplanation& cell) const {
     cell.displayed = model_.patterns().weight({cell.site, cell.head, cell.query, cell.key});
-    const LayerAttention& attention = model_.config().layers[static_cast<size_t>(cell.site)];
-    const AttentionSpec* spec = attention.spec ? &*attention.spec : nullptr; // null: an encoder's
-    if (spec) cell.remark = whyNotExplained(*spec);
+    const AttentionSpec& spec = model_.attentionOf(cell.site).spec;
+    cell.remark = whyNotExplained(spec);
     if (!cell.remark.empty()) return;
 
     const std::string prefix = attentionHook(cell.site, "");
@@ -149,8 +149,7 @@ void CellExplainer::explainFormed(CellExplanation& cell) const {
     cell.k.assign(key.begin(), key.end());
     cell.v.assign(value.begin(), value.end());
     for (size_t d = 0; d < query.size(); ++d) cell.products.push_back(query[d] * key[d]);
-    const auto width = static_cast<int64_t>(query.size());
-    const double scale = spec ? spec->part(Slot::Score).dotScale(width) : attention.rule.scale;
+    const double scale = model_.attentionOf(cell.site).scoreScale();
     cell.scale = static_cast<float>(scale);
 
     std::vector<std::pair<std::string, const CapturedHook*>> terms;
@@ -173,19 +172,19 @@ void CellExplainer::explainFormed(CellExplanation& cell) const {
         cell.isMasked = isMasked;
     }
     const MaskSize size{.queries = count, .keys = count, .heads = model_.info().heads, .layer = cell.site};
-    if (cell.isMasked && spec) // an encoder hides nothing
-        cell.maskReason = cell.key > cell.query && spec->mask.sight(size) != MaskSight::Ahead
+    if (cell.isMasked)
+        cell.maskReason = cell.key > cell.query && spec.mask.sight(size) != MaskSight::Ahead
                               ? "the key comes after the query"
-                              : fmt::format("the mask {} hides it", spec->mask.text());
+                              : fmt::format("the mask {} hides it", spec.mask.text());
     weigh(cell, scores);
-    if (const auto table = spec ? spec->part(Slot::Position).addedToValues : std::string_view(); !table.empty()) {
+    if (const auto table = spec.part(Slot::Position).addedToValues; !table.empty()) {
         const std::string name = parameterName(model_.store(), cell.site, "attn." + std::string(table));
         const std::vector<float> rows = model_.store().read(name);
         const int64_t reach = (model_.store().entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
         for (size_t d = 0; d < cell.v.size(); ++d) cell.v[d] += rows[static_cast<size_t>(row) * cell.v.size() + d];
     }
-    addContribution(cell, !spec || spec->part(Slot::Output).hooks.empty());
+    addContribution(cell, spec.part(Slot::Output).hooks.empty());
 }
 
 void CellExplainer::addContribution(CellExplanation& cell, bool reachesStream) const {
@@ -211,7 +210,7 @@ CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
                      .hint = fmt::format("the model has {} layers of {} heads and the text has {} tokens",
                                          model.info().layers, model.info().heads, count)});
     CellExplanation cell{.site = asked.site, .head = asked.head};
-    const HeadLayout& heads = model.config().layers[static_cast<size_t>(cell.site)].heads;
+    const HeadLayout heads = model.attentionOf(cell.site).heads();
     cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
     cell.query = asked.query;
     cell.key = asked.key;
@@ -221,10 +220,10 @@ CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
         return cell;
     }
     CellExplainer explainer(model);
-    if (model.isComposed())
-        explainer.explainFormed(cell);
-    else
+    if (model.isCached())
         explainer.explainCached(cell);
+    else
+        explainer.explainFormed(cell);
     return cell;
 }
 

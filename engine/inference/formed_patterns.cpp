@@ -32,12 +32,12 @@ std::vector<float> FormedPatterns::weightsOf(int site, int head, int query, int 
     if (!results.contains(pattern + "_queries")) return {};
     const auto q = rowOf(pattern + "_queries", query);
     BitRow seen;
-    model_.config().layers[static_cast<size_t>(site)].spec->mask.row({.queries = model_.capacity(),
-                                                                      .keys = model_.capacity(),
-                                                                      .head = head,
-                                                                      .heads = model_.info().heads,
-                                                                      .layer = site},
-                                                                     query, seen);
+    model_.attentionOf(site).spec.mask.row({.queries = model_.capacity(),
+                                            .keys = model_.capacity(),
+                                            .head = head,
+                                            .heads = model_.info().heads,
+                                            .layer = site},
+                                           query, seen);
     std::vector<float> weights;
     for (int key = keyBegin; key < keyEnd; ++key) {
         const auto k = rowOf(pattern + "_keys", key);

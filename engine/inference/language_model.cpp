@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 
+#include "engine/attention/execution.h"
 #include "engine/core/error.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/linear_readout.h"
@@ -25,17 +26,19 @@ constexpr int64_t kMostCapacity = 4096;
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
+    runsAnyLength_ = attn::runsAnyLength(config());
+    isCached_ = runsAnyLength_ && !isEncoder(config());
     const ModelGraph described =
-        isComposed()
-            ? buildForListing(config())
-            : buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects});
+        isCached_
+            ? buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects})
+            : buildForListing(config());
     info_ = modelInfo(*source_, capacity_);
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
     prepare(choice, options_.window, described, *source_);
-    if (isComposed()) prepareSteps();
-    loadAll(progress);
+    if (!isCached_) prepareSteps();
+    load(*source_, progress);
     patterns_ = makePatterns(*this);
 }
 
@@ -58,17 +61,13 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
     patterns_->changesChanged();
     info_.name = config().name;
     info_.warnings.clear();
-    loadAll({});
+    load(*source_, {});
     return true;
 }
 
-void LanguageModel::loadAll(const Progress& progress) {
-    load(*source_, progress);
-    if (store_->contains(decoder_names::kRotaryTable)) {
-        const auto rotary =
-            std::ranges::find_if(config().layers, [](const LayerAttention& spec) { return spec.rotary.has_value(); });
-        store_->writeDense(decoder_names::kRotaryTable, rotaryTableValues(*rotary->rotary, config().context));
-    }
+AttentionRule LanguageModel::ruleOf(int layer) const {
+    const LayerAttention& attention = attentionOf(layer);
+    return kernelRule(attention.spec, capacity_, attention.headWidth, layer).value_or(AttentionRule{});
 }
 
 ModelGraph LanguageModel::listing() const { return buildForListing(config()); }
@@ -128,17 +127,23 @@ ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
                                    .edited = editedHooks()});
 }
 
-std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, bool givesLogits,
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, int64_t keys, bool givesLogits,
                                                              const std::set<std::string>& probes) {
-    const ModelGraph graph = stepGraph(queries);
+    const ModelGraph graph = stepGraph(queries, keys);
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
     auto step = std::make_unique<Step>();
     step->queries = queries;
-    step->executor =
-        std::make_unique<GpuExecutor>(*device_, *store_, compile(graph.graph, outputs, probes, {.alignment = 256}),
-                                      GpuExecutorOptions{.profiles = options_.profiles});
+    step->executor = executorOf(graph, outputs, probes, {.profiles = options_.profiles});
     return step;
+}
+
+std::set<std::string> LanguageModel::newestPatterns(int64_t queries) const {
+    std::set<std::string> hooks;
+    for (int layer = 0; layer < info_.layers && queries == 1 && options_.inspects; ++layer)
+        if (const std::string hook = attentionHook(layer, "pattern"); std::ranges::count(info_.hooks, hook) > 0)
+            hooks.insert(hook);
+    return hooks;
 }
 
 int64_t LanguageModel::bucketFor(size_t tokens) const {
@@ -157,13 +162,13 @@ std::map<int64_t, std::unique_ptr<LanguageModel::Step>>& LanguageModel::currentS
 
 const GpuExecutor* LanguageModel::newestExecutor() const {
     const auto& steps = editedHooks().empty() ? steps_ : editedSteps_;
-    if (isComposed() && whyNoCache_.empty()) return newest_ ? newest_->executor.get() : nullptr;
-    const auto found = steps.find(isComposed() ? capacity_ : 1);
+    if (!isCached_ && whyNoCache_.empty()) return newest_ ? newest_->executor.get() : nullptr;
+    const auto found = steps.find(isCached_ ? 1 : capacity_);
     return found == steps.end() ? nullptr : found->second->executor.get();
 }
 
 bool LanguageModel::warmUp() {
-    if (isComposed()) return false;
+    if (!isCached_) return false;
     for (int64_t bucket : kPrefillBuckets) {
         const auto tokens = static_cast<size_t>(bucket);
         if (currentSteps().contains(bucketFor(tokens))) continue;
@@ -178,12 +183,7 @@ bool LanguageModel::warmUp() {
 LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
     const int64_t queries = bucketFor(tokens);
     auto& step = currentSteps()[queries];
-    if (!step) {
-        std::set<std::string> probes;
-        if (queries == 1 && options_.inspects)
-            for (int layer = 0; layer < info_.layers; ++layer) probes.insert(attentionHook(layer, "pattern"));
-        step = makeStep(queries, queries == 1 || !options_.inspects, probes); // see feed()
-    }
+    if (!step) step = makeStep(queries, 0, queries == 1 || !options_.inspects, newestPatterns(queries)); // see feed()
     return *step;
 }
 
@@ -225,7 +225,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     all.insert(all.end(), tokens.begin(), tokens.end());
     types_.resize(std::min(types_.size(), all.size()));
     require(std::move(all));
-    if (isComposed()) return whyNoCache_.empty() ? feedFromCache(tokens, isCancelled) : feedWhole(tokens, isCancelled);
+    if (!isCached_) return whyNoCache_.empty() ? feedPieces(tokens, isCancelled) : feedWhole(tokens, isCancelled);
     const size_t before = tokens_.size();
     while (!tokens.empty()) {
         // For views, the last token runs separately: its plan also gives the newest row of every head.

@@ -63,7 +63,7 @@ public:
     /// @return empty if no change sets the row
     std::vector<float> rowByHand(int layer, int head, int query) const;
     /// The graph of a step over the caches, with the current changes, as feed() runs it for this number of tokens.
-    /// @param keys of composed attention: number of keys that the step reads; 0: all
+    /// @param keys number of keys that the step reads where it forms scores; 0: all
     ModelGraph stepGraph(int64_t queries, int64_t keys = 0) const;
     int64_t bucketFor(size_t tokens) const; ///< number of queries of the step for this number of tokens
     /// Writes the tokens, positions, gates and edits of a step. @return the numbers that change with each step
@@ -94,7 +94,8 @@ public:
     /// The last step's executor, with what views read: the newest pattern rows, or whole patterns and their factors.
     /// @return null if no step ran
     const GpuExecutor* newestExecutor() const;
-    /// Of a composed model: a run of the whole text with the patterns or their factors, done now if it is not yet.
+    /// Of a model that is not cached: a run of the whole text with the patterns or their factors, done now if it is not
+    /// yet.
     /// @return null if there are no tokens
     const GpuExecutor* formedExecutor();
     /// Logits [tokens, V] after each token by the formed path: whole patterns, without a fused kernel, a cache or a
@@ -110,28 +111,32 @@ public:
     /// Device time of the dispatches of the last step with one token, by shader. Empty unless Options::profiles.
     std::vector<gpu::Stretch> profile() const;
 
-    /// Whether the model runs whole sequences: it has composed attention or is an encoder. Its patterns do not stay on
-    /// the device.
-    bool isComposed() const;
-    /// Why a composed model runs its whole text for every token; empty if it goes on from a cache or a state.
+    /// Whether the fused kernel serves every site over a cache of keys and values. Patterns are then drawn on the
+    /// device from the queries and keys in the cache.
+    bool isCached() const { return isCached_; }
+    /// The rule of a layer's kernel in such a model.
+    AttentionRule ruleOf(int layer) const;
+    /// Why the model runs its whole text for every token; empty if it goes on from a cache or a state.
     const std::string& whyNoCache() const { return whyNoCache_; }
 
 private:
     struct Step; // one compiled plan with its executor
     Step& stepFor(size_t tokens);
-    std::unique_ptr<Step> makeStep(int64_t queries, bool givesLogits, const std::set<std::string>& probes);
+    /// A step over the caches. @param keys see stepGraph()
+    std::unique_ptr<Step> makeStep(int64_t queries, int64_t keys, bool givesLogits,
+                                   const std::set<std::string>& probes);
+    std::set<std::string> newestPatterns(int64_t queries) const; ///< hooks with the newest rows that views read
     bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     int64_t wholeRows(size_t tokens) const; ///< rows of a run on a whole sequence
     std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes, int64_t rows);
     /// @return the logits after the last token, if the model gives any; nothing if cancelled
     std::optional<std::vector<float>> runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
-    bool feedFromCache(std::span<const int> tokens, const Cancelled& isCancelled);
-    Step& cachedStep(int64_t queries, int64_t keys); ///< of a composed model
-    int64_t keysFor(size_t tokens) const;            ///< number of keys that a step reads which makes so many tokens
-    Step& formedStep(size_t tokens);                 ///< of formedExecutor()
-    void prepareSteps();                             ///< works out how a composed model writes
-    void loadAll(const Progress& progress);
+    bool feedPieces(std::span<const int> tokens, const Cancelled& isCancelled);
+    Step& pieceStep(int64_t queries, int64_t keys); ///< of a model that is not cached
+    int64_t keysFor(size_t tokens) const;           ///< number of keys that a step reads which makes so many tokens
+    Step& formedStep(size_t tokens);                ///< of formedExecutor()
+    void prepareSteps();                            ///< works out how a model writes that is not cached
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
@@ -151,7 +156,9 @@ private:
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks
     std::vector<int> tokens_, types_;
     std::vector<float> logits_;
-    // Of a composed model:
+    bool isCached_ = false;      ///< see isCached()
+    bool runsAnyLength_ = false; ///< see attn::runsAnyLength()
+    // Of a model that is not cached:
     std::string whyNoCache_;
     bool readsKeys_ = false;       ///< a step forms rows of scores, for all keys that exist
     bool keepsState_ = false;      ///< a running state, which cannot go back

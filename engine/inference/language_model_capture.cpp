@@ -15,11 +15,11 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     const std::vector<int>& tokens = input.tokens();
     const auto count = static_cast<int64_t>(tokens.size());
     // A run of the whole leaves caches alone.
-    if (!isComposed() || tokens != tokens_ || input.types() != types_) truncate(0);
+    if (isCached_ || tokens != tokens_ || input.types() != types_) truncate(0);
     types_ = input.types();
     const std::set<std::string> probes(names.begin(), names.end());
-    const auto step = isComposed() ? makeWholeStep(probes, wholeRows(tokens.size())) : makeStep(count, true, probes);
-    if (isComposed()) {
+    const auto step = isCached_ ? makeStep(count, 0, true, probes) : makeWholeStep(probes, wholeRows(tokens.size()));
+    if (!isCached_) {
         logits_ = *runWhole(*step, tokens, {});
         tokens_ = tokens;
         hasPatterns_ = false;
@@ -76,8 +76,7 @@ SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
     };
     const CapturedHook &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
     // Queries carry the factor between the model's scale of scores and 1 / sqrt(D).
-    const LayerAttention& attention = config().layers[static_cast<size_t>(layer)];
-    const double scale = attention.spec ? 1 : attention.rule.scale * std::sqrt(static_cast<double>(q.shape[2]));
+    const double scale = attentionOf(layer).scoreScale() * std::sqrt(static_cast<double>(q.shape[2]));
     std::vector<float> queries = byHead(q);
     for (float& value : queries) value *= static_cast<float>(scale);
     return {.sequenceVersion = sequenceVersion,

@@ -42,7 +42,7 @@ CapturedHook LanguageModel::originalValues(const Input& input, const std::string
         ~Clear() { model.truncate(0); }
     } clear{*this};
     truncate(0);
-    if (isComposed()) return std::move(capture(input, hook).front());
+    if (!isCached_) return std::move(capture(input, hook).front());
     return fedValues(input.tokens(), hook);
 }
 
@@ -51,7 +51,7 @@ CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::st
     std::vector<int64_t> extents;
     while (tokens_.size() < tokens.size()) {
         const size_t left = tokens.size() - tokens_.size(), most = left > 1 ? left - 1 : left; // as in feed()
-        const auto step = makeStep(bucketFor(most), false, {hook});
+        const auto step = makeStep(bucketFor(most), 0, false, {hook});
         const size_t count = std::min(most, static_cast<size_t>(step->queries));
         runStep(*step, tokens.subspan(tokens_.size(), count), {});
         const std::vector<float> rows = denseResult(*step->executor, hook);
@@ -74,13 +74,8 @@ void LanguageModel::writePattern(const EditInputs& pattern, const PatternEdit& e
 }
 
 std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {
-    const LayerAttention& layer = config().layers[static_cast<size_t>(edit.site)];
-    if (!layer.spec) {
-        const auto window = static_cast<int>(layer.rule.window);
-        return attn::editedRow(edit, query, keysBetween(window > 0 ? query + 1 - window : 0, query + 1));
-    }
     std::vector<int> keys =
-        seenPlaces(*layer.spec, edit.site, edit.head, info_.heads, query, static_cast<int>(capacity_));
+        seenPlaces(attentionOf(edit.site).spec, edit.site, edit.head, info_.heads, query, static_cast<int>(capacity_));
     std::fill(keys.begin() + tokens, keys.end(), kHidden);
     return attn::editedRow(edit, query, keys);
 }

@@ -1,12 +1,11 @@
 #include "engine/attention/execution.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
-#include "engine/models/hook_names.h"
 
 #include <algorithm>
 #include <array>
 
-// Steps of models with composed attention, from a cache or a running state.
+// Steps of models whose sites do not all have the fused kernel, from a cache or a running state.
 
 namespace attn {
 namespace {
@@ -24,27 +23,16 @@ void LanguageModel::prepareSteps() {
     store_->reserve(sourcesOf(*stepGraph(1).graph, NodeKind::State));
     for (size_t layer = 0; layer < config().layers.size(); ++layer) {
         const LayerAttention& attention = config().layers[layer];
-        if (!attention.spec) continue;
         const StepKind kind =
-            stepExecution(*attention.spec, capacity_, attention.heads.width, static_cast<int>(layer)).kind;
+            stepExecution(attention.spec, capacity_, attention.headWidth, static_cast<int>(layer)).kind;
         keepsState_ = keepsState_ || kind == StepKind::State;
         readsKeys_ = readsKeys_ || kind == StepKind::Cache || (kind == StepKind::State && options_.inspects);
     }
 }
 
-LanguageModel::Step& LanguageModel::cachedStep(int64_t queries, int64_t keys) {
+LanguageModel::Step& LanguageModel::pieceStep(int64_t queries, int64_t keys) {
     auto& step = currentSteps()[queries << 16 | keys];
-    if (step) return *step;
-    const ModelGraph graph = stepGraph(queries, keys);
-    std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
-    outputs.emplace("next_logits", graph.nextLogits);
-    std::set<std::string> probes;
-    for (int layer = 0; layer < info_.layers && queries == 1 && options_.inspects; ++layer)
-        if (const std::string hook = attentionHook(layer, "pattern"); graph.graph->probes().contains(hook))
-            probes.insert(hook);
-    step = std::make_unique<Step>();
-    step->queries = queries;
-    step->executor = executorOf(graph, outputs, probes, {.profiles = options_.profiles});
+    if (!step) step = makeStep(queries, keys, true, newestPatterns(queries));
     return *step;
 }
 
@@ -56,7 +44,7 @@ int64_t LanguageModel::keysFor(size_t tokens) const {
     return std::min(keys, capacity_);
 }
 
-bool LanguageModel::feedFromCache(std::span<const int> tokens, const Cancelled& isCancelled) {
+bool LanguageModel::feedPieces(std::span<const int> tokens, const Cancelled& isCancelled) {
     const size_t before = tokens_.size(), cachedBefore = cached_;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     hasPatterns_ = false;
@@ -65,7 +53,7 @@ bool LanguageModel::feedFromCache(std::span<const int> tokens, const Cancelled& 
         const size_t left = tokens_.size() - cached_, most = options_.inspects && left > 1 ? left - 1 : left;
         const auto count = static_cast<size_t>(
             *std::ranges::find_if(kPieces, [&](int64_t piece) { return piece <= static_cast<int64_t>(most); }));
-        Step& step = cachedStep(static_cast<int64_t>(count), keysFor(cached_ + count));
+        Step& step = pieceStep(static_cast<int64_t>(count), keysFor(cached_ + count));
         const StepParams params = writeStep(*step.executor, cached_, std::span(tokens_).subspan(cached_, count));
         newest_ = nullptr;
         if (!step.executor->run(params, isCancelled)) {

@@ -8,16 +8,14 @@
 #include <array>
 #include <utility>
 
-// Runs over whole sequences. Encoders and models with composed attention have no cache. Composed attention runs the
-// whole context at each step, which is short, because this program trains these models.
+// Runs over whole sequences, for views and for models that have no cache. Where parts depend on the length, a run has
+// as many rows as the context, which is short, because this program trains these models.
 
 namespace attn {
 
-bool LanguageModel::isComposed() const { return attn::isComposed(config()) || isEncoder(config()); }
-
 int64_t LanguageModel::wholeRows(size_t tokens) const {
     constexpr int64_t kRows = 8; // similar lengths share a plan
-    return attn::isComposed(config()) ? capacity_ : (static_cast<int64_t>(tokens) + kRows - 1) / kRows * kRows;
+    return runsAnyLength_ ? (static_cast<int64_t>(tokens) + kRows - 1) / kRows * kRows : capacity_;
 }
 
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes, int64_t rows) {
@@ -60,8 +58,7 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
 
 ModelGraph LanguageModel::wholeGraph(int64_t rows, std::set<std::string> edited) const {
     edited.merge(editedHooks());
-    return buildDecoder(config(),
-                        {.queries = attn::isComposed(config()) ? capacity_ : rows, .edited = std::move(edited)});
+    return buildDecoder(config(), {.queries = runsAnyLength_ ? rows : capacity_, .edited = std::move(edited)});
 }
 
 ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
@@ -141,8 +138,7 @@ std::vector<float> LanguageModel::formedLogits() {
     if (tokens_.empty() || config().readout == TextReadout::None) return {};
     const auto count = static_cast<int64_t>(tokens_.size());
     const ModelGraph graph = buildDecoder(
-        config(),
-        {.queries = isComposed() ? wholeRows(tokens_.size()) : count, .isFormed = true, .edited = editedHooks()});
+        config(), {.queries = runsAnyLength_ ? count : capacity_, .isFormed = true, .edited = editedHooks()});
     const auto executor = executorOf(graph, {{"all_logits", graph.logits}});
     writeWhole(*executor, TextInput{tokens_, types_});
     executor->run({});

@@ -26,8 +26,8 @@ template <class Config> Tensor heldNorm(const Config& config, Tensor x) {
 }
 
 template <class Config> void requireLinear(const Config& config, bool isOneStream) {
-    const auto& last = config.layers.back().spec;
-    if (isOneStream && !(last && (last->blockPart(Slot::Norm) || last->blockPart(Slot::Residual)))) return;
+    const AttentionSpec& last = config.layers.back().spec;
+    if (isOneStream && !last.blockPart(Slot::Norm) && !last.blockPart(Slot::Residual)) return;
     throw Error({.what =
                      "this model's logits cannot be split into contributions: its final norm is not a layer norm or "
                      "RMS norm of a single residual stream",

@@ -1,5 +1,6 @@
 #include "engine/inference/model_info.h"
 
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/models/model_source.h"
@@ -29,18 +30,20 @@ template <class Source> ModelInfo described(const Source& source, ModelStructure
 
 std::string positionsOf(const DecoderConfig& config) {
     const LayerAttention& first = config.layers.front();
-    if (first.rotary)
-        return fmt::format("rotary, {}, {} of {} features", first.rotary->interleaved ? "interleaved" : "half-split",
-                           first.rotary->inverseFrequencies.size() * 2, first.heads.width);
-    if (first.spec) return std::string(first.spec->title(Slot::Position));
+    const Part& part = first.spec.part(Slot::Position);
+    if (part.rotation) {
+        const Rotation rotation = part.rotation(first.spec.values(Slot::Position), first.headWidth);
+        return fmt::format("rotary, {}, {} of {} features", rotation.isInterleaved ? "interleaved" : "half-split",
+                           rotation.frequencies.size() * 2, first.headWidth);
+    }
+    if (!part.hooks.empty()) return std::string(part.title);
     return config.learnedPositions ? "learned" : "none";
 }
 
 std::string positionsOf(const VisionConfig& config) {
     if (config.positions == VisionPositions::Learned) return "learned";
     if (config.positions == VisionPositions::Sinusoidal) return "sinusoidal";
-    const LayerAttention& first = config.layers.front();
-    return first.spec ? first.spec->parts.at(Slot::Position).id : "none";
+    return config.layers.front().spec.id(Slot::Position);
 }
 
 std::string poolingOf(VisionPooling pooling) {

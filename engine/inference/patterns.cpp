@@ -36,7 +36,7 @@ float Patterns::weight(const CellRequest& cell) {
 }
 
 DevicePattern Patterns::onDevice(const PatternRequest&) {
-    throw Error({.what = "patterns of composed attention do not stay on the device",
+    throw Error({.what = "the patterns of this model do not stay on the device",
                  .where = model_.info().name,
                  .hint = "open the model in attention-lab"});
 }
@@ -59,8 +59,8 @@ PatternRequest Patterns::bounded(PatternRequest view) const {
 }
 
 std::unique_ptr<Patterns> makePatterns(LanguageModel& model) {
-    if (model.isComposed()) return std::make_unique<FormedPatterns>(model);
-    return std::make_unique<CachedPatterns>(model);
+    if (model.isCached()) return std::make_unique<CachedPatterns>(model);
+    return std::make_unique<FormedPatterns>(model);
 }
 
 } // namespace attn

@@ -53,7 +53,7 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
 
     auto parameters = sourcesOf(*listing.graph, NodeKind::Parameter);
     std::erase_if(parameters, [](const auto& tensor) { // allocated with the plans that need them
-        return tensor.first != decoder_names::kRotaryTable && decoder_names::isComputed(tensor.first);
+        return decoder_names::isComputed(tensor.first);
     });
     const auto states = sourcesOf(*listing.graph, NodeKind::State);
     const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = device_->freeBytes();
@@ -68,11 +68,8 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
     store_->reserve(parameters);
     store_->reserve(states);
     for (const auto& [name, shape] : parameters)
-        if (!decoder_names::isComputed(name))
-            info_.parameters.push_back({.name = name,
-                                        .sourceName = source.sourceName(name),
-                                        .shape = shape.extents(),
-                                        .count = shape.elements()});
+        info_.parameters.push_back(
+            {.name = name, .sourceName = source.sourceName(name), .shape = shape.extents(), .count = shape.elements()});
 }
 
 void RunningModel::load(const ParameterSource& source, const Progress& progress) {

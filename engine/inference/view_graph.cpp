@@ -1,5 +1,6 @@
 #include "engine/inference/view_graph.h"
 
+#include "engine/attention/execution.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
@@ -7,6 +8,13 @@
 #include <algorithm>
 
 namespace attn {
+namespace {
+
+AttentionRule ruleOf(const LayerAttention& attention, int64_t capacity, int layer) {
+    return kernelRule(attention.spec, capacity, attention.headWidth, layer).value();
+}
+
+} // namespace
 
 std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
                                  int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs) {
@@ -15,33 +23,36 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
         decoder_names::kCachePositions, {.shape = {capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
     const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
     for (int layer : layers) {
-        const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
+        const LayerAttention& attention = config.layers[static_cast<size_t>(layer)];
+        const HeadLayout of = attention.heads();
+        const AttentionRule rule = ruleOf(attention, capacity, layer);
         const auto cache = [&](const char* letter, int64_t count) {
             return graph->state(inBlock(layer, std::string("attn.cache_") + letter),
-                                {.shape = {capacity, count, spec.heads.width}, .liveRows = StepScalar::KeyLength});
+                                {.shape = {capacity, count, of.width}, .liveRows = StepScalar::KeyLength});
         };
-        const AttentionInputs inputs{.q = cache("q", spec.heads.heads),
-                                     .k = cache("k", spec.heads.keyValueHeads),
+        const AttentionInputs inputs{.q = cache("q", of.heads),
+                                     .k = cache("k", of.keyValueHeads),
                                      .v = {},
                                      .queryPosition = positions,
                                      .keyPosition = positions};
         outputs[fmt::format("tile.{}", layer)] =
-            patternTile(inputs, attentionRowStatistics(inputs, window, spec.rule), window, spec.rule, heads, size);
+            patternTile(inputs, attentionRowStatistics(inputs, window, rule), window, rule, heads, size);
     }
     return graph;
 }
 
 LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer) {
-    const LayerAttention& spec = config.layers[static_cast<size_t>(layer)];
+    const LayerAttention& attention = config.layers[static_cast<size_t>(layer)];
+    const HeadLayout of = attention.heads();
     return {.q = inBlock(layer, "attn.cache_q"),
             .k = inBlock(layer, "attn.cache_k"),
             .positions = decoder_names::kCachePositions,
-            .rule = spec.rule,
+            .rule = ruleOf(attention, capacity, layer),
             .slopes = {},
             .capacity = capacity,
-            .heads = spec.heads.heads,
-            .groups = spec.heads.keyValueHeads,
-            .width = spec.heads.width,
+            .heads = of.heads,
+            .groups = of.keyValueHeads,
+            .width = of.width,
             .hasLiveRows = true};
 }
 

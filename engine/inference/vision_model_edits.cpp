@@ -78,12 +78,10 @@ void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edi
         const auto places = static_cast<int64_t>(tokens.size());
         std::vector<int> keys(tokens.begin(), tokens.end());
         const int64_t place = first / places;
-        if (spec) {
-            const std::vector<int> seen = seenPlaces(*spec, edit.site, edit.head, heads,
-                                                     static_cast<int>(place % places), static_cast<int>(places));
-            for (size_t key = 0; key < keys.size(); ++key)
-                if (seen[key] == kHidden) keys[key] = kHidden;
-        }
+        const std::vector<int> seen =
+            seenPlaces(spec, edit.site, edit.head, heads, static_cast<int>(place % places), static_cast<int>(places));
+        for (size_t key = 0; key < keys.size(); ++key)
+            if (seen[key] == kHidden) keys[key] = kHidden;
         if (layout.windows) // tokens from another edge are hidden
             for (size_t key = 0; key < keys.size(); ++key) {
                 const auto at = static_cast<size_t>(place / places * places) + key;

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cmath>
-
 // BERT: an encoder that fills in masked tokens. Its second pre-training task, and the pooler that only this task reads,
 // are left out. @source Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language
 // Understanding", arXiv:1810.04805; tensor names as in Hugging Face's files.
@@ -28,11 +26,10 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (read.flag("is_decoder", false)) read.fail("is_decoder", "is true, but only encoders are supported");
     const bool hasHead = names.contains("cls.predictions.transform.dense.weight");
     const bool isTied = read.flag("tie_word_embeddings", true) || !names.contains("cls.predictions.decoder.weight");
-    const LayerAttention attention{
-        .heads = {heads, heads, width / heads},
-        .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
-        .queryKeyValueBias = true,
-        .outputBias = true};
+    const LayerAttention attention{.spec = plainAttention(heads, heads, {}),
+                                   .headWidth = width / heads,
+                                   .queryKeyValueBias = true,
+                                   .outputBias = true};
     return {
         .vocabulary = read.size("vocab_size"),
         .modelWidth = width,
@@ -99,7 +96,7 @@ nlohmann::json describe(const DecoderConfig& config) {
             {"model_type", "bert"},
             {"vocab_size", config.vocabulary},
             {"hidden_size", config.modelWidth},
-            {"num_attention_heads", attention.heads.heads},
+            {"num_attention_heads", attention.heads().heads},
             {"num_hidden_layers", config.layers.size()},
             {"intermediate_size", config.feedForward.width},
             {"max_position_embeddings", config.context},

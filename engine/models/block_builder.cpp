@@ -1,15 +1,14 @@
 #include "engine/models/block_builder.h"
 
 #include "engine/attention/block/block_flow.h"
-#include "engine/attention/part.h"
+#include "engine/attention/execution.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/training_ops.h"
 
 namespace attn {
 
 const BlockHooks* BlockBuilder::hooksOf(size_t layer, Slot slot) const {
-    const auto& spec = settings_.layers[layer].spec;
-    const Part* part = spec ? spec->blockPart(slot) : nullptr;
+    const Part* part = settings_.layers[layer].spec.blockPart(slot);
     return part ? part->block : nullptr;
 }
 
@@ -31,7 +30,7 @@ BlockFlow BlockBuilder::blockFlow(const std::string& weights) {
 
 Tensor BlockBuilder::mapped(size_t layer, Slot slot, const std::string& weights, const std::string& name, Tensor x) {
     BlockFlow flow = blockFlow(weights);
-    return hooksOf(layer, slot)->map(flow, settings_.layers[layer].spec->values(slot), name, x);
+    return hooksOf(layer, slot)->map(flow, settings_.layers[layer].spec.values(slot), name, x);
 }
 
 Tensor BlockBuilder::norm(Tensor x, size_t layer, const std::string& weights, const std::string& name) {
@@ -71,30 +70,23 @@ Tensor BlockBuilder::layerScale(const std::string& weights, const char* name) {
 }
 
 AttentionNodes BlockBuilder::attend(size_t layer, AttentionSite& site, Tensor input, Tensor residual) {
-    const LayerAttention& spec = settings_.layers[layer];
     site.input = input;
     site.residual = residual;
-    const AttentionNodes nodes =
-        spec.spec ? composedAttention(spec, site, static_cast<int64_t>(layer), composed) : selfAttention(spec, site);
-    attention.push_back(nodes.cached);
+    const AttentionNodes nodes = selfAttention(settings_.layers[layer], site, static_cast<int64_t>(layer), composed);
     updates.insert(updates.end(), nodes.updates.begin(), nodes.updates.end());
     return nodes;
 }
 
 Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
     const uint32_t first = graph_.size();
-    const LayerAttention& spec = settings_.layers[layer];
     const std::string prefix = blockName(static_cast<int64_t>(layer));
     const bool isShared = hooksOf(layer, Slot::Layers) && hooksOf(layer, Slot::Layers)->sharesWeights;
     const std::string weights = isShared ? blockName(0) : prefix;
     site.prefix = siteName(static_cast<int64_t>(layer));
     site.weights = weights + ".attn";
-    if (spec.spec) x = withInputs(spec, site, static_cast<int64_t>(layer), x);
+    site.positions = settings_.positions;
+    if (hasHooks(settings_.layers[layer].spec, Stage::Inputs)) x = withInputs(layer, site, x);
     x = graph_.probe(x, prefix + ".hook_resid_pre", "TC");
-    if (spec.rotary)
-        site.rotaryTable =
-            graph_.parameter(kRotaryTable, {settings_.rotaryPositions,
-                                            static_cast<int64_t>(spec.rotary->inverseFrequencies.size()) * 2});
     site.outputScale = layerScale(weights, "scale1");
 
     Tensor result;
@@ -138,12 +130,12 @@ Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionS
 }
 
 /// Adds the inputs of the position part to every residual stream of the layer's input.
-Tensor BlockBuilder::withInputs(const LayerAttention& spec, AttentionSite& site, int64_t layer, Tensor x) {
+Tensor BlockBuilder::withInputs(size_t layer, AttentionSite& site, Tensor x) {
     const int64_t C = settings_.modelWidth;
     std::vector<Tensor> streams;
     for (int64_t begin = 0; begin < x.shape().columns(); begin += C) {
         site.input = x.shape().columns() == C ? x : slice(x, -1, begin, C);
-        streams.push_back(composedInputs(spec, site, layer, composed));
+        streams.push_back(attentionInputs(settings_.layers[layer], site, static_cast<int64_t>(layer), composed));
     }
     return streams.size() == 1 ? streams.front() : concatenate(streams, -1);
 }

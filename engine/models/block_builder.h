@@ -1,6 +1,5 @@
 #pragma once
 
-#include "engine/attention/composed_attention.h"
 #include "engine/attention/self_attention.h"
 
 #include <span>
@@ -24,13 +23,10 @@ struct FeedForwardSpec {
     bool operator==(const FeedForwardSpec&) const = default;
 };
 
-/// Computed parameter: the cosines and sines of rotary positions.
-inline constexpr const char* kRotaryTable = "rotary.table";
-
 /// Settings of the layers of a transformer that text and vision models share.
 struct BlockSettings {
-    int64_t modelWidth = 0;      ///< C
-    int64_t rotaryPositions = 0; ///< rows of the rotary table, for layers with rotary positions
+    int64_t modelWidth = 0; ///< C
+    int64_t positions = 0;  ///< see AttentionSite::positions
     NormKind norm = NormKind::LayerNorm;
     double normEpsilon = 1e-5;
     bool finalNorm = true;
@@ -68,17 +64,16 @@ public:
     /// The functions of the part in a slot of a layer; null if the model's own implementation applies.
     const BlockHooks* hooksOf(size_t layer, Slot slot) const;
 
-    std::vector<AttentionInputs> attention{};              ///< per layer, including the cache
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states
     std::vector<NodeRange> blocks{};                       ///< the nodes of each layer
-    ComposedNeeds composed{};                              ///< needs of layers that have a spec
+    ComposedNeeds composed{};                              ///< needs of the layers' parts
 
 private:
     BlockFlow blockFlow(const std::string& weights);
     Tensor mapped(size_t layer, Slot slot, const std::string& weights, const std::string& name, Tensor x);
     Tensor norm(Tensor x, size_t layer, const std::string& weights, const std::string& name);
     Tensor plainNorm(Tensor x, const std::string& name);
-    Tensor withInputs(const LayerAttention& spec, AttentionSite& site, int64_t layer, Tensor x);
+    Tensor withInputs(size_t layer, AttentionSite& site, Tensor x);
     AttentionNodes attend(size_t layer, AttentionSite& site, Tensor input, Tensor residual);
     bool hasFeedForward(size_t layer) const;
     Tensor layerScale(const std::string& weights, const char* name);

@@ -1,4 +1,3 @@
-#include "engine/attention/head_counts.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 #include "engine/models/model_cost.h"
@@ -38,15 +37,12 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                                          .bias = hasBias},
                          .layers = {}};
     for (const auto& text : *specs) {
-        const AttentionSpec spec = AttentionSpec::parse(text.get<std::string>());
-        const HeadCounts counts = headCounts(spec);
-        if (counts.heads != heads)
-            read.fail("attention", fmt::format("has {} heads, but the model has {}", counts.heads, heads), kWhere);
-        config.layers.push_back({.heads = {heads, counts.groups, width / heads},
-                                 .rule = {},
+        config.layers.push_back({.spec = AttentionSpec::parse(text.get<std::string>()),
+                                 .headWidth = width / heads,
                                  .queryKeyValueBias = hasBias,
-                                 .outputBias = hasBias,
-                                 .spec = spec});
+                                 .outputBias = hasBias});
+        if (const int64_t counted = config.layers.back().heads().heads; counted != heads)
+            read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
     }
     return config;
 }
@@ -58,14 +54,14 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
 nlohmann::json describe(const DecoderConfig& config) {
     const LayerAttention& attention = config.layers.front();
     nlohmann::json specs = nlohmann::json::array();
-    for (const LayerAttention& layer : config.layers) specs.push_back(layer.spec->text());
+    for (const LayerAttention& layer : config.layers) specs.push_back(layer.spec.text());
     const Activation activation = config.feedForward.activation;
     return {{"model_type", "attention-lab"},
             {"attention", specs},
             {"vocab_size", config.vocabulary},
             {"context", config.context},
             {"width", config.modelWidth},
-            {"heads", attention.heads.heads},
+            {"heads", attention.heads().heads},
             {"norm", config.norm == NormKind::RmsNorm ? "rms_norm" : "layer_norm"},
             {"norm_epsilon", config.normEpsilon},
             {"attention_only", config.feedForward.width == 0},

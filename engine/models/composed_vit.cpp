@@ -31,7 +31,7 @@ std::vector<std::vector<int64_t>> numberRows(const ConfigReader& read, const cha
 
 /// Reads windows, merges and pools. The encoder checks that they fit together.
 void readStructure(const ConfigReader& read, VisionConfig& config) {
-    const int64_t heads = config.layers.front().heads.heads, layers = config.lastLayer() + 1;
+    const int64_t heads = config.layers.front().heads().heads, layers = config.lastLayer() + 1;
     for (const auto& row : numberRows(read, "merges", 1)) {
         if (row[0] < 1 || row[0] >= layers || config.merges.size() >= 8 ||
             (!config.merges.empty() && row[0] <= config.merges.back()))
@@ -73,10 +73,10 @@ VisionConfig config(const VisionFolder& folder) {
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
         read.fail("attention", "is not a list of one expression per layer", kWhere);
     for (size_t layer = 0; layer < specs->size(); ++layer) {
-        const int64_t heads = config.layers[layer].heads.heads;
+        const int64_t heads = config.layers[layer].heads().heads;
         config.layers[layer] = visionLayer(config.widthOf(static_cast<int64_t>(layer)), heads,
                                            AttentionSpec::parse((*specs)[layer].get<std::string>()));
-        if (const int64_t counted = config.layers[layer].heads.heads; counted != heads && config.merges.empty())
+        if (const int64_t counted = config.layers[layer].heads().heads; counted != heads && config.merges.empty())
             read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
     }
     return config;
@@ -99,10 +99,8 @@ nlohmann::json describe(const VisionConfig& config) {
     put("merges", config.merges, [](int64_t layer) { return nlohmann::json::array({layer}); });
     put("windows", config.windows, [](const GridWindows& w) { return nlohmann::json::array({w.size, w.shift}); });
     put("pools", config.pools, [](const TokenPool& pool) { return nlohmann::json::array({pool.layer, pool.tokens}); });
-    nlohmann::json specs = nlohmann::json::array();
-    for (const LayerAttention& layer : config.layers)
-        if (layer.spec) specs.push_back(layer.spec->text());
-    if (!specs.empty()) json["attention"] = specs;
+    if (hasPlainAttention(config)) return json;
+    for (const LayerAttention& layer : config.layers) json["attention"].push_back(layer.spec.text());
     return json;
 }
 

@@ -11,6 +11,9 @@
 namespace attn {
 namespace {
 
+/// Rotary tables have at least this number of positions, if they can occur, so that runs of other lengths share them.
+constexpr int64_t kSharedPositions = 4096;
+
 class DecoderBuilder {
 public:
     DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build, std::shared_ptr<Graph> graph)
@@ -22,7 +25,7 @@ public:
     ModelGraph build() {
         const int64_t T = build_.queries, C = config_.modelWidth;
         const std::optional<StepScalar> live =
-            T > 1 && hasCache() && !isComposed(config_) ? std::optional(StepScalar::QueryLength) : std::nullopt;
+            T > 1 && hasCache() && runsAnyLength(config_) ? std::optional(StepScalar::QueryLength) : std::nullopt;
         const Tensor tokens =
             graph_.input(decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         const Tensor positions =
@@ -63,7 +66,6 @@ public:
         x = blocks_.gather(x);
         if (hasCache()) result_.nextLogits = unembedded(T > 1 ? lastRow(x) : x); // [1,C] -> [1,V]
         if (config_.readout != TextReadout::None) result_.logits = graph_.probe(unembedded(x), "logits", "TV");
-        result_.attention = std::move(blocks_.attention);
         result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
         result_.blocks = std::move(blocks_.blocks);
         result_.composed = std::move(blocks_.composed);
@@ -118,7 +120,8 @@ private:
 
     BlockSettings settings() const {
         return {.modelWidth = config_.modelWidth,
-                .rotaryPositions = config_.context,
+                .positions =
+                    std::min(config_.context, std::max({build_.cacheCapacity, build_.queries, kSharedPositions})),
                 .norm = config_.norm,
                 .normEpsilon = config_.normEpsilon,
                 .finalNorm = config_.finalNorm,
@@ -167,30 +170,48 @@ Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph) {
     return builderInto(config, graph).vocabulary();
 }
 
-bool isComposed(const DecoderConfig& config) {
-    return std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
+namespace {
+
+/// The rule of the fused kernel for a layer that has nothing else; nothing for others.
+std::optional<AttentionRule> bareRule(const DecoderConfig& config, size_t layer) {
+    const LayerAttention& attention = config.layers[layer];
+    if (!isBare(attention.spec)) return {};
+    return kernelRule(attention.spec, config.context, attention.headWidth, static_cast<int>(layer));
+}
+
+} // namespace
+
+bool runsAnyLength(const DecoderConfig& config) {
+    for (size_t layer = 0; layer < config.layers.size(); ++layer)
+        if (!bareRule(config, layer)) return false;
+    return true;
 }
 
 bool isEncoder(const DecoderConfig& config) {
-    return std::ranges::any_of(config.layers,
-                               [](const LayerAttention& layer) { return !layer.spec && !layer.rule.causal; });
+    bool looksAhead = false;
+    for (size_t layer = 0; layer < config.layers.size(); ++layer) {
+        const auto rule = bareRule(config, layer);
+        if (!rule) return false;
+        looksAhead = looksAhead || !rule->causal;
+    }
+    return looksAhead;
 }
 
 std::string whyNoCache(const DecoderConfig& config, int64_t context) {
     if (isEncoder(config)) return "in an encoder, every token changes those before it";
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
-        if (const auto& [heads, rotary, rule, qkvBias, outputBias, spec] = config.layers[layer]; spec)
-            if (const auto how = stepExecution(*spec, context, heads.width, static_cast<int>(layer));
-                how.kind == StepKind::Whole)
-                return how.reason;
+        if (const auto how = stepExecution(config.layers[layer].spec, context, config.layers[layer].headWidth,
+                                           static_cast<int>(layer));
+            how.kind == StepKind::Whole)
+            return how.reason;
     return {};
 }
 
 ModelGraph buildForListing(const DecoderConfig& config) {
     // Some parts learn a number for every pair of positions of the context.
-    return buildDecoder(config, isComposed(config)  ? DecoderBuild{.queries = config.context}
-                                : isEncoder(config) ? DecoderBuild{.queries = 1}
-                                                    : DecoderBuild{.queries = 1, .cacheCapacity = 1});
+    return buildDecoder(config, !runsAnyLength(config) ? DecoderBuild{.queries = config.context}
+                                : isEncoder(config)    ? DecoderBuild{.queries = 1}
+                                                       : DecoderBuild{.queries = 1, .cacheCapacity = 1});
 }
 
 } // namespace attn

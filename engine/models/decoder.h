@@ -43,8 +43,8 @@ struct DecoderConfig {
 struct DecoderBuild {
     int64_t queries = 1;         ///< T: largest number of tokens per step
     int64_t cacheCapacity = 0;   ///< S; 0: no cache, tokens see only tokens of the same step
-    int64_t keys = 0;            ///< of composed attention with a cache: S, the number of keys that a step reads
-    bool isFormed = false;       ///< composed attention forms every pattern, even if it can run without
+    int64_t keys = 0;            ///< see AttentionSite::keys
+    bool isFormed = false;       ///< see AttentionSite::isFormed
     int64_t sequence = 0;        ///< rows per sequence, a multiple of 8, for several sequences without a cache; else 0
     double dropout = 0;          ///< probability for the embedding and the outputs of sublayers; for training
     bool recordsQueries = false; ///< keep q for views
@@ -59,12 +59,11 @@ inline constexpr const char* kTokenTypes = "token_types"; ///< Input I32 [T]
 /// Input I32 [T] of an encoder: positions of the keys; those of padding are -context, which no query reaches.
 inline constexpr const char* kKeyPositions = "key_positions";
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
-using attn::kRotaryTable;
 /// Inputs F32 with the shape of an edited hook x, which becomes kept * x + added.
 inline std::string kept(const std::string& hook) { return hook + ".kept"; }
 inline std::string added(const std::string& hook) { return hook + ".added"; }
-/// Whether a parameter is computed and not learned: the rotary table, and constants of composed attention.
-inline bool isComputed(std::string_view name) { return name == kRotaryTable || name.find('#') != name.npos; }
+/// Whether a parameter is computed and not learned: the constants of attention.
+inline bool isComputed(std::string_view name) { return name.find('#') != name.npos; }
 } // namespace decoder_names
 
 /// Builds the graph of a decoder or an encoder. Probes: hook_embed, hook_pos_embed, hook_token_type_embed, those of
@@ -84,11 +83,14 @@ void makeEditable(Graph& graph, const std::set<std::string>& hooks);
 
 /// Builds a graph that has every learned parameter in its final shape, to list them.
 ModelGraph buildForListing(const DecoderConfig& config);
-/// Whether at least one layer has composed attention.
-bool isComposed(const DecoderConfig& config);
-/// Whether queries see keys after them. Such a model runs whole sequences, because each token changes those before it.
+/// Whether the fused kernel serves every site and no other part depends on positions. Then the rows of a run may be
+/// more than the tokens, and the tokens more or fewer from run to run; else a whole run has as many rows as the
+/// context.
+bool runsAnyLength(const DecoderConfig& config);
+/// Whether such a model has queries that see keys after them. It runs whole sequences, because each token changes those
+/// before it.
 bool isEncoder(const DecoderConfig& config);
-/// Why a composed model cannot go on from a cache but must run its whole sequence for every token, in a sentence.
+/// Why a model cannot go on from a cache or a state but must run its whole sequence for every token, in a sentence.
 /// @param context the longest sequence  @return empty if it can
 std::string whyNoCache(const DecoderConfig& config, int64_t context);
 

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cmath>
-
 // DistilBERT: BERT with half the layers, without token types and pooler. @source Sanh et al. 2019, "DistilBERT, a
 // distilled version of BERT", arXiv:1910.01108; tensor names as in Hugging Face's files.
 
@@ -21,11 +19,10 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const int64_t width = read.size("dim"), heads = read.size("n_heads"), layers = read.size("n_layers");
     if (width % heads != 0) read.fail("n_heads", fmt::format("is {}, which does not divide dim {}", heads, width));
     const bool hasHead = names.contains("vocab_transform.weight");
-    const LayerAttention attention{
-        .heads = {heads, heads, width / heads},
-        .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
-        .queryKeyValueBias = true,
-        .outputBias = true};
+    const LayerAttention attention{.spec = plainAttention(heads, heads, {}),
+                                   .headWidth = width / heads,
+                                   .queryKeyValueBias = true,
+                                   .outputBias = true};
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 512),

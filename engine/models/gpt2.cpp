@@ -22,8 +22,13 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (width % heads != 0) read.fail("n_head", fmt::format("is {}, which does not divide n_embd {}", heads, width));
     const auto inner = json.find("n_inner");
     const bool attentionOnly = inner != json.end() && *inner == 0; // trained by this program without MLPs
-    LayerAttention attention{.heads = {heads, heads, width / heads}, .queryKeyValueBias = true, .outputBias = true};
-    if (read.flag("scale_attn_weights", true)) attention.rule.scale = 1 / std::sqrt(static_cast<double>(width / heads));
+    LayerAttention attention{.spec = plainAttention(heads, heads, MaskExpression::causal()),
+                             .headWidth = width / heads,
+                             .queryKeyValueBias = true,
+                             .outputBias = true};
+    const bool isScaled = read.flag("scale_attn_weights", true),
+               isScaledByLayer = read.flag("scale_attn_by_inverse_layer_idx", false);
+    const double scale = isScaled ? 1 / std::sqrt(static_cast<double>(width / heads)) : 1;
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,
                          .context = read.size("n_positions", read.size("n_ctx", 1024)),
@@ -36,8 +41,9 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .layers = {}};
     for (int64_t layer = 0; layer < layers; ++layer) {
         config.layers.push_back(attention);
-        if (read.flag("scale_attn_by_inverse_layer_idx", false))
-            config.layers.back().rule.scale /= static_cast<double>(layer + 1);
+        if (!isScaled || isScaledByLayer)
+            config.layers.back().spec.put(Slot::Score, "dot",
+                                          {scale / (isScaledByLayer ? static_cast<double>(layer + 1) : 1)});
     }
     return config;
 }
@@ -77,7 +83,7 @@ nlohmann::json describe(const DecoderConfig& config) {
             {"model_type", "gpt2"},
             {"vocab_size", config.vocabulary},
             {"n_embd", config.modelWidth},
-            {"n_head", attention.heads.heads},
+            {"n_head", attention.heads().heads},
             {"n_layer", config.layers.size()},
             {"n_inner", config.feedForward.width},
             {"n_positions", config.context},

@@ -57,9 +57,13 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                                          .activation = read.activation("activation_function", "gelu_new")},
                          .layers = {}};
     for (bool isLocal : localLayers(read, layers)) {
+        const MaskExpression causal = MaskExpression::causal();
         LayerAttention attention{
-            .heads = {heads, heads, width / heads}, .queryKeyValueBias = false, .outputBias = true};
-        if (isLocal) attention.rule.window = read.size("window_size", 256);
+            .spec = plainAttention(heads, heads,
+                                   isLocal ? causal & MaskExpression::within(read.size("window_size", 256)) : causal),
+            .headWidth = width / heads,
+            .outputBias = true};
+        attention.spec.put(Slot::Score, "dot", {});
         config.layers.push_back(attention);
     }
     return config;

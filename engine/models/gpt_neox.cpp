@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 // GPT-NeoX: partial rotary positions, attention and feed-forward in parallel. @source Black et al. 2022,
 // "GPT-NeoX-20B", arXiv:2204.06745; Biderman et al. 2023, "Pythia", arXiv:2304.01373; tensor names as in Hugging Face's
 // files.
@@ -29,13 +27,12 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (rotated < 2)
         read.fail("rotary_pct", fmt::format("is {}, which rotates {} of {} features", fraction, rotated, headWidth));
     const bool bias = read.flag("attention_bias", true);
-    const LayerAttention attention{
-        .heads = {heads, heads, headWidth},
-        .rotary = RotaryPosition{.inverseFrequencies = rotaryFrequencies(
-                                     read.number("rotary_emb_base", read.number("rope_theta", 10000)), rotated)},
-        .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
-        .queryKeyValueBias = bias,
-        .outputBias = bias};
+    LayerAttention attention{.spec = plainAttention(heads, heads, MaskExpression::causal()),
+                             .headWidth = headWidth,
+                             .queryKeyValueBias = bias,
+                             .outputBias = bias};
+    attention.spec.put(Slot::Position, "rope",
+                       {read.number("rotary_emb_base", read.number("rope_theta", 10000)), fraction});
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 2048),
@@ -66,7 +63,7 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
     };
     if (const size_t part = std::string("QKV").find(rest.back());
         rest.starts_with("attn.") && part != std::string::npos) {
-        const int64_t headWidth = config.layers.front().heads.width; // query_key_value is [head, 3, D]
+        const int64_t headWidth = config.layers.front().headWidth; // query_key_value is [head, 3, D]
         return {.source =
                     source(rest[5] == 'W' ? "attention.query_key_value.weight" : "attention.query_key_value.bias"),
                 .offset = static_cast<int64_t>(part) * headWidth,

@@ -51,7 +51,8 @@ std::vector<std::string> inductionAlphabet() {
 }
 
 DecoderConfig inductionConfig() {
-    LayerAttention spec{.heads = {kHeads, kHeads, kHeadWidth}};
+    LayerAttention spec{.spec = plainAttention(kHeads, kHeads, MaskExpression::causal()), .headWidth = kHeadWidth};
+    spec.spec.put(Slot::Score, "dot", {});
     return {.name = "induction",
             .family = "induction",
             .vocabulary = kLetters,

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 // Llama and its relatives Mistral (sliding window) and Qwen2 (bias on q, k and v). Hugging Face's files pair rotary
 // features as halves. @source Touvron et al. 2023, arXiv:2302.13971 and arXiv:2307.09288; Jiang et al. 2023, "Mistral
@@ -19,35 +17,27 @@ namespace {
 
 constexpr const char* kPrefix = "model.";
 
-/// Rotary frequencies from "rope_theta" and "rope_scaling", or from "rope_parameters", which replaces both in newer
-/// files.
-/// @source "linear": Chen et al. 2023, arXiv:2306.15595; "llama3": apply_scaling in Meta's llama-models
-std::vector<double> frequenciesOf(const ConfigReader& read, int rotated) {
+/// The values of rotary positions from "rope_theta" and "rope_scaling", or from "rope_parameters", which replaces both
+/// in newer files.
+std::vector<double> rotaryValues(const ConfigReader& read) {
     const char* field = read.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-    const double fallback = read.number("rope_theta", 10000);
-    if (!read.has(field)) return rotaryFrequencies(fallback, rotated);
+    const double base = read.number("rope_theta", 10000);
+    if (!read.has(field)) return {base};
     const ConfigReader scaling = read.object(field);
-    std::vector<double> frequencies = rotaryFrequencies(scaling.number("rope_theta", fallback), rotated);
+    std::vector<double> values{scaling.number("rope_theta", base)};
     const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
     const double factor = scaling.number("factor", 1);
     if (factor <= 0) scaling.fail("factor", fmt::format("is {} but must be above 0", factor));
-    if (type == "default") return frequencies;
-    if (type == "linear") {
-        for (double& frequency : frequencies) frequency /= factor;
-        return frequencies;
-    }
+    if (type == "default") return values;
+    values.insert(values.end(), {1, 0, factor}); // all features, in halves
+    if (type == "linear") return values;
     if (type != "llama3")
         read.fail(field, fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
     const double low = scaling.number("low_freq_factor", 1), high = scaling.number("high_freq_factor", 4);
-    const double original = scaling.number("original_max_position_embeddings", 8192);
     if (high <= low)
         scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
-    for (double& frequency : frequencies) {
-        const double turns = original * frequency / (2 * std::numbers::pi); // number of turns over the original context
-        const double blend = std::clamp((turns - low) / (high - low), 0.0, 1.0);
-        frequency *= (1 - blend) / factor + blend;
-    }
-    return frequencies;
+    values.insert(values.end(), {scaling.number("original_max_position_embeddings", 8192), low, high});
+    return values;
 }
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
@@ -64,12 +54,11 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const std::string type = read.text("model_type", "llama");
     const bool bias = read.flag("attention_bias", type == "qwen2");
 
-    const LayerAttention attention{
-        .heads = {heads, groups, headWidth},
-        .rotary = RotaryPosition{.inverseFrequencies = frequenciesOf(read, static_cast<int>(headWidth))},
-        .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth))},
-        .queryKeyValueBias = bias,
-        .outputBias = bias && type != "qwen2"};
+    LayerAttention attention{.spec = plainAttention(heads, groups, MaskExpression::causal()),
+                             .headWidth = headWidth,
+                             .queryKeyValueBias = bias,
+                             .outputBias = bias && type != "qwen2"};
+    attention.spec.put(Slot::Position, "rope", rotaryValues(read));
     const bool slides = read.has("sliding_window") && (type != "qwen2" || read.flag("use_sliding_window", false));
     const int64_t layers = read.size("num_hidden_layers");
     // The first layers of Qwen2 have no window.
@@ -80,7 +69,8 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             : 0;
     std::vector<LayerAttention> specs(static_cast<size_t>(layers), attention);
     for (int64_t layer = firstSliding; layer < layers; ++layer)
-        specs[static_cast<size_t>(layer)].rule.window = read.size("sliding_window");
+        specs[static_cast<size_t>(layer)].spec.mask =
+            MaskExpression::causal() & MaskExpression::within(read.size("sliding_window"));
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 2048),
@@ -117,9 +107,9 @@ nlohmann::json describe(const DecoderConfig& config) {
             {"model_type", "llama"},
             {"vocab_size", config.vocabulary},
             {"hidden_size", config.modelWidth},
-            {"num_attention_heads", attention.heads.heads},
-            {"num_key_value_heads", attention.heads.keyValueHeads},
-            {"head_dim", attention.heads.width},
+            {"num_attention_heads", attention.heads().heads},
+            {"num_key_value_heads", attention.heads().keyValueHeads},
+            {"head_dim", attention.headWidth},
             {"num_hidden_layers", config.layers.size()},
             {"intermediate_size", config.feedForward.width},
             {"max_position_embeddings", config.context},

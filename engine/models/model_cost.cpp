@@ -1,5 +1,6 @@
 #include "engine/models/model_cost.h"
 
+#include "engine/attention/execution.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
@@ -16,10 +17,16 @@ void requireLayers(size_t layers, const std::string& file) {
                  .hint = "copy the config.json that belongs to the weights"});
 }
 
+/// Whether a layer runs without its mask and pattern: the kernel serves it, which the mask's bands alone tell.
+bool isLight(const LayerAttention& layer) {
+    constexpr int64_t kLong = int64_t{1} << 40;
+    return isBare(layer.spec) && layer.spec.mask.band() && kernelRule(layer.spec, kLong, layer.headWidth);
+}
+
 /// The cells of a layer's masks, which are visited when the model is opened. @param cells of one pattern
 double maskCells(const LayerAttention& layer, double cells) {
-    if (!layer.spec) return 0;
-    return cells * static_cast<double>(layer.spec->mask.dependsOnHead() ? layer.heads.heads : int64_t{1});
+    if (isLight(layer)) return 0;
+    return cells * static_cast<double>(layer.spec.mask.dependsOnHead() ? layer.heads().heads : int64_t{1});
 }
 
 } // namespace
@@ -29,7 +36,7 @@ void requireAffordable(const DecoderConfig& config, const std::string& file) {
     const auto context = static_cast<double>(config.context); // products of doubles do not overflow
     double cells = 0;
     for (const LayerAttention& layer : config.layers) cells += maskCells(layer, context * context);
-    if (!isComposed(config) ||
+    if (std::ranges::all_of(config.layers, isLight) ||
         (cells <= static_cast<double>(kMostMaskCells) && context * context <= static_cast<double>(kMostPatternCells)))
         return;
     throw Error({.what = fmt::format("a context of {} tokens in {} layers needs masks of {:.3g} cells; at most {:.3g} "
@@ -50,7 +57,7 @@ void requireAffordable(const VisionConfig& config, const std::string& file) {
         const double seen =
             side == 0 ? tokens : std::min(tokens, static_cast<double>(side) * static_cast<double>(side));
         largest = std::max(largest, tokens * seen);
-        all += tokens * seen * static_cast<double>(config.layers[at].heads.heads);
+        all += tokens * seen * static_cast<double>(config.layers[at].heads().heads);
         masks += maskCells(config.layers[at], tokens * seen);
     }
     if (largest <= static_cast<double>(kMostPatternCells) && all <= static_cast<double>(kMostModelCells) &&

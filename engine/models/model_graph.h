@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/composed_attention.h"
+#include "engine/attention/self_attention.h"
 
 #include <memory>
 #include <string>
@@ -12,10 +12,9 @@ namespace attn {
 /// The graph of a model and its outputs.
 struct ModelGraph {
     std::shared_ptr<Graph> graph{};
-    Tensor logits{};                          ///< [T,V] of a text, [B,classes] of pictures; null without a readout
-    std::vector<AttentionInputs> attention{}; ///< per layer, including the cache
-    std::vector<NodeRange> blocks{};          ///< the nodes of each layer
-    ComposedNeeds composed{};                 ///< needs of composed layers, and of computed positions
+    Tensor logits{};                 ///< [T,V] of a text, [B,classes] of pictures; null without a readout
+    std::vector<NodeRange> blocks{}; ///< the nodes of each layer
+    ComposedNeeds composed{};        ///< needs of the layers' parts, and of computed positions
 
     // Of texts with a cache.
     Tensor nextLogits{};                                   ///< [1,V] after the last token of the step

@@ -53,7 +53,7 @@ ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
              .stream = 0,
              .choices = config.vocabulary});
     for (const LayerAttention& layer : config.layers)
-        structure.sites.push_back(selfAttention(layer.heads, static_cast<int>(structure.sites.size()), 0));
+        structure.sites.push_back(selfAttention(layer.heads(), static_cast<int>(structure.sites.size()), 0));
     return structure;
 }
 
@@ -69,7 +69,7 @@ ModelStructure structureOf(const VisionConfig& config) {
                                          .axis = static_cast<int>(structure.axes.size()) - 1,
                                          .width = width});
         }
-        structure.sites.push_back(selfAttention(config.layers[static_cast<size_t>(layer)].heads,
+        structure.sites.push_back(selfAttention(config.layers[static_cast<size_t>(layer)].heads(),
                                                 static_cast<int>(layer),
                                                 static_cast<int>(structure.streams.size()) - 1));
     }

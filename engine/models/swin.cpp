@@ -1,4 +1,3 @@
-#include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
@@ -80,10 +79,8 @@ VisionConfig config(const VisionFolder& folder) {
             LayerAttention& layer = config.layers.emplace_back(layers.front());
             const int64_t side = windowSide(folder, {static_cast<int64_t>(stage), block}, window);
             const auto number = [](int64_t value) { return static_cast<double>(value); };
-            layer.spec.emplace();
-            setHeads(*layer.spec, {heads[stage], heads[stage]});
-            layer.spec->set(Slot::Position, "grid_bias",
-                            std::array{number(side), number(side), number(std::max<int64_t>(side - 1, 1))});
+            layer.spec.set(Slot::Position, "grid_bias",
+                           std::array{number(side), number(side), number(std::max<int64_t>(side - 1, 1))});
             config.windows.push_back({.size = side, .shift = block % 2 == 0 ? 0 : side / 2});
         }
     }

@@ -1,7 +1,7 @@
 #include "engine/models/vision_encoder.h"
 
 #include "engine/attention/block/block_flow.h"
-#include "engine/attention/head_counts.h"
+#include "engine/attention/execution.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
@@ -56,7 +56,7 @@ void checkDescription(const VisionConfig& config) {
 class VisionBuilder {
 public:
     VisionBuilder(const VisionConfig& config, const VisionBuild& build)
-        : config_(config), build_(build), layers_(layersOf(config, build)), result_{.graph = std::make_shared<Graph>()},
+        : config_(config), build_(build), layers_(layersOf(config)), result_{.graph = std::make_shared<Graph>()},
           graph_(*result_.graph), blocks_(graph_, settings()) {
         makeEditable(graph_, build.edited);
     }
@@ -84,6 +84,7 @@ public:
             x = blocks_.block(static_cast<size_t>(layer), x,
                               {.queryPosition = positions,
                                .keyPosition = positions,
+                               .isPadded = isPadded(),
                                .sequence = build_.images == 1 ? 0 : rows_,
                                .groups = groups ? &*groups : nullptr});
             if (build_.readsAllLayers) addStage(x, layer);
@@ -92,7 +93,6 @@ public:
             readBy(x, [&](Tensor of, const char* name, const char* axes) { return graph_.probe(of, name, axes); });
         result_.pooled = read.pooled;
         result_.logits = read.logits;
-        result_.attention = std::move(blocks_.attention);
         result_.blocks = std::move(blocks_.blocks);
         result_.composed.parameters = std::move(blocks_.composed.parameters);
         result_.composed.penalties = std::move(blocks_.composed.penalties);
@@ -104,25 +104,19 @@ public:
 private:
     bool isPadded() const { return rows_ != tokens_; }
 
-    static std::vector<LayerAttention> layersOf(const VisionConfig& config, const VisionBuild& build) {
+    static std::vector<LayerAttention> layersOf(const VisionConfig& config) {
         checkDescription(config);
         std::vector<LayerAttention> layers = config.layers;
         for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
             LayerAttention& attention = layers[static_cast<size_t>(layer)];
-            if (paddedTokens(config, build, layer) != config.tokensOf(layer))
-                attention.rule.causal = true; // hides the padding, which lies after all tokens
             if (static_cast<size_t>(layer) >= config.windows.size() ||
                 config.windows[static_cast<size_t>(layer)].size == 0)
                 continue;
-            if (!attention.spec) {
-                attention.spec.emplace();
-                setHeads(*attention.spec, {attention.heads.heads, attention.heads.heads});
-            }
-            if (!attention.spec->part(Slot::Position).fitsWindow) continue;
+            if (!attention.spec.part(Slot::Position).fitsWindow) continue;
             const ImageSize grid = config.gridOf(layer); // a grid smaller than the window is one window
             const int64_t side = std::min({config.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
             for (const char* extent : {"rows", "cols"})
-                attention.spec->setValue(Slot::Position, extent, static_cast<double>(side));
+                attention.spec.setValue(Slot::Position, extent, static_cast<double>(side));
         }
         return layers;
     }
@@ -358,11 +352,14 @@ std::vector<std::string> prefixNames(const VisionConfig& config) {
 }
 
 int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build, int64_t layer) {
-    const bool isComposed = !config.windows.empty() || std::ranges::any_of(config.layers, [](const LayerAttention& of) {
-        return of.spec.has_value();
-    });
     const int64_t tokens = config.tokensOf(layer);
-    return build.images == 1 || isComposed ? tokens : (tokens + 3) / 4 * 4;
+    if (build.images == 1 || !config.windows.empty()) return tokens;
+    for (int64_t at = 0; at <= config.lastLayer(); ++at) { // only the kernel hides padding
+        const LayerAttention& attention = config.layers[static_cast<size_t>(at)];
+        const auto rule = kernelRule(attention.spec, config.tokensOf(at), attention.headWidth, static_cast<int>(at));
+        if (!rule || rule->causal) return tokens;
+    }
+    return (tokens + 3) / 4 * 4;
 }
 
 void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace attn {
 namespace {
@@ -65,21 +64,20 @@ std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* h
 }
 
 LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<AttentionSpec> spec) {
-    int64_t groups = heads;
-    if (spec) {
-        const HeadCounts counts = headCounts(*spec);
-        heads = counts.heads;
-        groups = counts.groups;
-    }
+    if (!spec) spec = plainAttention(heads, heads, {});
+    heads = headCounts(*spec).heads;
     if (width % heads != 0)
         throw Error({.what = fmt::format("{} heads do not divide the width {}", heads, width),
                      .where = "layers of a vision model",
                      .hint = "choose a width that is a multiple of the number of heads"});
-    return {.heads = {heads, groups, width / heads},
-            .rule = {.scale = 1 / std::sqrt(static_cast<double>(width / heads)), .causal = false},
-            .queryKeyValueBias = true,
-            .outputBias = true,
-            .spec = std::move(spec)};
+    return {.spec = std::move(*spec), .headWidth = width / heads, .queryKeyValueBias = true, .outputBias = true};
+}
+
+bool hasPlainAttention(const VisionConfig& config) {
+    return std::ranges::all_of(config.layers, [](const LayerAttention& layer) {
+        const int64_t heads = layer.heads().heads;
+        return layer.spec == plainAttention(heads, heads, {});
+    });
 }
 
 void requireSquarePatches(const ConfigReader& read, const ImageSize& image, const ImageSize& patch) {
@@ -128,7 +126,7 @@ nlohmann::json visionConfigJson(const VisionConfig& config) {
                            : activation == Activation::Relu   ? "relu"
                                                               : "gelu"},
             {"layer_norm_eps", config.normEpsilon},
-            {"num_attention_heads", layer.heads.heads},
+            {"num_attention_heads", layer.heads().heads},
             {"num_hidden_layers", config.layers.size()},
             {"qkv_bias", layer.queryKeyValueBias}};
 }

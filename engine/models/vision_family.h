@@ -64,8 +64,12 @@ nlohmann::json visionConfigJson(const VisionConfig& config);
 std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* headsField, int64_t width, int64_t heads,
                                          int64_t layers, bool queryKeyValueBias);
 
-/// A layer, with the heads of its composition if it has one. @throws Error if the heads do not divide the width
+/// A layer of plain bidirectional attention, or of a composition with its own heads. @throws Error if the heads do not
+/// divide the width
 LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<AttentionSpec> spec = {});
+
+/// Whether all layers have plain bidirectional attention.
+bool hasPlainAttention(const VisionConfig& config);
 
 extern const VisionFamily kVit, kDeit, kDinov2, kDinov2WithRegisters, kSwin, kTimmVit, kComposedVit;
 

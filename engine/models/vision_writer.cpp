@@ -53,11 +53,9 @@ std::vector<int64_t> storedShape(const VisionConfig& config, const std::string& 
 } // namespace
 
 const VisionFamily& writtenFamily(const VisionConfig& config) {
-    const bool isComposed =
-        std::ranges::any_of(config.layers, [](const LayerAttention& layer) { return layer.spec.has_value(); });
-    const bool isPlain = !isComposed && config.pooling == VisionPooling::Cls && !config.distillationToken &&
-                         config.registers == 0 && config.windows.empty() && config.merges.empty() &&
-                         config.pools.empty() && config.positions == VisionPositions::Learned;
+    const bool isPlain = hasPlainAttention(config) && config.pooling == VisionPooling::Cls &&
+                         !config.distillationToken && config.registers == 0 && config.windows.empty() &&
+                         config.merges.empty() && config.pools.empty() && config.positions == VisionPositions::Learned;
     return isPlain ? kVit : kComposedVit;
 }
 

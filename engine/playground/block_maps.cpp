@@ -23,7 +23,7 @@ constexpr int64_t kLayers = 6, kVocabulary = 64;
 DecoderConfig configOf(const AttentionSpec& spec, int64_t tokens, int64_t width) {
     const HeadCounts counts = headCounts(spec);
     const int64_t C = counts.heads * width;
-    const LayerAttention layer{.heads = {counts.heads, counts.groups, width}, .rule = {}, .spec = spec};
+    const LayerAttention layer{.spec = spec, .headWidth = width};
     return {.vocabulary = kVocabulary,
             .modelWidth = C,
             .context = tokens,

@@ -406,22 +406,17 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
 
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
     const bool isLlama = a.family == "llama", isBert = a.family == "bert";
-    const int64_t headWidth = a.width / a.heads;
     const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
-    LayerAttention attention{.heads = {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads, headWidth},
-                             .rule = {.scale = 1 / std::sqrt(static_cast<double>(headWidth)), .causal = !isBert},
+    LayerAttention attention{.spec = plainAttention(a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads,
+                                                    isBert ? MaskExpression() : MaskExpression::causal()),
+                             .headWidth = a.width / a.heads,
                              .queryKeyValueBias = !isLlama,
                              .outputBias = !isLlama};
-    if (isLlama)
-        attention.rotary = RotaryPosition{.inverseFrequencies = rotaryFrequencies(10000, static_cast<int>(headWidth))};
+    if (isLlama) attention.spec.put(Slot::Position, "rope", {});
     const std::vector<AttentionSpec> specs = attentionOf(a);
     std::vector<LayerAttention> layers(static_cast<size_t>(a.layers), attention);
-    for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer) {
-        layers[layer].rotary.reset();
+    for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer)
         layers[layer].spec = specs[layer % specs.size()];
-        const HeadCounts counts = headCounts(*layers[layer].spec);
-        layers[layer].heads.keyValueHeads = counts.groups;
-    }
     return {
         .name = {},
         .family = specs.empty() ? a.family : "attention-lab",

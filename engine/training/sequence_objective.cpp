@@ -36,17 +36,10 @@ SequenceObjective::SequenceObjective(const Recipe& recipe)
 
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, double dropout) const {
     ModelGraph decoder = buildDecoder(config_, {.queries = rows * columns, .sequence = columns, .dropout = dropout});
-    Forward forward{.graph = decoder.graph,
-                    .logits = decoder.logits,
-                    .blocks = std::move(decoder.blocks),
-                    .composed = std::move(decoder.composed)};
-    if (const auto& rotary = config_.layers.front().rotary) {
-        const std::vector<float> table = rotaryTableValues(*rotary, config_.context);
-        forward.composed.constants.push_back({decoder_names::kRotaryTable,
-                                              {config_.context, static_cast<int64_t>(table.size()) / config_.context},
-                                              [table] { return table; }});
-    }
-    return forward;
+    return {.graph = decoder.graph,
+            .logits = decoder.logits,
+            .blocks = std::move(decoder.blocks),
+            .composed = std::move(decoder.composed)};
 }
 
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {
@@ -61,7 +54,7 @@ Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const 
 }
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
-    // Composed attention computes its own positions.
+    // Parts compute their own positions.
     const bool asksPositions = executor.hasInput(decoder_names::kPositions);
     const auto tokens = executor.inputIntegers(decoder_names::kTokens),
                positions = asksPositions ? executor.inputIntegers(decoder_names::kPositions) : std::span<int32_t>{};

@@ -167,7 +167,7 @@ void Trainer::buildStep(const GpuExecutorOptions& execution) {
 size_t Trainer::firstGate(size_t layer) const {
     size_t first = 0;
     for (size_t before = 0; before < layer; ++before)
-        first += static_cast<size_t>(objective_->layers()[before].heads.heads);
+        first += static_cast<size_t>(objective_->layers()[before].heads().heads);
     return first;
 }
 
@@ -309,7 +309,7 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
 void Trainer::setEvaluationGate(int layer, int head, float gate) {
     const std::vector<LayerAttention>& layers = objective_->layers();
     const bool isLayer = layer >= 0 && layer < static_cast<int>(layers.size());
-    const int64_t heads = layers[isLayer ? static_cast<size_t>(layer) : 0].heads.heads;
+    const int64_t heads = layers[isLayer ? static_cast<size_t>(layer) : 0].heads().heads;
     if (!isLayer || head < 0 || head >= heads)
         throw Error({.what = fmt::format("there is no layer {}, head {}", layer, head),
                      .where = task_.id.data(),

@@ -257,9 +257,7 @@ TEST_CASE("patch head kinds: models that pool tokens, and that form no pattern",
     CHECK(hasReading(pooled->heads[3], Kind::WholePicture));
     CHECK_THROWS_WITH(run([](VisionConfig& config) {
                           for (LayerAttention& layer : config.layers) {
-                              layer.spec.emplace();
-                              layer.spec->set(Slot::Heads, "multi_head", std::array{3.0});
-                              layer.spec->set(Slot::Mixer, "fnet");
+                              layer.spec.set(Slot::Mixer, "fnet");
                           }
                       }),
                       CONTAINS("no layer forms a pattern"));

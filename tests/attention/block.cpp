@@ -174,7 +174,7 @@ TEST_CASE("feed-forward layers in chunks give the same numbers", "[attention]") 
 
 TEST_CASE("shared layers have the weights of one, and FixNorm's words one length", "[attention]") {
     const auto namesOf = [](const char* attention) {
-        LayerAttention layer{.heads = {2, 2, 4}, .rule = {}, .spec = AttentionSpec::parse(attention)};
+        LayerAttention layer{.spec = AttentionSpec::parse(attention), .headWidth = 4};
         const DecoderConfig config{.vocabulary = 5,
                                    .modelWidth = 8,
                                    .context = 6,

@@ -1,4 +1,4 @@
-#include "engine/attention/composed_attention.h"
+#include "engine/attention/self_attention.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/gradient.h"
 #include "tests/attention/attention_case.h"
@@ -22,15 +22,11 @@ struct SegmentCase {
     Tensor x, loss;
 
     explicit SegmentCase(const std::string& spec)
-        : layer{.heads = {2, 2, kWidth / 2}, .rule = {}, .spec = AttentionSpec::parse(spec + ", memory=segments(3)")} {
+        : layer{.spec = AttentionSpec::parse(spec + ", memory=segments(3)"), .headWidth = kWidth / 2} {
         x = graph->input("x", {.shape = {kTokens, kWidth}});
-        const AttentionSite site{.prefix = "blocks.0.attn",
-                                 .input = x,
-                                 .residual = x,
-                                 .queryPosition = {},
-                                 .keyPosition = {},
-                                 .rotaryTable = {}};
-        const AttentionNodes nodes = composedAttention(layer, site, 0, needs);
+        const AttentionSite site{
+            .prefix = "blocks.0.attn", .input = x, .residual = x, .queryPosition = {}, .keyPosition = {}};
+        const AttentionNodes nodes = selfAttention(layer, site, 0, needs);
         const Tensor rows = slice(nodes.added, 0, 3, 3);
         loss = sum(multiply(rows, graph->input("direction", {.shape = rows.shape()})));
         for (uint32_t id = 0; id < graph->size(); ++id) {

@@ -278,18 +278,18 @@ TEST_CASE("what does not combine is explained in a sentence, and the nearest spe
 }
 
 TEST_CASE("a spec's expression says where it is wrong", "[attention]") {
-    for (const auto& [text, says] :
-         std::vector<std::pair<const char*, const char*>>{{"position=alibbi", "did you mean alibi"},
-                                                          {"positon=alibi", "did you mean position"},
-                                                          {"position=rope(bose=3)", "rope has no parameter \"bose\""},
-                                                          {"position=rope(10, 1, 0, 4)", "rope takes 3 numbers"},
-                                                          {"position=rope(1)", "base = 1 is out of range"},
-                                                          {"position=rope(x)", "\"x\" is not a number"},
-                                                          {"position=rope(3", "a closing bracket is missing"},
-                                                          {"position=alibi, position=none", "position is given twice"},
-                                                          {"position=alibi,,mask=causal", "an entry is empty"},
-                                                          {"heads=multi_head(2.5)", "heads = 2.5 is out of range"},
-                                                          {"mask=causl", "causal"}}) {
+    for (const auto& [text, says] : std::vector<std::pair<const char*, const char*>>{
+             {"position=alibbi", "did you mean alibi"},
+             {"positon=alibi", "did you mean position"},
+             {"position=rope(bose=3)", "rope has no parameter \"bose\""},
+             {"position=rope(10, 1, 0, 1, 0, 1, 4, 4)", "rope takes 7 numbers"},
+             {"position=rope(1)", "base = 1 is out of range"},
+             {"position=rope(x)", "\"x\" is not a number"},
+             {"position=rope(3", "a closing bracket is missing"},
+             {"position=alibi, position=none", "position is given twice"},
+             {"position=alibi,,mask=causal", "an entry is empty"},
+             {"heads=multi_head(2.5)", "heads = 2.5 is out of range"},
+             {"mask=causl", "causal"}}) {
         INFO(text);
         CHECK_THROWS_WITH(AttentionSpec::parse(text), CONTAINS(says));
     }

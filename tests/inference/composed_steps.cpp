@@ -21,12 +21,8 @@ constexpr int64_t kVocabulary = 11;
 /// A small composed decoder with random weights.
 std::unique_ptr<LanguageModel> modelOf(const AttentionSpec& spec, int64_t context, bool inspects = true,
                                        size_t layers = 2) {
-    const HeadCounts counts = headCounts(spec);
-    const LayerAttention layer{.heads = {counts.heads, counts.groups, 16 / counts.heads},
-                               .rule = {},
-                               .queryKeyValueBias = true,
-                               .outputBias = true,
-                               .spec = spec};
+    const LayerAttention layer{
+        .spec = spec, .headWidth = 16 / headCounts(spec).heads, .queryKeyValueBias = true, .outputBias = true};
     auto description = std::make_shared<WeightSet::Model>();
     description->config = {.family = "attention-lab",
                            .vocabulary = kVocabulary,

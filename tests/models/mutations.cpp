@@ -44,7 +44,7 @@ Parameters parametersOf(const DecoderConfig& config) {
     Parameters result;
     for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
         const Node& node = decoder.graph->node(id);
-        if (node.kind == NodeKind::Parameter && node.name != decoder_names::kRotaryTable)
+        if (node.kind == NodeKind::Parameter && !decoder_names::isComputed(node.name))
             result.emplace_back(node.name, node.outputs[0].shape);
     }
     return result;

@@ -1,8 +1,10 @@
 #include "engine/models/structure.h"
 
 #include "engine/models/decoder.h"
+#include "engine/models/model_source.h"
 #include "engine/models/vision_config.h"
 
+#include "tests/models/golden_cases.h"
 #include "tests/support/catch.h"
 
 using namespace attn;
@@ -10,9 +12,7 @@ using namespace attn;
 namespace {
 
 LayerAttention layer(int64_t heads, int64_t keyValueHeads, int64_t width) {
-    LayerAttention attention;
-    attention.heads = {.heads = heads, .keyValueHeads = keyValueHeads, .width = width};
-    return attention;
+    return {.spec = plainAttention(heads, keyValueHeads, MaskExpression::causal()), .headWidth = width};
 }
 
 } // namespace
@@ -65,4 +65,22 @@ TEST_CASE("structure: an encoder of pictures begins a stream where tokens merge 
     const ModelStructure plain = structureOf(config);
     CHECK(plain.streams == std::vector<Stream>{{.name = "encoder", .axis = 0, .width = 8}});
     CHECK(plain.readouts.empty());
+}
+
+TEST_CASE("structure: the attention of every layer of a file is a composition with a text", "[models]") {
+    const auto textOf = [](const char* model, size_t layer) {
+        const std::string text = openModelSource((kGoldenRoot / model).string())->config().layers.at(layer).spec.text();
+        CHECK(AttentionSpec::parse(text).text() == text);
+        return text;
+    };
+    CHECK(textOf("gpt2", 0) == "heads=multi_head, mask=causal");
+    CHECK(textOf("bert", 0) == "heads=multi_head(heads = 3)");
+    CHECK(textOf("gpt_neo", 1) == "heads=multi_head, score=dot, mask=causal & window(4)");
+    CHECK(textOf("gpt_neox", 0) == "heads=multi_head(heads = 2), position=rope(fraction = 0.25), mask=causal");
+    CHECK(textOf("llama_gqa", 0) == "heads=grouped_query(heads = 6), position=rope, mask=causal");
+    CHECK(textOf("llama_rope_linear", 0) == "heads=multi_head, position=rope(stretch = 4), mask=causal");
+    CHECK(textOf("llama_rope_llama3", 0) ==
+          "heads=multi_head(heads = 3), position=rope(stretch = 8, original = 64), mask=causal");
+    CHECK(textOf("qwen2_sliding", 0) == "heads=grouped_query, position=rope(base = 1000000), mask=causal");
+    CHECK(textOf("qwen2_sliding", 1) == "heads=grouped_query, position=rope(base = 1000000), mask=causal & window(5)");
 }

@@ -109,8 +109,8 @@ TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[mo
                              "heads=multi_head(2), normaliser=linformer(4)", "mixer=fnet", "mixer=mlp_mixer"}) {
         INFO(text);
         const AttentionSpec spec = AttentionSpec::parse(text);
-        const int64_t heads = std::string(text).find("multi_head") == std::string::npos ? 1 : 2;
-        config.layers.assign(2, {.heads = {heads, heads, 16 / heads}, .rule = {}, .outputBias = true, .spec = spec});
+        config.layers.assign(2, {.spec = spec, .outputBias = true});
+        for (LayerAttention& layer : config.layers) layer.headWidth = 16 / layer.heads().heads;
         for (const VisionPositions positions :
              {VisionPositions::None, VisionPositions::Learned, VisionPositions::Sinusoidal}) {
             config.positions = positions;
@@ -182,7 +182,7 @@ TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[mod
                         .modelWidth = 8,
                         .clsToken = false,
                         .pooling = VisionPooling::Mean};
-    config.layers.assign(2, {.heads = {2, 2, 4}, .rule = {}, .outputBias = true});
+    config.layers.assign(2, {.spec = plainAttention(2, 2, {}), .headWidth = 4, .outputBias = true});
     const auto problem = [&](const std::function<void(VisionConfig&)>& change) {
         VisionConfig changed = config;
         change(changed);
@@ -195,7 +195,7 @@ TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[mod
         CHECK_THAT(problem([&](VisionConfig& c) {
                        c.merges = {1};
                        for (LayerAttention& layer : c.layers) layer.spec = AttentionSpec::parse(block);
-                       c.layers[1].heads = {2, 2, 8};
+                       c.layers[1].headWidth = 8;
                    }),
                    CONTAINS("remove merges"));
     CHECK_THAT(problem([](VisionConfig& c) {

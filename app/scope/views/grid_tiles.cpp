@@ -41,8 +41,7 @@ void GridTiles::work(double milliseconds) {
 void GridTiles::update(int layer) {
     Layer& known = layers_[static_cast<size_t>(layer)];
     const int cells = cellsOfPixel(), pixels = (subject_.tokenCount() + cells - 1) / cells;
-    const auto& spec = subject_.language().config().layers[static_cast<size_t>(layer)];
-    const bool keepsRows = known.version != 0 && known.cells == cells && spec.rule.causal;
+    const bool keepsRows = known.version != 0 && known.cells == cells;
     const int firstRow = keepsRows ? std::min(subject_.firstChanged(known.version) / cells, pixels - 1) : 0;
     const Microscope::LayerTiles fresh = subject_.microscope().layerTiles(layer, size_, cells, firstRow);
 

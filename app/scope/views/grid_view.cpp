@@ -67,7 +67,7 @@ void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, c
     Picture& picture = pictures_[index];
     const float scale = ImGui::GetIO().DisplayFramebufferScale.x;
     const float cell = at.width / static_cast<float>(std::max(subject_.tokenCount(), 1));
-    const auto& rule = subject_.language().config().layers[static_cast<size_t>(layer)].rule;
+    const AttentionRule rule = subject_.language().ruleOf(layer);
     picture.plot = pixelsOf(at).within(pixelsOf(clip));
     picture.originX = at.x * scale;
     picture.originY = at.y * scale;

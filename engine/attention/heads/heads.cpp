@@ -89,11 +89,11 @@ HeadCounts headCounts(const Part& part, PartValues values) {
 void setHeads(AttentionSpec& spec, HeadCounts counts) {
     const auto number = [](int64_t count) { return static_cast<double>(count); };
     if (counts.groups != counts.heads)
-        spec.set(Slot::Heads, kGroupedQuery.id, std::array{number(counts.heads), number(counts.groups)});
+        spec.put(Slot::Heads, kGroupedQuery.id, {number(counts.heads), number(counts.groups)});
     else if (counts.heads == 1)
-        spec.set(Slot::Heads, kSingleHead.id);
+        spec.put(Slot::Heads, kSingleHead.id, {});
     else
-        spec.set(Slot::Heads, kMultiHead.id, std::array{number(counts.heads)});
+        spec.put(Slot::Heads, kMultiHead.id, {number(counts.heads)});
 }
 
 bool saysOnlyCount(const AttentionSpec& spec) {

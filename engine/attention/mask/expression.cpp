@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace attn {
 
@@ -129,8 +130,25 @@ bool MaskExpression::looksAhead(const MaskSize& size) const {
     return false;
 }
 
+std::optional<MaskBand> MaskExpression::band() const {
+    constexpr int64_t kEverywhere = std::numeric_limits<int64_t>::max();
+    MaskBand band{kEverywhere, kEverywhere};
+    for (const Node& factor : factors()) {
+        if (factor.kind != Kind::Term || !factor.part->maskBand) return {};
+        const MaskBand own = factor.part->maskBand({factor.part->params, factor.values});
+        band = {std::min(band.behind, own.behind), std::min(band.ahead, own.ahead)};
+    }
+    return band;
+}
+
 MaskSight MaskExpression::sight(MaskSize size) const {
     const MaskExpression fixed = staticPart();
+    if (const auto band = fixed.band(); band && size.queries == size.keys) {
+        const int64_t most = size.keys - 1;
+        if (band->behind >= most && band->ahead >= most) return MaskSight::All;
+        if (band->ahead > 0) return MaskSight::Ahead;
+        return band->behind >= most ? MaskSight::Past : MaskSight::Back;
+    }
     bool isAll = true, isPast = true, isAhead = false;
     BitRow keys, past;
     for (size.head = 0; size.head < (dependsOnHead() ? size.heads : 1); ++size.head)

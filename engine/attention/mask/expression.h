@@ -3,6 +3,7 @@
 #include "engine/attention/mask/mask_size.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 namespace attn {
 
 class BitRow;
+struct MaskBand;
 struct Part;
 
 /// What the queries of a mask see, by the rule at one size and not by its spelling.
@@ -55,6 +57,9 @@ public:
     bool dependsOnLayer() const;
     /// Whether any query of the size's head sees a key after its own position. @throws Error like row
     bool looksAhead(const MaskSize& size) const;
+    /// The band around each query that is visible at any size, for masks that are intersections of bands; nothing for
+    /// others.
+    std::optional<MaskBand> band() const;
     /// What the queries of all heads see. Terms that depend on the content are left out. @throws Error like row
     MaskSight sight(MaskSize size) const;
 

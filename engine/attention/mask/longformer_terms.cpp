@@ -48,6 +48,11 @@ const Part kWindowMask{
             const int64_t width = call.integer("w");
             row.setRange(query - width + 1, query + width);
         },
+    .maskBand =
+        [](PartValues values) {
+            const int64_t width = values.integer("w");
+            return MaskBand{width - 1, width - 1};
+        },
 };
 
 const Part kDilatedMask{

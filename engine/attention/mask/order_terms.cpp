@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::array kOrderParams{
     wholeNumber("order", "Order",
                 "The tokens in the order in which they are predicted; tokens beyond the list follow in text order", 0,
                 0, kLongestMask - 1)};
+constexpr int64_t kEverywhere = std::numeric_limits<int64_t>::max();
 constexpr std::array<double, 8> kInitialOrder{2, 5, 0, 7, 3, 6, 1, 4};
 
 /// Sets the first `count` tokens of the order; beyond the list it is the order of the sequence.
@@ -51,6 +53,10 @@ const Part kFullMask{
     .time = "O(T S D)",
     .memory = "O(T S)",
     .maskRow = [](const MaskCall& call, int64_t, BitRow& row) { row.setRange(0, call.keys()); },
+    .maskBand =
+        [](PartValues) {
+            return MaskBand{kEverywhere, kEverywhere};
+        },
 };
 
 const Part kCausalMask{
@@ -64,6 +70,10 @@ const Part kCausalMask{
     .time = "O(T^2 D)",
     .memory = "O(T^2)",
     .maskRow = [](const MaskCall&, int64_t query, BitRow& row) { row.setRange(0, query + 1); },
+    .maskBand =
+        [](PartValues) {
+            return MaskBand{kEverywhere, 0};
+        },
 };
 
 const Part kPrefixMask{

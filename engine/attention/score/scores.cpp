@@ -22,6 +22,10 @@ double dotOf(const ReferenceFlow& flow, int64_t h, int64_t t, int64_t s) {
 
 // Dot and scaled dot -------------------------------------------------------------------------------------------------
 
+constexpr std::array<Param, 1> kDotParams{
+    {{"scale", "Scale", "Multiplies the products: large values make sharp patterns", Param::Kind::Real, 0.001, 10,
+      0.001, 1}}};
+
 void buildDot(AttentionFlow& flow, PartValues) {
     const Tensor scores =
         flow.cachedProducts ? flow.cachedProducts() : product(flow.q, flow.k); // [B,H,T,D] . [B,H,S,D]^T
@@ -119,7 +123,7 @@ const Part kScaledDotScore{
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
     .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}},
-    .dotScale = [](int64_t headWidth) { return 1 / std::sqrt(static_cast<double>(headWidth)); }};
+    .dotScale = [](PartValues, int64_t headWidth) { return 1 / std::sqrt(static_cast<double>(headWidth)); }};
 
 const Part kDotScore{
     .id = "dot",
@@ -127,13 +131,14 @@ const Part kDotScore{
     .title = "Dot product",
     .idea = "Measures how well a query and a key agree, without a scale. Wide heads make scores large and the softmax "
             "sharp, unless the projections learn to be small.",
-    .formula = "s(i,j) = q_i . k_j",
+    .formula = "s(i,j) = a q_i . k_j, with a = 1 unless another scale is chosen",
     .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
                "section 3.1 (dot)", "arXiv:1508.04025"},
+    .params = kDotParams,
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
     .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}},
-    .dotScale = [](int64_t) { return 1.0; }};
+    .dotScale = [](PartValues values, int64_t) { return values.real("scale"); }};
 
 const Part kAdditiveScore{
     .id = "additive",

@@ -1,0 +1,65 @@
+#include "engine/attention/step_memory.h"
+
+#include "engine/attention/execution.h"
+#include "engine/attention/terms.h"
+
+#include <numeric>
+
+namespace attn {
+
+using namespace terms;
+
+Tensor cached(const AttentionSite& site, const char* letter, Tensor rows, std::optional<StepScalar> live,
+              std::vector<std::pair<std::string, Tensor>>& updates) {
+    const std::string name = site.prefix + ".cache_" + letter;
+    const Tensor state =
+        rows.graph->state(name, {.shape = {site.cacheCapacity, rows.shape()[1], rows.shape()[2]}, .liveRows = live});
+    const Tensor updated = assign(state, rows, StepScalar::CacheOffset);
+    updates.emplace_back(name, updated);
+    return updated;
+}
+
+Tensor byToken(Tensor x) {
+    const Shape shape = x.shape();
+    return reshape(permute(x, {0, 2, 1, 3}), {shape[0] * shape[2], shape[1], shape[3]});
+}
+
+StepMemory::StepMemory(const AttentionSite& site, AttentionFlow& flow) : site_(site), flow_(flow) {
+    const StepKind kind = stepExecution(flow.spec, flow.context, flow.width, static_cast<int>(flow.layer)).kind;
+    const bool isEdited = flow.graph.isEdited(site.prefix + ".hook_pattern");
+    if (kind == StepKind::State && !isEdited && !site.recordsQueries) return;
+    flow.remember = [this](const char* letter, Tensor rows) { return keys(letter, rows); };
+    // Gathering the keys by heads costs more than the products, unless few of them are read.
+    if (2 * site.keys <= site.cacheCapacity) return;
+    flow.cachedProducts = [this] { return products(); };
+    flow.cachedMix = [this](Tensor weights) { return mix(weights); };
+}
+
+/// @param rows [1,G,T,D]  @return the keys that the step reads, [1,G,S,D]
+Tensor StepMemory::keys(const char* letter, Tensor rows) {
+    const int64_t S = site_.keys, G = rows.shape()[1], D = flow_.width;
+    const Tensor all = cached(site_, letter, byToken(rows), {}, flow_.updates);
+    (letter[0] == 'k' ? keys_ : values_) = all;
+    return permute(reshape(slice(all, 0, 0, S), {1, S, G, D}), {0, 2, 1, 3});
+}
+
+Tensor StepMemory::products() {
+    const int64_t H = flow_.heads, T = flow_.queries, L = site_.cacheCapacity;
+    std::vector<float> places(static_cast<size_t>(L));
+    std::iota(places.begin(), places.end(), 0.0f);
+    const Tensor dots = attentionScores({.q = byToken(flow_.q),
+                                         .k = keys_,
+                                         .v = {},
+                                         .queryPosition = site_.queryPosition,
+                                         .keyPosition = toInteger(flow_.constant("cache.places", {L}, places))},
+                                        {}); // [H,T,L]
+    return slice(reshape(dots, {1, H, T, L}), 3, 0, site_.keys);
+}
+
+Tensor StepMemory::mix(Tensor weights) {
+    const int64_t H = flow_.heads, T = flow_.queries, L = site_.cacheCapacity, D = flow_.width;
+    const Tensor all = reshape(pad(weights, 3, 0, L - site_.keys), {H, T, L});
+    return permute(reshape(attentionMix(all, values_, byToken(flow_.q)), {1, T, H, D}), {0, 2, 1, 3});
+}
+
+} // namespace attn

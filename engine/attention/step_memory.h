@@ -1,0 +1,32 @@
+#pragma once
+
+#include "engine/attention/self_attention.h"
+
+namespace attn {
+
+/// What a step of a site without the fused kernel keeps from token to token: keys and values in a cache, or nothing
+/// beside the states of its parts.
+class StepMemory {
+public:
+    /// Lets the flow read and write the cache. All arguments must outlive the flow's use.
+    StepMemory(const AttentionSite& site, AttentionFlow& flow);
+
+private:
+    Tensor keys(const char* letter, Tensor rows);
+    Tensor products();
+    Tensor mix(Tensor weights);
+
+    const AttentionSite& site_;
+    AttentionFlow& flow_;
+    Tensor keys_, values_; ///< [capacity,G,D]
+};
+
+/// Writes the rows of a step into a cache of the site. @param rows [T,heads,D]  @param live of the cache's rows
+/// @return the cache, [capacity,heads,D]
+Tensor cached(const AttentionSite& site, const char* letter, Tensor rows, std::optional<StepScalar> live,
+              std::vector<std::pair<std::string, Tensor>>& updates);
+
+/// [1,heads,T,D] -> [T,heads,D]
+Tensor byToken(Tensor x);
+
+} // namespace attn
