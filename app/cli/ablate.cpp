@@ -1,54 +1,80 @@
 #include "app/cli/analysis_options.h"
-#include "app/cli/vision_options.h"
 
 #include "engine/analysis/sweeps.h"
-#include "engine/inference/language_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+
+// `ablate` and `patch`.
 
 namespace attn::cli {
 namespace {
 
 struct AblateOptions {
-    ModelOptions model;
-    PromptOptions prompt;
-    ImageOptions picture;
-    TargetOptions target;
+    AnalysisOptions asked;
     bool json = false;
 };
 
-int ablate(const AblateOptions& options) {
-    if (!options.picture.image.empty())
-        return ablateVision({options.model, options.picture, options.target, options.json});
-    const auto model = openForText(options.model, "ablate");
-    AblationSweepAnalysis analysis;
-    analysis.target = options.target.read(*model);
-    const auto found = analyse<AblationSweep>(*model, options.prompt.encode(*model), analysis);
-    printEffects(targetName(*model, found->target), *found, options.json);
-    return kDone;
-}
-
 struct PatchOptions {
-    ModelOptions model;
-    PromptOptions prompt;
-    ImageOptions picture;
-    TargetOptions target;
+    AnalysisOptions asked;
     std::string from, hook = "hook_resid_pre";
     bool json = false;
 };
 
-int patch(const PatchOptions& options) {
-    if (!options.picture.image.empty())
-        return patchVision({options.model, options.picture, options.target, options.json}, options.from, options.hook);
-    const auto model = openForText(options.model, "patch");
-    PatchSweepAnalysis analysis;
-    analysis.text = options.from;
-    analysis.hook = options.hook;
-    analysis.target = options.target.read(*model);
-    const std::vector<int> tokens = options.prompt.encode(*model);
-    const auto found = analyse<PatchSweep>(*model, tokens, analysis);
-    std::vector<std::string> names;
-    for (const int token : tokens) names.push_back(tokenText(*model, token));
-    printPatching(targetName(*model, found->target), *found, names, options.json);
-    return kDone;
+void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
+    struct Row {
+        std::string name;
+        float effect;
+    };
+    std::vector<Row> rows;
+    const auto heads = static_cast<size_t>(effects.heads);
+    for (size_t layer = 0; layer < static_cast<size_t>(effects.layers); ++layer) {
+        for (size_t head = 0; head < heads; ++head)
+            rows.push_back({fmt::format("layer {}, head {}", layer, head), effects.headEffects[layer * heads + head]});
+        if (!effects.mlpEffects.empty())
+            rows.push_back({fmt::format("layer {}, MLP", layer), effects.mlpEffects[layer]});
+    }
+    if (isJson) {
+        nlohmann::json json{{"target", asked.targetJson(effects.target)}, {"logit", effects.whole}};
+        for (const Row& row : rows) json["without"].push_back({{"name", row.name}, {"effect", row.effect}});
+        return print(json);
+    }
+    fmt::print("{}: {:+.4f}\nchange when one of these is removed:\n", asked.targetText(effects.target),
+               static_cast<double>(effects.whole));
+    std::ranges::stable_sort(rows, std::less(), &Row::effect);
+    for (const Row& row : rows) fmt::print("{:+10.4f}  {}\n", static_cast<double>(row.effect), row.name);
+}
+
+void printPatching(const Asked& asked, const PatchEffects& effects, bool isJson) {
+    const auto layers = static_cast<size_t>(effects.layers), tokens = static_cast<size_t>(effects.tokens);
+    if (isJson) {
+        nlohmann::json json{{"target", asked.targetJson(effects.target)},
+                            {"hook", effects.hook},
+                            {"own", effects.own},
+                            {"other", effects.other}};
+        for (size_t layer = 0; layer < layers; ++layer) {
+            const auto row = std::span(effects.effects).subspan(layer * tokens, tokens);
+            json["effects"].push_back(std::vector<float>(row.begin(), row.end()));
+        }
+        return print(json);
+    }
+    fmt::print(
+        "{}: {:+.4f} in this run, {:+.4f} in the other.\nShare of the gap that closes when {} of one layer at one "
+        "token is copied from the other run:\n",
+        asked.targetText(effects.target), static_cast<double>(effects.own), static_cast<double>(effects.other),
+        effects.hook);
+    fmt::print("{:16}", "");
+    for (size_t layer = 0; layer < layers; ++layer) fmt::print(" {:>7}", fmt::format("L{}", layer));
+    fmt::print("\n");
+    for (size_t token = 0; token < tokens; ++token) {
+        fmt::print("{:16}", asked.rowName(token));
+        for (size_t layer = 0; layer < layers; ++layer)
+            fmt::print(" {:6.1f}%", 100 * static_cast<double>(effects.effects[layer * tokens + token]));
+        fmt::print("\n");
+    }
 }
 
 } // namespace
@@ -56,36 +82,47 @@ int patch(const PatchOptions& options) {
 void addAblate(Command& command) {
     const auto options = std::make_shared<AblateOptions>();
     command.about("Each row is the change of the logit when this head or MLP is removed, the largest fall first.");
-    options->model.addTo(command);
-    options->prompt.addTo(command);
-    options->picture.addTo(command, false);
-    options->target.addTo(command);
+    options->asked.addTo(command);
+    options->asked.addTargetTo(command);
     addJson(command, options->json);
     command.example("attention-cli ablate builtin:induction --prompt 'the quick fox the qu'");
     command.example("attention-cli ablate builtin:vit-shapes --image circle.png --target circle");
-    command.action([=] { return ablate(*options); });
+    command.action([=] {
+        const Asked asked(options->asked, "ablate");
+        AblationSweepAnalysis analysis;
+        analysis.target = asked.target();
+        printEffects(asked, *asked.run<AblationSweep>(analysis), options->json);
+        return kDone;
+    });
 }
 
 void addPatch(Command& command) {
     const auto options = std::make_shared<PatchOptions>();
     command.about("The model reads two inputs. Each number is the share of the gap between their logits that closes "
                   "when one layer's value at one token comes from the other run.");
-    options->model.addTo(command);
-    options->prompt.addTo(command);
-    options->picture.addTo(command, false);
+    options->asked.addTo(command);
     command
         .option("--from INPUT", options->from,
                 "the other prompt, with the same number of tokens, or the other image file; token ids if the model "
                 "has no tokenizer")
         .required();
-    options->target.addTo(command);
+    options->asked.addTargetTo(command);
     command.option("--hook HOOK", options->hook,
                    "hook to copy, in every layer: hook_resid_pre, hook_attn_out, hook_mlp_out, attn.hook_z, "
                    "attn.hook_pattern ...");
     addJson(command, options->json);
     command.example("attention-cli patch builtin:stories --prompt 'Lily had a dog. She loved her' --from 'Lily had a "
                     "cat. She loved her'");
-    command.action([=] { return patch(*options); });
+    command.action([=] {
+        const bool isText = options->asked.picture.image.empty();
+        const Asked asked(options->asked, "patch", isText ? "" : options->from);
+        PatchSweepAnalysis analysis;
+        if (isText) analysis.text = options->from;
+        analysis.hook = options->hook;
+        analysis.target = asked.target();
+        printPatching(asked, *asked.run<PatchSweep>(analysis), options->json);
+        return kDone;
+    });
 }
 
 } // namespace attn::cli

@@ -2,78 +2,78 @@
 
 #include "app/cli/command.h"
 #include "engine/analysis/analysis.h"
-#include "engine/analysis/effects.h"
-#include "engine/analysis/head_detectors.h"
-#include "engine/analysis/logit_attribution.h"
-#include "engine/analysis/whole_run.h"
+#include "engine/analysis/logit_target.h"
+#include "engine/inference/running_model.h"
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace attn::cli {
 
-/// The logit that an analysis measures.
-struct TargetOptions {
-    std::string token, other;
+/// The options of a subcommand that asks about a run: the model, its prompt or its picture, and the logit that is
+/// measured.
+struct AnalysisOptions {
+    ModelOptions model;
+    PromptOptions prompt;
+    ImageOptions picture;
+    std::string target, against;
+    bool hasPrompt = true; ///< false for a subcommand that chooses the text by itself
 
-    void addTo(Command& command);
-    /// @throws Error for text that is not one token
-    LogitTarget read(const LanguageModel& model) const;
+    void addTo(Command& command); ///< all but the target
+    void addTargetTo(Command& command);
 };
 
-/// Opens a model that reads text. @throws Error for one that reads pictures
-std::unique_ptr<LanguageModel> openForText(const ModelOptions& model, const char* command);
+/// A model with the text or the picture that a subcommand asks about.
+class Asked {
+public:
+    /// @param command its name, for hints  @param from another picture, whose values are copied; empty: none
+    /// @throws Error if the model cannot read such an input
+    Asked(const AnalysisOptions& options, const char* command, const std::string& from = {});
+
+    bool isText() const { return input_.isText(); }
+    RunningModel& model() const { return *model_; }
+    const ModelInfo& info() const { return model_->info(); }
+    const Input& input() const { return input_; }
+    const Image& picture() const { return *picture_; } ///< as the file has it
+
+    LogitTarget target() const; ///< @throws Error naming what is no token or no class
+    /// The token or the class that a text names. @param option for messages
+    int choiceNamed(const std::string& text, const char* option) const;
+
+    /// Runs an analysis with its progress on standard error where that is a terminal.
+    template <class Result> std::shared_ptr<Result> run(const Analysis& analysis) const {
+        return std::static_pointer_cast<Result>(runAny(analysis));
+    }
+    std::shared_ptr<AnalysisResult> runAny(const Analysis& analysis) const;
+
+    // Names for results.
+
+    std::string choice(int index) const; ///< a token or a class: its text between quotes, or its number
+    nlohmann::json choiceJson(int index) const;
+    std::string targetText(const LogitTarget& target) const; ///< "logit of "cat""
+    nlohmann::json targetJson(const LogitTarget& target) const;
+    std::string rowName(size_t row) const; ///< a token of the text, "CLS", "patch 1, 3"
+    nlohmann::json rowJson(size_t row) const;
+    size_t firstPatch() const { return info().prefix.size(); } ///< the row of the first patch
+
+private:
+    std::unique_ptr<RunningModel> model_;
+    Input input_;
+    std::optional<Input> other_;
+    std::optional<Image> picture_;
+    std::string target_, against_;
+};
 
 /// Runs an analysis with its progress on standard error where that is a terminal.
-/// @param other the picture from which values are copied; no value: none
-std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, Input input, std::optional<Input> other,
+std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisContext& context,
                                             const Analysis& analysis);
-template <class Result>
-std::shared_ptr<Result> analyse(LanguageModel& model, std::vector<int> tokens, const Analysis& analysis) {
-    return std::static_pointer_cast<Result>(runAnalysis(model, std::move(tokens), {}, analysis));
-}
 
 /// A token as results show it: its text between quotes, or its number.
-std::string tokenText(const LanguageModel& model, int token);
-nlohmann::json tokenJson(const LanguageModel& model, int token);
-nlohmann::json targetJson(const LanguageModel& model, const LogitTarget& target);
-std::string targetText(const LanguageModel& model, const LogitTarget& target);
-
-/// A target as results name it: in text, and in JSON.
-struct TargetName {
-    std::string text;
-    std::shared_ptr<const nlohmann::json> json; ///< never null
-};
-TargetName targetName(const LanguageModel& model, const LogitTarget& target);
-/// Prints the result of `ablate`. @param target the logit that was measured
-void printEffects(const TargetName& target, const HeadEffects& effects, bool isJson);
-/// Prints the result of `patch`. @param target the logit that was measured  @param tokens names of the rows
-void printPatching(const TargetName& target, const PatchEffects& effects, const std::vector<std::string>& tokens,
-                   bool isJson);
-/// Prints what each component adds to a logit. @param more JSON to which the result is added
-/// @param where the position of the logit: " after token 3", or nothing
-void printContributions(const TargetName& target, float logit, std::span<const LogitAttribution::Component> components,
-                        nlohmann::json more, const std::string& where, bool isJson);
-
-/// Which heads `detect` compares.
-struct SimilarityOptions {
-    std::vector<int> like; ///< layer and head that others are compared with; empty: none
-    std::string in;        ///< model whose heads are compared with it; empty: the same
-    double cluster = 0;    ///< least similarity within a group; 0: no groups
-
-    void addTo(Command& command);
-};
-/// Prints the heads that are similar to the one of the options. @param json to which they are added
-void printLike(const SimilarityOptions& options, std::span<const SimilarHead> heads, nlohmann::json& json, bool isJson);
-/// Prints groups of similar heads. @param groups layers and heads  @param json to which they are added
-void printGroups(std::span<const std::vector<std::pair<int, int>>> groups, nlohmann::json& json, bool isJson);
-
-struct VisionQuestion;
-/// `detect` for a picture. @param question its target is ignored
-int detectVision(const VisionQuestion& question, const SimilarityOptions& similarity);
+std::string tokenText(const ModelInfo& model, int token);
+nlohmann::json tokenJson(const ModelInfo& model, int token);
 
 } // namespace attn::cli

@@ -1,22 +1,47 @@
 #include "app/cli/command.h"
-#include "app/cli/vision_options.h"
 
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
 namespace attn::cli {
+namespace {
+
+struct CaptureOptions {
+    ModelOptions model;
+    PromptOptions prompt;
+    ImageOptions picture;
+    std::string hooks = inEveryBlock("attn.hook_pattern") + ",logits", out;
+};
+
+std::vector<CapturedHook> captureText(const CaptureOptions& options) {
+    const auto model = options.model.open(true);
+    const TextInput text = options.prompt.encodeWithTypes(*model);
+    auto hooks = model->capture(text, options.hooks);
+    writeCapture(options.out, model->info(), text.tokens, hooks);
+    return hooks;
+}
+
+/// Writes the pixels of the picture as "patches", too.
+std::vector<CapturedHook> capturePicture(const CaptureOptions& options) {
+    const Image image = options.picture.read();
+    const auto model = options.model.openVision(options.picture.asked);
+    const std::vector<float> patches = model->patchesOf(image);
+    auto hooks = model->capture(patches, options.hooks);
+    const int64_t count = model->config().grid().area();
+    const WrittenTensor input{
+        .name = "patches", .shape = {count, static_cast<int64_t>(patches.size()) / count}, .values = patches};
+    writeCapture(options.out, {.model = model->info().name, .family = model->info().family}, {input}, hooks);
+    return hooks;
+}
+
+} // namespace
 
 void addCapture(Command& command) {
-    struct Options {
-        ModelOptions model;
-        PromptOptions prompt;
-        ImageOptions picture;
-        std::string hooks = inEveryBlock("attn.hook_pattern") + ",logits", out;
-    };
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<CaptureOptions>();
     command.about("The names and shapes of the written hooks go to standard error.");
     options->model.addTo(command);
     options->prompt.addTo(command);
@@ -32,15 +57,8 @@ void addCapture(Command& command) {
     command.example("attention-cli capture builtin:stories --prompt 'Once upon a time' --out run.safetensors");
     command.example("attention-cli capture builtin:vit-shapes --image circle.png --hooks logits --out run.npz");
     command.action([=] {
-        if (!options->picture.image.empty()) {
-            captureVision(options->model, options->picture, options->hooks, options->out);
-            return kDone;
-        }
-        const auto model = options->model.open(true);
-        const TextInput text = options->prompt.encodeWithTypes(*model);
-        const auto hooks = model->capture(text, options->hooks);
-        writeCapture(options->out, model->info(), text.tokens, hooks);
-        for (const auto& hook : hooks) fmt::print(stderr, "{} {}\n", hook.name, hook.shape.text());
+        for (const auto& hook : options->picture.image.empty() ? captureText(*options) : capturePicture(*options))
+            fmt::print(stderr, "{} {}\n", hook.name, hook.shape.text());
         return kDone;
     });
 }

@@ -1,5 +1,4 @@
 #include "app/cli/command.h"
-#include "app/cli/vision_options.h"
 
 #include "engine/core/quoting.h"
 #include "engine/inference/vision_model.h"
@@ -23,7 +22,7 @@ struct ClassifyOptions {
 
 int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
-    const auto model = openVision(options.model, options.picture.asked);
+    const auto model = options.model.openVision(options.picture.asked);
     const ModelInfo& info = model->info();
     const std::vector<float> logits = model->predict(model->patchesOf(image)), shares = probabilitiesOf(logits);
     std::vector<int> order(logits.size());

@@ -3,6 +3,7 @@
 #include "app/arguments/arguments.h"
 
 #include "engine/inference/input.h"
+#include "engine/io/image.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -16,6 +17,7 @@
 class QSize;
 namespace attn {
 class LanguageModel;
+class VisionModel;
 struct Figure;
 struct FigureTheme;
 } // namespace attn
@@ -34,6 +36,19 @@ struct ModelOptions {
     void addTo(Command& command);
     /// Opens the model, with progress on standard error when that is a terminal.
     std::unique_ptr<LanguageModel> open(bool inspects) const;
+    /// Opens a model that reads pictures. @param size at which it reads them; no value: its own
+    std::unique_ptr<VisionModel> openVision(const std::optional<ImageSize>& size) const;
+};
+
+/// A picture and the size at which a vision model reads it.
+struct ImageOptions {
+    std::string image;
+    std::optional<ImageSize> asked; ///< empty: the model's own
+
+    /// @param isRequired false where a prompt may be given instead
+    void addTo(Command& command, bool isRequired);
+    /// @throws Error if the file cannot be read as a picture
+    Image read() const;
 };
 
 /// A prompt as text or as token ids.

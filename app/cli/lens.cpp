@@ -1,5 +1,4 @@
 #include "app/cli/analysis_options.h"
-#include "app/cli/vision_options.h"
 
 #include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/head_circuits.h"
@@ -7,22 +6,21 @@
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/weighted_attention.h"
-#include "engine/inference/language_model.h"
+#include "engine/core/error.h"
+#include "engine/core/quoting.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <string_view>
 
 namespace attn::cli {
 namespace {
 
 struct LensOptions {
-    ModelOptions model;
-    PromptOptions prompt;
-    ImageOptions picture;
-    TargetOptions target;
+    AnalysisOptions asked;
     std::string what = "logit";
     int position = -1, layer = 0, head = 0, top = 5;
     bool json = false;
@@ -32,146 +30,177 @@ using Json = nlohmann::json;
 
 struct LensInput {
     const LensOptions& options;
-    LanguageModel& model;
-    std::vector<int> tokens;
-    std::string text(int token) const { return tokenText(model, token); }
+    const Asked& asked;
 };
 
-Json tokensJson(const LensInput& input, const std::vector<int>& tokens) {
-    Json json = Json::array();
-    for (int token : tokens) json.push_back(tokenJson(input.model, token));
-    return json;
-}
-
-int logit(const LensInput& input) {
-    LogitLensAnalysis analysis;
-    analysis.choices = input.options.top;
-    const auto lens = analyse<LogitLens>(input.model, input.tokens, analysis);
-    if (!input.options.json)
-        fmt::print("{:>4} {:16} {:10}  {:>6} {:>8}  most probable next tokens\n", "pos", "token", "stage", "rank",
-                   "p(final)");
-    Json rows = Json::array();
-    for (int token = 0; token < lens->tokens; ++token) {
-        if (input.options.position >= 0 && token != input.options.position) continue;
-        for (size_t stage = 0; stage < lens->stages.size(); ++stage) {
-            const size_t at = stage * static_cast<size_t>(lens->tokens) + static_cast<size_t>(token);
-            std::string says;
-            Json choices = Json::array();
-            for (size_t choice = 0; choice < static_cast<size_t>(lens->choices); ++choice) {
-                const int id = lens->ids[at * static_cast<size_t>(lens->choices) + choice];
-                const float share = lens->probabilities[at * static_cast<size_t>(lens->choices) + choice];
-                says += fmt::format("{} {:.0f} %  ", input.text(id), static_cast<double>(share) * 100);
-                Json each = tokenJson(input.model, id);
-                each["probability"] = share;
-                choices.push_back(each);
-            }
-            if (input.options.json)
-                rows.push_back({{"position", token},
-                                {"stage", lens->stages[stage]},
-                                {"entropy", lens->entropy[at]},
-                                {"rankOfFinal", lens->finalRank[at] + 1},
-                                {"probabilityOfFinal", lens->finalProbability[at]},
-                                {"choices", choices}});
-            else
-                fmt::print("{:4} {:16} {:10}  {:6} {:8.4f}  {}\n", token,
-                           input.text(input.tokens[static_cast<size_t>(token)]), lens->stages[stage],
-                           lens->finalRank[at] + 1, static_cast<double>(lens->finalProbability[at]), says);
-        }
+/// The most likely choices of a row, as JSON. @param text to which they are added
+Json choicesOf(const LensInput& input, const LogitLens& lens, const LogitLens::Stage& stage, int row,
+               std::string& text) {
+    Json choices = Json::array();
+    for (int choice = 0; choice < lens.choices; ++choice) {
+        const auto at = static_cast<size_t>(row * lens.choices + choice);
+        const int id = stage.ids[at];
+        const double percent = static_cast<double>(stage.probabilities[at]) * 100;
+        text += lens.isOfTokens ? fmt::format("{} {:.0f} %  ", input.asked.choice(id), percent)
+                                : fmt::format("  {} {:.1f} %", printable(input.asked.info().labelOf(id)), percent);
+        Json each = input.asked.choiceJson(id);
+        each["probability"] = stage.probabilities[at];
+        choices.push_back(each);
     }
-    if (input.options.json) print({{"tokens", tokensJson(input, input.tokens)}, {"rows", rows}});
-    return kDone;
+    return choices;
 }
 
-int attribution(const LensInput& input) {
-    LogitAttributionAnalysis analysis;
-    analysis.position = input.options.position;
-    analysis.target = input.options.target.read(input.model);
-    const auto found = analyse<LogitAttribution>(input.model, input.tokens, analysis);
-    printContributions(targetName(input.model, found->target), found->logit, found->components,
-                       {{"position", found->position}}, fmt::format(" after token {}", found->position),
-                       input.options.json);
-    return kDone;
-}
-
-/// Prints one or two numbers for each token of the input.
-int byToken(const LensInput& input, const char* first, const std::vector<float>& a, const char* second,
-            const std::vector<float>& b, Json json) {
-    if (!input.options.json) fmt::print("{:>20} {:>20}\n", first, b.empty() ? "" : second);
-    Json rows = Json::array();
-    for (size_t token = 0; token < a.size(); ++token) {
-        Json row = tokenJson(input.model, input.tokens[token]);
-        row[first] = a[token];
-        if (!b.empty()) row[second] = b[token];
+/// The predictions after each layer for one token. Of a picture, there is one prediction, and no token.
+void printStages(const LensInput& input, const LogitLens& lens, int token, Json& rows) {
+    for (const LogitLens::Stage& stage : lens.stages) {
+        std::string says;
+        const auto at = static_cast<size_t>(token);
+        Json row{{"stage", stage.name()},
+                 {"entropy", stage.entropy[at]},
+                 {"rankOfFinal", stage.finalRank[at] + 1},
+                 {"probabilityOfFinal", stage.finalProbability[at]},
+                 {"choices", choicesOf(input, lens, stage, token, says)}};
+        if (lens.isOfTokens) row["position"] = token;
         rows.push_back(row);
         if (input.options.json) continue;
-        fmt::print("{:20.4f} {:>20}  {}\n", static_cast<double>(a[token]),
-                   b.empty() ? "" : fmt::format("{:.4f}", static_cast<double>(b[token])),
-                   input.text(input.tokens[token]));
+        if (lens.isOfTokens)
+            fmt::print("{:4} {:16} {:10}  {:6} {:8.4f}  {}\n", token, input.asked.rowName(at), stage.name(),
+                       stage.finalRank[at] + 1, static_cast<double>(stage.finalProbability[at]), says);
+        else
+            fmt::print("{:10}{}\n", stage.name(), says);
     }
-    json["tokens"] = rows;
-    if (input.options.json) print(json);
-    return kDone;
 }
 
-int gradients(const LensInput& input) {
+void logit(const LensInput& input) {
+    LogitLensAnalysis analysis;
+    analysis.choices = input.options.top;
+    const auto lens = input.asked.run<LogitLens>(analysis);
+    if (!input.options.json && lens->isOfTokens)
+        fmt::print("{:>4} {:16} {:10}  {:>6} {:>8}  most probable next tokens\n", "pos", "token", "stage", "rank",
+                   "p(final)");
+    Json json{{"rows", Json::array()}};
+    const int tokens = lens->isOfTokens ? lens->stages.front().rows : 1;
+    for (int token = 0; token < tokens; ++token)
+        if (!lens->isOfTokens || input.options.position < 0 || token == input.options.position)
+            printStages(input, *lens, token, json["rows"]);
+    if (!input.options.json) return;
+    if (lens->isOfTokens)
+        for (size_t row = 0; row < static_cast<size_t>(tokens); ++row)
+            json["tokens"].push_back(input.asked.rowJson(row));
+    print(json);
+}
+
+void attribution(const LensInput& input) {
+    LogitAttributionAnalysis analysis;
+    analysis.position = input.options.position;
+    analysis.target = input.asked.target();
+    const auto found = input.asked.run<LogitAttribution>(analysis);
+    const std::string where = input.asked.isText() ? fmt::format(" after token {}", found->position) : "";
+    Json json{
+        {"components", Json::array()}, {"target", input.asked.targetJson(found->target)}, {"logit", found->logit}};
+    if (input.asked.isText()) json["position"] = found->position;
+    double sum = 0;
+    for (const auto& component : found->components) {
+        sum += static_cast<double>(component.value);
+        json["components"].push_back({{"name", component.name()}, {"value", component.value}});
+        if (!input.options.json) fmt::print("{:+10.4f}  {}\n", static_cast<double>(component.value), component.name());
+    }
+    json["sum"] = sum;
+    if (input.options.json)
+        print(json);
+    else
+        fmt::print("{:+10.4f}  sum; {}{} is {:+.4f}\n", sum, input.asked.targetText(found->target), where,
+                   static_cast<double>(found->logit));
+}
+
+/// Numbers for each row of the input.
+struct Column {
+    const char* name;
+    std::vector<float> values; ///< empty: not computed
+};
+
+/// Prints one or two numbers for each row. @param first row of the input that has numbers
+void byRow(const LensInput& input, const Column& a, const Column& b, Json json, size_t first = 0) {
+    if (!input.options.json) fmt::print("{:>20} {:>20}\n", a.name, b.values.empty() ? "" : b.name);
+    Json rows = Json::array();
+    for (size_t at = 0; at < a.values.size(); ++at) {
+        Json row = input.asked.rowJson(first + at);
+        row[a.name] = a.values[at];
+        if (!b.values.empty()) row[b.name] = b.values[at];
+        rows.push_back(row);
+        if (!input.options.json)
+            fmt::print("{:20.4f} {:>20}  {}\n", static_cast<double>(a.values[at]),
+                       b.values.empty() ? "" : fmt::format("{:.4f}", static_cast<double>(b.values[at])),
+                       input.asked.rowName(first + at));
+    }
+    json[input.asked.isText() ? "tokens" : "patches"] = rows;
+    if (input.options.json) print(json);
+}
+
+void gradients(const LensInput& input) {
     InputAttributionAnalysis analysis;
     analysis.position = input.options.position;
-    analysis.target = input.options.target.read(input.model);
-    const auto found = analyse<InputAttribution>(input.model, input.tokens, analysis);
-    if (!input.options.json)
-        fmt::print("{} after token {}: {:+.4f}; with the mean embedding as input: {:+.4f}\n",
-                   targetText(input.model, found->target), found->position, static_cast<double>(found->logit),
-                   static_cast<double>(found->baselineLogit));
-    return byToken(input, "gradient x input", found->gradientTimesInput, "integrated", found->integratedGradients,
-                   {{"position", found->position},
-                    {"target", targetJson(input.model, found->target)},
-                    {"logit", found->logit},
-                    {"baselineLogit", found->baselineLogit},
-                    {"steps", found->steps}});
+    analysis.target = input.asked.target();
+    const auto found = input.asked.run<InputAttribution>(analysis);
+    const std::string target = input.asked.targetText(found->target);
+    const double logit = static_cast<double>(found->logit), baseline = static_cast<double>(found->baselineLogit);
+    const bool isText = input.asked.isText();
+    if (!input.options.json && isText)
+        fmt::print("{} after token {}: {:+.4f}; with the mean embedding as input: {:+.4f}\n", target, found->position,
+                   logit, baseline);
+    else if (!input.options.json)
+        fmt::print("{}: {:+.4f}; for a picture of the mean colour: {:+.4f}\n", target, logit, baseline);
+    Json json{{"target", input.asked.targetJson(found->target)},
+              {"logit", found->logit},
+              {"baselineLogit", found->baselineLogit},
+              {"steps", found->steps}};
+    if (isText) json["position"] = found->position;
+    byRow(input, {"gradient x input", found->gradientTimesInput}, {"integrated", found->integratedGradients},
+          std::move(json), isText ? 0 : input.asked.firstPatch());
 }
 
-int flow(const LensInput& input) {
+void flow(const LensInput& input) {
     RolloutAnalysis analysis;
     analysis.row = input.options.position;
     analysis.wantsFlow = true;
-    const auto found = analyse<Rollout>(input.model, input.tokens, analysis);
-    return byToken(input, "rollout", found->ofRow, "flow", found->flow, {{"query", found->row}});
+    const auto found = input.asked.run<Rollout>(analysis);
+    byRow(input, {"rollout", found->ofRow}, {"flow", found->flow}, {{"query", found->row}});
 }
 
-int weighted(const LensInput& input) {
+void weighted(const LensInput& input) {
     WeightedAttentionAnalysis analysis;
     analysis.site = input.options.layer;
     analysis.head = input.options.head;
-    const auto found = analyse<WeightedAttention>(input.model, input.tokens, analysis);
-    const int query =
-        input.options.position < 0 ? found->tokens - 1 : std::min(input.options.position, found->tokens - 1);
+    const auto found = input.asked.run<WeightedAttention>(analysis);
+    const int last = input.asked.isText() ? found->tokens - 1 : 0;
+    const int query = input.options.position < 0 ? last : std::min(input.options.position, found->tokens - 1);
     const auto row = [&](const std::vector<float>& map) {
         const auto begin = map.begin() + static_cast<std::ptrdiff_t>(query) * found->tokens;
         return std::vector<float>(begin, begin + found->tokens);
     };
-    return byToken(
-        input, "weight", row(found->pattern), "weight x norm", row(found->normWeighted),
-        {{"layer", found->site}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}});
+    byRow(input, {"weight", row(found->pattern)}, {"weight x norm", row(found->normWeighted)},
+          {{"layer", found->site}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}});
 }
 
-int circuits(const LensInput& input) {
+void circuits(const LensInput& input) {
     HeadCircuitsAnalysis analysis;
     analysis.site = input.options.layer;
     analysis.head = input.options.head;
     analysis.choices = input.options.top;
-    const auto found = analyse<HeadCircuits>(input.model, input.tokens, analysis);
+    const auto found = input.asked.run<HeadCircuits>(analysis);
     Json rows = Json::array();
     if (!input.options.json)
         fmt::print("layer {}, head {}: copying score {:+.3f}\n", found->site, found->head,
                    static_cast<double>(found->copyingScore));
     for (size_t token = 0; token < found->tokens.size(); ++token) {
-        Json row = tokenJson(input.model, found->tokens[token]);
+        Json row = input.asked.choiceJson(found->tokens[token]);
         const auto list = [&](const HeadCircuits::Pairs& pairs, const char* name) {
             std::string text;
             for (size_t choice = 0; choice < static_cast<size_t>(found->choices); ++choice) {
                 const size_t at = token * static_cast<size_t>(found->choices) + choice;
-                text += fmt::format(" {} {:+.2f}", input.text(pairs.ids[at]), static_cast<double>(pairs.values[at]));
-                Json each = tokenJson(input.model, pairs.ids[at]);
+                text += fmt::format(" {} {:+.2f}", input.asked.choice(pairs.ids[at]),
+                                    static_cast<double>(pairs.values[at]));
+                Json each = input.asked.choiceJson(pairs.ids[at]);
                 each["value"] = pairs.values[at];
                 row[name].push_back(each);
             }
@@ -180,16 +209,15 @@ int circuits(const LensInput& input) {
         const std::string reads = list(found->reads, "looksFor"), writes = list(found->writes, "raises");
         rows.push_back(row);
         if (!input.options.json)
-            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n", input.text(found->tokens[token]),
-                       reads, writes);
+            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n",
+                       input.asked.choice(found->tokens[token]), reads, writes);
     }
     if (input.options.json)
         print({{"layer", found->site}, {"head", found->head}, {"copyingScore", found->copyingScore}, {"tokens", rows}});
-    return kDone;
 }
 
-int composition(const LensInput& input) {
-    const auto found = analyse<CompositionScores>(input.model, input.tokens, CompositionScoresAnalysis{});
+void composition(const LensInput& input) {
+    const auto found = input.asked.run<CompositionScores>(CompositionScoresAnalysis{});
     struct Pair {
         int kind, layer, head, earlierLayer, earlierHead;
         float value;
@@ -222,27 +250,29 @@ int composition(const LensInput& input) {
                        pair.earlierHead);
     }
     if (input.options.json) print({{"pairs", rows}});
-    return kDone;
 }
 
-constexpr std::array<std::pair<const char*, int (*)(const LensInput&)>, 7> kLenses{{{"logit", logit},
-                                                                                    {"attribution", attribution},
-                                                                                    {"gradients", gradients},
-                                                                                    {"flow", flow},
-                                                                                    {"weighted", weighted},
-                                                                                    {"circuits", circuits},
-                                                                                    {"composition", composition}}};
+struct Lens {
+    std::string_view name;
+    void (*print)(const LensInput& input);
+    bool readsPictures = true;
+};
+constexpr std::array<Lens, 7> kLenses{{{"logit", logit},
+                                       {"attribution", attribution},
+                                       {"gradients", gradients},
+                                       {"flow", flow},
+                                       {"weighted", weighted},
+                                       {"circuits", circuits, false},
+                                       {"composition", composition, false}}};
 
 } // namespace
 
 void addLens(Command& command) {
     const auto options = std::make_shared<LensOptions>();
-    options->model.addTo(command);
-    options->prompt.addTo(command);
-    options->picture.addTo(command, false);
-    options->target.addTo(command);
+    options->asked.addTo(command);
+    options->asked.addTargetTo(command);
     std::vector<std::string> names;
-    for (const auto& [name, function] : kLenses) names.emplace_back(name);
+    for (const Lens& lens : kLenses) names.emplace_back(lens.name);
     command.option("--what LENS", options->what, "lens to use, see below").choices(std::move(names));
     command.option("--position N", options->position, "token to explain, counted from 0")
         .atLeast(0)
@@ -251,11 +281,11 @@ void addLens(Command& command) {
     command.option("--head N", options->head, "head, counted from 0, for weighted and circuits").atLeast(0);
     command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
     addJson(command, options->json);
-    command.list("Lenses (logit, attribution and gradients also for pictures)",
+    command.list("Lenses (circuits and composition only for texts)",
                  {{"logit", "what each layer would predict as the next token, or as the class; ranks count from 1"},
                   {"attribution", "what each head and MLP adds to a logit"},
                   {"gradients", "how much each token or patch matters: gradient x input and integrated gradients"},
-                  {"flow", "how attention mixes tokens through all layers: rollout and attention flow"},
+                  {"flow", "how attention mixes tokens or patches through all layers: rollout and attention flow"},
                   {"weighted", "attention weights of a head times the length of the vectors that they carry"},
                   {"circuits", "which tokens a head looks for, and which it makes more probable, by its parameters"},
                   {"composition", "which heads read from which earlier heads"}});
@@ -264,13 +294,14 @@ void addLens(Command& command) {
                     "--target park");
     command.example("attention-cli lens builtin:vit-shapes --image circle.png --what gradients");
     command.action([=] {
-        if (!options->picture.image.empty())
-            return lensVision({options->model, options->picture, options->target, options->json}, options->what,
-                              options->top);
-        const auto model = openForText(options->model, "lens");
-        const LensInput input{*options, *model, options->prompt.encode(*model)};
-        const auto lens = std::ranges::find_if(kLenses, [&](const auto& each) { return options->what == each.first; });
-        return lens->second(input);
+        const Lens& lens = *std::ranges::find(kLenses, options->what, &Lens::name);
+        if (!options->asked.picture.image.empty() && !lens.readsPictures)
+            throw Error({.what = fmt::format("--what {} needs text", options->what),
+                         .where = {},
+                         .hint = "with --image, choose logit, attribution, gradients, flow or weighted"});
+        const Asked asked(options->asked, "lens");
+        lens.print({*options, asked});
+        return kDone;
     });
 }
 

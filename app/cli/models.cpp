@@ -1,5 +1,4 @@
 #include "app/cli/command.h"
-#include "app/cli/vision_options.h"
 
 #include "engine/core/quoting.h"
 #include "engine/inference/language_model.h"
@@ -145,7 +144,7 @@ void addModels(Command& command) {
     command.example("attention-cli models builtin:stories --hooks");
     command.action([=] {
         if (isVisionModel(options->model.path))
-            describe(*openVision(options->model, {}), *options);
+            describe(*options->model.openVision({}), *options);
         else
             describe(*options->model.open(false), *options);
         return kDone;

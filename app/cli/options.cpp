@@ -1,15 +1,61 @@
 #include "app/cli/command.h"
 
+#include "app/arguments/numbers.h"
+#include "app/figures/read_image.h"
 #include "engine/core/error.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/bundled.h"
 
 #include <fmt/format.h>
 
+#include <QString>
+
+#include <algorithm>
+
 #include <unistd.h>
 
 namespace attn::cli {
+namespace {
+
+/// A model with its warnings and its progress on standard error.
+template <class Model, class Source, class Options>
+std::unique_ptr<Model> loaded(Source source, const Options& options) {
+    const bool showsProgress = isatty(STDERR_FILENO) == 1;
+    const auto progress = [&](float fraction, const std::string& what) {
+        if (showsProgress)
+            fmt::print(stderr, "\r\x1b[Kloading {:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
+    };
+    auto model = std::make_unique<Model>(std::move(source), options, progress);
+    if (showsProgress) fmt::print(stderr, "\r\x1b[K");
+    for (const std::string& warning : model->info().warnings)
+        fmt::print(stderr, "attention-cli: warning: {}\n", warning);
+    return model;
+}
+
+std::string readSize(const std::string& text, std::optional<ImageSize>& size) {
+    auto sides = wholeNumbers(text, "x");
+    if (!sides) sides = wholeNumbers(text, "");
+    constexpr int64_t kMost = 8192;
+    if (!sides || std::ranges::min(*sides) < 1 || std::ranges::max(*sides) > kMost)
+        return fmt::format(
+            "\"{}\" is not a size: write for example 224, or 224x336 (height x width); at most {} pixels "
+            "on a side",
+            text, kMost);
+    size = {.height = sides->front(), .width = sides->back()};
+    return {};
+}
+
+/// Stores what an option was given.
+auto into(std::optional<std::string>& variable) {
+    return [&variable](const std::string& given) {
+        variable = given;
+        return std::string();
+    };
+}
+
+} // namespace
 
 void ModelOptions::addTo(Command& command) {
     command
@@ -22,28 +68,32 @@ void ModelOptions::addTo(Command& command) {
 }
 
 std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
-    const bool showsProgress = isatty(STDERR_FILENO) == 1;
-    const auto progress = [&](float fraction, const std::string& what) {
-        if (showsProgress)
-            fmt::print(stderr, "\r\x1b[Kloading {:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
-    };
-    auto model = std::make_unique<LanguageModel>(
-        openModelSource(path),
-        LanguageModel::Options{.device = {.device = namedDevice(device), .validation = validation},
-                               .inspects = inspects},
-        progress);
-    if (showsProgress) fmt::print(stderr, "\r\x1b[K");
-    for (const std::string& warning : model->info().warnings)
-        fmt::print(stderr, "attention-cli: warning: {}\n", warning);
-    return model;
+    return loaded<LanguageModel>(openModelSource(path), LanguageModel::Options{.device = {.device = namedDevice(device),
+                                                                                          .validation = validation},
+                                                                               .inspects = inspects});
 }
 
-/// Stores what an option was given.
-static auto into(std::optional<std::string>& variable) {
-    return [&variable](const std::string& given) {
-        variable = given;
-        return std::string();
-    };
+std::unique_ptr<VisionModel> ModelOptions::openVision(const std::optional<ImageSize>& size) const {
+    return loaded<VisionModel>(openVisionSource(path, size),
+                               DeviceChoice{.device = namedDevice(device), .validation = validation});
+}
+
+void ImageOptions::addTo(Command& command, bool isRequired) {
+    command.option("--image FILE", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")
+        .required(isRequired);
+    command
+        .textOption(
+            "--size N", [this](const std::string& text) { return readSize(text, asked); },
+            "pixels at which the model reads the picture, for example 224 or 224x336 (height x width); positions "
+            "are interpolated")
+        .defaultText("the model's own size");
+}
+
+Image ImageOptions::read() const {
+    auto result = readImage(QString::fromStdString(image));
+    if (const auto* failure = std::get_if<Failure>(&result))
+        throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
+    return std::get<Image>(std::move(result));
 }
 
 void PromptOptions::addTo(Command& command) {

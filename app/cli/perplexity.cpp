@@ -35,7 +35,7 @@ int perplexity(const PerplexityOptions& options) {
     }
     TokenScoresAnalysis analysis;
     analysis.tokens = prompt.encode(*model);
-    const auto scores = analyse<TokenScores>(*model, {}, analysis);
+    const auto scores = std::static_pointer_cast<const TokenScores>(runAnalysis(*model, {.input = {}}, analysis));
     if (!std::isfinite(scores->meanLoss()))
         throw Error({.what = "a single token cannot be scored: nothing precedes it",
                      .where = "--prompt",
@@ -48,7 +48,7 @@ int perplexity(const PerplexityOptions& options) {
                             {"perplexity", scores->perplexity()}};
         if (options.each)
             for (size_t token = 1; token < scores->tokens.size(); ++token) {
-                nlohmann::json each = tokenJson(*model, scores->tokens[token]);
+                nlohmann::json each = tokenJson(model->info(), scores->tokens[token]);
                 each["loss"] = scores->loss[token];
                 each["entropy"] = scores->entropy[token];
                 each["rank"] = scores->rank[token] + 1;
@@ -61,7 +61,7 @@ int perplexity(const PerplexityOptions& options) {
         for (size_t token = 1; token < scores->tokens.size(); ++token)
             fmt::print("{:8.3f} nats  entropy {:6.3f}  rank {:5}  {}\n", static_cast<double>(scores->loss[token]),
                        static_cast<double>(scores->entropy[token]), scores->rank[token] + 1,
-                       tokenText(*model, scores->tokens[token]));
+                       tokenText(model->info(), scores->tokens[token]));
     fmt::print("perplexity {:.3f}  (loss {:.4f} nats over {} tokens)\n", scores->perplexity(), scores->meanLoss(),
                predicted);
     return kDone;

@@ -1,33 +1,109 @@
-#include "app/cli/render.h"
+#include "app/cli/analysis_options.h"
 
+#include "app/arguments/numbers.h"
 #include "app/figures/heatmap_figure.h"
+#include "app/figures/lens_answer.h"
 #include "app/figures/lens_pages.h"
+#include "app/figures/matrix_figure.h"
 #include "app/figures/thumbnail_grid_figure.h"
 #include "app/figures/token_label.h"
+#include "app/figures/vision_look.h"
+#include "engine/analysis/attention_rollout.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/vision_model.h"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace attn::cli {
 namespace {
 
-std::vector<QString> labelsOf(const LanguageModel& model) {
+struct RenderOptions {
+    AnalysisOptions asked;
+    std::string view = "attention", lens, from, out, colours = "viridis", theme = "light", patch, fusion = "mean",
+                label;
+    int site = 0, head = 0, position = -1, width = 1000, height = 1000;
+    double discard = 0, opacity = 0.6;
+    bool isSmooth = false;
+};
+
+bool isText(const RenderOptions& options) { return options.asked.picture.image.empty(); }
+
+/// A whole number, -1 for anything else.
+int wholeNumber(std::string_view text) {
+    const auto numbers = wholeNumbers(text, "");
+    return numbers && numbers->size() == 1 && numbers->front() >= 0 ? static_cast<int>(numbers->front()) : -1;
+}
+
+/// Reads the query: "cls", "mean", "7" or "2,5" (row, column). Empty: CLS if the model has one, else the mean.
+/// @throws Error naming the valid ones
+void readQuery(VisionLook& look, const std::string& text, const ModelInfo& info) {
+    const bool hasCls = !info.prefix.empty() && info.prefix.front() == "CLS";
+    if (hasCls && (text.empty() || text == "cls")) return;
+    look.isMean = text.empty() || text == "mean";
+    if (look.isMean) return;
+    const auto columns = static_cast<int>(info.grid.width), rows = static_cast<int>(info.grid.height);
+    const size_t comma = text.find(',');
+    int row = -1, column = -1;
+    if (comma != text.npos) {
+        row = wholeNumber(std::string_view(text).substr(0, comma));
+        column = wholeNumber(std::string_view(text).substr(comma + 1));
+    } else if (const int patch = wholeNumber(text); patch >= 0) {
+        row = patch / columns;
+        column = patch % columns;
+    }
+    if (row < 0 || row >= rows || column < 0 || column >= columns)
+        throw Error({.what = fmt::format("there is no patch \"{}\"", text),
+                     .where = info.name,
+                     .hint = fmt::format("{}patches are 0 to {}, or row,column of {} x {}; mean is all of them",
+                                         hasCls ? "cls is the class token; " : "", rows * columns - 1, rows, columns)});
+    look.patch = row * columns + column;
+}
+
+std::vector<QString> labelsOf(const Asked& asked) {
+    const auto& model = static_cast<const LanguageModel&>(asked.model());
     std::vector<QString> labels;
-    for (int id : model.tokens())
+    for (const int id : asked.input().tokens())
         labels.push_back(
             tokenLabel({.id = id, .text = model.tokenizer() ? model.tokenizer()->tokenText(id) : std::string()}));
     return labels;
 }
 
-std::unique_ptr<Figure> headFigure(LanguageModel& model, const RenderOptions& options) {
+std::shared_ptr<const Rollout> rollout(const Asked& asked, const RenderOptions& options,
+                                       const std::vector<SitePattern>* patterns) {
+    RolloutAnalysis analysis;
+    if (!options.label.empty()) analysis.target = LogitTarget{.token = asked.choiceNamed(options.label, "--class")};
+    analysis.options = {.fusion = options.fusion == "max"   ? HeadFusion::Maximum
+                                  : options.fusion == "min" ? HeadFusion::Minimum
+                                                            : HeadFusion::Mean,
+                        .discard = options.discard};
+    return std::static_pointer_cast<const Rollout>(
+        runAnalysis(asked.model(), {.input = asked.input(), .patterns = patterns}, analysis));
+}
+
+std::unique_ptr<Figure> rolloutOfText(const Asked& asked, const RenderOptions& options) {
+    const auto found = rollout(asked, options, nullptr);
+    auto figure = std::make_unique<MatrixFigure>();
+    figure->title = QStringLiteral("Rollout");
+    figure->rowTitle = QStringLiteral("token after the last layer");
+    figure->columnTitle = QStringLiteral("input token");
+    figure->kind = MatrixFigure::Kind::Weights;
+    const auto tokens = static_cast<int>(found->map.rows.tokens);
+    figure->setMatrix(tokens, tokens, found->map.values);
+    figure->rowLabels = figure->columnLabels = labelsOf(asked);
+    return figure;
+}
+
+std::unique_ptr<Figure> headFigure(const Asked& asked, LanguageModel& model, const RenderOptions& options) {
     auto heatmap = std::make_unique<HeatmapFigure>();
     heatmap->tile = std::make_shared<PatternTile>(
         model.patterns().tile({.site = options.site, .head = options.head, .detailSize = 2048}));
     heatmap->title = headTitle({.site = options.site, .head = options.head}) + resolutionText(heatmap->tile.get());
     heatmap->colours = colourMapFromKey(QString::fromStdString(options.colours));
-    heatmap->tokenCount = static_cast<int>(model.tokens().size());
-    heatmap->setLabels(labelsOf(model));
+    heatmap->tokenCount = static_cast<int>(asked.input().tokens().size());
+    heatmap->setLabels(labelsOf(asked));
     return heatmap;
 }
 
@@ -41,54 +117,114 @@ std::unique_ptr<Figure> headsFigure(LanguageModel& model, const RenderOptions& o
     return grid;
 }
 
-std::unique_ptr<Figure> lensFigure(LanguageModel& model, const RenderOptions& options) {
-    const LensPage& page = lensNamed(lensPages(), options.lens);
-    const std::vector<int> tokens = model.tokens();
-    const LensSubject subject{.model = model.info(), .axis = tokenAxis(labelsOf(model))};
-    const auto analysis = page.make({.site = options.site,
-                                     .head = options.head,
-                                     .position = options.position,
-                                     .target = options.target.read(model),
-                                     .text = options.from});
-    auto figure = std::make_unique<LensFigure>();
-    figure->answer = page.show(*runAnalysis(model, tokens, {}, *analysis), subject);
-    return requireDrawing(std::move(figure), options.lens);
+std::unique_ptr<Figure> textFigure(const Asked& asked, const RenderOptions& options) {
+    if (options.view == "rollout") return rolloutOfText(asked, options);
+    LanguageModel& model = languageModel(asked.model());
+    model.feed(asked.input().tokens());
+    return options.view == "heads" ? headsFigure(model, options) : headFigure(asked, model, options);
 }
 
-} // namespace
+std::unique_ptr<Figure> pictureFigure(const Asked& asked, const RenderOptions& options) {
+    VisionModel& model = visionModel(asked.model());
+    const ModelInfo& info = model.info();
+    VisionLook look{.isRollout = options.view == "rollout",
+                    .site = options.site,
+                    .head = options.head,
+                    .colours = colourMapFromKey(QString::fromStdString(options.colours)),
+                    .opacity = options.opacity,
+                    .isSmooth = options.isSmooth};
+    readQuery(look, options.patch, info);
+    const Image seen = model.seen(asked.picture());
+    const std::optional<int> layer = options.view == "attention" ? std::optional(look.site) : std::nullopt;
+    const auto patterns = model.patternsAndLogits(asked.input(), layer).patterns;
+    PictureRun run{.model = &info, .seen = &seen, .patterns = patterns};
+    if (options.view == "heads") {
+        auto figure = std::make_unique<HeadOverlaysFigure>(headOverlaysFigure(run, look));
+        figure->chosen = options.site * info.heads + options.head;
+        return figure;
+    }
+    std::shared_ptr<const Rollout> rolled;
+    if (look.isRollout) {
+        rolled = rollout(asked, options, &patterns);
+        run.rollout = &rolled->map;
+        if (rolled->target) run.rolloutClass = rolled->target->token;
+    } else if (patterns[static_cast<size_t>(look.site)].values.empty()) {
+        throw Error({.what = fmt::format("layer {} forms no pattern", look.site),
+                     .where = info.name,
+                     .hint = "choose a layer whose attention forms a pattern"});
+    }
+    return std::make_unique<PatchOverlayFigure>(overlayFigure(run, look));
+}
 
-std::unique_ptr<Figure> requireDrawing(std::unique_ptr<LensFigure> figure, const std::string& lens) {
+std::unique_ptr<Figure> attentionFigure(const Asked& asked, const RenderOptions& options) {
+    const ModelInfo& info = asked.info();
+    const bool isLayer = options.site >= 0 && options.site < info.layers;
+    const int heads = isLayer ? info.site(options.site).heads : info.heads;
+    if (!isLayer || options.head < 0 || options.head >= heads)
+        throw Error(
+            {.what = fmt::format("there is no layer {}, head {}", options.site, options.head),
+             .where = info.name,
+             .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1, heads - 1)});
+    return asked.isText() ? textFigure(asked, options) : pictureFigure(asked, options);
+}
+
+const LensPage& pageOf(const RenderOptions& options) {
+    const AxisKind axis = isText(options) ? AxisKind::Tokens : AxisKind::Patches;
+    if (const LensPage* page = lensPageNamed(options.lens, axis)) return *page;
+    std::string known;
+    for (const LensPage* page : lensPagesFor(axis)) known += (known.empty() ? "" : ", ") + std::string(page->id);
+    throw Error({.what = fmt::format("there is no lens \"{}\"", options.lens),
+                 .where = "--lens",
+                 .hint = "choose one of " + known});
+}
+
+/// @throws Error if the lens copies values from another input, and none is named
+void requireSource(const RenderOptions& options) {
+    if (pageOf(options).usesOther && options.from.empty())
+        throw Error({.what = fmt::format("the lens \"{}\" copies values from another {}", options.lens,
+                                         isText(options) ? "text" : "picture"),
+                     .where = "--lens",
+                     .hint = "name it with --from"});
+}
+
+std::unique_ptr<Figure> lensFigure(const Asked& asked, const RenderOptions& options) {
+    const LensPage& page = pageOf(options);
+    const ModelInfo& info = asked.info();
+    const bool needsTarget = page.usesTarget;
+    const auto result = asked.runAny(*page.make({.site = options.site,
+                                                 .head = options.head,
+                                                 .position = options.position,
+                                                 .target = needsTarget ? asked.target() : LogitTarget{},
+                                                 .text = options.from}));
+    std::optional<Image> seen;
+    std::vector<SitePattern> patterns;
+    if (!asked.isText()) {
+        VisionModel& model = visionModel(asked.model());
+        seen = model.seen(asked.picture());
+        patterns = model.patternsAndLogits(asked.input()).patterns;
+    }
+    const LensSubject subject{.model = info,
+                              .axis =
+                                  seen ? PictureRun{.model = &info, .seen = &*seen}.axis() : tokenAxis(labelsOf(asked)),
+                              .patterns = patterns};
+    auto figure = std::make_unique<LensFigure>();
+    figure->answer = page.show(*result, subject);
+    if (page.overlay && seen) figure->overlay = page.overlay(*result, subject, {});
     if (!figure->numbers().empty()) return figure;
-    throw Error({.what = fmt::format("the lens \"{}\" draws nothing: it gives names", lens),
+    throw Error({.what = fmt::format("the lens \"{}\" draws nothing: it gives names", options.lens),
                  .where = {},
                  .hint = "see attention-cli lens and attention-cli detect"});
 }
 
-std::unique_ptr<Figure> textFigure(const RenderOptions& options) {
-    if (options.view == "rollout")
-        throw Error({.what = "--view rollout needs a picture", .where = {}, .hint = "give one with --image"});
-    const auto model = options.model.open(true);
-    const ModelInfo& info = model->info();
-    if (options.site < 0 || options.site >= info.layers || options.head < 0 || options.head >= info.heads)
-        throw Error({.what = fmt::format("there is no layer {}, head {}", options.site, options.head),
-                     .where = info.name,
-                     .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1,
-                                         info.heads - 1)});
-    model->feed(options.prompt.encode(*model));
-    if (options.view == "lens") return lensFigure(*model, options);
-    return options.view == "heads" ? headsFigure(*model, options) : headFigure(*model, options);
-}
+} // namespace
 
 void addRender(Command& command) {
     const auto options = std::make_shared<RenderOptions>();
     command.about("Draws attention or the result of a lens, for a prompt or a picture, as the window draws it.");
-    options->model.addTo(command);
-    options->prompt.addTo(command);
-    options->picture.addTo(command, false);
+    options->asked.addTo(command);
     command
         .option("--view VIEW", options->view,
-                "attention: one head; heads: all heads; rollout: through all layers, pictures only; lens: the "
-                "result of --lens")
+                "attention: one head; heads: all heads; rollout: through all layers; lens: the result of --lens")
         .choices({"attention", "heads", "rollout", "lens"});
     command.option("--layer N", options->site, "layer, counted from 0").atLeast(0);
     command.option("--head N", options->head, "head, counted from 0").atLeast(0);
@@ -100,14 +236,16 @@ void addRender(Command& command) {
         .choices({"mean", "max", "min"});
     command.option("--discard SHARE", options->discard, "share of each layer's lowest cells that rollout leaves out")
         .range(0.0, 0.999);
-    command.option("--class CLASS", options->label,
-                   "weight rollout by the gradient of this class (number or label); ignores --fusion and --discard");
+    command.option(
+        "--class CLASS", options->label,
+        "weight rollout by the gradient of this class (number or label), or of this token after the last one; "
+        "ignores --fusion and --discard");
     command.option(
         "--lens LENS", options->lens,
-        "lens of the Lenses panel: of text logit, attribution, gradients, flow, weighted, composition, ablation "
-        "or patching; of a picture classes, contributions, patches, layer_kinds, effects or patching");
+        "lens of the Lenses panel: logit, attribution, gradients, flow, weighted, layer_kinds, ablation or patching; "
+        "of text also composition");
     command.option("--position N", options->position, "token that the lens explains; -1: the last");
-    options->target.addTo(command);
+    options->asked.addTargetTo(command);
     command.option("--from INPUT", options->from, "text or picture that the lens patching copies values from");
     command.option("--opacity X", options->opacity, "opacity of the colours over a picture").range(0.0, 1.0);
     command.flag("--smooth", options->isSmooth, "blend the colours between patches");
@@ -124,7 +262,12 @@ void addRender(Command& command) {
     command.example(
         "attention-cli render builtin:vit-shapes --image circle.png --view rollout --class circle --out why.png");
     command.action([=] {
-        const auto figure = options->picture.image.empty() ? textFigure(*options) : pictureFigure(*options);
+        if (!options->label.empty() && options->view != "rollout")
+            throw Error({.what = "--class applies only to --view rollout", .where = {}, .hint = "add --view rollout"});
+        const bool isLens = options->view == "lens";
+        if (isLens) requireSource(*options);
+        const Asked asked(options->asked, "render", isLens && !isText(*options) ? options->from : "");
+        const auto figure = isLens ? lensFigure(asked, *options) : attentionFigure(asked, *options);
         writeFigure(*figure, {options->width, options->height}, options->out, options->theme);
         return kDone;
     });

@@ -21,6 +21,8 @@ QString LensSubject::choiceName(int index) const {
 
 std::vector<QString> LensSubject::rowNames(size_t count) const {
     std::vector<QString> names = axis.names;
+    if (isPicture() && count == static_cast<size_t>(axis.gridRows * axis.gridColumns))
+        names.erase(names.begin(), names.begin() + axis.firstPatch());
     names.resize(count);
     return names;
 }

@@ -23,9 +23,10 @@ struct LensSubject {
     AxisDisplay axis;
     std::span<const SitePattern> patterns{};
 
+    bool isPicture() const { return axis.gridColumns > 0; }
     /// The name of something that the model predicts: a token of its vocabulary, or a class.
     QString choiceName(int index) const;
-    /// The names of the first rows of the axis.
+    /// The names of the first rows of the axis. Of as many rows as there are patches, those of the patches.
     std::vector<QString> rowNames(size_t count) const;
 };
 

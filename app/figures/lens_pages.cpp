@@ -2,6 +2,7 @@
 
 #include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/head_circuits.h"
+#include "engine/analysis/head_kinds.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
@@ -9,83 +10,170 @@
 #include "engine/analysis/weighted_attention.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 namespace attn {
 namespace {
 
 QString formatPercent(float value) { return QStringLiteral("%1 %").arg(static_cast<double>(value) * 100, 0, 'f', 1); }
 
+/// Bars for the rows that the model reads.
+LinesFigure barsByRow(const LensSubject& subject, size_t count) {
+    LinesFigure bars;
+    bars.placeTitle = subject.isPicture() ? LensText::tr("patch") : LensText::tr("token");
+    bars.placeNames = subject.rowNames(count);
+    return bars;
+}
+
+QString stageName(const LogitLens::Stage& stage) {
+    return stage.layer < 0 ? LensText::tr("embedding") : LensText::tr("layer %1").arg(stage.layer);
+}
+
 LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subject) {
     const auto& lens = static_cast<const LogitLens&>(result);
-    LensAnswer answer{.summary =
-                          LensText::tr("Probability that each layer gives to the model's final prediction. Point at a "
-                                       "cell to see that layer's own prediction.")};
-    answer.matrix.title = LensText::tr("Probability of the final prediction");
+    LensAnswer answer{
+        .summary =
+            lens.isOfTokens
+                ? LensText::tr("Probability that each layer gives to the model's final prediction. Point at a cell to "
+                               "see that layer's own prediction.")
+                : LensText::tr("The prediction if the model ended after each layer. Point at a cell to see the "
+                               "probability of its class when the classifier reads a single patch.")};
+    answer.matrix.title = lens.isOfTokens ? LensText::tr("Probability of the final prediction")
+                                          : LensText::tr("Probability of each class");
     answer.matrix.rowTitle = LensText::tr("after");
-    answer.matrix.columnTitle = LensText::tr("token");
+    answer.matrix.columnTitle = lens.isOfTokens ? LensText::tr("token") : LensText::tr("class");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
-    answer.matrix.setMatrix(static_cast<int>(lens.stages.size()), lens.tokens, lens.finalProbability);
-    for (const std::string& stage : lens.stages) answer.matrix.rowLabels.push_back(QString::fromStdString(stage));
-    answer.matrix.columnLabels = subject.rowNames(static_cast<size_t>(lens.tokens));
-    for (size_t cell = 0; cell < lens.finalRank.size(); ++cell) {
-        QStringList says;
-        for (size_t choice = 0; choice < static_cast<size_t>(lens.choices); ++choice) {
-            const size_t at = cell * static_cast<size_t>(lens.choices) + choice;
-            says << QStringLiteral("“%1” %2").arg(subject.choiceName(lens.ids[at]),
-                                                  formatPercent(lens.probabilities[at]));
+    const size_t columns = lens.final.size();
+    if (lens.isOfTokens)
+        answer.matrix.columnLabels = subject.rowNames(columns);
+    else
+        for (const int index : lens.final) answer.matrix.columnLabels.push_back(subject.choiceName(index));
+    std::vector<float> values;
+    for (const LogitLens::Stage& stage : lens.stages) {
+        answer.matrix.rowLabels.push_back(stageName(stage));
+        values.insert(values.end(), stage.finalProbability.begin(),
+                      stage.finalProbability.begin() + static_cast<std::ptrdiff_t>(columns));
+        for (size_t column = 0; column < columns; ++column) {
+            const size_t row = lens.isOfTokens ? column : 0; // of a picture, all columns are of the classifier
+            QStringList says;
+            for (size_t choice = 0; choice < static_cast<size_t>(lens.choices); ++choice) {
+                const size_t at = row * static_cast<size_t>(lens.choices) + choice;
+                says << QStringLiteral("“%1” %2").arg(subject.choiceName(stage.ids[at]),
+                                                      formatPercent(stage.probabilities[at]));
+            }
+            answer.remarks.push_back(LensText::tr("predicts %1; the final prediction “%2” has rank %3; entropy %4 nats")
+                                         .arg(says.join(", "), subject.choiceName(lens.final[row]))
+                                         .arg(stage.finalRank[row] + 1)
+                                         .arg(formatFixed(stage.entropy[row], 2)));
         }
-        answer.remarks.push_back(LensText::tr("predicts %1; the final prediction “%2” has rank %3; entropy %4 nats")
-                                     .arg(says.join(", "))
-                                     .arg(subject.choiceName(lens.final[cell % static_cast<size_t>(lens.tokens)]))
-                                     .arg(lens.finalRank[cell] + 1)
-                                     .arg(formatFixed(lens.entropy[cell], 2)));
     }
+    answer.matrix.setMatrix(static_cast<int>(lens.stages.size()), static_cast<int>(columns), std::move(values));
     return answer;
+}
+
+/// An overlay with one number for each token of a layer.
+PatchOverlayFigure overlayOf(const LensSubject& subject, const LayerLayout& layout,
+                             const std::function<float(size_t token)>& valueOf) {
+    std::vector<float> values;
+    for (const int32_t token : layout.tokenOf) values.push_back(valueOf(static_cast<size_t>(token)));
+    PatchOverlayFigure figure = subject.axis.overlay(std::move(values), &layout);
+    figure.opacity = 0.75;
+    return figure;
+}
+
+PatchOverlayFigure overlayLogitLens(const AnalysisResult& result, const LensSubject& subject,
+                                    const std::optional<MatrixCell>& cell) {
+    const auto& lens = static_cast<const LogitLens&>(result);
+    const LogitLens::Stage& stage = cell ? lens.stages[static_cast<size_t>(cell->row)] : lens.stages.back();
+    const auto column = static_cast<size_t>(cell ? cell->column : 0);
+    if (lens.isOfTokens) return {};
+    const auto& layout = subject.patterns[static_cast<size_t>(std::max(stage.layer, 0))].layout;
+    if (stage.rows != 1 + layout.tokens) return {};
+    PatchOverlayFigure figure = overlayOf(subject, layout, [&](size_t token) {
+        return stage.finalProbability[(1 + token) * static_cast<size_t>(lens.finals) + column];
+    });
+    figure.title =
+        LensText::tr("“%1” by patch, after %2").arg(subject.choiceName(lens.final[column]), stageName(stage));
+    figure.note = LensText::tr("probability if the classifier reads only that patch");
+    return figure;
 }
 
 LensAnswer showAttribution(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const LogitAttribution&>(result);
     LensAnswer answer = contributionsAnswer(found.components, targetName(subject, found.target));
-    answer.summary = LensText::tr("After token %1, the %2 is %3; %4.")
-                         .arg(found.position)
-                         .arg(targetName(subject, found.target), formatFixed(found.logit, 4), answer.summary);
+    const QString target = targetName(subject, found.target), logit = formatFixed(found.logit, 4);
+    answer.summary =
+        subject.isPicture()
+            ? LensText::tr("The %1 is %2; %3.").arg(target, logit, answer.summary)
+            : LensText::tr("After token %1, the %2 is %3; %4.").arg(found.position).arg(target, logit, answer.summary);
     return answer;
 }
 
 LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const InputAttribution&>(result);
     const double sum = std::accumulate(found.integratedGradients.begin(), found.integratedGradients.end(), 0.0);
+    const QString target = targetName(subject, found.target), logit = formatFixed(found.logit),
+                  baseline = formatFixed(found.baselineLogit);
     LensAnswer answer{
-        .summary =
-            LensText::tr("The %1 after token %2 is %3, and %4 when every embedding is replaced by the vocabulary "
-                         "mean. Integrated gradients divide the difference, %5, among the tokens; they sum to %6.")
-                .arg(targetName(subject, found.target))
-                .arg(found.position)
-                .arg(formatFixed(found.logit), formatFixed(found.baselineLogit),
-                     QString::number(static_cast<double>(found.logit - found.baselineLogit), 'f', 3),
-                     QString::number(sum, 'f', 3))};
-    answer.bars.title = LensText::tr("How much each input token mattered");
-    answer.bars.placeTitle = LensText::tr("token");
-    answer.bars.placeNames = subject.rowNames(found.gradientTimesInput.size());
+        .summary = (subject.isPicture()
+                        ? LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour.")
+                              .arg(target, logit, baseline)
+                        : LensText::tr(
+                              "The %1 after token %2 is %3, and %4 when every embedding is replaced by the vocabulary "
+                              "mean.")
+                              .arg(target)
+                              .arg(found.position)
+                              .arg(logit, baseline)) +
+                   ' ' +
+                   LensText::tr("Integrated gradients divide the difference, %1, among the %2; they sum to %3.")
+                       .arg(QString::number(static_cast<double>(found.logit - found.baselineLogit), 'f', 3),
+                            subject.isPicture() ? LensText::tr("patches") : LensText::tr("tokens"),
+                            QString::number(sum, 'f', 3))};
+    answer.bars = barsByRow(subject, found.gradientTimesInput.size());
+    answer.bars.title =
+        subject.isPicture() ? LensText::tr("Effect of each patch") : LensText::tr("How much each input token mattered");
     answer.bars.lines = {{LensText::tr("gradient × input"), found.gradientTimesInput},
                          {LensText::tr("integrated gradients"), found.integratedGradients}};
     return answer;
 }
 
+PatchOverlayFigure overlayGradients(const AnalysisResult& result, const LensSubject& subject,
+                                    const std::optional<MatrixCell>&) {
+    const auto& found = static_cast<const InputAttribution&>(result);
+    PatchOverlayFigure figure = subject.axis.overlay(found.integratedGradients);
+    figure.isSigned = true;
+    figure.opacity = 0.75;
+    figure.title = LensText::tr("Integrated gradients");
+    figure.note = LensText::tr("positive: raises the %1; negative: lowers it").arg(targetName(subject, found.target));
+    return figure;
+}
+
 LensAnswer showFlow(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const Rollout&>(result);
-    LensAnswer answer{.summary =
-                          LensText::tr("How much of each token reaches token %1 through all layers.").arg(found.row)};
+    LensAnswer answer{
+        .summary = subject.isPicture()
+                       ? LensText::tr("How much of each patch reaches what the classifier reads through all layers.")
+                       : LensText::tr("How much of each token reaches token %1 through all layers.").arg(found.row)};
     if (found.flow.empty())
         answer.summary +=
             ' ' + LensText::tr("Attention flow is computed for up to %1 tokens only.").arg(Rollout::kMostFlowing);
+    answer.bars = barsByRow(subject, found.ofRow.size());
     answer.bars.title = LensText::tr("Attention rollout and flow");
-    answer.bars.placeTitle = LensText::tr("token");
-    answer.bars.placeNames = subject.rowNames(found.ofRow.size());
     answer.bars.lines = {{LensText::tr("rollout"), found.ofRow}};
     if (!found.flow.empty()) answer.bars.lines.push_back({LensText::tr("flow"), found.flow});
     return answer;
+}
+
+PatchOverlayFigure overlayFlow(const AnalysisResult& result, const LensSubject& subject,
+                               const std::optional<MatrixCell>&) {
+    const auto& found = static_cast<const Rollout&>(result);
+    PatchOverlayFigure figure = overlayOf(subject, found.map.columns, [&](size_t token) { return found.ofRow[token]; });
+    figure.title = LensText::tr("Attention rollout");
+    return figure;
 }
 
 LensAnswer showWeighted(const AnalysisResult& result, const LensSubject& subject) {
@@ -107,6 +195,18 @@ LensAnswer showWeighted(const AnalysisResult& result, const LensSubject& subject
                                           formatFixed(found.outputNorms[cell % static_cast<size_t>(found.tokens)]),
                                           formatFixed(found.valueWeighted[cell])));
     return answer;
+}
+
+PatchOverlayFigure overlayWeighted(const AnalysisResult& result, const LensSubject& subject,
+                                   const std::optional<MatrixCell>& cell) {
+    const auto& found = static_cast<const WeightedAttention&>(result);
+    const auto query = static_cast<size_t>(cell ? cell->row : 0);
+    PatchOverlayFigure figure =
+        overlayOf(subject, subject.patterns[static_cast<size_t>(found.site)].layout,
+                  [&](size_t token) { return found.normWeighted[query * static_cast<size_t>(found.tokens) + token]; });
+    figure.title = LensText::tr("Attention weight × length of the value, from %1")
+                       .arg(subject.axis.nameOf(static_cast<int>(query)));
+    return figure;
 }
 
 LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject) {
@@ -172,8 +272,62 @@ LensAnswer showAblation(const AnalysisResult& result, const LensSubject& subject
 
 LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const PatchSweep&>(result);
-    return patchingAnswer(found, targetName(subject, found.target), LensText::tr("the other text"),
-                          subject.rowNames(static_cast<size_t>(found.tokens)));
+    LensAnswer answer =
+        patchingAnswer(found, targetName(subject, found.target),
+                       subject.isPicture() ? LensText::tr("the other picture") : LensText::tr("the other text"),
+                       subject.rowNames(static_cast<size_t>(found.tokens)));
+    if (!subject.patterns.empty() && subject.patterns.back().layout.tokens < found.tokens)
+        answer.summary += ' ' + LensText::tr("The effect of a token of several patches is shown at each of them.");
+    return answer;
+}
+
+PatchOverlayFigure overlayPatching(const AnalysisResult& result, const LensSubject& subject,
+                                   const std::optional<MatrixCell>& cell) {
+    const auto& found = static_cast<const PatchSweep&>(result);
+    const auto layer = static_cast<size_t>(cell ? cell->row : 0);
+    PatchOverlayFigure figure = overlayOf(subject, subject.patterns.front().layout, [&](size_t token) {
+        return found.effects[layer * static_cast<size_t>(found.tokens) + token];
+    });
+    figure.isSigned = true;
+    const LayerLayout& layout = subject.patterns[layer].layout;
+    if (layout.tokens < found.tokens) figure.tokens = layout.tokenOf;
+    figure.title = LensText::tr("Effect of each patch's value before layer %1").arg(layer);
+    return figure;
+}
+
+LensAnswer showKinds(const AnalysisResult& result, const LensSubject&) {
+    const auto& found = static_cast<const HeadDetection&>(result);
+    const auto named = std::ranges::count_if(found.heads, [](const auto& head) { return head.kind().has_value(); });
+    return {.summary = LensText::tr("%1 of %2 heads have a kind.").arg(named).arg(found.heads.size())};
+}
+
+LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject&) {
+    const auto& found = static_cast<const HeadDetection&>(result);
+    LensAnswer answer{.summary = LensText::tr("Compare the head kinds of early and late layers.")};
+    std::vector<int> layers;
+    for (const HeadScores& head : found.heads)
+        if (layers.empty() || layers.back() != head.site) layers.push_back(head.site);
+    std::vector<float> values;
+    for (size_t kind = 0; kind < found.kinds.size(); ++kind) {
+        std::vector<float> sums(layers.size(), 0), heads(layers.size(), 0);
+        size_t at = 0;
+        for (const HeadScores& head : found.heads) {
+            if (layers[at] != head.site) ++at;
+            sums[at] += head.scores[kind];
+            ++heads[at];
+        }
+        if (std::ranges::all_of(sums, [](float sum) { return std::isnan(sum); })) continue; // there are no such tokens
+        for (size_t layer = 0; layer < layers.size(); ++layer) values.push_back(sums[layer] / heads[layer]);
+        answer.matrix.rowLabels.push_back(LensText::tr(found.kinds[kind].title));
+    }
+    for (const int layer : layers) answer.matrix.columnLabels.push_back(LensText::tr("layer %1").arg(layer));
+    answer.matrix.title = LensText::tr("Mean score of each kind");
+    answer.matrix.rowTitle = LensText::tr("kind");
+    answer.matrix.columnTitle = LensText::tr("layer");
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.setMatrix(static_cast<int>(answer.matrix.rowLabels.size()), static_cast<int>(layers.size()),
+                            std::move(values));
+    return answer;
 }
 
 template <class T> std::shared_ptr<const Analysis> makePlain(const LensQuestion&) { return std::make_shared<T>(); }
@@ -195,7 +349,8 @@ const LensPage kPages[] = {
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit lens"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "The prediction if the model ended after each layer."),
      .make = makePlain<LogitLensAnalysis>,
-     .show = showLogitLens},
+     .show = showLogitLens,
+     .overlay = overlayLogitLens},
     {.id = "attribution",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit attribution"),
      .explanation = QT_TRANSLATE_NOOP(
@@ -206,16 +361,17 @@ const LensPage kPages[] = {
      .show = showAttribution},
     {.id = "gradients",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Input gradients"),
-     .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "How much each token mattered: gradient × input, and integrated gradients."),
+     .explanation = QT_TRANSLATE_NOOP(
+         "attn::Lens", "How much each token or patch mattered: gradient × input, and integrated gradients."),
      .usesPosition = true,
      .usesTarget = true,
      .make = makeOfLogit<InputAttributionAnalysis>,
-     .show = showGradients},
+     .show = showGradients,
+     .overlay = overlayGradients},
     {.id = "flow",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Rollout and flow"),
-     .explanation = QT_TRANSLATE_NOOP(
-         "attn::Lens", "How tokens mix through the layers, counting half of each layer as the skip connection."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How tokens or patches mix through the layers, counting half of "
+                                                    "each layer as the skip connection."),
      .usesPosition = true,
      .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
          auto analysis = std::make_shared<RolloutAnalysis>();
@@ -223,18 +379,21 @@ const LensPage kPages[] = {
          analysis->wantsFlow = true;
          return analysis;
      },
-     .show = showFlow},
+     .show = showFlow,
+     .overlay = overlayFlow},
     {.id = "weighted",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Weighted attention"),
      .explanation =
          QT_TRANSLATE_NOOP("attn::Lens", "Attention weights times the length of the values that they carry."),
      .usesHead = true,
      .make = makeOfHead<WeightedAttentionAnalysis>,
-     .show = showWeighted},
+     .show = showWeighted,
+     .overlay = overlayWeighted},
     {.id = "circuits",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "QK and OV circuits"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens",
                                       "What a head looks for and what it writes, computed from its weight matrices."),
+     .axis = AxisKind::Tokens,
      .usesHead = true,
      .make = makeOfHead<HeadCircuitsAnalysis>,
      .show = showCircuits},
@@ -242,13 +401,27 @@ const LensPage kPages[] = {
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Composition"),
      .explanation =
          QT_TRANSLATE_NOOP("attn::Lens", "Which heads read from which, computed from their weight matrices."),
+     .axis = AxisKind::Tokens,
      .isQuick = false,
      .make = makePlain<CompositionScoresAnalysis>,
      .show = showComposition},
+    {.id = "kinds",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Head kinds"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where patches look in each head, measured on the picture and on "
+                                                    "the same picture with its patches shuffled."),
+     .axis = AxisKind::Patches,
+     .listsHeads = true,
+     .make = makePlain<HeadDetectionAnalysis>,
+     .show = showKinds},
+    {.id = "layer_kinds",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where heads look: the mean over the heads of each layer."),
+     .make = makePlain<HeadDetectionAnalysis>,
+     .show = showKindsByLayer},
     {.id = "ablation",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
      .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "How removing each head or MLP changes the logit after the last token."),
+         QT_TRANSLATE_NOOP("attn::Lens", "How removing each head or MLP changes the logit of the prediction."),
      .usesTarget = true,
      .isQuick = false,
      .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
@@ -261,10 +434,10 @@ const LensPage kPages[] = {
                   int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
-     .explanation = QT_TRANSLATE_NOOP(
-         "attn::Lens", "Which layer and token carry the difference from another text of the same length."),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Which layer and token or patch carry the difference from another "
+                                                    "text of the same length, or from the other picture."),
      .usesTarget = true,
-     .usesText = true,
+     .usesOther = true,
      .isQuick = false,
      .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
          auto analysis = std::make_shared<PatchSweepAnalysis>();
@@ -273,12 +446,35 @@ const LensPage kPages[] = {
          return analysis;
      },
      .show = showPatching,
-     .change = [](const AnalysisResult& result, const LensQuestion& question, int row,
-                  int column) { return patchOf(static_cast<const PatchSweep&>(result), row, column, question.text); }},
+     .overlay = overlayPatching,
+     .change =
+         [](const AnalysisResult& result, const LensQuestion& question, int row, int column) {
+             const auto& found = static_cast<const PatchSweep&>(result);
+             return patchOf(found, row, found.rowOf(row, column), question.text);
+         }},
 };
+
+/// Ids of lenses of pictures in sessions and commands of earlier versions.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFormerIds{
+    {{"classes", "logit"}, {"contributions", "attribution"}, {"patches", "gradients"}, {"effects", "ablation"}}};
 
 } // namespace
 
 std::span<const LensPage> lensPages() { return kPages; }
+
+std::vector<const LensPage*> lensPagesFor(AxisKind axis) {
+    std::vector<const LensPage*> pages;
+    for (const LensPage& page : kPages)
+        if (!page.axis || page.axis == axis) pages.push_back(&page);
+    return pages;
+}
+
+const LensPage* lensPageNamed(std::string_view id, AxisKind axis) {
+    for (const auto& [former, now] : kFormerIds)
+        if (id == former && axis == AxisKind::Patches) id = now;
+    for (const LensPage* page : lensPagesFor(axis))
+        if (page->id == id) return page;
+    return nullptr;
+}
 
 } // namespace attn

@@ -4,11 +4,14 @@
 #include "engine/analysis/analysis.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/inference/changes.h"
+#include "engine/models/structure.h"
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace attn {
 
@@ -24,16 +27,27 @@ struct LensQuestion {
 /// One lens: an analysis that reads a run. To add a lens, add one entry to lensPages().
 struct LensPage {
     const char* id;
-    const char* title;       ///< untranslated; its translation context is "attn::Lens"
-    const char* explanation; ///< untranslated, same context
-    bool usesHead = false, usesPosition = false, usesTarget = false, usesText = false;
-    bool isQuick = true; ///< runs automatically when the text changes
+    const char* title;              ///< untranslated; its translation context is "attn::Lens"
+    const char* explanation;        ///< untranslated, same context
+    std::optional<AxisKind> axis{}; ///< the rows that it reads; no value: those of every axis
+    bool usesHead = false, usesPosition = false, usesTarget = false;
+    bool usesOther = false;  ///< copies values from another text or picture
+    bool isQuick = true;     ///< runs automatically when the input changes
+    bool listsHeads = false; ///< the result is a HeadDetection, whose heads are listed
     std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
     LensAnswer (*show)(const AnalysisResult& result, const LensSubject& subject);
+    /// Makes the overlay on a picture; null: none. The overlay is empty for rows that lie on no picture.
+    /// @param cell of the matrix under the pointer
+    PatchOverlayFigure (*overlay)(const AnalysisResult& result, const LensSubject& subject,
+                                  const std::optional<MatrixCell>& cell) = nullptr;
     /// Makes the change that a double click on a cell of the matrix adds to the model; null: none.
     Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, int row, int column) = nullptr;
 };
 /// All lenses, in the order of the panel's list.
 std::span<const LensPage> lensPages();
+/// The lenses that read the rows of an axis, in the same order.
+std::vector<const LensPage*> lensPagesFor(AxisKind axis);
+/// A lens by its id, or by one that it had in earlier versions, among those for an axis. @return null: there is none
+const LensPage* lensPageNamed(std::string_view id, AxisKind axis);
 
 } // namespace attn

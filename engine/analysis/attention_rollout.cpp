@@ -120,15 +120,6 @@ std::vector<float> sumOf(const TokenMap& map, std::span<const double> shares) {
     return sums;
 }
 
-/// @param cells [H,length,length]  @return [H,tokens,tokens]
-std::vector<float> withoutPadding(const std::vector<float>& cells, int64_t length, int64_t tokens) {
-    std::vector<float> kept;
-    for (int64_t row = 0; row < static_cast<int64_t>(cells.size()) / length; ++row)
-        if (row % length < tokens)
-            kept.insert(kept.end(), cells.begin() + row * length, cells.begin() + row * length + tokens);
-    return kept;
-}
-
 /// The gradient of a logit with respect to the patterns, in the shape of SitePattern::values.
 struct LogitGradients {
     LogitTarget target;

@@ -3,32 +3,85 @@
 #include "engine/analysis/read_out.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
+#include <numeric>
 
 namespace attn {
 namespace {
 
+/// The indices of the largest values, by falling value.
+std::vector<int> mostLikely(std::span<const float> values, int count) {
+    std::vector<int> order(values.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater(), [&](int index) { return values[static_cast<size_t>(index)]; });
+    order.resize(static_cast<size_t>(count));
+    return order;
+}
+
 std::string lastStream(const LanguageModel& model) { return inBlock(model.info().layers - 1, "hook_resid_post"); }
 
-} // namespace
+/// Appends the summary of a row of logits to a stage of a picture.
+void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const float> logits) {
+    const std::vector<float> shares = probabilitiesOf(logits);
+    double entropy = 0;
+    for (const float share : shares) entropy -= share > 0 ? static_cast<double>(share) * std::log(share) : 0;
+    for (const int id : mostLikely(shares, lens.choices)) {
+        stage.ids.push_back(id);
+        stage.probabilities.push_back(shares[static_cast<size_t>(id)]);
+    }
+    stage.entropy.push_back(static_cast<float>(entropy));
+    for (const int id : lens.final) stage.finalProbability.push_back(shares[static_cast<size_t>(id)]);
+    const float final = stage.finalProbability[static_cast<size_t>(stage.rows * lens.finals)];
+    stage.finalRank.push_back(
+        static_cast<int>(std::ranges::count_if(shares, [&](float share) { return share > final; })));
+    ++stage.rows;
+}
 
-std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
-    LanguageModel& model = languageModel(running);
+std::shared_ptr<LogitLens> lensOfPicture(VisionModel& model, const Input& picture, const LogitLensAnalysis& analysis) {
+    WholeRun whole(model, picture, {.readsAllLayers = true});
+    const std::vector<Tensor>&together = whole.built().stages, &alone = whole.built().tokenStages;
+    const auto name = [](const char* what, size_t stage) { return fmt::format("{}.{}", what, stage); };
+    std::map<std::string, Tensor> outputs;
+    for (size_t stage = 0; stage < together.size(); ++stage) {
+        if (together[stage]) outputs.emplace(name("together", stage), together[stage]);
+        if (alone[stage]) outputs.emplace(name("alone", stage), alone[stage]);
+    }
+    whole.compile(outputs);
+    whole.run();
+    auto lens = std::make_shared<LogitLens>();
+    const int classes = model.info().classes;
+    lens->isOfTokens = false;
+    lens->choices = std::min(analysis.choices, classes);
+    lens->finals = std::min(analysis.finals, classes);
+    lens->final = mostLikely(whole.result(name("together", together.size() - 1)), lens->finals);
+    for (size_t at = 0; at < together.size(); ++at) {
+        if (!together[at]) continue;
+        LogitLens::Stage& stage = lens->stages.emplace_back();
+        stage.layer = static_cast<int>(at) - 1;
+        addRow(stage, *lens, whole.result(name("together", at)));
+        if (!alone[at]) continue;
+        const std::vector<float> rows = whole.result(name("alone", at));
+        for (size_t first = 0; first < rows.size(); first += static_cast<size_t>(classes))
+            addRow(stage, *lens, std::span(rows).subspan(first, static_cast<size_t>(classes)));
+    }
+    return lens;
+}
+
+std::shared_ptr<LogitLens> lensOfText(LanguageModel& model, const AnalysisContext& context, int choices) {
     WholeRun whole(model, context.input);
     auto lens = std::make_shared<LogitLens>();
-    std::map<std::string, Tensor> streams;
     std::vector<std::string> names{inBlock(0, "hook_resid_pre")};
-    lens->stages.emplace_back("embedding");
-    for (int layer = 0; layer < model.info().layers; ++layer) {
-        names.push_back(inBlock(layer, "hook_resid_post"));
-        lens->stages.push_back(fmt::format("layer {}", layer));
-    }
+    for (int layer = 0; layer < model.info().layers; ++layer) names.push_back(inBlock(layer, "hook_resid_post"));
+    std::map<std::string, Tensor> streams;
     for (const std::string& name : names) streams.emplace(name, whole.hook(name));
     whole.compile(streams);
     whole.run();
@@ -41,21 +94,31 @@ std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(RunningModel& running, co
         return rows;
     };
     const ReadOutRows last = readOut.read(rowsOf(names.back()), std::vector<int>(count, 0));
-    lens->tokens = static_cast<int>(count);
     lens->choices = last.choices;
     for (size_t token = 0; token < count; ++token)
         lens->final.push_back(last.ids[token * static_cast<size_t>(last.choices)]);
-    for (size_t stage = 0; stage < names.size(); ++stage) {
-        if (context.report)
-            context.report(static_cast<float>(stage) / static_cast<float>(names.size()), lens->stages[stage]);
-        const ReadOutRows rows = readOut.read(rowsOf(names[stage]), lens->final);
-        lens->ids.insert(lens->ids.end(), rows.ids.begin(), rows.ids.end());
-        lens->probabilities.insert(lens->probabilities.end(), rows.probabilities.begin(), rows.probabilities.end());
-        lens->entropy.insert(lens->entropy.end(), rows.entropy.begin(), rows.entropy.end());
-        lens->finalRank.insert(lens->finalRank.end(), rows.targetRank.begin(), rows.targetRank.end());
-        for (float logarithm : rows.targetLogProbability) lens->finalProbability.push_back(std::exp(logarithm));
+    for (size_t at = 0; at < names.size(); ++at) {
+        LogitLens::Stage& stage = lens->stages.emplace_back();
+        stage.layer = static_cast<int>(at) - 1;
+        stage.rows = static_cast<int>(count);
+        if (context.report) context.report(static_cast<float>(at) / static_cast<float>(names.size()), stage.name());
+        ReadOutRows rows = readOut.read(rowsOf(names[at]), lens->final);
+        stage.ids = std::move(rows.ids);
+        stage.probabilities = std::move(rows.probabilities);
+        stage.entropy = std::move(rows.entropy);
+        stage.finalRank = std::move(rows.targetRank);
+        for (const float logarithm : rows.targetLogProbability) stage.finalProbability.push_back(std::exp(logarithm));
     }
     return lens;
+}
+
+} // namespace
+
+std::string LogitLens::Stage::name() const { return layer < 0 ? "embedding" : fmt::format("layer {}", layer); }
+
+std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
+    if (!context.input.isText()) return lensOfPicture(visionModel(model), context.input, *this);
+    return lensOfText(languageModel(model), context, choices);
 }
 
 double TokenScores::meanLoss() const {

@@ -8,23 +8,37 @@
 
 namespace attn {
 
-/// The tokens that a model would predict if it ended after each layer.
-/// @source nostalgebraist 2020, "interpreting GPT: the logit lens"
+/// What a model would predict if it ended after each layer.
+/// @source nostalgebraist 2020, "interpreting GPT: the logit lens". For single tokens of pictures: Vilas et al. 2023,
+///         "Analyzing Vision Transformers for Image Classification in Class Embedding Space", arXiv:2310.18969
 struct LogitLens : AnalysisResult {
-    std::vector<std::string> stages; ///< "embedding", "layer 0", ...
-    int tokens = 0, choices = 0;
-    std::vector<int> ids;                ///< [stages, tokens, choices] most likely next tokens
-    std::vector<float> probabilities;    ///< [stages, tokens, choices]
-    std::vector<float> entropy;          ///< [stages, tokens], nats
-    std::vector<int> finalRank;          ///< [stages, tokens] number of tokens more likely than the final prediction
-    std::vector<float> finalProbability; ///< [stages, tokens] probability of the final prediction
-    std::vector<int> final;              ///< [tokens] the final prediction
+    /// The predictions after one layer. A row is a token of a text. Of pictures, row 0 is the classifier as it reads
+    /// the layer, and the others are the classifier that reads one token alone; only row 0 exists for a classifier that
+    /// reads two tokens.
+    struct Stage {
+        int layer = -1; ///< -1: the embedding
+        int rows = 0;
+        std::vector<int> ids;                ///< [rows, choices] most likely tokens or classes
+        std::vector<float> probabilities;    ///< [rows, choices]
+        std::vector<float> entropy;          ///< [rows], nats
+        std::vector<int> finalRank;          ///< [rows] number of choices more likely than the final prediction
+        std::vector<float> finalProbability; ///< [rows, finals] of the final predictions
+        std::string name() const;            ///< "embedding", "layer 0", ...
+    };
+    int choices = 0;
+    bool isOfTokens = true; ///< of a text: each row has its own final prediction
+    int finals = 1;         ///< final predictions of each row: 1 of a text, and the most likely classes of a picture
+    std::vector<int> final; ///< [rows] of a text, [finals] of a picture: by falling probability
+    /// Those that the readout can read: of pictures, those after the last merging of tokens.
+    std::vector<Stage> stages;
 };
 
 /// Computes LogitLens.
 struct LogitLensAnalysis : Analysis {
     int choices = 5;
+    int finals = 12; ///< of pictures
     std::string key() const override { return "logit_lens"; }
+    /// @throws Error if the model has no readout
     std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 

@@ -1,6 +1,5 @@
 #include "engine/analysis/patch_head_kinds.h"
 
-#include "engine/analysis/average_linkage.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/inference/vision_model.h"
@@ -14,39 +13,71 @@
 namespace attn {
 namespace {
 
-/// The smallest `beyond` that names a head, by kind. Single tokens and offsets use the limit of heads of text models.
-/// Areas use a quarter, because patches attend more widely. An entropy of 0.9 is that of an even distribution over 60 %
-/// of 200 patches.
-constexpr PatchHeadScores::Scores kLeastByKind{0.4f, 0.4f, 0.4f, 0.4f, 0.25f, 0.25f, 0.25f, 0.25f, 0.9f};
-constexpr std::array<size_t, 4> kTierEnds{4, 6, 8, 9}; ///< ends of the groups of equally specific kinds
-constexpr double kNoSpread = 1e-12;                    ///< a variance below this share of the squares is rounding
+constexpr double kNoSpread = 1e-12; ///< a variance below this share of the squares is rounding
 
-constexpr std::array<PatchHeadKindText, kPatchHeadKinds> kTexts{{
-    {"itself", "itself", "Patches attend to themselves. Score: the weight on the query's own token.", ""},
-    {"class_token", "CLS", "Patches attend to the class token or the distillation token. Score: the weight on them.",
-     ""},
-    {"registers", "registers",
-     "Patches attend to registers, which are tokens without a place in the picture. Score: the weight on them.",
-     "Darcet et al. 2024, arXiv:2309.16588"},
-    {"one_offset", "one offset",
-     "Patches attend to the patch at one offset (rows down, columns right). Score: the weight at the strongest offset.",
-     "Cordonnier et al. 2020, arXiv:1911.03584"},
-    {"neighbours", "neighbours", "Patches attend to the eight adjacent patches. Score: the weight on them.",
-     "local heads of Raghu et al. 2021, arXiv:2108.08810"},
-    {"row_and_column", "row and column",
-     "Patches attend along their row and column. Score: the weight there, without the adjacent patches.", ""},
-    {"positional", "positional",
-     "Patches attend to the same places whatever they show. Score: the share of the pattern that stays when the "
-     "patches "
-     "are shuffled.",
-     ""},
-    {"content", "content",
-     "Patches attend to patches of similar pixels. Score: the correlation of weight and similarity over pairs of "
-     "patches. Nearby patches are often similar, too.",
-     ""},
-    {"whole_picture", "whole picture",
-     "Patches attend to the whole picture almost evenly. Score: the entropy of the weights, divided by the maximum.",
-     "global heads of Raghu et al. 2021, arXiv:2108.08810"},
+/// Areas are named from a quarter on, because patches attend more widely than tokens of a text.
+constexpr float kLeastOfAreas = 0.25f;
+/// That of an even distribution over 60 % of 200 patches.
+constexpr float kLeastEntropy = 0.9f;
+
+std::string offsetTitle(int down, int right) {
+    const auto way = [](int by) { return by == 0 ? std::string("0") : fmt::format("{:+}", by); };
+    return fmt::format("one offset ({}, {})", way(down), way(right));
+}
+
+constexpr std::array<HeadKind, kPatchHeadKinds> kKinds{{
+    {.id = "itself",
+     .title = "itself",
+     .finding = "Patches attend to themselves. Score: the weight on the query's own token.",
+     .source = ""},
+    {.id = "class_token",
+     .title = "CLS",
+     .finding = "Patches attend to the class token or the distillation token. Score: the weight on them.",
+     .source = ""},
+    {.id = "registers",
+     .title = "registers",
+     .finding = "Patches attend to registers, which are tokens without a place in the picture. Score: the weight on "
+                "them.",
+     .source = "Darcet et al. 2024, arXiv:2309.16588"},
+    {.id = "one_offset",
+     .title = "one offset",
+     .finding = "Patches attend to the patch at one offset (rows down, columns right). Score: the weight at the "
+                "strongest offset.",
+     .source = "Cordonnier et al. 2020, arXiv:1911.03584",
+     .offsetTitle = offsetTitle},
+    {.id = "neighbours",
+     .title = "neighbours",
+     .finding = "Patches attend to the eight adjacent patches. Score: the weight on them.",
+     .source = "local heads of Raghu et al. 2021, arXiv:2108.08810",
+     .least = kLeastOfAreas,
+     .tier = 1},
+    {.id = "row_and_column",
+     .title = "row and column",
+     .finding = "Patches attend along their row and column. Score: the weight there, without the adjacent patches.",
+     .source = "",
+     .least = kLeastOfAreas,
+     .tier = 1},
+    {.id = "positional",
+     .title = "positional",
+     .finding = "Patches attend to the same places whatever they show. Score: the share of the pattern that stays when "
+                "the patches are shuffled.",
+     .source = "",
+     .least = kLeastOfAreas,
+     .tier = 2},
+    {.id = "content",
+     .title = "content",
+     .finding = "Patches attend to patches of similar pixels. Score: the correlation of weight and similarity over "
+                "pairs of patches. Nearby patches are often similar, too.",
+     .source = "",
+     .least = kLeastOfAreas,
+     .tier = 2},
+    {.id = "whole_picture",
+     .title = "whole picture",
+     .finding = "Patches attend to the whole picture almost evenly. Score: the entropy of the weights, divided by the "
+                "maximum.",
+     .source = "global heads of Raghu et al. 2021, arXiv:2108.08810",
+     .least = kLeastEntropy,
+     .tier = 3},
 }};
 
 /// The relation of a key to the query.
@@ -81,9 +112,9 @@ public:
         });
     }
 
-    PatchHeadScores scoresOf(int head) const {
+    HeadScores scoresOf(int head) const {
         const Tally& tally = heads_[static_cast<size_t>(head)];
-        PatchHeadScores found{.head = head};
+        HeadScores found(0, head, kKinds);
         const auto set = [&](PatchHeadKind kind, double score, double beyond) {
             found.scores[static_cast<size_t>(kind)] = static_cast<float>(std::clamp(score, 0.0, 1.0));
             found.beyond[static_cast<size_t>(kind)] = static_cast<float>(std::clamp(beyond, 0.0, 1.0));
@@ -117,6 +148,9 @@ public:
             set(PatchHeadKind::Content, correlation, correlation);
         }
         if (spread_ > 0) set(PatchHeadKind::WholePicture, tally.entropy / spread_, tally.entropy / spread_);
+        // Almost even weights may still correlate with similarity by tiny amounts.
+        if (found.of(PatchHeadKind::WholePicture) >= kLeastEntropy && !std::isnan(found.of(PatchHeadKind::Content)))
+            found.beyond[static_cast<size_t>(PatchHeadKind::Content)] = 0;
         return found;
     }
 
@@ -261,38 +295,12 @@ std::vector<float> shuffledPatches(std::span<const float> patches, int count, ui
 
 } // namespace
 
-const PatchHeadKindText& textOf(PatchHeadKind kind) { return kTexts[static_cast<size_t>(kind)]; }
+std::span<const HeadKind> patchHeadKinds() { return kKinds; }
 
-std::optional<PatchHeadKind> PatchHeadScores::kind() const {
-    // Almost even weights may still correlate with similarity by tiny amounts.
-    const auto content = static_cast<size_t>(PatchHeadKind::Content),
-               whole = static_cast<size_t>(PatchHeadKind::WholePicture);
-    const bool isEven = beyond[whole] >= kLeastByKind[whole];
-    size_t begin = 0;
-    for (const size_t end : kTierEnds) {
-        std::optional<size_t> strongest;
-        for (size_t kind = begin; kind < end; ++kind)
-            if (beyond[kind] >= kLeastByKind[kind] && !(isEven && kind == content) &&
-                (!strongest || beyond[kind] > beyond[*strongest]))
-                strongest = kind;
-        if (strongest) return static_cast<PatchHeadKind>(*strongest);
-        begin = end;
-    }
-    return {};
-}
-
-std::string PatchHeadScores::title() const {
-    const auto own = kind();
-    if (!own) return "mixed";
-    if (*own != PatchHeadKind::OneOffset) return textOf(*own).title;
-    const auto way = [](int by) { return by == 0 ? std::string("0") : fmt::format("{:+}", by); };
-    return fmt::format("{} ({}, {})", textOf(*own).title, way(down), way(right));
-}
-
-std::vector<PatchHeadScores> patchHeadScores(const SitePattern& pattern, const PatchHeadSite& layer) {
+std::vector<HeadScores> patchHeadScores(const SitePattern& pattern, const PatchHeadSite& layer) {
     pattern.requireWhole();
     const LayerTally tally(pattern, layer);
-    std::vector<PatchHeadScores> scores;
+    std::vector<HeadScores> scores;
     for (int head = 0; head < pattern.heads; ++head) scores.push_back(tally.scoresOf(head));
     return scores;
 }
@@ -319,30 +327,6 @@ std::vector<float> patchSimilarity(const LayerLayout& layout, std::span<const fl
     return pixelSimilarity;
 }
 
-size_t PatchHeadDetection::indexOf(int layer, int head) const {
-    const auto found = std::ranges::find_if(
-        heads, [&](const PatchHeadScores& each) { return each.site == layer && each.head == head; });
-    if (found == heads.end())
-        throw Error({.what = fmt::format("there is no head {} in layer {}", head, layer),
-                     .where = "heads like this one",
-                     .hint = "choose a layer and a head from the list"});
-    return static_cast<size_t>(found - heads.begin());
-}
-
-std::vector<float> similaritiesTo(const PatchHeadPrint& head, const PatchHeadDetection& others) {
-    std::vector<float> pixelSimilarity;
-    for (const PatchHeadPrint& other : others.prints) pixelSimilarity.push_back(similarity(head, other));
-    return pixelSimilarity;
-}
-
-std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least) {
-    const auto count = static_cast<std::ptrdiff_t>(detection.heads.size());
-    std::vector<std::vector<double>> alike;
-    for (auto row = detection.alike.begin(); row != detection.alike.end(); row += count)
-        alike.emplace_back(row, row + count);
-    return averageLinkage(std::move(alike), static_cast<double>(least));
-}
-
 std::vector<int> shuffledOrder(int count, uint64_t seed) {
     std::vector<int> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
@@ -351,52 +335,37 @@ std::vector<int> shuffledOrder(int count, uint64_t seed) {
     return order;
 }
 
-std::shared_ptr<AnalysisResult> PatchHeadAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
-    VisionModel& model = visionModel(running);
+HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t seed,
+                              const std::function<void(float share)>& report) {
     const VisionConfig& config = model.config();
-    const auto report = [&](float share) {
-        if (context.report) context.report(share, "head kinds");
-    };
-    report(0);
-    const std::vector<SitePattern> patterns = model.patternsAndLogits(context.input).patterns;
+    const std::vector<SitePattern> patterns = model.patternsAndLogits(picture).patterns;
     report(0.3f);
-    const auto count = static_cast<int>(config.grid().area());
     const std::vector<SitePattern> shuffled =
-        model.patternsAndLogits(shuffledPatches(context.input.patches(), count, seed)).patterns;
-    auto result = std::make_shared<PatchHeadDetection>();
+        model.patternsAndLogits(shuffledPatches(picture.patches(), static_cast<int>(config.grid().area()), seed))
+            .patterns;
+    HeadDetection result;
+    result.kinds = kKinds;
+    result.leastAlike = 0.9f; // below it, wide heads of few patches would all be one group
     std::vector<float> pixelSimilarity;
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
         report(0.6f + 0.4f * static_cast<float>(layer) / static_cast<float>(patterns.size()));
         const SitePattern& pattern = patterns[layer];
         if (pattern.values.empty()) continue;
-        const ImageSize grid = config.gridOf(static_cast<int64_t>(layer));
+        const ImageSize own = config.gridOf(static_cast<int64_t>(layer));
         // Pooled tokens differ from picture to picture.
-        const bool isPooled = pattern.layout.tokens != pattern.layout.prefix + grid.area();
+        const bool isPooled = pattern.layout.tokens != pattern.layout.prefix + own.area();
+        const ImageSize grid = isPooled ? ImageSize{} : own;
         const bool isAsBefore = layer > 0 && !pixelSimilarity.empty() && !pattern.layout.windows &&
                                 !patterns[layer - 1].layout.windows &&
                                 patterns[layer - 1].layout.tokenOf == pattern.layout.tokenOf;
-        if (!isAsBefore) pixelSimilarity = patchSimilarity(pattern.layout, context.input.patches());
-        for (PatchHeadScores& head :
-             patchHeadScores(pattern, {.grid = isPooled ? ImageSize{} : grid,
-                                      .classTokens = config.positioned(),
-                                      .pixelSimilarity = pixelSimilarity,
-                                      .shuffled = isPooled ? std::span<const float>() : shuffled[layer].values})) {
-            head.site = static_cast<int>(layer);
-            result->heads.push_back(head);
-        }
-        std::ranges::move(patchHeadPrints(pattern, config.grid(), isPooled ? ImageSize{} : grid, config.positioned()),
-                          std::back_inserter(result->prints));
+        if (!isAsBefore) pixelSimilarity = patchSimilarity(pattern.layout, picture.patches());
+        result.add(patchHeadScores(pattern, {.grid = grid,
+                                             .classTokens = config.positioned(),
+                                             .pixelSimilarity = pixelSimilarity,
+                                             .shuffled = isPooled ? std::span<const float>()
+                                                                  : std::span<const float>(shuffled[layer].values)}),
+                   patchHeadPrints(pattern, config.grid(), grid, config.positioned()), static_cast<int>(layer));
     }
-    if (result->heads.empty())
-        throw Error({.what = "no layer forms a pattern",
-                     .where = model.info().name,
-                     .hint = "open a model whose attention has patterns"});
-    const size_t heads = result->heads.size();
-    result->alike.resize(heads * heads);
-    for (size_t a = 0; a < heads; ++a)
-        for (size_t b = 0; b <= a; ++b)
-            result->alike[a * heads + b] = result->alike[b * heads + a] =
-                similarity(result->prints[a], result->prints[b]);
     return result;
 }
 

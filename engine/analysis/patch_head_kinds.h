@@ -1,18 +1,17 @@
 #pragma once
 
-#include "engine/analysis/analysis.h"
-#include "engine/analysis/patch_head_prints.h"
+#include "engine/analysis/head_kinds.h"
 #include "engine/inference/site_pattern.h"
 #include "engine/io/image.h"
 
-#include <array>
-#include <limits>
-#include <optional>
+#include <cstdint>
+#include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace attn {
+
+class VisionModel;
 
 /// Head kinds of vision models: names for the places that patches attend to. The rows of CLS and registers do not
 /// count.
@@ -34,41 +33,9 @@ enum class PatchHeadKind : uint8_t {
 };
 inline constexpr size_t kPatchHeadKinds = 9;
 
-/// The texts about a kind.
-struct PatchHeadKindText {
-    const char* id;          ///< "one_offset"
-    const char* title;       ///< "one offset"
-    const char* explanation; ///< one sentence
-    const char* source;      ///< the paper; empty: the definition is ours
-};
-/// The texts about a kind.
-const PatchHeadKindText& textOf(PatchHeadKind kind);
-
-/// The scores of one head for all kinds: means over the patches.
-struct PatchHeadScores {
-    using Scores = std::array<float, kPatchHeadKinds>;
-
-    int site = 0, head = 0;
-    Scores scores = none(); ///< 0 to 1; NaN: the site has no such tokens, or tokens without places
-    /// The scores beyond an even distribution over the visible tokens: 0 for an even one, 1 for all of the weight.
-    /// Equal to `scores` for Content and WholePicture.
-    Scores beyond = none();
-    int down = 0, right = 0; ///< offset of OneOffset, in tokens of the site
-
-    /// The score for a kind.
-    float of(PatchHeadKind kind) const { return scores[static_cast<size_t>(kind)]; }
-    /// The kind that names the head: the strongest of the most specific kinds with a sufficient score. Single tokens
-    /// and offsets come first, then areas, then Positional and Content, then WholePicture. No value: mixed.
-    std::optional<PatchHeadKind> kind() const;
-    std::string title() const; ///< "neighbours", "one offset (0, +1)", "mixed"
-
-private:
-    static Scores none() {
-        Scores all;
-        all.fill(std::numeric_limits<float>::quiet_NaN());
-        return all;
-    }
-};
+/// The kinds in the order of PatchHeadKind. Single tokens and offsets are the most specific, then areas, then
+/// Positional and Content, then WholePicture.
+std::span<const HeadKind> patchHeadKinds();
 
 /// The data about a layer that scores need besides its pattern.
 struct PatchHeadSite {
@@ -77,8 +44,8 @@ struct PatchHeadSite {
     std::span<const float> pixelSimilarity{}; ///< from patchSimilarity(); empty: Content has no score
     std::span<const float> shuffled{}; ///< SitePattern::values with shuffled patches; empty: Positional has no score
 };
-/// Scores the heads of one layer. @return one per head; their `layer` is 0  @throws Error if a size does not fit
-std::vector<PatchHeadScores> patchHeadScores(const SitePattern& pattern, const PatchHeadSite& layer);
+/// Scores the heads of one layer. @return one per head; their site is 0  @throws Error if a size does not fit
+std::vector<HeadScores> patchHeadScores(const SitePattern& pattern, const PatchHeadSite& layer);
 
 /// The similarity of the pixels of two tokens: minus the root mean square of their difference. A token of several
 /// patches has the mean of their pixels.
@@ -89,26 +56,9 @@ std::vector<float> patchSimilarity(const LayerLayout& layout, std::span<const fl
 /// A random permutation of 0 to count - 1 that depends only on the seed.
 std::vector<int> shuffledOrder(int count, uint64_t seed);
 
-/// The kinds and fingerprints of the heads of a vision model on a picture.
-struct PatchHeadDetection : AnalysisResult {
-    std::vector<PatchHeadScores> heads; ///< by layer, then head, for layers that form a pattern
-    std::vector<PatchHeadPrint> prints; ///< one per head
-    std::vector<float> alike;           ///< [heads, heads] similarity of their fingerprints
-    /// @return the index of a head in `heads`  @throws Error if there is no such head
-    size_t indexOf(int layer, int head) const;
-};
-
-/// The similarity of each head of `others` to a head. @return [others.heads]
-std::vector<float> similaritiesTo(const PatchHeadPrint& head, const PatchHeadDetection& others);
-/// Groups of heads by averageLinkage(), with a mean similarity of at least `least`. @return indices of `heads`
-std::vector<std::vector<size_t>> headGroups(const PatchHeadDetection& detection, float least);
-
-/// Computes PatchHeadDetection from two runs: on the picture, and on the picture with shuffled patches.
-struct PatchHeadAnalysis : Analysis {
-    uint64_t seed = 1;
-    std::string key() const override { return "patch_head_kinds"; }
-    /// @throws Error if no layer forms a pattern
-    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
-};
+/// The kinds and fingerprints of the heads of a vision model, from two runs: on the picture, and on the picture with
+/// shuffled patches. HeadDetection::alike is empty.
+HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t seed,
+                              const std::function<void(float share)>& report);
 
 } // namespace attn

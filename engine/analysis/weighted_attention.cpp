@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr size_t kMostTokens = 1024; // limits the T x T numbers that are computed
+constexpr int64_t kMostTokens = 1024; // limits the T x T numbers that are computed
 
 Tensor lengths(Tensor x) { // [..,T,C] -> [..,T,1]
     return unary(reduce(unary(x, Unary::Square), Reduction::Sum, {-1}), Unary::SquareRoot);
@@ -18,24 +18,29 @@ Tensor lengths(Tensor x) { // [..,T,C] -> [..,T,1]
 
 } // namespace
 
-std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& running,
+std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& model,
                                                                const AnalysisContext& context) const {
-    LanguageModel& model = languageModel(running);
-    const auto& info = model.info();
+    const ModelInfo& info = model.info();
     info.requireHead(site, head);
-    const int layer = info.site(site).layer;
-    if (context.input.tokens().size() > kMostTokens)
-        throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", context.input.tokens().size()),
+    const Site& own = info.site(site);
+    const int layer = own.layer;
+    if (model.ordersByWindow(site))
+        throw Error({.what = fmt::format("layer {} attends within windows", layer),
                      .where = info.name,
-                     .hint = fmt::format("use at most {}", kMostTokens)});
+                     .hint = "choose a model whose patches attend to the whole picture"});
     WholeRun whole(model, context.input);
     const std::string prefix = attentionHook(layer, "");
     const Tensor v = whole.hook(prefix + "v"); // [T,G,D]
-    const int64_t T = v.shape()[0], G = v.shape()[1], D = v.shape()[2], C = model.config().modelWidth;
-    const auto group = static_cast<int64_t>(head) / (int64_t{info.heads} / G);
-    const Tensor own = reshape(slice(v, 1, group, 1), {T, D});
-    const Tensor output = slice(whole.weight(layer, "attn.W_O", {C, info.heads * D}), 1, head * D, D);       // [C,D]
-    const Tensor values = lengths(own), outputs = lengths(batchedMatmul(own, output, {.transposeB = true})); // [T,1]
+    const int64_t T = v.shape()[0], G = v.shape()[1], D = v.shape()[2],
+                  C = info.structure.streams[static_cast<size_t>(own.queryStream)].width;
+    const int64_t count = context.input.isText() ? whole.tokens() : T;
+    if (count > kMostTokens)
+        throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", count),
+                     .where = info.name,
+                     .hint = fmt::format("use at most {}", kMostTokens)});
+    const Tensor vOfHead = reshape(slice(v, 1, head / (own.heads / G), 1), {T, D});
+    const Tensor output = slice(whole.weight(layer, "attn.W_O", {C, own.heads * D}), 1, head * D, D); // [C,D]
+    const Tensor values = lengths(vOfHead), outputs = lengths(batchedMatmul(vOfHead, output, {.transposeB = true}));
     const Tensor pattern = reshape(slice(whole.hook(prefix + "pattern"), 0, head, 1), {T, T});
     const auto weighted = [&](Tensor norms) { return multiply(pattern, reshape(norms, {1, T})); };
     whole.compile({{"pattern", pattern},
@@ -47,20 +52,11 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& run
     auto result = std::make_shared<WeightedAttention>();
     result->site = site;
     result->head = head;
-    result->tokens = static_cast<int>(whole.tokens());
-    const auto count = static_cast<size_t>(whole.tokens());
-    const auto cells = [&](const char* name) { // without the padding
-        const std::vector<float> all = whole.result(name);
-        std::vector<float> square;
-        for (size_t row = 0; row < count; ++row) {
-            const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * static_cast<size_t>(T));
-            square.insert(square.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
-        }
-        return square;
-    };
+    result->tokens = static_cast<int>(count);
+    const auto cells = [&](const char* name) { return withoutPadding(whole.result(name), T, count); };
     const auto row = [&](const char* name) {
         std::vector<float> all = whole.result(name);
-        all.resize(count);
+        all.resize(static_cast<size_t>(count));
         return all;
     };
     result->pattern = cells("pattern");

@@ -67,6 +67,14 @@ void WholeRun::prepare() { model_.writeWhole(*executor_, input_); }
 
 std::vector<float> WholeRun::result(const std::string& name) const { return denseResult(*executor_, name); }
 
+std::vector<float> withoutPadding(const std::vector<float>& cells, int64_t length, int64_t tokens) {
+    std::vector<float> kept;
+    for (int64_t row = 0; row < static_cast<int64_t>(cells.size()) / length; ++row)
+        if (row % length < tokens)
+            kept.insert(kept.end(), cells.begin() + row * length, cells.begin() + row * length + tokens);
+    return kept;
+}
+
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input) {
     if (!input.isText()) return visionModel(model).patternsAndLogits(input).patterns;
     std::vector<SitePattern> patterns;

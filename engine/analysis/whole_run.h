@@ -58,6 +58,9 @@ private:
     std::unique_ptr<GpuExecutor> executor_;
 };
 
+/// Patterns without the padding of their rows. @param cells [H,length,length]  @return [H,tokens,tokens]
+std::vector<float> withoutPadding(const std::vector<float>& cells, int64_t length, int64_t tokens);
+
 /// The patterns of a run on a whole input. @return one per site; without values if it forms no pattern
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input);
 

@@ -1,4 +1,4 @@
-#include "engine/analysis/head_detectors.h"
+#include "engine/analysis/head_kinds.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/inference/changes.h"
@@ -114,10 +114,10 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
         succeed(session, RunAnalysisCommand{each});
     const auto after = session.latest();
     CHECK(after->analyses.size() == 3);
-    CHECK(resultOf<LogitLens>(*after, *lens)->tokens == static_cast<int>(before->sequence->tokens.size()));
+    CHECK(resultOf<LogitLens>(*after, *lens)->stages.front().rows == static_cast<int>(before->sequence->tokens.size()));
     CHECK(resultOf<LogitLens>(*after, *lens)->inputVersion == after->sequenceVersion);
     CHECK(resultOf<AblationSweep>(*after, *sweep)->headEffects[2] < -1); // the induction head
-    CHECK(resultOf<HeadDetection>(*after, *kinds)->all.size() == 4);
+    CHECK(resultOf<HeadDetection>(*after, *kinds)->heads.size() == 4);
     CHECK(*after->changes == *before->changes);
     CHECK(after->sequenceVersion == before->sequenceVersion);
     // The cache goes on as if nothing had been asked.

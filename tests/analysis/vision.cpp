@@ -1,13 +1,15 @@
-#include "engine/analysis/class_lens.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
+#include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
+#include "engine/analysis/weighted_attention.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/vision_encoder.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/models/vision_folder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 // Lenses and interventions of vision models against PyTorch: tests/golden/vision_analysis.py.
@@ -54,19 +56,75 @@ TEST_CASE("vision goldens: classes by layer agree with PyTorch, also of single t
     for (const char* name : kModels) {
         INFO(name);
         VisionCase vision(name);
-        const auto lens = vision.run<ClassLens>(ClassLensAnalysis{});
+        LogitLensAnalysis analysis;
+        const int classes = vision.model.info().classes;
+        analysis.finals = classes;
+        const auto lens = vision.run<LogitLens>(analysis);
+        // The probabilities of all classes in a row, by class.
+        const auto rowOf = [&](const LogitLens::Stage& stage, int row) {
+            std::vector<float> shares(static_cast<size_t>(classes));
+            for (int at = 0; at < classes; ++at)
+                shares[static_cast<size_t>(lens->final[static_cast<size_t>(at)])] =
+                    stage.finalProbability[static_cast<size_t>(row * classes + at)];
+            return shares;
+        };
         REQUIRE(lens->stages.size() == 3);
         for (int stage = 0; stage < 3; ++stage) {
             const auto& found = lens->stages[static_cast<size_t>(stage)];
             CHECK(found.layer == stage - 1);
-            CHECK(farthest(found.probabilities, vision.golden.values("lens." + std::to_string(stage))) < 1e-4);
+            CHECK(farthest(rowOf(found, 0), vision.golden.values("lens." + std::to_string(stage))) < 1e-4);
             const std::string tokens = "lens.tokens." + std::to_string(stage);
-            CHECK(found.byToken.empty() == !vision.golden.contains(tokens));
-            if (vision.golden.contains(tokens)) CHECK(farthest(found.byToken, vision.golden.values(tokens)) < 1e-4);
+            CHECK((found.rows == 1) == !vision.golden.contains(tokens));
+            std::vector<float> byToken;
+            for (int row = 1; row < found.rows; ++row) {
+                const std::vector<float> shares = rowOf(found, row);
+                byToken.insert(byToken.end(), shares.begin(), shares.end());
+            }
+            if (vision.golden.contains(tokens)) CHECK(farthest(byToken, vision.golden.values(tokens)) < 1e-4);
+            // What is said of a row follows from its probabilities.
+            const std::vector<float> whole = rowOf(found, 0);
+            double entropy = 0;
+            for (const float share : whole) entropy -= static_cast<double>(share) * std::log(share);
+            CHECK(found.entropy[0] == Approx(entropy).margin(1e-5));
+            CHECK(found.probabilities[0] == std::ranges::max(whole));
+            CHECK(whole[static_cast<size_t>(found.ids[0])] == found.probabilities[0]);
         }
         // The last stage is what the model says.
-        CHECK(farthest(lens->stages.back().probabilities, probabilitiesOf(vision.model.predict(vision.patches))) <
-              1e-6);
+        CHECK(farthest(rowOf(lens->stages.back(), 0), probabilitiesOf(vision.model.predict(vision.patches))) < 1e-6);
+        CHECK(lens->stages.back().finalRank[0] == 0);
+    }
+}
+
+TEST_CASE("weighted attention: of a picture, it follows from the model's values and W_O", "[analysis][vision][gpu]") {
+    VisionCase vision("vit");
+    WeightedAttentionAnalysis analysis;
+    analysis.site = 1;
+    analysis.head = 2;
+    const auto found = vision.run<WeightedAttention>(analysis);
+    const auto captured =
+        vision.model.capture(vision.patches, hookOf(1, "attn.hook_v") + "," + hookOf(1, "attn.hook_pattern"));
+    const auto valueOf = [&](const char* end) {
+        return *std::ranges::find_if(captured, [&](const CapturedHook& hook) { return hook.name.ends_with(end); });
+    };
+    const CapturedHook v = valueOf("hook_v"), pattern = valueOf("hook_pattern");        // [T,H,D] and [H,T,T]
+    const std::vector<float> output = vision.model.store().read(hookOf(1, "attn.W_O")); // [C,C]
+    const auto T = static_cast<size_t>(v.shape[0]), H = static_cast<size_t>(v.shape[1]),
+               D = static_cast<size_t>(v.shape[2]);
+    REQUIRE(found->tokens == static_cast<int>(T));
+    for (size_t key = 0; key < T; ++key) {
+        double squares = 0;
+        for (size_t row = 0; row < H * D; ++row) {
+            double sum = 0;
+            for (size_t i = 0; i < D; ++i)
+                sum += static_cast<double>(output[row * H * D + 2 * D + i]) *
+                       static_cast<double>(v.values[(key * H + 2) * D + i]);
+            squares += sum * sum;
+        }
+        CHECK(found->outputNorms[key] == Approx(std::sqrt(squares)).margin(1e-4));
+        for (size_t query = 0; query < T; ++query)
+            CHECK(found->normWeighted[query * T + key] ==
+                  Approx(std::sqrt(squares) * static_cast<double>(pattern.values[(2 * T + query) * T + key]))
+                      .margin(1e-4));
     }
 }
 
@@ -113,7 +171,7 @@ TEST_CASE("vision: contributions sum to the logit of models that merge, pool or 
         for (const auto& part : found.components) sum += static_cast<double>(part.value);
         CHECK(std::abs(sum - static_cast<double>(found.logit)) < 1e-4);
         CHECK(found.components.size() > 3);
-        CHECK_FALSE(static_cast<const ClassLens&>(*ClassLensAnalysis{}.run(model, {.input = patches})).stages.empty());
+        CHECK_FALSE(static_cast<const LogitLens&>(*LogitLensAnalysis{}.run(model, {.input = patches})).stages.empty());
     };
     for (const char* name : {"swin", "swin_padded"}) {
         INFO(name);

@@ -14,11 +14,11 @@ inline constexpr const char* kHeadGoldens[] = {"vit",  "deit",       "dinov2_reg
                                                "swin", "swin_padded"};
 
 /// What the heads of a golden model are, on its picture.
-inline std::shared_ptr<const PatchHeadDetection> headsOfGolden(const std::string& name) {
+inline std::shared_ptr<const HeadDetection> headsOfGolden(const std::string& name) {
     VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
     const VisionConfig& config = model.config();
     const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
-    return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.input = patches}));
+    return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {.input = patches}));
 }
 
 } // namespace attn::test

@@ -16,7 +16,6 @@
 #include <QAction>
 #include <QComboBox>
 #include <QLabel>
-#include <QListWidget>
 #include <QPushButton>
 #include <QSlider>
 #include <QTreeView>
@@ -236,9 +235,9 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     }
 
     lab.showPanel("kinds");
-    auto& list = lab.find<QListWidget>("kindHeads");
-    REQUIRE(lab.waitFor([&] { return list.count() > 0; }));
-    list.setCurrentRow(0);
+    auto& list = lab.find<QTreeWidget>("kindHeads");
+    REQUIRE(lab.waitFor([&] { return list.topLevelItemCount() > 0; }));
+    list.setCurrentItem(list.topLevelItem(0));
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("kindExplanation").text().contains("Original:"); }));
 }
 

@@ -4,7 +4,6 @@
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/token_strip.h"
-#include "engine/analysis/head_detectors.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"
 
@@ -13,7 +12,6 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
-#include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSlider>
@@ -325,16 +323,16 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     REQUIRE(lab.settle());
     lab.showPanel("lenses");
     auto& pages = lab.find<QComboBox>("lensPage");
-    CHECK(pages.count() == static_cast<int>(lensPages().size()));
+    const std::vector<const LensPage*> known = lensPagesFor(AxisKind::Tokens);
+    CHECK(pages.count() == static_cast<int>(known.size()));
     lab.find<QLineEdit>("lensText").setText("Lily had a cat. She loved her");
     for (int page = 0; page < pages.count(); ++page) {
         INFO(pages.itemText(page).toStdString());
         pages.setCurrentIndex(page);
-        if (!lensPages()[static_cast<size_t>(page)].isQuick) click(lab.find<QPushButton>("lensRun"));
+        if (!known[static_cast<size_t>(page)]->isQuick) click(lab.find<QPushButton>("lensRun"));
         REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }, 120'000));
         CHECK_FALSE(lab.snapshot().failure);
-        CHECK(lab.find<QLabel>("lensExplanation").text() ==
-              lensPages()[static_cast<size_t>(page)].explanation); // not old
+        CHECK(lab.find<QLabel>("lensExplanation").text() == known[static_cast<size_t>(page)]->explanation); // not old
         const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
                                lab.find<LinesView>("lensBars").isVisible() ||
                                lab.find<QTreeWidget>("lensTable").isVisible();
@@ -371,38 +369,46 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     LabWindow lab("builtin:induction", kInspectPrompt);
     REQUIRE(lab.settle());
     lab.showPanel("kinds");
-    auto& heads = lab.find<QListWidget>("kindHeads");
-    REQUIRE(lab.waitFor([&] { return heads.count() == 4; })); // by itself
+    auto& heads = lab.find<QTreeWidget>("kindHeads");
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; })); // by itself
     lab.forget();
     click(lab.find<QPushButton>("kindDetect"));
     REQUIRE(lab.settle());
     CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
-    CHECK(heads.count() == 4);
-    CHECK(heads.item(0)->text() == "L1 H0 induction");
-    heads.setCurrentRow(0);
+    CHECK(heads.topLevelItemCount() == 4);
+    const auto textAt = [&](int row, int column) { return heads.topLevelItem(row)->text(column); };
+    const auto select = [&](int row) { heads.setCurrentItem(heads.topLevelItem(row)); };
+    CHECK(textAt(0, 0) == "L1 H0");
+    CHECK(textAt(0, 1) == "induction");
+    CHECK_FALSE(heads.topLevelItem(0)->icon(0).isNull());
+    select(0);
     CHECK(lab.find<QLabel>("kindExplanation").text().contains("the token that followed an earlier copy"));
     REQUIRE(lab.settle());
     CHECK(lab.find<QSpinBox>("interventionLayer").value() == 1); // the other panels follow
     auto& order = lab.find<QComboBox>("kindOrder");
     order.setCurrentIndex(order.findText("By “previous token”"));
     emit order.activated(order.currentIndex());
-    CHECK(heads.item(0)->text().startsWith("L0 H0 "));
-    heads.setCurrentRow(0);
+    CHECK(textAt(0, 0) == "L0 H0");
+    CHECK(textAt(0, 2) == "100 %"); // for that kind
+    CHECK(textAt(3, 2) != "100 %");
+    select(0);
     click(lab.find<QPushButton>("kindAlike"));
-    CHECK(heads.item(0)->text() == "L0 H0 selected head");
-    CHECK(heads.count() == 4);
-    CHECK(heads.item(1)->text().endsWith("similar"));
+    CHECK(textAt(0, 0) == "L0 H0");
+    CHECK(textAt(0, 4) == "100 %");
+    CHECK(heads.topLevelItemCount() == 4);
 
     // The same in another model.
     order.setCurrentIndex(0);
     emit order.activated(0);
-    heads.setCurrentRow(0);
+    CHECK(heads.isColumnHidden(4));
+    select(0);
     click(lab.find<QPushButton>("kindAlike"));
     lab.window().open("builtin:induction-trained");
     REQUIRE(lab.waitFor([&] {
-        return heads.count() == 4 && heads.item(0)->text().startsWith("L1 H0 ") &&
-               heads.item(0)->text().endsWith("similar");
+        return heads.topLevelItemCount() == 4 && textAt(0, 0) == "L1 H0" && textAt(0, 4) != "100 %" &&
+               textAt(0, 4).endsWith('%');
     }));
+    heads.setCurrentItem(nullptr);
     CHECK(lab.find<QLabel>("kindExplanation").text().contains("layer 1, head 0 of induction."));
 }
 

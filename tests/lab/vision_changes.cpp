@@ -1,4 +1,4 @@
-#include "app/figures/vision_lens_pages.h"
+#include "app/figures/lens_pages.h"
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
@@ -235,12 +235,13 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     emit other.activated(2);
     choosePage(lab, "Lenses");
     auto& page = lab.find<QComboBox>("visionLensPage");
-    REQUIRE(page.count() == static_cast<int>(visionLensPages().size()));
+    const std::vector<const LensPage*> known = lensPagesFor(AxisKind::Patches);
+    REQUIRE(page.count() == static_cast<int>(known.size()));
     for (int at = 0; at < page.count(); ++at) {
         INFO(page.itemText(at).toStdString());
         page.setCurrentIndex(at);
         REQUIRE(lab.settle());
-        if (!visionLensPages()[static_cast<size_t>(at)].isQuick) press(lab, "visionLensRun");
+        if (!known[static_cast<size_t>(at)]->isQuick) press(lab, "visionLensRun");
         REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("visionLensSummary").text().isEmpty(); }, 120'000));
         const bool hasFigure =
             lab.find<MatrixView>("visionLensMatrix").isVisible() || lab.find<QWidget>("visionLensBars").isVisible() ||

@@ -1,6 +1,6 @@
 #include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "engine/analysis/patch_head_kinds.h"
+#include "engine/analysis/head_kinds.h"
 #include "engine/inference/vision_model.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
@@ -67,12 +67,12 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     // As the engine finds them.
     VisionModel model(openVisionSource("builtin:vit-fashion"), {.softwareThreads = 0});
     const std::vector<float> patches = model.patchesOf(*panel(lab).setup().picture);
-    const auto result = PatchHeadAnalysis{}.run(model, {.input = patches});
-    const auto& heads = static_cast<const PatchHeadDetection&>(*result).heads;
+    const auto result = HeadDetectionAnalysis{}.run(model, {.input = patches});
+    const auto& heads = static_cast<const HeadDetection&>(*result).heads;
     REQUIRE(table.topLevelItemCount() == static_cast<int>(heads.size()));
     sortBy(table, 0);
     for (int row = 0; row < table.topLevelItemCount(); ++row) {
-        const PatchHeadScores& head = heads[static_cast<size_t>(row)];
+        const HeadScores& head = heads[static_cast<size_t>(row)];
         const QTreeWidgetItem& item = *table.topLevelItem(row);
         CHECK(item.text(0) == QStringLiteral("L%1 H%2").arg(head.site).arg(head.head));
         CHECK(item.text(1) == QString::fromStdString(head.title()));
@@ -95,11 +95,10 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     const QTreeWidgetItem* first = table.topLevelItem(0);
     const QStringList place = placeOf(first->text(0));
     QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(first).center());
-    const QString said = lab.find<QLabel>("patchHeadExplanation").text();
-    const auto at = std::ranges::find_if(heads, [&](const PatchHeadScores& head) {
-        return head.site == place[0].toInt() && head.head == place[1].toInt();
-    });
-    CHECK(said.startsWith(textOf(*at->kind()).explanation));
+    const QString said = lab.find<QLabel>("patchExplanation").text();
+    const auto at = std::ranges::find_if(
+        heads, [&](const HeadScores& head) { return head.site == place[0].toInt() && head.head == place[1].toInt(); });
+    CHECK(said.contains(QString::fromStdString(at->finding(*at->kind()))));
     CHECK(lab.find<QSpinBox>("visionLayer").value() == place[0].toInt());
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == place[1].toInt());
     QTest::keyClick(&table, Qt::Key_Down);
@@ -108,27 +107,26 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // Heads like the one that is selected: itself first, then by falling likeness.
     const QString own = table.currentItem()->text(0);
-    QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
-    const auto similarities = similaritiesTo(
-        static_cast<const PatchHeadDetection&>(*result).prints[static_cast<const PatchHeadDetection&>(*result).indexOf(
-            placeOf(own).front().toInt(), placeOf(own).back().toInt())],
-        static_cast<const PatchHeadDetection&>(*result));
+    QTest::mouseClick(&lab.find<QPushButton>("patchAlike"), Qt::LeftButton);
+    const auto& found = static_cast<const HeadDetection&>(*result);
+    std::vector<float> falling{1}; // itself
+    for (const SimilarHead& each :
+         similarHeads(found, found.indexOf(placeOf(own).front().toInt(), placeOf(own).back().toInt()), found))
+        falling.push_back(each.similarity);
     CHECK_FALSE(table.isColumnHidden(4));
     CHECK(table.topLevelItem(0)->text(0) == own);
     CHECK(table.topLevelItem(0)->text(4) == "100 %");
-    std::vector<float> falling = similarities;
-    std::ranges::sort(falling, std::greater());
     for (int row = 0; row < table.topLevelItemCount(); ++row)
         CHECK(table.topLevelItem(row)->text(4) ==
               QStringLiteral("%1 %").arg(qRound(falling[static_cast<size_t>(row)] * 100)));
 
     // Once more on the same head: groups again, and back.
-    QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
+    QTest::mouseClick(&lab.find<QPushButton>("patchAlike"), Qt::LeftButton);
     CHECK(table.isColumnHidden(4));
     CHECK_FALSE(table.isColumnHidden(3));
     CHECK(table.currentItem()->text(0) == own);
     CHECK(columnOf(table, 3).back() == QStringLiteral("–")); // those that are alone come last
-    QTest::mouseClick(&lab.find<QPushButton>("patchHeadAlike"), Qt::LeftButton);
+    QTest::mouseClick(&lab.find<QPushButton>("patchAlike"), Qt::LeftButton);
     CHECK(table.topLevelItem(0)->text(0) == own);
 
     // Another picture: the head that was selected stays so.
@@ -137,14 +135,14 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     REQUIRE(lab.waitFor(
         [&] {
             const auto& shown = *panel(lab).shown();
-            const auto found = shown.analyses.find("patch_head_kinds");
-            return shown.answer && found != shown.analyses.end() && found->second->inputVersion == shown.answerVersion;
+            const auto known = shown.analyses.find("head_kinds");
+            return shown.answer && known != shown.analyses.end() && known->second->inputVersion == shown.answerVersion;
         },
         120'000));
     REQUIRE(table.currentItem());
     CHECK(table.currentItem()->text(0) == selected);
     CHECK(panel(lab).numbers().csv().startsWith("layer,head,kind,down,right,itself"));
-    CHECK(panel(lab).numbers().arrays().back().values.size() == heads.size() * kPatchHeadKinds);
+    CHECK(panel(lab).numbers().arrays().back().values.size() == heads.size() * heads.front().kinds.size());
     CHECK(table.topLevelItem(0)->text(4) == "100 %"); // compared with itself on the new picture
 
     // Another model: its heads are compared with that head of the first one.
@@ -153,7 +151,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
                         120'000));
     CHECK_FALSE(table.isColumnHidden(4));
     CHECK(table.topLevelItem(0)->text(4).endsWith('%'));
-    const QString place2 = lab.find<QLabel>("patchHeadExplanation").text();
+    const QString place2 = lab.find<QLabel>("patchExplanation").text();
     CHECK(place2.contains("vit-fashion"));
 }
 

@@ -1,19 +1,15 @@
 #pragma once
 
 #include "app/lab/workbench/panel.h"
-#include "engine/analysis/head_detectors.h"
 
-class QComboBox;
-class QLabel;
-class QListWidget;
 class QPushButton;
 
 namespace attn {
 
 class FrontWatch;
+class HeadTable;
 
-/// Labels every head by where it looks in repeated random tokens and in a short text. Sorts the heads by kind, layer,
-/// score or similarity, or groups them by similar pattern.
+/// Names every head by where it looks: in repeated random tokens and in a short text.
 class HeadKindsPanel : public Panel {
     Q_OBJECT
 
@@ -26,26 +22,14 @@ public:
 private:
     void detect();
     void detectIfNew();
-    void list();
-    void explain();
-    const HeadScores* beforeOf(const HeadScores& head) const; ///< the same head in the original run; null: not compared
+    bool isKnown() const; ///< there is a detection
 
     Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
-    std::shared_ptr<const HeadDetection> found_, before_; ///< before_: of the original run; null: not compared
-    std::shared_ptr<const ModelInfo> asked_;              ///< the model whose heads were last labelled automatically
+    std::shared_ptr<const ModelInfo> asked_; ///< the model whose heads were last named automatically
     FrontWatch* front_ = nullptr;
-    QComboBox* order_;
-    QPushButton *detect_, *alike_;
-    QListWidget* heads_;
-    QLabel* explanation_;
-    struct ReferenceHead {
-        std::shared_ptr<const HeadDetection> in;
-        int site = 0, head = 0;
-        QString model;
-    };
-    std::optional<ReferenceHead>
-        reference_; ///< the heads are sorted by similarity to this head; it may be of another model
+    QPushButton* detect_;
+    HeadTable* heads_;
 };
 
 } // namespace attn

@@ -29,8 +29,8 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
         widget->setToolTip(help.isEmpty() ? title : help);
     };
     name(page_, "lensPage", tr("Lens"));
-    for (const LensPage& page : lensPages())
-        page_->addItem(QCoreApplication::translate("attn::Lens", page.title), QString::fromLatin1(page.id));
+    for (const LensPage* page : lensPagesFor(AxisKind::Tokens))
+        page_->addItem(QCoreApplication::translate("attn::Lens", page->title), QString::fromLatin1(page->id));
     name(position_, "lensPosition", tr("Token to analyse"));
     name(target_, "lensTarget", tr("Token whose logit is analysed"),
          tr("A token as shown in lists, or #id. If empty, the top prediction is used."));
@@ -92,7 +92,7 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
 }
 
 const LensPage& LensesPanel::page() const {
-    return lensPages()[static_cast<size_t>(std::max(0, page_->currentIndex()))];
+    return *lensPagesFor(AxisKind::Tokens)[static_cast<size_t>(std::max(0, page_->currentIndex()))];
 }
 
 int LensesPanel::tokenOf(const QString& text) const {
@@ -139,7 +139,7 @@ void LensesPanel::choosePage() {
     };
     showRow(0, now.usesPosition);
     showRow(1, now.usesTarget);
-    showRow(2, now.usesText);
+    showRow(2, now.usesOther);
     shown_.reset();
     asked_ = 0;
     showAnswer({});

@@ -1,7 +1,7 @@
 #include "app/lab/panels/vision_lenses.h"
 
 #include "app/lab/bridge/vision_bridge.h"
-#include "app/lab/panels/patch_head_table.h"
+#include "app/lab/panels/head_table.h"
 #include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/patch_overlay_view.h"
@@ -22,16 +22,16 @@ namespace attn {
 VisionLenses::VisionLenses(Workbench& bench, QWidget* parent)
     : QWidget(parent), bench_(bench), page_(new QComboBox), target_(new QComboBox),
       explanation_(makeHintLabel("visionLensExplanation")), targetLabel_(new QLabel(tr("Class"))),
-      run_(new QPushButton), progress_(new QProgressBar), overlay_(new PatchOverlayView), heads_(new PatchHeadTable),
-      view_(new LensAnswerView("visionLens")) {
+      run_(new QPushButton), progress_(new QProgressBar), overlay_(new PatchOverlayView),
+      heads_(new HeadTable("patch")), view_(new LensAnswerView("visionLens")) {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help) {
         widget->setObjectName(QString::fromLatin1(id));
         widget->setAccessibleName(title);
         widget->setToolTip(help);
     };
     name(page_, "visionLensPage", tr("Lens"), tr("The analysis to run on the picture"));
-    for (const VisionLensPage& page : visionLensPages())
-        page_->addItem(QCoreApplication::translate("attn::Lens", page.title), QString::fromLatin1(page.id));
+    for (const LensPage* page : lensPagesFor(AxisKind::Patches))
+        page_->addItem(QCoreApplication::translate("attn::Lens", page->title), QString::fromLatin1(page->id));
     name(target_, "visionLensTarget", tr("Class"), tr("The class whose logit the lens explains"));
     target_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     target_->setMinimumContentsLength(8);
@@ -66,15 +66,23 @@ VisionLenses::VisionLenses(Workbench& bench, QWidget* parent)
     });
     connect(view_, &LensAnswerView::pointedAt, this, &VisionLenses::showOverlay);
     connect(view_, &LensAnswerView::activated, this, [this](const MatrixCell& cell) {
-        if (result_ && page().change) emit changeRequested(page().change(*result_, cell.row, cell.column));
+        if (result_ && page().change) emit changeRequested(page().change(*result_, question(), cell.row, cell.column));
     });
-    connect(heads_, &PatchHeadTable::headChosen, this, &VisionLenses::headChosen);
+    connect(heads_, &HeadTable::headChosen, this, &VisionLenses::headChosen);
     listClasses();
     choosePage();
 }
 
-const VisionLensPage& VisionLenses::page() const {
-    return visionLensPages()[static_cast<size_t>(std::max(0, page_->currentIndex()))];
+const LensPage& VisionLenses::page() const {
+    return *lensPagesFor(AxisKind::Patches)[static_cast<size_t>(std::max(0, page_->currentIndex()))];
+}
+
+LensQuestion VisionLenses::question() const {
+    const Selection& selection = bench_.selection();
+    return {.site = selection.site,
+            .head = selection.head,
+            .target = {.token = page().usesOther ? -1 : target_->currentData().toInt()},
+            .text = page().usesOther ? "the other picture" : ""};
 }
 
 void VisionLenses::setTheme(const FigureTheme& theme) {
@@ -88,8 +96,9 @@ void VisionLenses::showEvent(QShowEvent* event) {
 }
 
 void VisionLenses::choosePage() {
-    targetLabel_->setVisible(page().usesTarget);
-    target_->setVisible(page().usesTarget);
+    const bool usesTarget = page().usesTarget && !page().usesOther; // patching compares what both pictures show
+    targetLabel_->setVisible(usesTarget);
+    target_->setVisible(usesTarget);
     result_.reset();
     asked_ = 0;
     const auto found = shown_->analyses.find(page().make({})->key());
@@ -110,7 +119,7 @@ void VisionLenses::listClasses() {
 void VisionLenses::ask() {
     if (!shown_->answer) return;
     asked_ = shown_->answerVersion;
-    bench_.vision().session().analyse(page().make({.token = target_->currentData().toInt()}));
+    bench_.vision().session().analyse(page().make(question()));
 }
 
 void VisionLenses::askIfQuick() {
@@ -141,7 +150,7 @@ LensSubject VisionLenses::subject() const {
 }
 
 void VisionLenses::showAnswer() {
-    heads_->setDetection(page().listsHeads ? std::static_pointer_cast<const PatchHeadDetection>(result_) : nullptr,
+    heads_->setDetection(page().listsHeads ? std::static_pointer_cast<const HeadDetection>(result_) : nullptr, nullptr,
                          shown_->model);
     heads_->setVisible(page().listsHeads && result_);
     view_->setAnswer(result_ ? page().show(*result_, subject()) : LensAnswer{}, page().change != nullptr);
@@ -186,7 +195,8 @@ ExportNumbers VisionLenses::numbers() const {
 QJsonObject VisionLenses::saveView() const { return {{"lens", page_->currentData().toString()}}; }
 
 void VisionLenses::restoreView(const QJsonObject& view) {
-    if (const int at = page_->findData(view["lens"].toString()); at >= 0) page_->setCurrentIndex(at);
+    const LensPage* page = lensPageNamed(view["lens"].toString().toStdString(), AxisKind::Patches);
+    if (page) page_->setCurrentIndex(page_->findData(QString::fromLatin1(page->id)));
 }
 
 } // namespace attn

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/figures/vision_lens_pages.h"
+#include "app/figures/lens_pages.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/workbench/panel.h"
 #include "engine/session/vision_session.h"
@@ -14,7 +14,7 @@ class QPushButton;
 
 namespace attn {
 
-class PatchHeadTable;
+class HeadTable;
 class PatchOverlayView;
 
 /// Runs lenses on a vision model and its picture, and shows their results.
@@ -38,7 +38,8 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
-    const VisionLensPage& page() const;
+    const LensPage& page() const;
+    LensQuestion question() const;
     void choosePage();
     void ask();
     void askIfQuick();
@@ -57,7 +58,7 @@ private:
     QPushButton* run_;
     QProgressBar* progress_;
     PatchOverlayView* overlay_;
-    PatchHeadTable* heads_;
+    HeadTable* heads_;
     LensAnswerView* view_;
 };
 

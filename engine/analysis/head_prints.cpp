@@ -1,4 +1,4 @@
-#include "engine/analysis/patch_head_prints.h"
+#include "engine/analysis/head_prints.h"
 
 #include "engine/analysis/overlap.h"
 
@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-constexpr int64_t kOffsetSide = 2 * PatchHeadPrint::kReach + 1;
+constexpr int64_t kOffsetSide = 2 * HeadPrint::kReach + 1;
 constexpr int64_t kFurther = kOffsetSide * kOffsetSide;
 
 /// [from][to]: the share of each of `from` equal intervals that lies in each of `to` intervals. Rows sum to 1.
@@ -38,7 +38,7 @@ std::vector<std::vector<double>> sharesOf(ImageSize from, ImageSize to) {
 }
 
 /// The weights, pooled to areas that are at least as large.
-std::vector<float> inAreas(const PatchHeadPrint& print, ImageSize areas) {
+std::vector<float> inAreas(const HeadPrint& print, ImageSize areas) {
     if (print.areas == areas) return print.weights;
     const auto from = static_cast<size_t>(print.areas.area()), to = static_cast<size_t>(areas.area());
     const auto shares = sharesOf(print.areas, areas);
@@ -65,12 +65,23 @@ std::vector<float> inAreas(const PatchHeadPrint& print, ImageSize areas) {
 
 } // namespace
 
-std::vector<PatchHeadPrint> patchHeadPrints(const SitePattern& pattern, ImageSize patches, ImageSize grid,
-                                            int64_t classTokens) {
+std::vector<HeadPrint> textHeadPrints(const SitePattern& pattern) {
+    const int64_t tokens = pattern.layout.tokens;
+    std::vector<HeadPrint> prints;
+    for (int head = 0; head < pattern.heads; ++head) {
+        const auto cells = pattern.values.begin() + head * tokens * tokens;
+        prints.push_back(
+            {.areas = {.height = 1, .width = tokens}, .weights = {cells, cells + tokens * tokens}, .offsets = {}});
+    }
+    return prints;
+}
+
+std::vector<HeadPrint> patchHeadPrints(const SitePattern& pattern, ImageSize patches, ImageSize grid,
+                                       int64_t classTokens) {
     pattern.requireWhole();
     const LayerLayout& layout = pattern.layout;
-    const ImageSize areas{.height = std::min(patches.height, PatchHeadPrint::kMostAreas),
-                          .width = std::min(patches.width, PatchHeadPrint::kMostAreas)};
+    const ImageSize areas{.height = std::min(patches.height, HeadPrint::kMostAreas),
+                          .width = std::min(patches.width, HeadPrint::kMostAreas)};
     const auto count = static_cast<size_t>(areas.area());
     // The number of patches of each token in each area.
     struct Piece {
@@ -109,9 +120,8 @@ std::vector<PatchHeadPrint> patchHeadPrints(const SitePattern& pattern, ImageSiz
             if (keys[i] < layout.prefix) continue;
             const int64_t from = query - layout.prefix, to = keys[i] - layout.prefix;
             const int64_t down = to / grid.width - from / grid.width, right = to % grid.width - from % grid.width;
-            if (std::max(std::abs(down), std::abs(right)) <= PatchHeadPrint::kReach)
-                offset[i] =
-                    static_cast<size_t>((down + PatchHeadPrint::kReach) * kOffsetSide + right + PatchHeadPrint::kReach);
+            if (std::max(std::abs(down), std::abs(right)) <= HeadPrint::kReach)
+                offset[i] = static_cast<size_t>((down + HeadPrint::kReach) * kOffsetSide + right + HeadPrint::kReach);
         }
         std::vector<double> row(count + 2);
         for (int head = 0; head < pattern.heads; ++head) {
@@ -133,9 +143,9 @@ std::vector<PatchHeadPrint> patchHeadPrints(const SitePattern& pattern, ImageSiz
                     sums.weights[part.area * row.size() + column] += part.patches * row[column];
         }
     });
-    std::vector<PatchHeadPrint> prints;
+    std::vector<HeadPrint> prints;
     for (const Sums& sums : heads) {
-        PatchHeadPrint& print = prints.emplace_back();
+        HeadPrint& print = prints.emplace_back();
         print.areas = areas;
         for (size_t at = 0; at < sums.weights.size(); ++at)
             print.weights.push_back(static_cast<float>(sums.weights[at] / inArea[at / (count + 2)]));
@@ -144,7 +154,7 @@ std::vector<PatchHeadPrint> patchHeadPrints(const SitePattern& pattern, ImageSiz
     return prints;
 }
 
-float similarity(const PatchHeadPrint& a, const PatchHeadPrint& b) {
+float similarity(const HeadPrint& a, const HeadPrint& b) {
     const ImageSize areas{.height = std::min(a.areas.height, b.areas.height),
                           .width = std::min(a.areas.width, b.areas.width)};
     const double places = overlap(inAreas(a, areas), inAreas(b, areas)) / static_cast<double>(areas.area());

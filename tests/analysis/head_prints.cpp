@@ -29,7 +29,7 @@ SitePattern patternOf(ImageSize grid, const std::function<double(int64_t patch, 
     return pattern;
 }
 
-PatchHeadPrint printOf(ImageSize grid, const std::function<double(int64_t patch, int64_t token)>& weight) {
+HeadPrint printOf(ImageSize grid, const std::function<double(int64_t patch, int64_t token)>& weight) {
     return patchHeadPrints(patternOf(grid, weight), grid, grid, 1).front();
 }
 
@@ -99,22 +99,21 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
     const auto detect = [](VisionModel& model, const std::string& pixels) {
         const VisionConfig& config = model.config();
         const auto patches = cutPatches(Golden(pixels).values("pixels"), config.channels, config.image, config.patch);
-        return std::static_pointer_cast<PatchHeadDetection>(PatchHeadAnalysis{}.run(model, {.input = patches}));
+        return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {.input = patches}));
     };
-    const auto check = [](const PatchHeadDetection& found) {
+    const auto check = [](const HeadDetection& found) {
         const size_t count = found.heads.size();
         REQUIRE(found.prints.size() == count);
         REQUIRE(found.alike.size() == count * count);
         for (size_t at = 0; at < count; ++at) {
             INFO("layer " << found.heads[at].site << ", head " << found.heads[at].head);
-            const PatchHeadPrint& print = found.prints[at];
+            const HeadPrint& print = found.prints[at];
             const auto columns = static_cast<std::ptrdiff_t>(print.areas.area()) + 2;
             for (auto row = print.weights.begin(); row != print.weights.end(); row += columns)
                 CHECK(std::accumulate(row, row + columns, 0.0) == Approx(1).margin(1e-4));
             CHECK(found.alike[at * count + at] == Approx(1).margin(1e-4));
-            CHECK(similaritiesTo(print, found) ==
-                  std::vector<float>(found.alike.begin() + static_cast<std::ptrdiff_t>(at * count),
-                                     found.alike.begin() + static_cast<std::ptrdiff_t>((at + 1) * count)));
+            for (const SimilarHead& other : similarHeads(found, at, found))
+                CHECK(other.similarity == found.alike[at * count + other.index]);
         }
         size_t members = 0;
         for (const auto& group : headGroups(found, 0.8f)) members += group.size();
@@ -143,14 +142,14 @@ TEST_CASE("vision goldens: prints of heads and how alike they are agree with PyT
         INFO(name);
         const Golden golden(name, "analysis.safetensors");
         const auto result = headsOfGolden(name);
-        const PatchHeadDetection& found = *result;
+        const HeadDetection& found = *result;
         const auto isNear = [](std::span<const float> a, std::span<const float> b) {
             return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-4f; });
         };
         const std::vector<float> weights = golden.values("prints.weights"), offsets = golden.values("prints.offsets");
         std::vector<float> ownWeights, ownOffsets;
         for (size_t at = 0; at < found.prints.size(); ++at) {
-            const PatchHeadPrint& print = found.prints[at];
+            const HeadPrint& print = found.prints[at];
             if (found.heads[at].head == 0)
                 ownWeights.insert(ownWeights.end(), print.weights.begin(), print.weights.end());
             ownOffsets.insert(ownOffsets.end(), print.offsets.begin(), print.offsets.end());

@@ -1,0 +1,379 @@
+#include "app/lab/panels/head_table.h"
+
+#include "app/figures/difference.h"
+#include "app/figures/tile_image.h"
+#include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/hint_label.h"
+#include "engine/core/error.h"
+#include "engine/inference/model_info.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attn {
+namespace {
+
+enum Column { Head, Kind, Score, Group, Similarity };
+
+constexpr int kThumbnail = 40;                            ///< pixels across
+constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; values from 0 sort by the score of that kind
+
+QString wholePercent(float share) {
+    return std::isnan(share) ? QStringLiteral("–") : HeadTable::tr("%1 %").arg(qRound(share * 100));
+}
+
+QString titleOf(const HeadKind& kind) { return fromEngine(kind.title); }
+
+/// Where a head looks: on the random tokens of a text, or by offset from each patch, or between areas of the picture.
+QIcon thumbnailOf(const HeadPrint& print) {
+    const bool hasOffsets = !print.offsets.empty();
+    const auto columns = static_cast<size_t>(hasOffsets ? 2 * HeadPrint::kReach + 1 : print.areas.area());
+    const size_t stride = hasOffsets ? columns : print.columns();
+    const std::vector<float>& from = hasOffsets ? print.offsets : print.weights;
+    PatternTile tile{.rows = static_cast<int>(columns),
+                     .columns = static_cast<int>(columns),
+                     .queryEnd = static_cast<int>(columns),
+                     .keyEnd = static_cast<int>(columns)};
+    for (size_t row = 0; row < columns; ++row) {
+        const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row * stride);
+        tile.values.insert(tile.values.end(), begin, begin + static_cast<std::ptrdiff_t>(columns));
+    }
+    TileImage image;
+    image.update(std::make_shared<PatternTile>(std::move(tile)),
+                 {.kind = hasOffsets ? ScaleKind::Linear : ScaleKind::RowMaximum}, ColourMapId::Viridis);
+    return QPixmap::fromImage(
+        image.image().scaled(kThumbnail, kThumbnail, Qt::KeepAspectRatio, Qt::FastTransformation));
+}
+
+/// The scores of a head, one line for each kind that has a score.
+QString scoresOf(const HeadScores& head) {
+    QStringList lines;
+    for (size_t kind = 0; kind < head.kinds.size(); ++kind) {
+        if (std::isnan(head.scores[kind])) continue;
+        const QString title = titleOf(head.kinds[kind]), score = wholePercent(head.scores[kind]);
+        lines << (head.scores[kind] == head.beyond[kind] ? HeadTable::tr("%1: %2").arg(title, score)
+                                                         : HeadTable::tr("%1: %2, %3 above an even spread")
+                                                               .arg(title, score, wholePercent(head.beyond[kind])));
+    }
+    return lines.join('\n');
+}
+
+/// A row of the table. Sorted by kind, the scores fall within each kind; heads without a kind or group come last.
+class HeadItem : public QTreeWidgetItem {
+public:
+    struct Place {
+        int index = 0, group = 0; ///< group 0: none
+        float similarity = -1;    ///< to the reference; below 0: there is no reference
+        int rank = 0;             ///< in the order by kind
+        float score = -1;         ///< that the table shows; NaN: none
+    };
+    explicit HeadItem(const HeadScores& head, const Place& place)
+        : QTreeWidgetItem({HeadTable::tr("L%1 H%2").arg(head.site).arg(head.head), fromEngine(head.title()),
+                           place.score < 0 ? QStringLiteral("–") : wholePercent(place.score)}),
+          place_(place) {
+        setData(Head, Qt::UserRole, place.index);
+        setText(Group, place.group > 0 ? QString::number(place.group) : QStringLiteral("–"));
+        setText(Similarity, place.similarity >= 0 ? wholePercent(place.similarity) : QString());
+        for (const Column column : {Score, Group, Similarity})
+            setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+        const QString scores = scoresOf(head);
+        setToolTip(Head, scores);
+        setToolTip(Kind, head.kind() ? fromEngine(head.finding(*head.kind())) : scores);
+        setToolTip(Score, scores);
+    }
+
+    bool operator<(const QTreeWidgetItem& item) const override {
+        const Place& a = place_;
+        const Place& b = static_cast<const HeadItem&>(item).place_;
+        const auto number = [](float score) { return std::isnan(score) ? -1 : score; };
+        const auto group = [](int of) { return of > 0 ? of : std::numeric_limits<int>::max(); };
+        const int column = treeWidget()->sortColumn();
+        if (column == Kind) return a.rank < b.rank;
+        if (column == Score && number(a.score) != number(b.score)) return number(a.score) < number(b.score);
+        if (column == Similarity && a.similarity != b.similarity) return a.similarity < b.similarity;
+        if (column == Group && a.group != b.group) return group(a.group) < group(b.group);
+        return a.index < b.index;
+    }
+
+private:
+    Place place_;
+};
+
+QString csvOf(const HeadDetection& found) {
+    QString text = "layer,head,kind,down,right";
+    for (const HeadKind& kind : found.kinds) text += QStringLiteral(",%1").arg(fromEngine(kind.id));
+    text += '\n';
+    for (const HeadScores& head : found.heads) {
+        text += QStringLiteral("%1,%2,%3,%4,%5")
+                    .arg(head.site)
+                    .arg(head.head)
+                    .arg(fromEngine(head.kind() ? head.kinds[*head.kind()].id : "mixed"))
+                    .arg(head.down)
+                    .arg(head.right);
+        for (const float score : head.scores)
+            text += std::isnan(score) ? QStringLiteral(",") : QStringLiteral(",%1").arg(static_cast<double>(score));
+        text += '\n';
+    }
+    return text;
+}
+
+std::vector<NumberArray> arraysOf(const HeadDetection& found) {
+    const auto count = static_cast<int64_t>(found.heads.size());
+    const HeadPrint& first = found.prints.front();
+    NumberArray heads{"heads", {count, 2}, {}}, scores{"scores", {count, static_cast<int64_t>(found.kinds.size())}, {}},
+        patterns{"patterns", {count, first.areas.area(), static_cast<int64_t>(first.columns())}, {}};
+    for (const HeadScores& head : found.heads) {
+        scores.values.insert(scores.values.end(), head.scores.begin(), head.scores.end());
+        heads.values.insert(heads.values.end(), {static_cast<float>(head.site), static_cast<float>(head.head)});
+    }
+    for (const HeadPrint& print : found.prints)
+        patterns.values.insert(patterns.values.end(), print.weights.begin(), print.weights.end());
+    return {heads, patterns, scores};
+}
+
+} // namespace
+
+HeadTable::HeadTable(const QString& name, QWidget* parent)
+    : QWidget(parent), table_(new QTreeWidget), order_(new QComboBox),
+      explanation_(makeHintLabel()), similar_(new QPushButton(tr("Find similar heads"))) {
+    explanation_->setObjectName(name + "Explanation");
+    order_->setObjectName(name + "Order");
+    order_->setAccessibleName(tr("Order of the heads"));
+    order_->setToolTip(tr("Choose the order of the heads, and which score is shown"));
+    table_->setObjectName(name + "Heads");
+    table_->setAccessibleName(tr("Heads and their kinds"));
+    table_->setToolTip(tr("Select a head to see why it has its kind and where it looks. Click a column title to sort"));
+    table_->setRootIsDecorated(false);
+    table_->setUniformRowHeights(true);
+    table_->setAllColumnsShowFocus(true);
+    table_->setIconSize({kThumbnail, kThumbnail});
+    table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score"), tr("Group"), tr("Similar")});
+    table_->headerItem()->setToolTip(
+        Head,
+        tr("Layer and head. The thumbnail shows where it looks: in random tokens that repeat, or around a patch"));
+    table_->headerItem()->setToolTip(Kind, tr("The most specific kind whose score is high enough"));
+    table_->headerItem()->setToolTip(Score, tr("The score for the kind of the head, or for the kind chosen above"));
+    table_->headerItem()->setToolTip(Group, tr("Heads with the same number have similar patterns"));
+    table_->headerItem()->setToolTip(Similarity, tr("Similarity to the head that all are compared with"));
+    table_->header()->setStretchLastSection(false);
+    table_->header()->setSectionResizeMode(QHeaderView::Fixed);
+    table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
+    for (const Column each : {Head, Score, Group, Similarity}) { // no room for the sort arrow: kinds need it more
+        const QString widest = each == Head ? QStringLiteral("L00 H00") : wholePercent(1);
+        const int icon = each == Head ? kThumbnail + fontMetrics().averageCharWidth() : 0;
+        table_->header()->resizeSection(each,
+                                        icon +
+                                            std::max(fontMetrics().horizontalAdvance(table_->headerItem()->text(each)),
+                                                     fontMetrics().horizontalAdvance(widest)) +
+                                            2 * fontMetrics().averageCharWidth());
+    }
+    table_->setSortingEnabled(true);
+    table_->sortByColumn(Kind, Qt::AscendingOrder);
+    table_->setMinimumHeight(fontMetrics().height() * 4);
+    similar_->setObjectName(name + "Alike");
+    similar_->setAccessibleName(tr("Sort the heads by similarity to the selected one"));
+    similar_->setToolTip(tr("Sort the heads by similarity to the selected one, in this model and in models that you "
+                            "open later. Press again on the same head to return to groups"));
+    auto* top = new QHBoxLayout;
+    top->addWidget(order_, 1);
+    top->addWidget(similar_);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addLayout(top);
+    column->addWidget(table_, 1);
+    column->addWidget(explanation_);
+    connect(order_, &QComboBox::activated, this, [this] {
+        reference_.reset();
+        list();
+        sort();
+        explain();
+    });
+    connect(similar_, &QPushButton::clicked, this, &HeadTable::sortBySimilarity);
+    connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
+        explain();
+        if (const HeadScores* head = headOf(item)) emit headChosen(head->site, head->head);
+    });
+    // A click on the head that is selected already shows it again, whatever else was looked at meanwhile.
+    connect(table_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
+        if (const HeadScores* head = headOf(item)) emit headChosen(head->site, head->head);
+    });
+    listOrders();
+    explain();
+}
+
+const HeadScores* HeadTable::headOf(const QTreeWidgetItem* item) const {
+    return item && shown_ ? &shown_->heads[static_cast<size_t>(item->data(Head, Qt::UserRole).toInt())] : nullptr;
+}
+
+const HeadScores* HeadTable::beforeOf(const HeadScores& head) const {
+    return before_ && before_->kinds.data() == head.kinds.data() ? before_->find(head.site, head.head) : nullptr;
+}
+
+void HeadTable::setDetection(std::shared_ptr<const HeadDetection> detection,
+                             std::shared_ptr<const HeadDetection> before, std::shared_ptr<const ModelInfo> model) {
+    if (detection == shown_ && before == before_) return;
+    const HeadScores* selected = headOf(table_->currentItem());
+    const auto current = selected ? std::optional(std::pair(selected->site, selected->head)) : std::nullopt;
+    // The same head on another picture.
+    if (reference_ && detection && model == reference_->model) reference_->in = detection;
+    const bool hasOtherKinds =
+        (shown_ ? shown_->kinds.data() : nullptr) != (detection ? detection->kinds.data() : nullptr);
+    shown_ = std::move(detection);
+    before_ = std::move(before);
+    model_ = std::move(model);
+    groups_.assign(shown_ ? shown_->heads.size() : 0, 0);
+    int number = 0;
+    if (shown_)
+        for (const auto& group : headGroups(*shown_, shown_->leastAlike)) {
+            if (group.size() < 2) break; // the rest are alone, too
+            ++number;
+            for (const size_t at : group) groups_[at] = number;
+        }
+    if (hasOtherKinds && shown_) listOrders();
+    list();
+    const QSignalBlocker quiet(table_);
+    for (size_t at = 0; current && at < groups_.size(); ++at)
+        if (current == std::pair(shown_->heads[at].site, shown_->heads[at].head)) select(at);
+    explain();
+}
+
+void HeadTable::listOrders() {
+    const QSignalBlocker quiet(order_);
+    order_->clear();
+    order_->addItem(tr("By kind"), kByKind);
+    order_->addItem(tr("By layer"), kByPlace);
+    order_->addItem(tr("Grouped by similar pattern"), kByGroup);
+    for (size_t kind = 0; shown_ && kind < shown_->kinds.size(); ++kind)
+        order_->addItem(tr("By “%1”").arg(titleOf(shown_->kinds[kind])), static_cast<int>(kind));
+}
+
+void HeadTable::select(size_t index) {
+    for (int row = 0; row < table_->topLevelItemCount(); ++row)
+        if (table_->topLevelItem(row)->data(Head, Qt::UserRole).toInt() == static_cast<int>(index))
+            table_->setCurrentItem(table_->topLevelItem(row));
+}
+
+std::vector<float> HeadTable::similarities() {
+    if (!reference_ || !shown_) return {};
+    std::vector<float> all(shown_->heads.size(), 1); // the reference is equal to itself
+    try {
+        for (const SimilarHead& each : similarHeads(*reference_->in, reference_->index, *shown_))
+            all[each.index] = each.similarity;
+    } catch (const Error&) { // the models cannot be compared
+        reference_.reset();
+        return {};
+    }
+    return all;
+}
+
+void HeadTable::list() {
+    const QSignalBlocker quiet(table_);
+    table_->clear();
+    table_->setSortingEnabled(false); // once, when all are there
+    const std::vector<float> alike = similarities();
+    const int order = order_->currentData().toInt();
+    if (shown_) {
+        std::vector<int> ranks(shown_->heads.size());
+        for (int rank = 0; const size_t at : headsByKind(*shown_)) ranks[at] = rank++;
+        for (size_t at = 0; at < shown_->heads.size(); ++at) {
+            const HeadScores& head = shown_->heads[at];
+            const auto kind = order >= 0 ? std::optional(static_cast<size_t>(order)) : head.kind();
+            auto* item = new HeadItem(head, {.index = static_cast<int>(at),
+                                             .group = groups_[at],
+                                             .similarity = alike.empty() ? -1 : alike[at],
+                                             .rank = ranks[at],
+                                             .score = kind ? head.of(*kind) : -1});
+            item->setIcon(Head, thumbnailOf(shown_->prints[at]));
+            if (const HeadScores* before = beforeOf(head); before && before->title() != head.title())
+                item->setText(Kind, tr("%1 (original: %2)").arg(item->text(Kind), fromEngine(before->title())));
+            table_->addTopLevelItem(item);
+        }
+    }
+    table_->setColumnHidden(Similarity, alike.empty());
+    table_->setColumnHidden(Group, !alike.empty());
+    table_->setSortingEnabled(true);
+}
+
+void HeadTable::sort() {
+    const QSignalBlocker quiet(table_);
+    const int order = order_->currentData().toInt();
+    if (order >= 0) return table_->sortByColumn(Score, Qt::DescendingOrder);
+    table_->sortByColumn(order == kByKind ? Kind : order == kByPlace ? Head : Group, Qt::AscendingOrder);
+}
+
+void HeadTable::sortBySimilarity() {
+    const HeadScores* head = headOf(table_->currentItem());
+    if (!head) return;
+    const size_t index = shown_->indexOf(head->site, head->head);
+    const QSignalBlocker quiet(table_);
+    if (reference_ && reference_->model == model_ && reference_->index == index) { // once more: groups again
+        reference_.reset();
+        list();
+        table_->sortByColumn(Group, Qt::AscendingOrder);
+    } else {
+        reference_ = Reference{shown_, index, model_};
+        list();
+        table_->sortByColumn(Similarity, Qt::DescendingOrder);
+    }
+    select(index);
+    explain();
+}
+
+void HeadTable::explain() {
+    const HeadScores* head = headOf(table_->currentItem());
+    similar_->setEnabled(head != nullptr);
+    order_->setEnabled(shown_ != nullptr);
+    if (head) return explanation_->setText(explanationOf(*head));
+    if (!shown_ || !reference_ || reference_->model == model_)
+        return explanation_->setText(tr("Select a head to see why it has its kind and where it looks."));
+    const HeadScores& to = reference_->in->heads[reference_->index];
+    explanation_->setText(
+        tr("Sorted by similarity to layer %1, head %2 of %3. Open another model to find similar heads "
+           "there.")
+            .arg(to.site)
+            .arg(to.head)
+            .arg(QString::fromStdString(reference_->model->name)));
+}
+
+QString HeadTable::explanationOf(const HeadScores& head) const {
+    QStringList reasons;
+    for (const size_t kind : head.labels()) {
+        const HeadKind& named = head.kinds[kind];
+        QString reason = tr("%1: %2").arg(titleOf(named), fromEngine(head.finding(kind)));
+        if (*named.source) reason += ' ' + tr("(source: %1)").arg(fromEngine(named.source));
+        reasons << reason;
+    }
+    QString text = tr("Layer %1, head %2 – %3")
+                       .arg(head.site)
+                       .arg(head.head)
+                       .arg(reasons.isEmpty() ? tr("mixed: no kind dominates") : reasons.join("; "));
+    if (!text.endsWith('.')) text += '.';
+    const HeadScores* before = beforeOf(head);
+    if (!before) return text;
+    QStringList scores;
+    for (size_t kind = 0; kind < head.kinds.size(); ++kind) {
+        const int change = qRound((head.scores[kind] - before->scores[kind]) * 100);
+        if (!std::isnan(head.scores[kind]) && change != 0)
+            scores << QStringLiteral("%1 %2 %").arg(titleOf(head.kinds[kind]), formatSigned(change, 0));
+    }
+    return text + ' ' +
+           tr("Original: %1. Difference in scores: %2.")
+               .arg(fromEngine(before->title()), scores.isEmpty() ? tr("none of 1 % or more") : scores.join(tr(", ")));
+}
+
+ExportNumbers HeadTable::numbers() const {
+    if (!shown_) return {};
+    return {.csv = [shown = shown_] { return csvOf(*shown); }, .arrays = [shown = shown_] { return arraysOf(*shown); }};
+}
+
+} // namespace attn
