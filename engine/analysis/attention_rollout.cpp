@@ -120,21 +120,21 @@ std::vector<float> sumOf(const TokenMap& map, std::span<const double> shares) {
     return sums;
 }
 
-/// The gradient of a logit with respect to the patterns, in the shape of SitePattern::values.
-struct LogitGradients {
-    LogitTarget target;
-    std::vector<std::vector<float>> byLayer;
-};
+} // namespace
 
-/// @param row of texts: the token after which the logit is predicted
-LogitGradients gradientsOf(RunningModel& model, const Input& input, const LogitTarget& wanted, int row) {
+LogitGradients logitGradients(RunningModel& model, const Input& input, const LogitTarget& wanted, int row) {
     WholeRun whole(model, input, {.mayTrain = true});
     whole.predictAfter(row);
     const Tensor logit = sum(multiply(whole.prediction(), targetInput(whole.graph(), model.choices())));
     std::map<std::string, Tensor> outputs{{"logits", whole.prediction()}};
     const std::vector<Tensor> gradients = patternGradients(whole.built(), logit);
-    for (size_t layer = 0; layer < gradients.size(); ++layer)
+    for (size_t layer = 0; layer < gradients.size(); ++layer) {
+        if (!gradients[layer])
+            throw Error({.what = fmt::format("layer {} forms no pattern", layer),
+                         .where = model.info().name,
+                         .hint = "gradients need a pattern in every layer"});
         outputs.emplace(siteName(static_cast<int64_t>(layer)), gradients[layer]);
+    }
     whole.compile(outputs);
     writeTarget(whole.executor(), {.token = 0});
     whole.run();
@@ -148,8 +148,6 @@ LogitGradients gradientsOf(RunningModel& model, const Input& input, const LogitT
     }
     return result;
 }
-
-} // namespace
 
 TokenMap gradientRollout(std::span<const SitePattern> patterns, std::span<const std::vector<float>> gradients) {
     if (gradients.size() != patterns.size())
@@ -228,7 +226,7 @@ std::shared_ptr<AnalysisResult> RolloutAnalysis::run(RunningModel& model, const 
                              result->row < 0 ? 1.0 / static_cast<double>(last.tokens) : 0);
     if (result->row >= 0) ends[static_cast<size_t>(result->row)] = 1;
     if (target) {
-        const LogitGradients gradients = gradientsOf(model, context.input, *target, result->row);
+        const LogitGradients gradients = logitGradients(model, context.input, *target, result->row);
         result->target = gradients.target;
         result->map = gradientRollout(patterns, gradients.byLayer);
     } else

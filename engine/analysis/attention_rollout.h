@@ -45,6 +45,15 @@ TokenMap attentionRollout(std::span<const SitePattern> patterns, const RolloutOp
 ///         Transformers", arXiv:2103.15679, section 3.1, equations 5 and 6
 TokenMap gradientRollout(std::span<const SitePattern> patterns, std::span<const std::vector<float>> gradients);
 
+/// The gradient of a logit with respect to all attention weights.
+struct LogitGradients {
+    LogitTarget target;
+    std::vector<std::vector<float>> byLayer; ///< in the shape of SitePattern::values
+};
+/// @param row of texts: the token after which the logit is predicted
+/// @throws Error if the model has no readout or no such logit, or a layer forms no pattern
+LogitGradients logitGradients(RunningModel& model, const Input& input, const LogitTarget& target, int row = -1);
+
 /// The layers that a rollout passes, one map each, and one more wherever tokens merge.
 /// @param patterns one per layer, first to last
 std::vector<TokenMap> rolloutSteps(std::span<const SitePattern> patterns, const RolloutOptions& options = {});

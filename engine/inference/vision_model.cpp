@@ -2,12 +2,10 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/linear_readout.h"
-#include "engine/inference/pattern_gradients.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
-#include "engine/ops/tensor_ops.h"
 #include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
@@ -27,9 +25,6 @@ constexpr int64_t kInlineProducts = 16'000'000;
 constexpr size_t kMostCapturers = 3; // kept at a time, because each has the memory of a run
 
 constexpr const char* kResult = "result"; // the logits, or the input of a classifier
-constexpr const char* kLabel = "label";   // Input [1, classes]: 1 for the class whose logit is differentiated
-
-std::string gradientName(int layer) { return inBlock(layer, "attn.pattern_gradient"); }
 
 } // namespace
 
@@ -181,43 +176,6 @@ void VisionModel::requireHead() const {
         throw Error({.what = "this model has no classifier",
                      .where = info_.name,
                      .hint = "open a model with a classifier; this one only gives features and patterns"});
-}
-
-std::unique_ptr<GpuExecutor> VisionModel::makeDifferentiator() {
-    const ModelGraph encoder = graphOf({.mayTrain = true});
-    const Tensor label = encoder.graph->input(kLabel, {.shape = {1, config().classes}});
-    const std::vector<Tensor> gradients = attn::patternGradients(encoder, sum(multiply(encoder.logits, label)));
-    std::map<std::string, Tensor> outputs;
-    for (int layer = 0; layer < info_.layers; ++layer) {
-        const Tensor gradient = gradients[static_cast<size_t>(layer)];
-        if (!gradient)
-            throw Error({.what = fmt::format("layer {} forms no pattern", layer),
-                         .where = info_.name,
-                         .hint = "gradients need a pattern in every layer"});
-        outputs.emplace(gradientName(layer), gradient);
-    }
-    return executorOf(encoder, outputs);
-}
-
-std::vector<std::vector<float>> VisionModel::patternGradients(const Input& picture, int label,
-                                                              const Cancelled& isCancelled) {
-    requireHead();
-    if (label < 0 || label >= info_.classes)
-        throw Error({.what = fmt::format("there is no class {}", label),
-                     .where = info_.name,
-                     .hint = fmt::format("classes are 0 to {}", info_.classes - 1)});
-    auto& differentiator = runs().differentiator;
-    if (!differentiator) differentiator = makeDifferentiator();
-    const std::span<float> labels = differentiator->input(kLabel);
-    std::ranges::fill(labels, 0.0f);
-    labels[static_cast<size_t>(label)] = 1;
-    if (!run(*differentiator, picture, isCancelled)) return {};
-    std::vector<std::vector<float>> result;
-    for (int layer = 0; layer < info_.layers; ++layer) {
-        const std::string name = gradientName(layer);
-        result.push_back(denseResult(*differentiator, name));
-    }
-    return result;
 }
 
 std::vector<float> VisionModel::patchPositions() const {

@@ -61,12 +61,6 @@ public:
     /// @throws Error if the size of the patches does not fit
     PatternsAndLogits patternsAndLogits(const Input& picture, std::optional<int> layer = {});
 
-    /// The gradient of the logit of a class with respect to all attention weights. Another class needs no new plan.
-    /// @return one per layer, in the shape of SitePattern::values; empty if cancelled
-    /// @throws Error if the model has no classifier or no such class, or a layer forms no pattern
-    std::vector<std::vector<float>> patternGradients(const Input& picture, int label,
-                                                     const Cancelled& isCancelled = {});
-
     /// The positions that are added to patches. @return [patches, C]; empty if the model adds none
     std::vector<float> patchPositions() const;
     /// The embedding matrix of patches. @return [C, channels * patch * patch]
@@ -75,12 +69,11 @@ public:
 private:
     /// The plans for one set of changed hooks.
     struct Runs {
-        std::unique_ptr<GpuExecutor> classifier, differentiator;
+        std::unique_ptr<GpuExecutor> classifier;
         std::map<std::set<std::string>, std::unique_ptr<GpuExecutor>> capturers; ///< by captured hooks
     };
     Runs& runs() { return editedHooks().empty() ? plain_ : edited_; }
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
-    std::unique_ptr<GpuExecutor> makeDifferentiator();
     bool run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled);
     ModelGraph graphOf(const WholeBuild& build) const;
 
