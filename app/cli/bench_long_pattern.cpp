@@ -1,7 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/measurements.h"
 
-#include "engine/attention/random_features.h"
+#include "engine/core/random_rows.h"
 #include "engine/inference/long_pattern_view.h"
 #include "engine/runtime/gpu_executor.h"
 

@@ -1,7 +1,7 @@
 #include "app/scope/random_subject.h"
 
-#include "engine/attention/random_features.h"
 #include "engine/core/error.h"
+#include "engine/core/random_rows.h"
 
 #include <fmt/format.h>
 

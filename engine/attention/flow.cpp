@@ -4,10 +4,10 @@
 #include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/blocks.h"
 #include "engine/attention/part.h"
-#include "engine/attention/random_features.h"
 #include "engine/attention/spec_hooks.h"
 #include "engine/attention/terms.h"
 #include "engine/core/error.h"
+#include "engine/core/random_rows.h"
 #include "engine/ops/block_attention.h"
 
 #include <fmt/format.h>

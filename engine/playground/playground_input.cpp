@@ -1,7 +1,7 @@
 #include "engine/playground/playground_input.h"
 
-#include "engine/attention/random_features.h"
 #include "engine/core/error.h"
+#include "engine/core/random_rows.h"
 #include "engine/core/rng.h"
 
 #include <fmt/format.h>

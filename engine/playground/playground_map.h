@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/pattern_window.h"
+#include "engine/playground/pattern_window.h"
 
 #include <cstdint>
 #include <optional>

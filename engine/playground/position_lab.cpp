@@ -3,7 +3,7 @@
 #include "engine/attention/flow.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
-#include "engine/attention/random_features.h"
+#include "engine/core/random_rows.h"
 #include "engine/core/rng.h"
 
 #include <algorithm>

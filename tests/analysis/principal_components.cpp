@@ -1,6 +1,6 @@
 #include "engine/analysis/principal_components.h"
 
-#include "engine/attention/random_features.h"
+#include "engine/core/random_rows.h"
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
 

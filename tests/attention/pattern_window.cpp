@@ -1,4 +1,4 @@
-#include "engine/attention/pattern_window.h"
+#include "engine/playground/pattern_window.h"
 
 #include "tests/attention/attention_case.h"
 #include "tests/support/catch.h"

@@ -1,5 +1,5 @@
-#include "engine/attention/mask/reach.h"
 #include "engine/core/error.h"
+#include "engine/playground/mask_reach.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/attention/random_masks.h"
 

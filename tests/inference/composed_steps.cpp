@@ -2,7 +2,7 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
-#include "engine/attention/random_features.h"
+#include "engine/core/random_rows.h"
 #include "engine/core/rng.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/language_model.h"

@@ -1,6 +1,6 @@
 #include "engine/inference/long_pattern_view.h"
 
-#include "engine/attention/random_features.h"
+#include "engine/core/random_rows.h"
 #include "engine/gpu/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/support/device.h"

@@ -5,8 +5,8 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/painted.h"
-#include "engine/attention/mask/reach.h"
 #include "engine/core/error.h"
+#include "engine/playground/mask_reach.h"
 
 #include <QCheckBox>
 #include <QComboBox>

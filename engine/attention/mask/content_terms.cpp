@@ -1,6 +1,6 @@
 #include "engine/attention/mask/content_terms.h"
-#include "engine/attention/random_features.h"
 #include "engine/attention/terms.h"
+#include "engine/core/random_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "engine/attention/normaliser/feature_mix.h"
 #include "engine/attention/normaliser/normalisers.h"
-#include "engine/attention/random_features.h"
 #include "engine/attention/terms.h"
+#include "engine/core/random_rows.h"
 
 #include <cmath>
 

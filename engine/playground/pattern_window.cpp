@@ -1,4 +1,4 @@
-#include "engine/attention/pattern_window.h"
+#include "engine/playground/pattern_window.h"
 
 #include "engine/attention/terms.h"
 

@@ -1,4 +1,4 @@
-#include "engine/attention/random_features.h"
+#include "engine/core/random_rows.h"
 
 #include "engine/core/rng.h"
 

@@ -1,4 +1,4 @@
-#include "engine/attention/mask/reach.h"
+#include "engine/playground/mask_reach.h"
 
 #include "engine/attention/mask/bit_row.h"
 #include "engine/core/error.h"
