@@ -17,24 +17,14 @@ void writeWindow(GpuExecutor& executor, const std::array<int, 8>& window) {
     std::ranges::copy(window, executor.inputIntegers("window").begin());
 }
 
-/// The pixels of a result [tiles, size, size].
-PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, const PatternRequest& view,
-                     int rows, int columns) {
+/// Adds the pixels of a result [tiles, size, size] to a tile.
+PatternTile readTile(const GpuExecutor& executor, const std::string& result, int index, PatternTile tile) {
     const Shape& shape = executor.plan().result(result).type.shape; // [tiles, size, size]
     const std::span<const float> pixels = executor.result(result);
-    PatternTile tile{.site = view.site,
-                     .head = view.head,
-                     .rows = rows,
-                     .columns = columns,
-                     .queryBegin = view.queryBegin,
-                     .queryEnd = view.queryEnd,
-                     .keyBegin = view.keyBegin,
-                     .keyEnd = view.keyEnd,
-                     .values = {}};
-    tile.values.reserve(static_cast<size_t>(rows * columns));
-    for (int row = 0; row < rows; ++row) {
+    tile.values.reserve(static_cast<size_t>(tile.rows * tile.columns));
+    for (int row = 0; row < tile.rows; ++row) {
         const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>((index * shape[1] + row) * shape.rowStride());
-        tile.values.insert(tile.values.end(), begin, begin + columns);
+        tile.values.insert(tile.values.end(), begin, begin + tile.columns);
     }
     return tile;
 }
@@ -107,7 +97,7 @@ PatternGrid CachedPatterns::grid(int size, bool hidesFirst) {
             const PatternRequest view{
                 .site = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
             const PatternTile fresh =
-                readTile(executor, fmt::format("tile.{}", layer), head, view, pixels - firstRow, pixels);
+                readTile(executor, fmt::format("tile.{}", layer), head, emptyTile(view, pixels - firstRow, pixels));
             PatternTile tile = fresh;
             tile.rows = pixels;
             tile.values.assign(static_cast<size_t>(pixels) * static_cast<size_t>(pixels), 0);
@@ -160,9 +150,7 @@ PatternTile CachedPatterns::tile(const PatternRequest& request) {
          (!model_.isBypassed() && model_.hookEdits().editsPatternOf(bounded(request).site))))
         return aggregate(request);
     const DrawnTile drawn = draw(request, TileUse::ReadBack);
-    PatternTile tile = readTile(drawn.executor, drawn.result(), 0, drawn.view, drawn.rows, drawn.columns);
-    if (drawn.view.aggregate != HeadAggregate::None) tile.head = -1;
-    return tile;
+    return readTile(drawn.executor, drawn.result(), 0, emptyTile(drawn.view, drawn.rows, drawn.columns));
 }
 
 PatternTile CachedPatterns::aggregate(PatternRequest view) {
@@ -185,37 +173,12 @@ PatternTile CachedPatterns::aggregate(PatternRequest view) {
 DevicePattern CachedPatterns::onDevice(const PatternRequest& request) {
     if (model_.tokens().empty()) return {};
     const DrawnTile drawn = draw(request, TileUse::Draw);
-    const PatternRequest& view = drawn.view;
     const GpuExecutor::DeviceResult at = drawn.executor.deviceResult(drawn.result()); // [1, size, size]
     return {.buffer = at.buffer,
             .byteOffset = at.byteOffset,
             .byteSize = at.byteSize,
             .rowStride = static_cast<int>(at.shape.rowStride()),
-            .tile = {.site = view.site,
-                     .head = view.aggregate == HeadAggregate::None ? view.head : -1,
-                     .rows = drawn.rows,
-                     .columns = drawn.columns,
-                     .queryBegin = view.queryBegin,
-                     .queryEnd = view.queryEnd,
-                     .keyBegin = view.keyBegin,
-                     .keyEnd = view.keyEnd,
-                     .values = {}}};
-}
-
-NewestRows CachedPatterns::newestRows() const {
-    const auto keys = static_cast<int>(model_.tokens().size());
-    NewestRows rows{.sites = model_.info().layers, .heads = model_.info().heads, .keys = keys, .values = {}};
-    const GpuExecutor* newest = model_.newestExecutor();
-    if (!newest || keys == 0 || !newest->plan().results.contains(attentionHook(0, "pattern"))) return rows;
-    for (int layer = 0; layer < model_.info().layers; ++layer) {
-        const std::span<const float> pattern = newest->result(attentionHook(layer, "pattern")); // [H,1,S]
-        const auto stride = static_cast<size_t>(Shape{model_.capacity()}.rowStride());
-        for (int head = 0; head < model_.info().heads; ++head) {
-            const auto row = pattern.subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
-            rows.values.insert(rows.values.end(), row.begin(), row.end());
-        }
-    }
-    return rows;
+            .tile = emptyTile(drawn.view, drawn.rows, drawn.columns)};
 }
 
 int64_t CachedPatterns::planBytes() const {

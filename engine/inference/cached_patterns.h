@@ -28,7 +28,6 @@ public:
     std::optional<PatternTile> refinedTile() const override;
     std::optional<PatternGrid> refinedGrid() const override;
     std::optional<HeadProfile> refinedProfile() const override;
-    NewestRows newestRows() const override;
     DevicePattern onDevice(const PatternRequest& view) override;
 
     int64_t planBytes() const override;

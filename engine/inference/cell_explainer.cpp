@@ -1,5 +1,6 @@
 #include "engine/inference/cell_explainer.h"
 
+#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
@@ -58,131 +59,137 @@ std::string whyNotExplained(const AttentionSpec& spec) {
     return {};
 }
 
+/// The rows behind a cell: of its query, of all keys of its head, and of its value.
+struct CellRows {
+    std::vector<float> q, keys, v;                                 ///< [D]; [S,D]; [D]
+    std::vector<std::pair<std::string, std::vector<float>>> terms; ///< [S] each: added to the scores of the query
+    std::vector<bool> isMasked;                                    ///< [S]
+
+    std::span<const float> key(int at) const {
+        return std::span(keys).subspan(static_cast<size_t>(at) * q.size(), q.size());
+    }
+};
+
 class CellExplainer {
 public:
     explicit CellExplainer(LanguageModel& model) : model_(model) {}
-    void explainCached(CellExplanation& cell) const;
-    void explainFormed(CellExplanation& cell) const;
+    void explain(CellExplanation& cell) const;
 
 private:
-    std::vector<float> cacheRow(const std::string& state, int row, int head) const;
+    CellRows rowsInCache(const CellExplanation& cell) const;
+    CellRows rowsOfRun(const CellExplanation& cell) const;
+    std::string maskReason(const CellExplanation& cell) const;
     /// Sets the terms that the cell adds to z and, through W_O, to the residual stream.
     /// @param reachesStream whether z is added without further parts
     void addContribution(CellExplanation& cell, bool reachesStream) const;
+    int count() const { return static_cast<int>(model_.tokens().size()); }
 
     LanguageModel& model_;
 };
 
-std::vector<float> CellExplainer::cacheRow(const std::string& state, int row, int head) const {
-    const Shape& shape = model_.store().entry(state).shape; // [S, heads, D]
-    const std::vector<float> all = model_.store().read(state);
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>((row * shape[1] + head) * shape[2]);
-    return {begin, begin + static_cast<std::ptrdiff_t>(shape[2])};
-}
-
-void CellExplainer::explainCached(CellExplanation& cell) const {
-    const AttentionRule rule = model_.ruleOf(cell.site);
-    const HeadLayout heads = model_.attentionOf(cell.site).heads();
-    const std::string prefix = siteName(cell.site);
-    cell.q = cacheRow(prefix + ".cache_q", cell.query, cell.head);
-    cell.v = cacheRow(prefix + ".cache_v", cell.key, cell.keyValueHead);
-    cell.scale = static_cast<float>(rule.scale);
-
-    const std::vector<float> keys = model_.store().read(prefix + ".cache_k"); // [S,G,D]
-    const auto D = static_cast<size_t>(heads.width), G = static_cast<size_t>(heads.keyValueHeads);
-    const auto keyOf = [&](int key) {
-        return std::span(keys).subspan((static_cast<size_t>(key) * G + static_cast<size_t>(cell.keyValueHead)) * D, D);
-    };
-    std::vector<double> scores;
-    for (int key = 0; key < static_cast<int>(model_.tokens().size()); ++key) {
-        const double dot = dotOf(cell.q, keyOf(key));
-        const bool isAfter = key > cell.query;
-        const bool isTooFar = rule.window > 0 && cell.query - key >= rule.window;
-        const bool isMasked = isAfter || isTooFar;
-        scores.push_back(isMasked ? NAN : dot * rule.scale);
-        if (key != cell.key) continue;
-        cell.dot = static_cast<float>(dot);
-        cell.score = static_cast<float>(dot * rule.scale);
-        cell.isMasked = isMasked;
-        cell.maskReason =
-            isAfter    ? "the key comes after the query"
-            : isTooFar ? fmt::format("the key is {} tokens back; the window is {}", cell.query - key, rule.window)
-                       : "";
+/// The vectors of a head in rows [rows,heads,D], of which the first `count` are read.
+std::vector<float> ofHead(std::span<const float> rows, const Shape& shape, int head, int count) {
+    std::vector<float> values;
+    const auto width = static_cast<size_t>(shape[2]);
+    for (int64_t row = 0; row < count; ++row) {
+        const auto own = rows.subspan(static_cast<size_t>(row * shape[1] + head) * width, width);
+        values.insert(values.end(), own.begin(), own.end());
     }
-    cell.k.assign(keyOf(cell.key).begin(), keyOf(cell.key).end());
-    for (size_t d = 0; d < D; ++d) cell.products.push_back(cell.q[d] * cell.k[d]);
-    weigh(cell, scores);
-    cell.displayed = model_.patterns().weight({cell.site, cell.head, cell.query, cell.key});
-    addContribution(cell, true);
+    return values;
+}
+std::vector<float> rowOf(const std::vector<float>& rows, int row, size_t width) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * width);
+    return {begin, begin + static_cast<std::ptrdiff_t>(width)};
 }
 
-void CellExplainer::explainFormed(CellExplanation& cell) const {
+CellRows CellExplainer::rowsInCache(const CellExplanation& cell) const {
+    const auto cached = [&](const char* letter, int head) {
+        const std::string state = inBlock(cell.site, std::string("attn.cache_") + letter);
+        return ofHead(model_.store().read(state), model_.store().entry(state).shape, head, count());
+    };
+    const auto width = static_cast<size_t>(model_.attentionOf(cell.site).headWidth);
+    CellRows rows{.q = rowOf(cached("q", cell.head), cell.query, width),
+                  .keys = cached("k", cell.keyValueHead),
+                  .v = rowOf(cached("v", cell.keyValueHead), cell.key, width)};
+    BitRow seen;
+    model_.attentionOf(cell.site).spec.mask.row(
+        {.queries = model_.capacity(), .keys = model_.capacity(), .heads = model_.info().heads, .layer = cell.site},
+        cell.query, seen);
+    for (int key = 0; key < count(); ++key) rows.isMasked.push_back(!seen.test(key));
+    return rows;
+}
+
+CellRows CellExplainer::rowsOfRun(const CellExplanation& cell) const {
+    const std::string prefix = attentionHook(cell.site, "");
+    const auto captured = model_.capture(model_.input(), prefix + "*");
+    const auto find = [&](const std::string& hook) {
+        const auto found = std::ranges::find(captured, prefix + hook, &CapturedHook::name);
+        return found == captured.end() ? nullptr : &*found;
+    };
+    const auto vectors = [&](const char* turned, const char* plain, int head) {
+        const CapturedHook* hook = find(turned) ? find(turned) : find(plain);
+        return ofHead(hook->values, hook->shape, head, count());
+    };
+    /// The cell's row in a hook [H,T,S].
+    const auto rowIn = [&](const CapturedHook& hook) {
+        return rowOf(hook.values, cell.head * count() + cell.query, static_cast<size_t>(count()));
+    };
+    const auto width = static_cast<size_t>(model_.attentionOf(cell.site).headWidth);
+    CellRows rows{.q = rowOf(vectors("rot_q", "q", cell.head), cell.query, width),
+                  .keys = vectors("rot_k", "k", cell.keyValueHead),
+                  .v = rowOf(vectors("v", "v", cell.keyValueHead), cell.key, width)};
+    const std::set<std::string> others{"q", "k", "v", "rot_q", "rot_k", "z", "attn_scores", "pattern"};
+    for (const CapturedHook& hook : captured)
+        if (const std::string name = hook.name.substr(prefix.size()); !others.contains(name))
+            rows.terms.emplace_back(name, rowIn(hook));
+    for (const float score : rowIn(*find("attn_scores")))
+        rows.isMasked.push_back(!(score > static_cast<float>(kMasked) / 2));
+    return rows;
+}
+
+std::string CellExplainer::maskReason(const CellExplanation& cell) const {
+    const MaskExpression& mask = model_.attentionOf(cell.site).spec.mask;
+    const MaskSize size{.queries = count(), .keys = count(), .heads = model_.info().heads, .layer = cell.site};
+    if (cell.key > cell.query && mask.sight(size) != MaskSight::Ahead) return "the key comes after the query";
+    const auto band = mask.band();
+    if (!band || cell.key > cell.query) return fmt::format("the mask {} hides it", mask.text());
+    return fmt::format("the key is {} tokens back; the window is {}", cell.query - cell.key, band->behind + 1);
+}
+
+void CellExplainer::explain(CellExplanation& cell) const {
     cell.displayed = model_.patterns().weight({cell.site, cell.head, cell.query, cell.key});
     const AttentionSpec& spec = model_.attentionOf(cell.site).spec;
     cell.remark = whyNotExplained(spec);
     if (!cell.remark.empty()) return;
 
-    const std::string prefix = attentionHook(cell.site, "");
-    const std::vector<int> tokens = model_.tokens();
-    const auto captured = model_.capture(model_.input(), prefix + "*");
-    const auto find = [&](const std::string& hook) -> const CapturedHook* {
-        const auto found = std::ranges::find(captured, prefix + hook, &CapturedHook::name);
-        return found == captured.end() ? nullptr : &*found;
-    };
-    /// The vector of a token and a head in a hook [T,heads,D].
-    const auto vectorOf = [](const CapturedHook& from, int token, int head) {
-        const auto heads = static_cast<int>(from.shape[1]);
-        const auto width = static_cast<size_t>(from.shape[2]);
-        return std::span(from.values).subspan(static_cast<size_t>(token * heads + head) * width, width);
-    };
-    const auto count = static_cast<int>(tokens.size());
-    /// The value of the cell's row and a key in a hook [H,T,S].
-    const auto cellOf = [&](const CapturedHook& from, int key) {
-        return from.values[static_cast<size_t>((cell.head * count + cell.query) * count + key)];
-    };
-    const CapturedHook *q = find("rot_q"), *k = find("rot_k");
-    if (!q) q = find("q");
-    if (!k) k = find("k");
-    const auto query = vectorOf(*q, cell.query, cell.head), key = vectorOf(*k, cell.key, cell.keyValueHead),
-               value = vectorOf(*find("v"), cell.key, cell.keyValueHead);
-    cell.q.assign(query.begin(), query.end());
-    cell.k.assign(key.begin(), key.end());
-    cell.v.assign(value.begin(), value.end());
-    for (size_t d = 0; d < query.size(); ++d) cell.products.push_back(query[d] * key[d]);
+    const CellRows rows = model_.isCached() ? rowsInCache(cell) : rowsOfRun(cell);
     const double scale = model_.attentionOf(cell.site).scoreScale();
     cell.scale = static_cast<float>(scale);
-
-    std::vector<std::pair<std::string, const CapturedHook*>> terms;
-    const std::set<std::string> others{"q", "k", "v", "rot_q", "rot_k", "z", "attn_scores", "pattern"};
-    for (const CapturedHook& hook : captured)
-        if (const std::string name = hook.name.substr(prefix.size()); !others.contains(name))
-            terms.emplace_back(name, &hook);
-    const CapturedHook& formed = *find("attn_scores"); // shows which cells are hidden
+    const auto scoreOf = [&](int key) {
+        double score = dotOf(rows.q, rows.key(key)) * scale;
+        for (const auto& [name, term] : rows.terms) score += static_cast<double>(term[static_cast<size_t>(key)]);
+        return score;
+    };
     std::vector<double> scores;
-    for (int s = 0; s < count; ++s) {
-        const double dot = dotOf(query, vectorOf(*k, s, cell.keyValueHead));
-        double score = dot * scale;
-        for (const auto& [name, term] : terms) score += static_cast<double>(cellOf(*term, s));
-        const bool isMasked = !(cellOf(formed, s) > static_cast<float>(kMasked) / 2);
-        scores.push_back(isMasked ? NAN : score);
-        if (s != cell.key) continue;
-        cell.dot = static_cast<float>(dot);
-        cell.score = static_cast<float>(score);
-        for (const auto& [name, term] : terms) cell.terms.push_back({name, cellOf(*term, s)});
-        cell.isMasked = isMasked;
-    }
-    const MaskSize size{.queries = count, .keys = count, .heads = model_.info().heads, .layer = cell.site};
-    if (cell.isMasked)
-        cell.maskReason = cell.key > cell.query && spec.mask.sight(size) != MaskSight::Ahead
-                              ? "the key comes after the query"
-                              : fmt::format("the mask {} hides it", spec.mask.text());
+    for (int key = 0; key < count(); ++key)
+        scores.push_back(rows.isMasked[static_cast<size_t>(key)] ? NAN : scoreOf(key));
+    const auto at = static_cast<size_t>(cell.key);
+    cell.q = rows.q;
+    cell.k.assign(rows.key(cell.key).begin(), rows.key(cell.key).end());
+    cell.v = rows.v;
+    for (size_t d = 0; d < cell.q.size(); ++d) cell.products.push_back(cell.q[d] * cell.k[d]);
+    cell.dot = static_cast<float>(dotOf(cell.q, cell.k));
+    cell.score = static_cast<float>(scoreOf(cell.key));
+    for (const auto& [name, term] : rows.terms) cell.terms.push_back({name, term[at]});
+    cell.isMasked = rows.isMasked[at];
+    if (cell.isMasked) cell.maskReason = maskReason(cell);
     weigh(cell, scores);
     if (const auto table = spec.part(Slot::Position).addedToValues; !table.empty()) {
         const std::string name = parameterName(model_.store(), cell.site, "attn." + std::string(table));
-        const std::vector<float> rows = model_.store().read(name);
+        const std::vector<float> added = model_.store().read(name);
         const int64_t reach = (model_.store().entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
-        for (size_t d = 0; d < cell.v.size(); ++d) cell.v[d] += rows[static_cast<size_t>(row) * cell.v.size() + d];
+        for (size_t d = 0; d < cell.v.size(); ++d) cell.v[d] += added[static_cast<size_t>(row) * cell.v.size() + d];
     }
     addContribution(cell, spec.part(Slot::Output).hooks.empty());
 }
@@ -219,11 +226,7 @@ CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
         cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;
         return cell;
     }
-    CellExplainer explainer(model);
-    if (model.isCached())
-        explainer.explainCached(cell);
-    else
-        explainer.explainFormed(cell);
+    CellExplainer(model).explain(cell);
     return cell;
 }
 

@@ -46,25 +46,10 @@ std::vector<float> FormedPatterns::weightsOf(int site, int head, int query, int 
     return weights;
 }
 
-std::vector<float> FormedPatterns::newestOf(const GpuExecutor& step, int site, int head, int keys) {
-    const std::string hook = attentionHook(site, "pattern"); // [H,1,S]
-    if (!step.plan().results.contains(hook)) return {};
-    const auto stride = static_cast<size_t>(step.plan().result(hook).type.shape.rowStride());
-    const auto row = step.result(hook).subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
-    return {row.begin(), row.end()};
-}
-
 PatternTile FormedPatterns::pooled(const PatternRequest& view, int rows, int columns) const {
-    PatternTile tile{.site = view.site,
-                     .head = view.aggregate == HeadAggregate::None ? view.head : -1,
-                     .rows = rows,
-                     .columns = columns,
-                     .queryBegin = view.queryBegin,
-                     .queryEnd = view.queryEnd,
-                     .keyBegin = view.keyBegin,
-                     .keyEnd = view.keyEnd,
-                     .leavesOutFirst = view.hidesFirst,
-                     .values = std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(columns), 0)};
+    PatternTile tile = emptyTile(view, rows, columns);
+    tile.leavesOutFirst = view.hidesFirst;
+    tile.values.assign(static_cast<size_t>(rows) * static_cast<size_t>(columns), 0);
     const bool isOne = view.aggregate == HeadAggregate::None;
     const int first = isOne ? view.head : 0, end = isOne ? view.head + 1 : model_.info().heads;
     const auto pixelOf = [](int at, int begin, int length, int pixels) {
@@ -132,17 +117,8 @@ float FormedPatterns::weight(const CellRequest& cell) {
     return weights.empty() ? std::numeric_limits<float>::quiet_NaN() : weights.front();
 }
 
-NewestRows FormedPatterns::newestRows() const {
-    const auto keys = static_cast<int>(model_.tokens().size());
-    NewestRows rows{.sites = model_.info().layers, .heads = model_.info().heads, .keys = keys, .values = {}};
-    const GpuExecutor* step = model_.whyNoCache().empty() ? model_.newestExecutor() : nullptr;
-    for (int site = 0; site < rows.sites && keys > 0; ++site)
-        for (int head = 0; head < rows.heads; ++head) {
-            const auto row = step ? newestOf(*step, site, head, keys) : weightsOf(site, head, keys - 1, 0, keys);
-            rows.values.insert(rows.values.end(), row.begin(), row.end());
-            rows.values.resize(static_cast<size_t>((site * rows.heads + head + 1) * keys), 0);
-        }
-    return rows;
+std::vector<float> FormedPatterns::formedRow(int site, int head, int query) const {
+    return weightsOf(site, head, query, 0, static_cast<int>(model_.tokens().size()));
 }
 
 HeadProfile FormedPatterns::beginProfile(int site, int head) {

@@ -15,8 +15,6 @@
 namespace attn {
 namespace {
 
-/// Numbers of tokens with a prefill plan. A longer prompt runs in pieces.
-constexpr std::array<int64_t, 3> kPrefillBuckets{16, 128, 512};
 /// Below this number of parameters, a dispatch on software Vulkan costs more than its work, unless it runs on the
 /// submitting thread.
 constexpr int64_t kInlineParameters = 4'000'000;
@@ -127,64 +125,15 @@ ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
                                    .edited = editedHooks()});
 }
 
-std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, int64_t keys, bool givesLogits,
-                                                             const std::set<std::string>& probes) {
-    const ModelGraph graph = stepGraph(queries, keys);
-    std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
-    if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
-    auto step = std::make_unique<Step>();
-    step->queries = queries;
-    step->executor = executorOf(graph, outputs, probes, {.profiles = options_.profiles});
-    return step;
-}
-
-std::set<std::string> LanguageModel::newestPatterns(int64_t queries) const {
-    std::set<std::string> hooks;
-    for (int layer = 0; layer < info_.layers && queries == 1 && options_.inspects; ++layer)
-        if (const std::string hook = attentionHook(layer, "pattern"); std::ranges::count(info_.hooks, hook) > 0)
-            hooks.insert(hook);
-    return hooks;
-}
-
-int64_t LanguageModel::bucketFor(size_t tokens) const {
-    if (tokens <= 1) return 1;
-    // Patterns that changes set are formed for all tokens of the cache.
-    const bool formsPatterns = !isBypassed() && !hookEdits().patterns().empty();
-    const int64_t most = std::min(capacity_, formsPatterns ? kPrefillBuckets[1] : kPrefillBuckets.back());
-    for (int64_t bucket : kPrefillBuckets)
-        if (static_cast<int64_t>(tokens) <= bucket && bucket <= most) return bucket;
-    return most;
-}
-
 std::map<int64_t, std::unique_ptr<LanguageModel::Step>>& LanguageModel::currentSteps() {
     return editedHooks().empty() ? steps_ : editedSteps_;
 }
 
 const GpuExecutor* LanguageModel::newestExecutor() const {
+    if (whyNoCache_.empty()) return newest_ ? newest_->executor.get() : nullptr;
     const auto& steps = editedHooks().empty() ? steps_ : editedSteps_;
-    if (!isCached_ && whyNoCache_.empty()) return newest_ ? newest_->executor.get() : nullptr;
-    const auto found = steps.find(isCached_ ? 1 : capacity_);
+    const auto found = steps.find(capacity_);
     return found == steps.end() ? nullptr : found->second->executor.get();
-}
-
-bool LanguageModel::warmUp() {
-    if (!isCached_) return false;
-    for (int64_t bucket : kPrefillBuckets) {
-        const auto tokens = static_cast<size_t>(bucket);
-        if (currentSteps().contains(bucketFor(tokens))) continue;
-        StepParams params; // no query: the kernels are built and return at once
-        params[StepScalar::CacheOffset] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
-        stepFor(tokens).executor->run(params);
-        return true;
-    }
-    return false;
-}
-
-LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
-    const int64_t queries = bucketFor(tokens);
-    auto& step = currentSteps()[queries];
-    if (!step) step = makeStep(queries, 0, queries == 1 || !options_.inspects, newestPatterns(queries)); // see feed()
-    return *step;
 }
 
 StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const {
@@ -203,14 +152,6 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
     return params;
 }
 
-bool LanguageModel::runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled) {
-    const StepParams params = writeStep(*step.executor, tokens_.size(), tokens);
-    patterns_->tokensChange(tokens_.size());
-    if (!step.executor->run(params, isCancelled)) return false;
-    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-    return true;
-}
-
 void LanguageModel::truncate(size_t length) {
     if (length >= tokens_.size()) return;
     tokens_.resize(length);
@@ -225,24 +166,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     all.insert(all.end(), tokens.begin(), tokens.end());
     types_.resize(std::min(types_.size(), all.size()));
     require(std::move(all));
-    if (!isCached_) return whyNoCache_.empty() ? feedPieces(tokens, isCancelled) : feedWhole(tokens, isCancelled);
-    const size_t before = tokens_.size();
-    while (!tokens.empty()) {
-        // For views, the last token runs separately: its plan also gives the newest row of every head.
-        const size_t most = options_.inspects && tokens.size() > 1 ? tokens.size() - 1 : tokens.size();
-        Step& step = stepFor(most);
-        const size_t count = std::min(most, static_cast<size_t>(step.queries));
-        if (!runStep(step, tokens.first(count), isCancelled)) {
-            truncate(before);
-            return false;
-        }
-        tokens = tokens.subspan(count);
-        if (tokens.empty()) {
-            const auto result = step.executor->result("next_logits");
-            logits_.assign(result.begin(), result.begin() + info_.vocabulary);
-        }
-    }
-    return true;
+    return whyNoCache_.empty() ? feedSteps(tokens, isCancelled) : feedWhole(tokens, isCancelled);
 }
 
 std::vector<gpu::Stretch> LanguageModel::profile() const {

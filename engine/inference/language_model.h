@@ -120,23 +120,22 @@ public:
     const std::string& whyNoCache() const { return whyNoCache_; }
 
 private:
-    struct Step; // one compiled plan with its executor
-    Step& stepFor(size_t tokens);
+    struct Step;                  // one compiled plan with its executor
+    Step& stepFor(size_t tokens); ///< for the next tokens, of which it may run fewer
     /// A step over the caches. @param keys see stepGraph()
     std::unique_ptr<Step> makeStep(int64_t queries, int64_t keys, bool givesLogits,
                                    const std::set<std::string>& probes);
-    std::set<std::string> newestPatterns(int64_t queries) const; ///< hooks with the newest rows that views read
-    bool runStep(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
+    /// Runs the next tokens after those in the caches. @return false if cancelled
+    bool runStep(Step& step, size_t count, const Cancelled& isCancelled);
     int64_t wholeRows(size_t tokens) const; ///< rows of a run on a whole sequence
     std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes, int64_t rows);
     /// @return the logits after the last token, if the model gives any; nothing if cancelled
     std::optional<std::vector<float>> runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
-    bool feedPieces(std::span<const int> tokens, const Cancelled& isCancelled);
-    Step& pieceStep(int64_t queries, int64_t keys); ///< of a model that is not cached
-    int64_t keysFor(size_t tokens) const;           ///< number of keys that a step reads which makes so many tokens
-    Step& formedStep(size_t tokens);                ///< of formedExecutor()
-    void prepareSteps();                            ///< works out how a model writes that is not cached
+    bool feedSteps(std::span<const int> tokens, const Cancelled& isCancelled);
+    int64_t keysFor(size_t tokens) const; ///< number of keys that a step reads which makes so many tokens
+    Step& formedStep(size_t tokens);      ///< of formedExecutor()
+    void prepareSteps();                  ///< works out how a model writes that is not cached
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
@@ -153,18 +152,19 @@ private:
     std::unique_ptr<ModelSource> source_;
     Options options_;
     int64_t capacity_ = 0;
-    std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_; ///< by queries; without and with edited hooks
+    /// By queries and keys, or capacity_ for a whole run; without and with edited hooks.
+    std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_;
     std::vector<int> tokens_, types_;
     std::vector<float> logits_;
-    bool isCached_ = false;      ///< see isCached()
-    bool runsAnyLength_ = false; ///< see attn::runsAnyLength()
+    size_t cached_ = 0;            ///< number of leading tokens in the caches and states
+    const Step* newest_ = nullptr; ///< the step that ran the last token by itself
+    bool isCached_ = false;        ///< see isCached()
+    bool runsAnyLength_ = false;   ///< see attn::runsAnyLength()
     // Of a model that is not cached:
     std::string whyNoCache_;
-    bool readsKeys_ = false;       ///< a step forms rows of scores, for all keys that exist
-    bool keepsState_ = false;      ///< a running state, which cannot go back
-    size_t cached_ = 0;            ///< number of leading tokens in its caches and states
-    bool hasPatterns_ = false;     ///< formedStep() has run for the current tokens
-    const Step* newest_ = nullptr; ///< the step that ran the last token by itself
+    bool readsKeys_ = false;   ///< a step forms rows of scores, for all keys that exist
+    bool keepsState_ = false;  ///< a running state, which cannot go back
+    bool hasPatterns_ = false; ///< formedStep() has run for the current tokens
     std::unique_ptr<Patterns> patterns_;
 };
 

@@ -24,7 +24,8 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
         tokens_ = tokens;
         hasPatterns_ = false;
     } else {
-        runStep(*step, tokens, {});
+        tokens_ = tokens;
+        runStep(*step, tokens.size(), {});
         const auto next = step->executor->result("next_logits");
         logits_.assign(next.begin(), next.begin() + info_.vocabulary);
     }

@@ -49,11 +49,12 @@ CapturedHook LanguageModel::originalValues(const Input& input, const std::string
 CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::string& hook) {
     CapturedHook values{.name = hook};
     std::vector<int64_t> extents;
-    while (tokens_.size() < tokens.size()) {
-        const size_t left = tokens.size() - tokens_.size(), most = left > 1 ? left - 1 : left; // as in feed()
+    tokens_.assign(tokens.begin(), tokens.end());
+    while (cached_ < tokens_.size()) {
+        const size_t left = tokens_.size() - cached_, most = left > 1 ? left - 1 : left; // as in feedSteps()
         const auto step = makeStep(bucketFor(most), 0, false, {hook});
         const size_t count = std::min(most, static_cast<size_t>(step->queries));
-        runStep(*step, tokens.subspan(tokens_.size(), count), {});
+        runStep(*step, count, {});
         const std::vector<float> rows = denseResult(*step->executor, hook);
         extents = step->executor->plan().result(hook).type.shape.extents();
         values.values.insert(

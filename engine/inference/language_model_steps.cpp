@@ -1,18 +1,23 @@
 #include "engine/attention/execution.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
+#include "engine/models/hook_names.h"
 
 #include <algorithm>
 #include <array>
 
-// Steps of models whose sites do not all have the fused kernel, from a cache or a running state.
+// Steps from caches and running states. Where the fused kernel serves every site, a step may have more rows than there
+// are tokens; else it has exactly as many, and reads as many keys as it must.
 
 namespace attn {
 namespace {
 
-/// Numbers of tokens of a step. A longer text runs in such pieces, so no step computes rows that do not exist.
+/// Numbers of rows of a step with rows to spare. A longer prompt runs in pieces.
+constexpr std::array<int64_t, 3> kPrefillBuckets{16, 128, 512};
+/// Numbers of rows of other steps.
 constexpr std::array<int64_t, 5> kPieces{256, 64, 16, 4, 1};
-/// A step reads this number of keys or a multiple by a power of kMoreKeys, with few plans for any length.
+/// A step that forms scores reads this number of keys or a multiple by a power of kMoreKeys, with few plans for any
+/// length.
 constexpr int64_t kLeastKeys = 64, kMoreKeys = 4;
 
 } // namespace
@@ -30,10 +35,25 @@ void LanguageModel::prepareSteps() {
     }
 }
 
-LanguageModel::Step& LanguageModel::pieceStep(int64_t queries, int64_t keys) {
-    auto& step = currentSteps()[queries << 16 | keys];
-    if (!step) step = makeStep(queries, keys, true, newestPatterns(queries));
-    return *step;
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, int64_t keys, bool givesLogits,
+                                                             const std::set<std::string>& probes) {
+    const ModelGraph graph = stepGraph(queries, keys);
+    std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
+    if (givesLogits) outputs.emplace("next_logits", graph.nextLogits);
+    auto step = std::make_unique<Step>();
+    step->queries = queries;
+    step->executor = executorOf(graph, outputs, probes, {.profiles = options_.profiles});
+    return step;
+}
+
+int64_t LanguageModel::bucketFor(size_t tokens) const {
+    if (tokens <= 1) return 1;
+    // Patterns that changes set are formed for all tokens of the cache.
+    const bool formsPatterns = !isBypassed() && !hookEdits().patterns().empty();
+    const int64_t most = std::min(capacity_, formsPatterns ? kPrefillBuckets[1] : kPrefillBuckets.back());
+    for (int64_t bucket : kPrefillBuckets)
+        if (static_cast<int64_t>(tokens) <= bucket && bucket <= most) return bucket;
+    return most;
 }
 
 int64_t LanguageModel::keysFor(size_t tokens) const {
@@ -44,24 +64,59 @@ int64_t LanguageModel::keysFor(size_t tokens) const {
     return std::min(keys, capacity_);
 }
 
-bool LanguageModel::feedPieces(std::span<const int> tokens, const Cancelled& isCancelled) {
+LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
+    const auto count = static_cast<int64_t>(tokens);
+    const int64_t queries =
+        isCached_ ? bucketFor(tokens) : *std::ranges::find_if(kPieces, [&](int64_t piece) { return piece <= count; });
+    const int64_t keys = isCached_ ? capacity_ : keysFor(cached_ + static_cast<size_t>(queries));
+    auto& step = currentSteps()[queries << 16 | keys];
+    if (step) return *step;
+    std::set<std::string> newestRows; // of every head, for views
+    for (int layer = 0; layer < info_.layers && queries == 1 && options_.inspects; ++layer)
+        if (const std::string hook = attentionHook(layer, "pattern"); std::ranges::count(info_.hooks, hook) > 0)
+            newestRows.insert(hook);
+    step = makeStep(queries, keys, queries == 1 || !options_.inspects, newestRows); // see feedSteps()
+    return *step;
+}
+
+bool LanguageModel::warmUp() {
+    if (!isCached_) return false;
+    for (int64_t bucket : kPrefillBuckets) {
+        const auto tokens = static_cast<size_t>(bucket);
+        const size_t before = currentSteps().size();
+        Step& step = stepFor(tokens);
+        if (currentSteps().size() == before) continue;
+        StepParams params; // no query: the kernels are built and return at once
+        params[StepScalar::CacheOffset] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
+        step.executor->run(params);
+        return true;
+    }
+    return false;
+}
+
+bool LanguageModel::runStep(Step& step, size_t count, const Cancelled& isCancelled) {
+    const StepParams params = writeStep(*step.executor, cached_, std::span(tokens_).subspan(cached_, count));
+    patterns_->tokensChange(cached_);
+    newest_ = nullptr;
+    if (!step.executor->run(params, isCancelled)) return false;
+    cached_ += count;
+    return true;
+}
+
+bool LanguageModel::feedSteps(std::span<const int> tokens, const Cancelled& isCancelled) {
     const size_t before = tokens_.size(), cachedBefore = cached_;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     hasPatterns_ = false;
     while (cached_ < tokens_.size()) {
         // For views, the last token runs separately: its plan also gives the newest row of every head.
         const size_t left = tokens_.size() - cached_, most = options_.inspects && left > 1 ? left - 1 : left;
-        const auto count = static_cast<size_t>(
-            *std::ranges::find_if(kPieces, [&](int64_t piece) { return piece <= static_cast<int64_t>(most); }));
-        Step& step = pieceStep(static_cast<int64_t>(count), keysFor(cached_ + count));
-        const StepParams params = writeStep(*step.executor, cached_, std::span(tokens_).subspan(cached_, count));
-        newest_ = nullptr;
-        if (!step.executor->run(params, isCancelled)) {
+        Step& step = stepFor(most);
+        const size_t count = std::min(most, static_cast<size_t>(step.queries));
+        if (!runStep(step, count, isCancelled)) {
             tokens_.resize(before);
             cached_ = keepsState_ ? 0 : std::min(cachedBefore, before);
             return false;
         }
-        cached_ += count;
         if (cached_ < tokens_.size()) continue;
         if (count == 1) newest_ = &step;
         const auto result = step.executor->result("next_logits");

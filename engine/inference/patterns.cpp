@@ -4,6 +4,7 @@
 #include "engine/inference/cached_patterns.h"
 #include "engine/inference/formed_patterns.h"
 #include "engine/inference/language_model.h"
+#include "engine/models/hook_names.h"
 
 #include <algorithm>
 #include <tuple>
@@ -33,6 +34,46 @@ float Patterns::weight(const CellRequest& cell) {
                  .keyBegin = cell.key,
                  .keyEnd = cell.key + 1})
         .values.front();
+}
+
+PatternTile Patterns::emptyTile(const PatternRequest& view, int rows, int columns) {
+    return {.site = view.site,
+            .head = view.aggregate == HeadAggregate::None ? view.head : -1,
+            .rows = rows,
+            .columns = columns,
+            .queryBegin = view.queryBegin,
+            .queryEnd = view.queryEnd,
+            .keyBegin = view.keyBegin,
+            .keyEnd = view.keyEnd,
+            .values = {}};
+}
+
+std::vector<float> Patterns::formedRow(int, int, int) const { return {}; }
+
+NewestRows Patterns::newestRows() const {
+    const auto keys = static_cast<int>(model_.tokens().size());
+    NewestRows rows{.sites = model_.info().layers, .heads = model_.info().heads, .keys = keys, .values = {}};
+    const GpuExecutor* step = model_.whyNoCache().empty() ? model_.newestExecutor() : nullptr;
+    if (!step && model_.isCached()) return rows;
+    /// The newest row of a head in the step that formed it, of [H,1,S]; empty if the site has no pattern.
+    const auto newestOf = [&](int site, int head) -> std::span<const float> {
+        const std::string hook = attentionHook(site, "pattern");
+        if (!step->plan().results.contains(hook)) return {};
+        const auto stride = static_cast<size_t>(step->plan().result(hook).type.shape.rowStride());
+        return step->result(hook).subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
+    };
+    for (int site = 0; site < rows.sites && keys > 0; ++site)
+        for (int head = 0; head < rows.heads; ++head) {
+            if (step) {
+                const auto row = newestOf(site, head);
+                rows.values.insert(rows.values.end(), row.begin(), row.end());
+            } else {
+                const auto row = formedRow(site, head, keys - 1);
+                rows.values.insert(rows.values.end(), row.begin(), row.end());
+            }
+            rows.values.resize(static_cast<size_t>((site * rows.heads + head + 1) * keys), 0);
+        }
+    return rows;
 }
 
 DevicePattern Patterns::onDevice(const PatternRequest&) {

@@ -47,7 +47,7 @@ public:
     /// The attention weight of a cell. @return NaN if the site forms no pattern
     virtual float weight(const CellRequest& cell);
     /// The attention weights of the newest token.
-    virtual NewestRows newestRows() const = 0;
+    NewestRows newestRows() const;
     /// Draws a view. The pixels stay valid until the next call for the same site.
     /// @throws Error if the patterns of this model do not stay on the device
     virtual DevicePattern onDevice(const PatternRequest& view);
@@ -58,6 +58,10 @@ public:
 
 protected:
     PatternRequest bounded(PatternRequest view) const; ///< limits the view to existing tokens and heads
+    /// A tile of a bounded view, without values.
+    static PatternTile emptyTile(const PatternRequest& view, int rows, int columns);
+    /// The row of a query, if it can be formed again. @return empty if it cannot
+    virtual std::vector<float> formedRow(int site, int head, int query) const;
     bool isByHand(int site, int head) const; ///< whether a change that is not bypassed sets the head's pattern
 
     LanguageModel& model_;
