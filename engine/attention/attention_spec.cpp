@@ -133,12 +133,9 @@ const Part* AttentionSpec::blockPart(Slot slot) const {
 
 void AttentionSpec::set(Slot slot, std::string_view id, std::span<const double> values) {
     const Part& part = partNamed(slot, id);
-    PartChoice choice{.id = std::string(id), .values = initialValues(part)};
-    for (size_t i = 0; i < std::min(values.size(), choice.values.size()); ++i) {
-        requireInRange(part, part.params[i], values[i]);
-        choice.values[i] = values[i];
-    }
-    parts[slot] = std::move(choice);
+    values = values.first(std::min(values.size(), part.params.size()));
+    for (size_t i = 0; i < values.size(); ++i) requireInRange(part, part.params[i], values[i]);
+    put(slot, id, {values.begin(), values.end()});
 }
 
 void AttentionSpec::put(Slot slot, std::string_view id, std::vector<double> values) {
@@ -191,18 +188,6 @@ std::string AttentionSpec::text() const {
         if (const Part* part = blockPart(slot)) add(slot, textOf(*part, parts.at(slot).values));
     if (result.empty() || mask != MaskExpression()) add(Slot::Mask, mask.text());
     return result;
-}
-
-nlohmann::json toJson(const AttentionSpec& spec) {
-    nlohmann::json json;
-    for (const auto& [slot, choice] : spec.parts) {
-        const Part& part = partNamed(slot, choice.id);
-        nlohmann::json entry{{"id", part.id}};
-        for (size_t i = 0; i < part.params.size(); ++i) entry[std::string(part.params[i].id)] = choice.values[i];
-        json[std::string(nameOf(slot))] = std::move(entry);
-    }
-    json[std::string(nameOf(Slot::Mask))] = spec.mask.text();
-    return json;
 }
 
 AttentionSpec attentionSpecFromJson(const nlohmann::json& json) {

@@ -61,7 +61,6 @@ inline constexpr std::array kSpecSlots{Slot::Heads,  Slot::Position, Slot::Score
 /// Of the block around the attention: a model whose spec leaves them out has its own.
 inline constexpr std::array kBlockSlots{Slot::Norm, Slot::FeedForward, Slot::Residual, Slot::Layers};
 
-nlohmann::json toJson(const AttentionSpec& spec);
 /// @throws Error naming the field
 AttentionSpec attentionSpecFromJson(const nlohmann::json& json);
 

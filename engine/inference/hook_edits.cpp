@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace attn {
 
@@ -47,13 +46,6 @@ void HookEdits::write(const std::string& name, size_t first, size_t count, size_
                 }
             }
         }
-}
-
-std::vector<int> keysBetween(int begin, int end) {
-    std::vector<int> keys(static_cast<size_t>(std::max(end, 0)));
-    std::iota(keys.begin(), keys.end(), 0);
-    std::fill_n(keys.begin(), std::clamp(begin, 0, std::max(end, 0)), kHidden);
-    return keys;
 }
 
 std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const int> keys) {

@@ -55,7 +55,5 @@ private:
 /// @return one weight per place
 std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const int> keys);
 inline constexpr int kHidden = -1;
-/// The keys of a query that sees keys from `begin` to `end` (exclusive). @return [end]
-std::vector<int> keysBetween(int begin, int end);
 
 } // namespace attn

@@ -64,15 +64,4 @@ std::vector<std::string> matchHooks(const std::vector<std::string>& hooks, const
     return result;
 }
 
-std::vector<float> denseValues(std::span<const float> padded, const Shape& shape) {
-    const auto columns = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
-    std::vector<float> values;
-    values.reserve(static_cast<size_t>(shape.elements()));
-    for (size_t row = 0; row < static_cast<size_t>(shape.rows()); ++row) {
-        const auto part = padded.subspan(row * stride, columns);
-        values.insert(values.end(), part.begin(), part.end());
-    }
-    return values;
-}
-
 } // namespace attn

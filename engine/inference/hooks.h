@@ -21,7 +21,4 @@ struct CapturedHook {
 std::vector<std::string> matchHooks(const std::vector<std::string>& hooks, const std::string& globs,
                                     const std::string& where);
 
-/// Removes the padding of rows.
-std::vector<float> denseValues(std::span<const float> padded, const Shape& shape);
-
 } // namespace attn

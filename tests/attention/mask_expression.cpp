@@ -1,3 +1,4 @@
+#include "engine/attention/execution.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
 #include "engine/attention/part.h"
@@ -43,17 +44,27 @@ TEST_CASE("mask expression: random ones see what plain loops over their formula 
                             .heads = 7,
                             .layer = static_cast<int>(draws() % 5)};
         BitRow row;
-        bool looksAhead = false;
         for (int64_t i = 0; i < size.queries; ++i) {
             mask.row(size, i, row);
             REQUIRE(row.size() == size.keys);
             for (int64_t j = 0; j < size.keys; ++j) {
                 const bool isSeen = random.sees(i, j, size.head, size.layer);
                 if (row.test(j) != isSeen) FAIL(random.text << ": cell " << i << ", " << j);
-                looksAhead = looksAhead || (isSeen && j > i);
             }
         }
-        CHECK(mask.looksAhead(size) == looksAhead);
+        bool isAll = true, isPast = true, looksAhead = false; // for all heads
+        for (int head = 0; head < size.heads; ++head)
+            for (int64_t i = 0; i < size.queries; ++i)
+                for (int64_t j = 0; j < size.keys; ++j) {
+                    const bool isSeen = random.sees(i, j, head, size.layer);
+                    isAll = isAll && isSeen;
+                    isPast = isPast && isSeen == (j <= i);
+                    looksAhead = looksAhead || (isSeen && j > i);
+                }
+        CHECK(mask.sight(size) == (isAll        ? MaskSight::All
+                                   : isPast     ? MaskSight::Past
+                                   : looksAhead ? MaskSight::Ahead
+                                                : MaskSight::Back));
     }
 }
 
@@ -135,15 +146,14 @@ TEST_CASE("mask expression: heads and layers go through their expressions over a
     CHECK(at(3, 1) == ".# ..");
     CHECK(at(1, 2) == "#. .#");
     CHECK(at(1, 3) == "#. ##");
-    CHECK_FALSE(mask.looksAhead({.queries = 2, .keys = 2, .head = 1, .heads = 4}));
-    CHECK(mask.looksAhead({.queries = 2, .keys = 2, .head = 0, .heads = 4}));
     CHECK_FALSE(MaskExpression::parse("causal & window(3)").dependsOnHead());
     CHECK_FALSE(MaskExpression::parse("per_head(causal)").dependsOnLayer());
 }
 
 TEST_CASE("mask expression: whether it looks ahead counts existing cells only", "[attention]") {
     const auto looks = [](const char* text, int64_t queries, int64_t keys) {
-        return MaskExpression::parse(text).looksAhead({.queries = queries, .keys = keys});
+        const MaskSight shown = MaskExpression::parse(text).sight({.queries = queries, .keys = keys});
+        return shown == MaskSight::Ahead || (shown == MaskSight::All && keys > 1);
     };
     CHECK(looks("full", 4, 4));
     CHECK_FALSE(looks("full", 1, 1));
@@ -152,6 +162,22 @@ TEST_CASE("mask expression: whether it looks ahead counts existing cells only", 
     CHECK_FALSE(looks("causal | window(1)", 100, 100));
     CHECK(looks("causal | painted(3, 5, 1)", 100, 100));
     CHECK_FALSE(looks("xlnet_query(0)", 50, 50));
+}
+
+TEST_CASE("mask expression: what a band shows is what its rows show", "[attention]") {
+    for (const std::string text : {"full", "causal", "window(3)", "causal & window(3)", "causal & window(9)"})
+        for (const int64_t length : {1, 2, 3, 9, 20}) {
+            const MaskExpression rows = MaskExpression::parse("(" + text + ") | ~full"); // the same mask, but no band
+            INFO(text << " of " << length);
+            CHECK(MaskExpression::parse(text).band());
+            CHECK_FALSE(rows.band());
+            CHECK(MaskExpression::parse(text).sight({.queries = length, .keys = length}) ==
+                  rows.sight({.queries = length, .keys = length}));
+            AttentionSpec band, listed;
+            band.mask = MaskExpression::parse(text);
+            listed.mask = rows;
+            CHECK(kernelRule(band, length, 16) == kernelRule(listed, length, 16));
+        }
 }
 
 TEST_CASE("mask expression: terms that depend on the content are split off the outermost &", "[attention]") {

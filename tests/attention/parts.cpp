@@ -160,10 +160,16 @@ TEST_CASE("every part's gradient equals central finite differences in double", "
     });
 }
 
-TEST_CASE("every part's spec is written and read back, as an expression and as JSON", "[attention]") {
+TEST_CASE("every part's spec is read from its expression and from JSON", "[attention]") {
     forEveryPart([](const Part&, AttentionCase& test) {
         CHECK(AttentionSpec::parse(test.spec.text()) == test.spec);
-        CHECK(attentionSpecFromJson(toJson(test.spec)) == test.spec);
+        nlohmann::json json{{"mask", test.spec.mask.text()}};
+        for (const auto& [slot, choice] : test.spec.parts) {
+            nlohmann::json& entry = json[std::string(nameOf(slot))] = {{"id", choice.id}};
+            const auto params = partNamed(slot, choice.id).params;
+            for (size_t i = 0; i < params.size(); ++i) entry[std::string(params[i].id)] = choice.values[i];
+        }
+        CHECK(attentionSpecFromJson(json) == test.spec);
         CHECK(attentionSpecFromJson(test.spec.text()) == test.spec);
     });
 }

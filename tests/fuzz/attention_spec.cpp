@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const AttentionSpec spec =
             text.starts_with('{') ? attentionSpecFromJson(parseJson(text, "spec.json")) : AttentionSpec::parse(text);
         fuzz::require(AttentionSpec::parse(spec.text()) == spec, "a composition is written as it was read");
-        fuzz::require(attentionSpecFromJson(toJson(spec)) == spec, "its JSON is written as it was read");
+        fuzz::require(attentionSpecFromJson(spec.text()) == spec, "a composition may stand in JSON");
         for (const bool isCausal : {false, true})
             for (const SpecProblem& problem : check(spec, {.isCausalTask = isCausal, .headWidth = 8}))
                 fuzz::require(!problem.sentence.empty(), "a problem has a sentence");

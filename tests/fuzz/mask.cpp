@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                     seen += row.count();
                 }
                 fuzz::require(seen == blocks.seen, "the blocks show the cells that the rows show");
-                fixed.looksAhead(extents);
+                fixed.sight(extents);
             });
     });
     return 0;

@@ -121,15 +121,6 @@ bool MaskExpression::contains(const Node& node, Kind kind) {
 bool MaskExpression::dependsOnHead() const { return contains(root_, Kind::PerHead); }
 bool MaskExpression::dependsOnLayer() const { return contains(root_, Kind::PerLayer); }
 
-bool MaskExpression::looksAhead(const MaskSize& size) const {
-    BitRow keys;
-    for (int64_t query = 0; query < std::min(size.queries, size.keys); ++query) {
-        row(size, query, keys);
-        if (keys.anyFrom(query + 1)) return true;
-    }
-    return false;
-}
-
 std::optional<MaskBand> MaskExpression::band() const {
     constexpr int64_t kEverywhere = std::numeric_limits<int64_t>::max();
     MaskBand band{kEverywhere, kEverywhere};

@@ -55,8 +55,6 @@ public:
     /// Whether heads or layers may have different masks.
     bool dependsOnHead() const;
     bool dependsOnLayer() const;
-    /// Whether any query of the size's head sees a key after its own position. @throws Error like row
-    bool looksAhead(const MaskSize& size) const;
     /// The band around each query that is visible at any size, for masks that are intersections of bands; nothing for
     /// others.
     std::optional<MaskBand> band() const;
