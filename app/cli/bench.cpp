@@ -29,7 +29,7 @@ double secondsSince(Clock::time_point start) { return std::chrono::duration<doub
 class RandomGpt2 : public ModelSource {
 public:
     RandomGpt2() {
-        LayerAttention attention{.spec = plainAttention(12, 12, MaskExpression::causal()),
+        LayerAttention attention{.spec = plainAttention({12, 12}, MaskExpression::causal()),
                                  .headWidth = 64,
                                  .queryKeyValueBias = true,
                                  .outputBias = true};

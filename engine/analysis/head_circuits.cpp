@@ -37,17 +37,17 @@ public:
     }
     /// [H,D,C]. A key/value head is repeated for each head that reads it.
     Tensor byHead(int layer, const char* letter) const {
-        const HeadLayout heads = config_.layers[static_cast<size_t>(layer)].heads();
+        const LayerAttention& attention = config_.layers[static_cast<size_t>(layer)];
+        const auto [heads, groups] = attention.heads();
         const bool isQuery = letter[0] == 'Q', isShared = letter[0] == 'K' && !has(layer, "attn.W_K");
-        const int64_t H = heads.heads, G = isQuery || isShared ? H : heads.keyValueHeads, D = heads.width,
-                      C = config_.modelWidth;
+        const int64_t H = heads, G = isQuery || isShared ? H : groups, D = attention.headWidth, C = config_.modelWidth;
         const std::string name = fmt::format("attn.W_{}", isShared ? "Q" : letter);
         const Tensor all = reshape(parameter(layer, name.c_str(), {G * D, C}), {G, D, C});
         return G == H ? all : reshape(broadcast(reshape(all, {G, 1, D, C}), {G, H / G, D, C}), {H, D, C});
     }
     Tensor output(int layer) const { // [H,C,D]
-        const HeadLayout heads = config_.layers[static_cast<size_t>(layer)].heads();
-        const int64_t H = heads.heads, D = heads.width, C = config_.modelWidth;
+        const LayerAttention& attention = config_.layers[static_cast<size_t>(layer)];
+        const int64_t H = attention.heads().heads, D = attention.headWidth, C = config_.modelWidth;
         return permute(reshape(parameter(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 0, 2});
     }
     /// The rows after a norm, without its division.

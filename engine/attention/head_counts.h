@@ -6,7 +6,8 @@ namespace attn {
 
 struct AttentionSpec;
 
-/// Numbers of query heads (H) and key/value heads (G).
+/// Numbers of query heads (H) and key/value heads (G): G = H is multi-head, 1 < G < H grouped-query, G = 1 multi-query.
+/// @source Vaswani et al. 2017, arXiv:1706.03762; Shazeer 2019, arXiv:1911.02150; Ainslie et al. 2023, arXiv:2305.13245
 struct HeadCounts {
     int64_t heads, groups;
 };

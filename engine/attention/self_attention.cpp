@@ -22,18 +22,18 @@ int64_t sequencesOf(const AttentionSite& site) {
 AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, int64_t index, int64_t batch,
                       int64_t length) {
     const bool isStep = site.cacheCapacity > 0;
-    const HeadLayout heads = layer.heads();
+    const HeadCounts counts = layer.heads();
     return {.graph = *site.input.graph,
             .spec = layer.spec,
             .prefix = site.prefix,
             .weights = site.weights,
             .layer = index,
             .batch = batch,
-            .heads = heads.heads,
-            .groups = heads.keyValueHeads,
+            .heads = counts.heads,
+            .groups = counts.groups,
             .queries = length,
             .keys = isStep ? site.keys : length,
-            .width = heads.width,
+            .width = layer.headWidth,
             .hasInputs = true,
             .mayFuse = !site.isFormed,
             .positions = isStep ? site.queryPosition : Tensor(),

@@ -217,8 +217,8 @@ CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
                      .hint = fmt::format("the model has {} layers of {} heads and the text has {} tokens",
                                          model.info().layers, model.info().heads, count)});
     CellExplanation cell{.site = asked.site, .head = asked.head};
-    const HeadLayout heads = model.attentionOf(cell.site).heads();
-    cell.keyValueHead = cell.head / static_cast<int>(heads.heads / heads.keyValueHeads);
+    const HeadCounts counts = model.attentionOf(cell.site).heads();
+    cell.keyValueHead = cell.head / static_cast<int>(counts.heads / counts.groups);
     cell.query = asked.query;
     cell.key = asked.key;
     if (const auto row = model.rowByHand(cell.site, cell.head, cell.query); !row.empty()) {

@@ -10,8 +10,18 @@
 namespace attn {
 namespace {
 
-AttentionRule ruleOf(const LayerAttention& attention, int64_t capacity, int layer) {
-    return kernelRule(attention.spec, capacity, attention.headWidth, layer).value();
+/// The cached queries and keys of a source.
+AttentionInputs cachedInputs(Graph& graph, const LongPatternSource& source) {
+    const auto cache = [&](const std::string& name, int64_t count) {
+        return graph.state(name, {.shape = {source.capacity, count, source.width}, .liveRows = StepScalar::KeyLength});
+    };
+    const Tensor positions = graph.state(
+        source.positions, {.shape = {source.capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
+    return {.q = cache(source.q, source.heads),
+            .k = cache(source.k, source.groups),
+            .v = {},
+            .queryPosition = positions,
+            .keyPosition = positions};
 }
 
 } // namespace
@@ -19,56 +29,35 @@ AttentionRule ruleOf(const LayerAttention& attention, int64_t capacity, int laye
 std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
                                  int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs) {
     auto graph = std::make_shared<Graph>();
-    const Tensor positions = graph->state(
-        decoder_names::kCachePositions, {.shape = {capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
     const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
     for (int layer : layers) {
-        const LayerAttention& attention = config.layers[static_cast<size_t>(layer)];
-        const HeadLayout of = attention.heads();
-        const AttentionRule rule = ruleOf(attention, capacity, layer);
-        const auto cache = [&](const char* letter, int64_t count) {
-            return graph->state(inBlock(layer, std::string("attn.cache_") + letter),
-                                {.shape = {capacity, count, of.width}, .liveRows = StepScalar::KeyLength});
-        };
-        const AttentionInputs inputs{.q = cache("q", of.heads),
-                                     .k = cache("k", of.keyValueHeads),
-                                     .v = {},
-                                     .queryPosition = positions,
-                                     .keyPosition = positions};
+        const LongPatternSource source = longPatternSource(config, capacity, layer);
+        const AttentionInputs inputs = cachedInputs(*graph, source);
         outputs[fmt::format("tile.{}", layer)] =
-            patternTile(inputs, attentionRowStatistics(inputs, window, rule), window, rule, heads, size);
+            patternTile(inputs, attentionRowStatistics(inputs, window, source.rule), window, source.rule, heads, size);
     }
     return graph;
 }
 
 LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer) {
     const LayerAttention& attention = config.layers[static_cast<size_t>(layer)];
-    const HeadLayout of = attention.heads();
+    const auto [heads, groups] = attention.heads();
     return {.q = inBlock(layer, "attn.cache_q"),
             .k = inBlock(layer, "attn.cache_k"),
             .positions = decoder_names::kCachePositions,
-            .rule = ruleOf(attention, capacity, layer),
+            .rule = kernelRule(attention.spec, capacity, attention.headWidth, layer).value(),
             .slopes = {},
             .capacity = capacity,
-            .heads = of.heads,
-            .groups = of.keyValueHeads,
-            .width = of.width,
+            .heads = heads,
+            .groups = groups,
+            .width = attention.headWidth,
             .hasLiveRows = true};
 }
 
 std::unique_ptr<GpuExecutor> longPatternStep(Device& device, TensorStore& store, const LongPatternSource& source,
                                              int64_t heads, int64_t rows, int64_t size, bool isFine) {
     const auto graph = std::make_shared<Graph>();
-    const auto cache = [&](const std::string& name, int64_t count) {
-        return graph->state(name, {.shape = {source.capacity, count, source.width}, .liveRows = StepScalar::KeyLength});
-    };
-    const Tensor positions = graph->state(
-        source.positions, {.shape = {source.capacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength});
-    const AttentionInputs in{.q = cache(source.q, source.heads),
-                             .k = cache(source.k, source.groups),
-                             .v = {},
-                             .queryPosition = positions,
-                             .keyPosition = positions};
+    const AttentionInputs in = cachedInputs(*graph, source);
     const Tensor slopes = graph->input("slopes", {.shape = {source.heads}});
     const auto words = [&](const char* name) { return graph->input(name, {.shape = {16}, .dtype = DType::I32}); };
     const Tensor statistics = lensStatistics(in, slopes, words("rows"), source.rule, rows, heads);

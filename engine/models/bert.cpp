@@ -26,7 +26,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (read.flag("is_decoder", false)) read.fail("is_decoder", "is true, but only encoders are supported");
     const bool hasHead = names.contains("cls.predictions.transform.dense.weight");
     const bool isTied = read.flag("tie_word_embeddings", true) || !names.contains("cls.predictions.decoder.weight");
-    const LayerAttention attention{.spec = plainAttention(heads, heads, {}),
+    const LayerAttention attention{.spec = plainAttention({heads, heads}, {}),
                                    .headWidth = width / heads,
                                    .queryKeyValueBias = true,
                                    .outputBias = true};

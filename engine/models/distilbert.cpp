@@ -19,7 +19,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const int64_t width = read.size("dim"), heads = read.size("n_heads"), layers = read.size("n_layers");
     if (width % heads != 0) read.fail("n_heads", fmt::format("is {}, which does not divide dim {}", heads, width));
     const bool hasHead = names.contains("vocab_transform.weight");
-    const LayerAttention attention{.spec = plainAttention(heads, heads, {}),
+    const LayerAttention attention{.spec = plainAttention({heads, heads}, {}),
                                    .headWidth = width / heads,
                                    .queryKeyValueBias = true,
                                    .outputBias = true};

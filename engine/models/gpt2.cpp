@@ -22,7 +22,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (width % heads != 0) read.fail("n_head", fmt::format("is {}, which does not divide n_embd {}", heads, width));
     const auto inner = json.find("n_inner");
     const bool attentionOnly = inner != json.end() && *inner == 0; // trained by this program without MLPs
-    LayerAttention attention{.spec = plainAttention(heads, heads, MaskExpression::causal()),
+    LayerAttention attention{.spec = plainAttention({heads, heads}, MaskExpression::causal()),
                              .headWidth = width / heads,
                              .queryKeyValueBias = true,
                              .outputBias = true};

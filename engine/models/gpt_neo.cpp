@@ -59,7 +59,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     for (bool isLocal : localLayers(read, layers)) {
         const MaskExpression causal = MaskExpression::causal();
         LayerAttention attention{
-            .spec = plainAttention(heads, heads,
+            .spec = plainAttention({heads, heads},
                                    isLocal ? causal & MaskExpression::within(read.size("window_size", 256)) : causal),
             .headWidth = width / heads,
             .outputBias = true};

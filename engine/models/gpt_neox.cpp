@@ -27,7 +27,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     if (rotated < 2)
         read.fail("rotary_pct", fmt::format("is {}, which rotates {} of {} features", fraction, rotated, headWidth));
     const bool bias = read.flag("attention_bias", true);
-    LayerAttention attention{.spec = plainAttention(heads, heads, MaskExpression::causal()),
+    LayerAttention attention{.spec = plainAttention({heads, heads}, MaskExpression::causal()),
                              .headWidth = headWidth,
                              .queryKeyValueBias = bias,
                              .outputBias = bias};

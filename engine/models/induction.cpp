@@ -51,7 +51,7 @@ std::vector<std::string> inductionAlphabet() {
 }
 
 DecoderConfig inductionConfig() {
-    LayerAttention spec{.spec = plainAttention(kHeads, kHeads, MaskExpression::causal()), .headWidth = kHeadWidth};
+    LayerAttention spec{.spec = plainAttention({kHeads, kHeads}, MaskExpression::causal()), .headWidth = kHeadWidth};
     spec.spec.put(Slot::Score, "dot", {});
     return {.name = "induction",
             .family = "induction",

@@ -54,7 +54,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const std::string type = read.text("model_type", "llama");
     const bool bias = read.flag("attention_bias", type == "qwen2");
 
-    LayerAttention attention{.spec = plainAttention(heads, groups, MaskExpression::causal()),
+    LayerAttention attention{.spec = plainAttention({heads, groups}, MaskExpression::causal()),
                              .headWidth = headWidth,
                              .queryKeyValueBias = bias,
                              .outputBias = bias && type != "qwen2"};
@@ -108,7 +108,7 @@ nlohmann::json describe(const DecoderConfig& config) {
             {"vocab_size", config.vocabulary},
             {"hidden_size", config.modelWidth},
             {"num_attention_heads", attention.heads().heads},
-            {"num_key_value_heads", attention.heads().keyValueHeads},
+            {"num_key_value_heads", attention.heads().groups},
             {"head_dim", attention.headWidth},
             {"num_hidden_layers", config.layers.size()},
             {"intermediate_size", config.feedForward.width},

@@ -12,14 +12,15 @@ namespace attn {
 namespace {
 
 /// A site whose queries and keys are rows of the same stream.
-Site selfAttention(const HeadLayout& heads, int layer, int stream) {
+Site selfAttention(const LayerAttention& attention, int layer, int stream) {
+    const auto [heads, groups] = attention.heads();
     return {.name = siteName(layer),
             .layer = layer,
             .queryStream = stream,
             .keyStream = stream,
-            .heads = static_cast<int>(heads.heads),
-            .keyValueHeads = static_cast<int>(heads.keyValueHeads),
-            .headWidth = static_cast<int>(heads.width)};
+            .heads = static_cast<int>(heads),
+            .keyValueHeads = static_cast<int>(groups),
+            .headWidth = static_cast<int>(attention.headWidth)};
 }
 
 } // namespace
@@ -53,7 +54,7 @@ ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
              .stream = 0,
              .choices = config.vocabulary});
     for (const LayerAttention& layer : config.layers)
-        structure.sites.push_back(selfAttention(layer.heads(), static_cast<int>(structure.sites.size()), 0));
+        structure.sites.push_back(selfAttention(layer, static_cast<int>(structure.sites.size()), 0));
     return structure;
 }
 
@@ -69,8 +70,7 @@ ModelStructure structureOf(const VisionConfig& config) {
                                          .axis = static_cast<int>(structure.axes.size()) - 1,
                                          .width = width});
         }
-        structure.sites.push_back(selfAttention(config.layers[static_cast<size_t>(layer)].heads(),
-                                                static_cast<int>(layer),
+        structure.sites.push_back(selfAttention(config.layers[static_cast<size_t>(layer)], static_cast<int>(layer),
                                                 static_cast<int>(structure.streams.size()) - 1));
     }
     if (structure.streams.size() == 1) structure.streams.front().name = "encoder";

@@ -29,7 +29,8 @@ inline constexpr const char* kNormalized = "ln_final.hook_normalized";
 } // namespace vision_names
 
 /// The number of rows per image at a layer. The fused kernel needs a multiple of 4 for several images. Padding follows
-/// the patches, and no token attends to it. Without padding, or with composed attention, there is no input kPadding.
+/// the patches, and no token attends to it. Without padding, or where another path computes a layer, there is no input
+/// kPadding.
 int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build, int64_t layer = 0);
 
 /// Fills the input kPadding. @param padding rows of all images  @param tokens tokens per image, without padding

@@ -64,7 +64,7 @@ std::vector<LayerAttention> visionLayers(const ConfigReader& read, const char* h
 }
 
 LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<AttentionSpec> spec) {
-    if (!spec) spec = plainAttention(heads, heads, {});
+    if (!spec) spec = plainAttention({heads, heads}, {});
     heads = headCounts(*spec).heads;
     if (width % heads != 0)
         throw Error({.what = fmt::format("{} heads do not divide the width {}", heads, width),
@@ -76,7 +76,7 @@ LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<Attention
 bool hasPlainAttention(const VisionConfig& config) {
     return std::ranges::all_of(config.layers, [](const LayerAttention& layer) {
         const int64_t heads = layer.heads().heads;
-        return layer.spec == plainAttention(heads, heads, {});
+        return layer.spec == plainAttention({heads, heads}, {});
     });
 }
 

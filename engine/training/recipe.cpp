@@ -407,7 +407,7 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
     const bool isLlama = a.family == "llama", isBert = a.family == "bert";
     const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
-    LayerAttention attention{.spec = plainAttention(a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads,
+    LayerAttention attention{.spec = plainAttention({a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads},
                                                     isBert ? MaskExpression() : MaskExpression::causal()),
                              .headWidth = a.width / a.heads,
                              .queryKeyValueBias = !isLlama,

@@ -156,6 +156,43 @@ TEST_CASE("composed models: a text longer than the keys that a step reads first 
     }
 }
 
+TEST_CASE("composed models: what the fused kernel serves is drawn from the cache, and equals the formed path",
+          "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(18);
+    for (const char* text : {"heads=grouped_query(4, 2), position=rope, mask=causal & window(9)",
+                             "heads=multi_head(2), score=dot(0.3), mask=causal & window(40)"}) {
+        INFO(text);
+        const auto model = modelOf(specOf(text), 30);
+        REQUIRE(model->isCached());
+        const CapturedHook pattern = model->capture(tokens, "blocks.1.attn.hook_pattern").front(); // [H,T,T]
+        model->truncate(0);
+        REQUIRE(model->feed(tokens));
+        const PatternTile tile = model->patterns().tile({.site = 1, .head = 1});
+        CHECK(model->patterns().onDevice({.site = 1, .head = 1}).tile.rows == 18);
+        const std::span<const float> head = std::span(pattern.values).subspan(18 * 18, 18 * 18);
+        for (size_t cell = 0; cell < head.size(); ++cell)
+            CHECK(tile.values[cell] == Approx(head[cell]).margin(1e-6)); // sums of at most 18 terms
+        CHECK(distanceTo(*model, model->formedLogits(), 17) <= kRounding);
+    }
+    // Parts before or after the kernel need steps of exact sizes. Gates apply to the heads that the output part gives.
+    for (const char* text : {"heads=multi_head(2), output=talking, mask=causal",
+                             "heads=multi_head(2), position=sinusoidal, mask=causal & window(5)"}) {
+        INFO(text);
+        const auto model = modelOf(specOf(text), 30);
+        CHECK_FALSE(model->isCached());
+        model->setGate(0, 1, 0.25f);
+        REQUIRE(model->feed(tokens));
+        CHECK(distanceTo(*model, model->formedLogits(), 17) <= kRounding);
+    }
+}
+
+TEST_CASE("composed models: an encoder does not see the rows that fill up a run", "[inference][gpu]") {
+    const auto model = modelOf(specOf("heads=multi_head(2), position=rope"), 30);
+    CHECK(model->whyNoCache() == "in an encoder, every token changes those before it");
+    REQUIRE(model->feed(tokensOf(11)));                                // in 16 rows
+    CHECK(distanceTo(*model, model->formedLogits(), 10) <= kRounding); // in 11 rows
+}
+
 TEST_CASE("composed models: a running state goes back by reading the text again", "[inference][gpu]") {
     const std::vector<int> tokens = tokensOf(12);
     for (const char* text :

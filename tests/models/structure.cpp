@@ -12,7 +12,7 @@ using namespace attn;
 namespace {
 
 LayerAttention layer(int64_t heads, int64_t keyValueHeads, int64_t width) {
-    return {.spec = plainAttention(heads, keyValueHeads, MaskExpression::causal()), .headWidth = width};
+    return {.spec = plainAttention({heads, keyValueHeads}, MaskExpression::causal()), .headWidth = width};
 }
 
 } // namespace

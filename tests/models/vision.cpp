@@ -182,7 +182,7 @@ TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[mod
                         .modelWidth = 8,
                         .clsToken = false,
                         .pooling = VisionPooling::Mean};
-    config.layers.assign(2, {.spec = plainAttention(2, 2, {}), .headWidth = 4, .outputBias = true});
+    config.layers.assign(2, {.spec = plainAttention({2, 2}, {}), .headWidth = 4, .outputBias = true});
     const auto problem = [&](const std::function<void(VisionConfig&)>& change) {
         VisionConfig changed = config;
         change(changed);
