@@ -29,6 +29,9 @@ template <class Flow> MaskSight sightOf(const Flow& flow, int64_t queries, int64
                                  .heads = static_cast<int>(flow.heads),
                                  .layer = static_cast<int>(flow.layer)});
 }
+bool isAhead(MaskSight shown, int64_t keys) {
+    return shown == MaskSight::Ahead || (shown == MaskSight::All && keys > 1);
+}
 double scaleOf(const AttentionSpec& spec, int64_t width) {
     const Part& score = spec.part(Slot::Score);
     return score.dotScale ? score.dotScale(spec.values(Slot::Score), width) : 1;
@@ -255,19 +258,13 @@ MaskSight AttentionFlow::sight() const {
     return isStep() ? sightOf(*this, context, context) : sightOf(*this, queries, keys);
 }
 bool AttentionFlow::isCausal() const { return sight() == MaskSight::Past; }
-bool AttentionFlow::looksAhead() const {
-    const MaskSight seen = sight();
-    return seen == MaskSight::Ahead || (seen == MaskSight::All && (isStep() ? context : keys) > 1);
-}
+bool AttentionFlow::looksAhead() const { return isAhead(sight(), isStep() ? context : keys); }
 double AttentionFlow::scoreScale() const { return scaleOf(spec, width); }
 bool ReferenceFlow::isVisible(int64_t head, int64_t t, int64_t s) const {
     return mask[static_cast<size_t>((head * queries + t) * keys + s)] != 0;
 }
 bool ReferenceFlow::isCausal() const { return sightOf(*this, queries, keys) == MaskSight::Past; }
-bool ReferenceFlow::looksAhead() const {
-    const MaskSight shown = sightOf(*this, queries, keys);
-    return shown == MaskSight::Ahead || (shown == MaskSight::All && keys > 1);
-}
+bool ReferenceFlow::looksAhead() const { return isAhead(sightOf(*this, queries, keys), keys); }
 double ReferenceFlow::scoreScale() const { return scaleOf(spec, width); }
 
 Dense::Dense(std::vector<int64_t> shape, double value)
@@ -282,12 +279,8 @@ size_t Dense::offset(std::initializer_list<int64_t> index) const {
     return static_cast<size_t>(at);
 }
 
-void buildInputs(AttentionFlow& flow) {
-    forHooks(flow.spec, Stage::Inputs, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
-}
-
-void buildOutput(AttentionFlow& flow) {
-    forHooks(flow.spec, Stage::Output, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
+void buildStage(AttentionFlow& flow, Stage stage) {
+    forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
 }
 
 void FusedScores::add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& of) {
@@ -339,17 +332,12 @@ void remember(AttentionFlow& flow) {
 } // namespace
 
 void requireSound(const AttentionFlow& flow) {
-    if (flow.isStep())
-        requireSound(flow, flow.context, flow.context);
-    else
-        requireSound(flow, flow.queries, flow.keys);
+    requireSound(flow, flow.isStep() ? flow.context : flow.queries, flow.isStep() ? flow.context : flow.keys);
 }
 
 void buildAttention(AttentionFlow& flow) {
     requireSound(flow);
-    const auto run = [&](Stage stage) {
-        forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.build(flow, values); });
-    };
+    const auto run = [&](Stage stage) { buildStage(flow, stage); };
     if (!flow.hasInputs)
         for (Tensor* x : {&flow.q, &flow.k}) {
             flow.stream = *x;

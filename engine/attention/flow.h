@@ -28,6 +28,7 @@ struct FlowParameter {
 };
 
 struct AttentionFlow;
+enum class Stage : uint8_t;
 
 /// The inputs of the block-sparse kernel, whose scores are q.k scale + bias.
 struct FusedScores {
@@ -172,10 +173,8 @@ struct ReferenceFlow {
     double scoreScale() const;
 };
 
-/// Runs only Stage::Inputs, on flow.stream.
-void buildInputs(AttentionFlow& flow);
-/// Runs only Stage::Output, on flow.z. @param flow with q and sizes set
-void buildOutput(AttentionFlow& flow);
+/// Runs only one stage: Inputs, on flow.stream, or Output, on flow.z, with q and sizes set.
+void buildStage(AttentionFlow& flow, Stage stage);
 /// @throws Error with the first problem of check() if the spec's parts do not combine for the flow's sizes
 void requireSound(const AttentionFlow& flow);
 /// Runs the spec's parts over q, k and v.

@@ -163,18 +163,16 @@ private:
         const bool isChanged = graph_.isEdited(name("hook_attn_scores")) || graph_.isEdited(name("hook_pattern")),
                    hasOutput = hasHooks(layer_.spec, Stage::Output);
         const auto gated = [&](Tensor z) { return times(z, reshape(gates(), {H, 1})); };
-        Tensor z;
-        if (isChanged || site_.isFormed)
-            z = attentionMix(pattern, inputs.v, q);
-        else
-            z = fusedAttention(inputs, hasOutput ? fill(graph_, {H}, 1) : gates(), rule);
+        const bool isFormed = isChanged || site_.isFormed;
+        const Tensor z = isFormed ? attentionMix(pattern, inputs.v, q)
+                                  : fusedAttention(inputs, hasOutput ? fill(graph_, {H}, 1) : gates(), rule);
         if (hasOutput) {
             flow_.q = byHead(q, H);
             flow_.z = byHead(z, H);
-            buildOutput(flow_);
+            buildStage(flow_, Stage::Output);
             return gated(byToken(flow_.z));
         }
-        return site_.isFormed && !isChanged ? gated(z) : z;
+        return isFormed && !isChanged ? gated(z) : z;
     }
 
     // By the parts.
@@ -283,7 +281,7 @@ Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, i
     const int64_t sequences = sequencesOf(site);
     AttentionFlow flow = flowFor(layer, site, index, sequences, rows / sequences);
     flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
-    buildInputs(flow);
+    buildStage(flow, Stage::Inputs);
     collect(flow, needs);
     return reshape(flow.stream, {rows, C});
 }
