@@ -21,7 +21,7 @@ std::vector<CapturedHook> captureText(const CaptureOptions& options) {
     const auto model = options.model.open(true);
     const TextInput text = options.prompt.encodeWithTypes(*model);
     auto hooks = model->capture(text, options.hooks);
-    writeCapture(options.out, model->info(), text.tokens, hooks);
+    writeCapture(options.out, model->info(), text, hooks);
     return hooks;
 }
 
@@ -31,10 +31,7 @@ std::vector<CapturedHook> capturePicture(const CaptureOptions& options) {
     const auto model = options.model.openVision(options.picture.asked);
     const std::vector<float> patches = model->patchesOf(image);
     auto hooks = model->capture(patches, options.hooks);
-    const int64_t count = model->config().grid().area();
-    const WrittenTensor input{
-        .name = "patches", .shape = {count, static_cast<int64_t>(patches.size()) / count}, .values = patches};
-    writeCapture(options.out, {.model = model->info().name, .family = model->info().family}, {input}, hooks);
+    writeCapture(options.out, model->info(), patches, hooks);
     return hooks;
 }
 

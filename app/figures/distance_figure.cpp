@@ -21,10 +21,14 @@ double gapOf(const FigureTheme& theme) { return std::round(theme.size * 0.5); }
 
 QRectF DistanceFigure::plot(const QRectF& area, const FigureTheme& theme) const {
     const double gap = gapOf(theme), line = smallLine(theme);
-    const double left = textWidth(formatNumber(farthest, 0), theme.smallFont()) + 3 * gap;
+    const double left = textWidth(formatNumber(lowest < 0 ? lowest : farthest, 0), theme.smallFont()) + 3 * gap;
     const double top = 2 * gap + std::round(theme.lineHeight()) + (note.isEmpty() ? 0 : line);
     return QRectF(area.left() + left, area.top() + top, std::max(8.0, area.width() - left - 2 * gap),
                   std::max(8.0, area.height() - top - 2 * line - 2 * gap));
+}
+
+double DistanceFigure::shareOf(double distance) const {
+    return std::clamp((distance - lowest) / (farthest - lowest), 0.0, 1.0);
 }
 
 bool DistanceFigure::has(int item) const {
@@ -35,9 +39,8 @@ bool DistanceFigure::has(int item) const {
 QPointF DistanceFigure::dot(int item, const QRectF& plot) const {
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
-    const double share = std::isfinite(distance) ? static_cast<double>(distance) / farthest : 0;
-    return {plot.left() + plot.width() * (layer + 0.5) / layers(),
-            plot.bottom() - plot.height() * std::clamp(share, 0.0, 1.0)};
+    const double share = std::isfinite(distance) ? shareOf(static_cast<double>(distance)) : 0;
+    return {plot.left() + plot.width() * (layer + 0.5) / layers(), plot.bottom() - plot.height() * share};
 }
 
 std::optional<int> DistanceFigure::itemAt(const QPointF& point, const QRectF& area, const FigureTheme& theme) const {
@@ -103,8 +106,8 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
         painter.setPen(QPen(theme.line, 1));
         painter.drawLine(QPointF(at.left(), y), QPointF(at.right(), y));
         drawLine(painter, {area.left(), y - line / 2, at.left() - gap - area.left(), line},
-                 Qt::AlignRight | Qt::AlignVCenter, formatNumber(farthest * part / 4, 0), theme.smallFont(),
-                 theme.faint);
+                 Qt::AlignRight | Qt::AlignVCenter, formatNumber(lowest + (farthest - lowest) * part / 4, 0),
+                 theme.smallFont(), theme.faint);
     }
     const double step = at.width() / layers();
     const int every =
@@ -116,7 +119,7 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
         for (const float distance : distances[static_cast<size_t>(layer)])
             if (std::isfinite(distance)) sum += static_cast<double>(distance), ++count;
         const double x = at.left() + step * (layer + 0.5);
-        if (count > 0) means << QPointF(x, at.bottom() - at.height() * std::min(1.0, sum / count / farthest));
+        if (count > 0) means << QPointF(x, at.bottom() - at.height() * shareOf(sum / count));
         if (layer % every == 0)
             drawLine(painter, {x - step * every / 2, at.bottom() + 2, step * every, line}, Qt::AlignCenter,
                      QString::number(layer), theme.smallFont(), theme.faint);

@@ -14,6 +14,7 @@ struct DistanceFigure : PointedFigure {
     QString title, note;
     int heads = 0;
     double farthest = 1;                       ///< top of the axis in pixels: the picture's diagonal
+    double lowest = 0;                         ///< bottom of the axis in pixels; negative for differences
     std::vector<std::vector<float>> distances; ///< for each layer: [heads] in pixels; NaN: no distance
 
     int layers() const { return static_cast<int>(distances.size()); }
@@ -36,6 +37,9 @@ struct DistanceFigure : PointedFigure {
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return items() > 0; }
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<DistanceFigure>(*this); }
+
+private:
+    double shareOf(double distance) const; ///< of the height of the axis, from its bottom
 };
 
 } // namespace attn

@@ -19,7 +19,7 @@ QString waitingText(const PictureRun& run) {
 
 } // namespace
 
-std::unique_ptr<DistanceFigure> distanceFigure(const PictureRun& run, int layer, int head) {
+std::unique_ptr<DistanceFigure> distanceFigure(const PictureRun& run, int layer, int head, const PictureRun* original) {
     auto figure = std::make_unique<DistanceFigure>();
     figure->title = VisionFiguresText::tr("Attention distance");
     if (!run.seen) {
@@ -35,6 +35,14 @@ std::unique_ptr<DistanceFigure> distanceFigure(const PictureRun& run, int layer,
     figure->note = isEmpty ? VisionFiguresText::tr("No layer of this model forms a pattern.")
                            : VisionFiguresText::tr("mean distance in pixels; the picture's diagonal is %1")
                                  .arg(qRound(figure->farthest));
+    if (original && !isEmpty) {
+        figure->title = VisionFiguresText::tr("Attention distance: changed − original");
+        figure->note = VisionFiguresText::tr("difference of the mean distances in pixels");
+        figure->lowest = -figure->farthest;
+        for (size_t at = 0; at < figure->distances.size(); ++at)
+            std::ranges::transform(figure->distances[at], original->distances[at], figure->distances[at].begin(),
+                                   std::minus());
+    }
     if (head >= 0 && layer < figure->layers() && figure->has(figure->itemOf(layer, head)))
         figure->chosen = figure->itemOf(layer, head);
     return figure;

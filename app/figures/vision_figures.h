@@ -11,7 +11,9 @@ namespace attn {
 // Figures of a whole vision model, from its parameters and patterns. Without data, a figure shows what is missing.
 
 /// @return the attention distance of every head  @param layer, head the chosen head; head < 0: none
-std::unique_ptr<DistanceFigure> distanceFigure(const PictureRun& run, int layer, int head);
+/// @param original the run whose distances are subtracted; null: none
+std::unique_ptr<DistanceFigure> distanceFigure(const PictureRun& run, int layer, int head,
+                                               const PictureRun* original = nullptr);
 /// @return the similarity of every patch's position embedding to all others, one tile per patch
 std::unique_ptr<TilesFigure> positionsFigure(const PictureRun& run);
 /// @return the principal components of the patch embedding's filters, or the filters themselves

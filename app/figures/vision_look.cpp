@@ -83,7 +83,7 @@ PatchOverlayFigure overlayFigure(const PictureRun& run, const VisionLook& look) 
     return figure;
 }
 
-HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look) {
+HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look, const PictureRun* original) {
     HeadOverlaysFigure figure;
     if (!run.seen) return figure;
     const AxisDisplay axis = run.axis();
@@ -96,7 +96,9 @@ HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& l
         for (each.head = 0; each.head < run.model->site(each.site).heads; ++each.head) {
             PatchRow row = rowOf(run, each);
             if (row.patches.empty()) break; // the layer forms no pattern
-            PatchOverlayFigure& overlay = layer.emplace_back(axis.overlay(std::move(row.patches)));
+            PatchOverlayFigure& overlay =
+                layer.emplace_back(axis.overlay(original ? difference(row, rowOf(*original, each)) : row.patches));
+            overlay.isSigned = original != nullptr;
             overlay.colours = look.colours;
             overlay.opacity = look.opacity;
             overlay.isSmooth = look.isSmooth;

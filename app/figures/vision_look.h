@@ -25,7 +25,9 @@ PatchRow rowOf(const PictureRun& run, const VisionLook& look);
 /// @return the overlay of a look; empty if there is no run
 PatchOverlayFigure overlayFigure(const PictureRun& run, const VisionLook& look);
 /// @return the overlays of all heads, whatever head the look names; empty if there is no run
-HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look);
+/// @param original the run whose patterns are subtracted; null: none
+HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look,
+                                      const PictureRun* original = nullptr);
 /// @return the overlay of the difference, changed minus original  @param original the run without the changes
 PatchOverlayFigure differenceFigure(const PictureRun& changed, const PictureRun& original, const VisionLook& look);
 

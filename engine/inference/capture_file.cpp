@@ -9,18 +9,21 @@
 
 namespace attn {
 
-void writeCapture(const std::string& path, const ModelInfo& model, std::span<const int> tokens,
+void writeCapture(const std::string& path, const ModelInfo& model, const Input& input,
                   const std::vector<CapturedHook>& hooks) {
-    writeCapture(path, CaptureOrigin{model.name, model.family},
-                 {{.name = "tokens", .shape = {static_cast<int64_t>(tokens.size())}, .integers = tokens}}, hooks);
-}
-
-void writeCapture(const std::string& path, const CaptureOrigin& origin, std::vector<WrittenTensor> tensors,
-                  const std::vector<CapturedHook>& hooks) {
+    std::vector<WrittenTensor> tensors;
+    if (input.isText())
+        tensors.push_back(
+            {.name = "tokens", .shape = {static_cast<int64_t>(input.tokens().size())}, .integers = input.tokens()});
+    else
+        tensors.push_back(
+            {.name = "patches",
+             .shape = {model.grid.area(), static_cast<int64_t>(input.patches().size()) / model.grid.area()},
+             .values = input.patches()});
     for (const CapturedHook& hook : hooks)
         tensors.push_back({.name = hook.name, .shape = hook.shape.extents(), .values = hook.values});
     if (path.ends_with(".safetensors"))
-        writeSafetensors(path, tensors, {{"format", "pt"}, {"model", origin.model}, {"family", origin.family}});
+        writeSafetensors(path, tensors, {{"format", "pt"}, {"model", model.name}, {"family", model.family}});
     else if (path.ends_with(".npz"))
         writeNpz(path, tensors);
     else

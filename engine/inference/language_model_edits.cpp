@@ -77,7 +77,7 @@ void LanguageModel::writePattern(const EditInputs& pattern, const PatternEdit& e
 std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {
     std::vector<int> keys =
         seenPlaces(attentionOf(edit.site).spec, edit.site, edit.head, info_.heads, query, static_cast<int>(capacity_));
-    std::fill(keys.begin() + tokens, keys.end(), kHidden);
+    keys.resize(std::min(keys.size(), static_cast<size_t>(tokens)));
     return attn::editedRow(edit, query, keys);
 }
 

@@ -203,7 +203,7 @@ std::vector<float> probabilitiesOf(std::span<const float> logits) {
 
 VisionModel& visionModel(RunningModel& model) {
     if (auto* found = dynamic_cast<VisionModel*>(&model)) return *found;
-    throw Error({.what = "this analysis needs a model of pictures",
+    throw Error({.what = "this needs a model of pictures",
                  .where = model.info().name,
                  .hint = "open a model that reads pictures"});
 }

@@ -28,6 +28,7 @@ bool replaces(const Command& newer, const Command& older) {
 } // namespace
 
 bool changesSequence(const Command& command) { return kindOf(command) != CommandKind::Value; }
+bool changesInput(const Command& command) { return kindOf(command) == CommandKind::RunValue; }
 
 void CommandQueue::push(Command command) {
     for (auto older = commands_.rbegin(); older != commands_.rend() && kindOf(*older) != CommandKind::Step; ++older)

@@ -24,5 +24,7 @@ private:
 
 /// Whether a command ends generation that is running.
 bool changesSequence(const Command& command);
+/// Whether a command sets another input or other changes, so that the results of analyses become old.
+bool changesInput(const Command& command);
 
 } // namespace attn

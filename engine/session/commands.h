@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/inference/pattern_views.h"
+#include "engine/inference/picture_views.h"
 #include "engine/inference/sampling.h"
 
 #include <cstddef>
@@ -24,21 +25,22 @@ enum class CommandKind : uint8_t {
     Step      ///< acts on what the commands before it leave: no command moves across it. It ends generation too
 };
 
-/// Opens a model folder, a .safetensors file or a constructed model ("builtin:induction"), and runs it on the prompt.
+/// Opens a model folder, a .safetensors file or a constructed model ("builtin:induction"), and runs it on the input.
 struct OpenModelCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     std::string path;
-    std::string prompt;            ///< empty: the model's example
-    std::vector<int> promptTokens; ///< replaces `prompt` for models without a tokenizer
+    std::string prompt{};            ///< empty: the model's example
+    std::vector<int> promptTokens{}; ///< replaces `prompt` for models without a tokenizer
+    GivenPicture picture{};          ///< for a vision model; empty: none yet
 };
 /// Shows a checkpoint of a training run. If the open model has the same shape, its parameters are replaced, and the
 /// prompt, the branches and every view stay. Otherwise the checkpoint opens as a model.
 struct ShowWeightsCommand {
     std::shared_ptr<const WeightSet> weights; ///< null: read from `path`
-    std::string path;              ///< opens the same parameters again: a checkpoint, or the training run's folder
-    std::string run;               ///< the training run's folder, as the path of a model
-    std::string title;             ///< title of the checkpoint: "step 250"
-    std::vector<int> promptTokens; ///< the prompt if it opens as a model; empty: the model's example
+    std::string path{};              ///< opens the same parameters again: a checkpoint, or the training run's folder
+    std::string run{};               ///< the training run's folder, as the path of a model
+    std::string title{};             ///< title of the checkpoint: "step 250"
+    std::vector<int> promptTokens{}; ///< the prompt if it opens as a model; empty: the model's example
 };
 /// Longer prompts are refused. A model reads at most 4096 tokens at a time and forgets those before them.
 inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;
@@ -47,6 +49,11 @@ struct SetPromptCommand {
     static constexpr CommandKind kKind = CommandKind::RunValue;
     std::string text;
     std::vector<int> tokens; ///< replaces `text` if not empty
+};
+/// Replaces the picture that a vision model reads.
+struct SetPictureCommand {
+    static constexpr CommandKind kKind = CommandKind::RunValue;
+    GivenPicture picture;
 };
 /// Generates up to maxTokens tokens, at most tokensPerSecond (0: as fast as possible). One token is a Step.
 struct GenerateCommand {
@@ -128,9 +135,9 @@ struct CaptureInputsCommand {
 /// What a window asks of a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which the session
 /// computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
 using Command =
-    std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, GenerateCommand, StopCommand, ResetCommand,
-                 TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, PatternRequest,
-                 SetProfileCommand, CellRequest, ShowWeightCommand, CaptureCommand, CaptureInputsCommand,
-                 SetChangesCommand, ShowRunCommand, RunAnalysisCommand>;
+    std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, SetPictureCommand, GenerateCommand,
+                 StopCommand, ResetCommand, TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand,
+                 SetSamplingCommand, PatternRequest, SetProfileCommand, CellRequest, ShowWeightCommand, CaptureCommand,
+                 CaptureInputsCommand, SetChangesCommand, ShowRunCommand, RunAnalysisCommand>;
 
 } // namespace attn

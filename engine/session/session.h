@@ -11,11 +11,13 @@
 
 namespace attn {
 
-/// Runs a language model on a worker thread, which owns all GPU objects. Commands go in, immutable snapshots come out.
+/// Runs a model of text or pictures on a worker thread, which owns all GPU objects. Commands go in, immutable
+/// snapshots come out.
 /// All public functions except waitIdle return at once, and all are thread-safe.
 ///
-/// A new command replaces a waiting one of the same kind (prompt, view, sampling, cell, parameter, gate of the same
-/// head), so a slider does not fill the queue. Errors become Snapshot::failure.
+/// A new command replaces a waiting one of the same kind (prompt, picture, view, sampling, cell, parameter, changes),
+/// so a slider does not fill the queue. Another input and other changes end an analysis that is running. Errors become
+/// Snapshot::failure.
 class Session {
 public:
     Session();

@@ -44,10 +44,10 @@ struct UneditedViews {
 /// The state that views show. Consecutive snapshots share the parts that did not change.
 struct Snapshot {
     uint64_t version = 0;         ///< increases by one with each snapshot
-    uint64_t sequenceVersion = 0; ///< changes when the tokens change; the parts below belong to it
+    uint64_t sequenceVersion = 0; ///< changes when the input or the run changes; the parts below belong to it
     Status status;
     std::shared_ptr<const ModelInfo> model;
-    std::shared_ptr<const Sequence> sequence;
+    std::shared_ptr<const Sequence> sequence; ///< of a model of text
     std::shared_ptr<const BranchTree> branches;
     std::shared_ptr<const NextToken> next;
     std::shared_ptr<const PatternGrid> grid;
@@ -55,6 +55,9 @@ struct Snapshot {
     std::shared_ptr<const NewestRows> newest;
     std::shared_ptr<const HeadProfile> profile; ///< profile of the head in the last SetProfileCommand
     std::shared_ptr<const CellExplanation> explanation;
+    std::shared_ptr<const GivenPicture> picture;         ///< of a vision model
+    std::shared_ptr<const PictureAnswer> answer;         ///< null without a picture and after a failure
+    std::shared_ptr<const PictureAnswer> uneditedAnswer; ///< `answer` of the original run; null while unedited
     std::shared_ptr<const WeightView> weight;
     std::shared_ptr<const SiteInputs> siteInputs; ///< answer to the last CaptureInputsCommand
     std::shared_ptr<const Changes> changes;       ///< to the run, also while the original one is shown; null: none
@@ -68,6 +71,7 @@ struct Snapshot {
     std::optional<ShowWeightsCommand> shown; ///< the checkpoint that the model shows
     std::optional<Failure> failure;          ///< failure of the last command; null after a success
     uint64_t failureCount = 0;               ///< number of failures; tells a repeated failure from an old one
+    bool readsPictures() const { return model && model->readsPictures(); }
     /// The path that opens this model with these weights again.
     std::string path() const { return shown ? shown->path : model ? model->path : std::string(); }
     std::string finishedExport; ///< path written by the last CaptureCommand

@@ -49,6 +49,7 @@ void Session::Worker::post(Command command) {
             queue_.dropGeneration();
             ++stops_;
         }
+        if (changesInput(command)) hasOtherRun_ = true;
         queue_.push(std::move(command));
     }
     changed_.notify_all();
@@ -111,7 +112,8 @@ void Session::Worker::run(const std::stop_token& stop) {
         } catch (const Cancelled&) {
             publishIdle();
         } catch (const gpu::DeviceLost& error) {
-            if (next_.model && !path_.tokens().empty()) lostTokens_ = LostTokens{next_.model->path, path_, promptText_};
+            if (next_.model && (next_.picture || !path_.tokens().empty()))
+                lostInput_ = LostInput{next_.model->path, path_, promptText_, next_.picture};
             model_.reset();
             next_.model.reset();
             fail(error);
@@ -130,7 +132,7 @@ void Session::Worker::run(const std::stop_token& stop) {
 void Session::Worker::warmUp() {
     canWarmUp_ = false; // nor after a failure: the next prompt reports it
     try {
-        canWarmUp_ = model_ && !path_.tokens().empty() && model_->warmUp();
+        canWarmUp_ = hasTokens() && text().warmUp();
     } catch (const Error&) {
     }
 }
@@ -138,6 +140,7 @@ void Session::Worker::warmUp() {
 void Session::Worker::execute(Command command) {
     if (remaining_ > 0 && changesSequence(command)) finishGenerating();
     next_.failure.reset();
+    if (changesInput(command)) hasOtherRun_ = false; // a newer one sets it again
     std::visit([this](const auto& each) { on(each); }, command);
 }
 
@@ -155,22 +158,25 @@ void Session::Worker::publishIdle() {
     publish();
 }
 
-LanguageModel& Session::Worker::model() {
+RunningModel& Session::Worker::model() const {
     if (!model_) throw Error({.what = "no model is open", .where = {}, .hint = "open a model folder first"});
     return *model_;
 }
 
+LanguageModel& Session::Worker::text() const { return languageModel(model()); }
+VisionModel& Session::Worker::vision() const { return visionModel(model()); }
+bool Session::Worker::hasTokens() const { return model_ && !path_.tokens().empty(); }
+
 void Session::Worker::refreshViews() {
-    next_.grid =
-        view_.thumbnailSize > 0
-            ? std::make_shared<PatternGrid>(model_->patterns().beginGrid(view_.thumbnailSize, view_.hidesFirst))
-            : nullptr;
+    next_.grid = view_.thumbnailSize > 0
+                     ? std::make_shared<PatternGrid>(text().patterns().beginGrid(view_.thumbnailSize, view_.hidesFirst))
+                     : nullptr;
     refreshDetail();
     refreshProfile();
 }
 
 void Session::Worker::refreshDetail() {
-    next_.detail = view_.detail ? std::make_shared<PatternTile>(model_->patterns().beginTile(view_)) : nullptr;
+    next_.detail = view_.detail ? std::make_shared<PatternTile>(text().patterns().beginTile(view_)) : nullptr;
     isRefining_ = true;
 }
 
@@ -179,18 +185,18 @@ void Session::Worker::refreshProfile() {
         next_.profile.reset();
         return;
     }
-    auto profile = std::make_shared<HeadProfile>(model_->patterns().beginProfile(profiled_.site, profiled_.head));
+    auto profile = std::make_shared<HeadProfile>(text().patterns().beginProfile(profiled_.site, profiled_.head));
     // Keep showing the previous profile until the first band has been counted.
     if (!next_.profile || profile->exactRows == 1) next_.profile = std::move(profile);
     isRefining_ = true;
 }
 
 void Session::Worker::refineViews() {
-    isRefining_ = model_ && model_->patterns().refine(kRefiningMs);
-    if (!model_ || (isRefining_ && Clock::now() - lastVisual_ < kRefinedInterval)) return;
-    auto detail = model_->patterns().refinedTile();
-    auto grid = model_->patterns().refinedGrid();
-    auto profile = model_->patterns().refinedProfile();
+    isRefining_ = hasTokens() && text().patterns().refine(kRefiningMs);
+    if (!hasTokens() || (isRefining_ && Clock::now() - lastVisual_ < kRefinedInterval)) return;
+    auto detail = text().patterns().refinedTile();
+    auto grid = text().patterns().refinedGrid();
+    auto profile = text().patterns().refinedProfile();
     if (!detail && !grid && !profile) return;
     if (detail && next_.detail) next_.detail = std::make_shared<PatternTile>(std::move(*detail));
     if (grid && next_.grid) next_.grid = std::make_shared<PatternGrid>(std::move(*grid));

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/vision_model.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/session.h"
 #include "engine/session/token_path.h"
@@ -39,6 +40,7 @@ private:
     void on(const OpenModelCommand& command);
     void on(const ShowWeightsCommand& command);
     void on(const SetPromptCommand& command);
+    void on(const SetPictureCommand& command);
     void on(const GenerateCommand& command);
     void on(const StopCommand& command);
     void on(const ResetCommand& command);
@@ -56,23 +58,35 @@ private:
     void on(const ShowRunCommand& command);
     void on(const RunAnalysisCommand& command);
 
-    LanguageModel& model(); ///< @throws Error if none is open
+    using AnySource = std::variant<std::unique_ptr<ModelSource>, std::unique_ptr<VisionSource>>;
+
+    RunningModel& model() const; ///< @throws Error if none is open
+    LanguageModel& text() const; ///< @throws Error if none is open, or it reads pictures
+    VisionModel& vision() const; ///< @throws Error if none is open, or it reads text
+    bool hasTokens() const;      ///< a model of text is open and has a prompt
     bool isStopped() const { return stops_ > 0; }
-    std::unique_ptr<LanguageModel> load(std::unique_ptr<ModelSource> source, const std::string& path);
+    static AnySource openSource(const std::string& path);
+    std::unique_ptr<RunningModel> load(AnySource source, const std::string& path);
+    bool replaceWeights(AnySource& source); ///< @return whether the source fits the open model
     /// Makes a loaded model the open one, and destroys the old one.
-    void adopt(std::unique_ptr<LanguageModel> model, const std::string& path);
+    void adopt(std::unique_ptr<RunningModel> model, const std::string& path);
     void describe(const std::string& path, const std::string& name); ///< publishes the description of the model
-    std::vector<int> promptTokens(const std::string& text) const;
+    std::vector<int> promptTokens(const std::string& prompt) const;
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
     size_t forgotten(size_t tokens) const; ///< number of oldest tokens that do not fit into the context
     bool isCurrent() const;                ///< whether the model has run exactly the current branch
-    /// Runs the current branch if the model has not, after a Stop or a failure. Call before using the cache or the
-    /// logits.
+    /// Runs the input if the model has not, after a Stop or a failure. Call before using the cache or the logits.
+    /// @throws Error if there is no input
     void catchUp();
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, std::string promptText);
     /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
     void runPath(const std::optional<CellRequest>& cell = std::nullopt);
+    void runPicture();                               ///< runs the picture, if there is one, and its original run
+    std::shared_ptr<const PictureAnswer> answered(); ///< @pre there is a picture
+    std::vector<float> givenPatches();               ///< of the picture with its hidden patches
+    std::optional<Input> otherPicture();
+    Input input(); ///< the input that has run
     void warmUp(); ///< prepares one plan while idle
     void generateOne();
     void finishGenerating();
@@ -87,7 +101,7 @@ private:
                                              const std::function<void(float, const std::string&)>& report);
     void workOut(const Changes& changes);
     void refreshChanges(); ///< computes the changes again, after the prompt or the parameters changed
-    void runAgain();       ///< runs the current path with the current changes
+    void runAgain();       ///< runs the input with the current changes
     void refreshViews();   ///< updates thumbnails and detail
     void refreshDetail();
     void refreshProfile();
@@ -96,16 +110,18 @@ private:
     void publishIdle();
 
     DeviceChoice choice_;
-    std::unique_ptr<LanguageModel> model_;
+    std::unique_ptr<RunningModel> model_;
     TokenPath path_;
     std::string promptText_;
-    struct LostTokens {
+    GivenPicture given_;
+    struct LostInput {
         std::string model; ///< path
         TokenPath path;
         std::string promptText;
+        std::shared_ptr<const GivenPicture> picture;
     };
-    /// The tokens when the device was lost. Opening the same model again restores them.
-    std::optional<LostTokens> lostTokens_;
+    /// The input when the device was lost. Opening the same model again restores it.
+    std::optional<LostInput> lostInput_;
     Sampling sampling_;
     int weightSize_ = 0; ///< size of the shown parameter
     PatternRequest view_;
@@ -136,8 +152,9 @@ private:
     bool isBusy_ = false;
     std::shared_ptr<const Snapshot> latest_ = std::make_shared<Snapshot>();
     std::function<void()> listener_;
-    std::atomic<int> stops_ = 0; ///< queued Stop commands; commands before them end early
-    std::jthread thread_;        // last: joins before other members are destroyed
+    std::atomic<int> stops_ = 0;            ///< queued Stop commands; commands before them end early
+    std::atomic<bool> hasOtherRun_ = false; ///< a command waits that changes what an analysis reads
+    std::jthread thread_;                   // last: joins before other members are destroyed
 };
 
 } // namespace attn

@@ -24,13 +24,19 @@ void Session::Worker::refreshChanges() {
 }
 
 void Session::Worker::workOut(const Changes& changes) {
+    if (model().info().readsPictures()) {
+        const bool readsPictures = !changes.interventions.empty() && given_.image;
+        return model().setChanges(changes, readsPictures ? vision().patchesOf(*given_.image) : std::vector<float>(),
+                                  readsPictures ? otherPicture() : std::nullopt);
+    }
     std::vector<int> prompt = path_.tokens(); // the path may end within the prompt
     prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
-    model().setChanges(changes, prompt);
+    text().setChanges(changes, prompt);
 }
 
 void Session::Worker::runAgain() {
-    model().truncate(0);
+    if (model().info().readsPictures()) return runPicture();
+    text().truncate(0);
     if (path_.tokens().empty())
         publish();
     else
@@ -38,7 +44,7 @@ void Session::Worker::runAgain() {
 }
 
 void Session::Worker::refreshUnedited(std::span<const int> tokens) {
-    next_.isEdited = model().isEdited() && next_.run != ShownRun::Original;
+    next_.isEdited = text().isEdited() && next_.run != ShownRun::Original;
     if (!next_.isEdited) {
         next_.unedited.reset();
         next_.uneditedViews.reset();
@@ -50,24 +56,24 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
     if (isKnown && areViewsKnown) return;
     uneditedTokens_.clear();
     next_.uneditedViews.reset();
-    model().truncate(0);
-    model().bypassEdits(true);
+    text().truncate(0);
+    text().bypassEdits(true);
     bool isDone = false;
     try {
-        isDone = model().feed(tokens, [&] { return isStopped(); });
+        isDone = text().feed(tokens, [&] { return isStopped(); });
         next_.unedited = std::make_shared<NextToken>(
-            NextToken{{model().logits().begin(), model().logits().end()}, {tokens.begin(), tokens.end()}});
+            NextToken{{text().logits().begin(), text().logits().end()}, {tokens.begin(), tokens.end()}});
         if (isDone && next_.run == ShownRun::Difference) {
             next_.uneditedViews = std::make_shared<UneditedViews>(uneditedViews());
             uneditedShown_ = shown();
         }
     } catch (...) {
-        model().bypassEdits(false);
-        model().truncate(0);
+        text().bypassEdits(false);
+        text().truncate(0);
         throw;
     }
-    model().bypassEdits(false);
-    model().truncate(0);
+    text().bypassEdits(false);
+    text().truncate(0);
     if (!isDone) throw Cancelled{};
     uneditedTokens_.assign(tokens.begin(), tokens.end());
 }
@@ -76,30 +82,30 @@ UneditedViews Session::Worker::uneditedViews() {
     PatternGrid grid;
     PatternTile detail;
     HeadProfile profile;
-    if (view_.thumbnailSize > 0) grid = model().patterns().beginGrid(view_.thumbnailSize, view_.hidesFirst);
-    if (view_.detail) detail = model().patterns().beginTile(view_);
-    if (profiled_.site >= 0) profile = model().patterns().beginProfile(profiled_.site, profiled_.head);
-    while (model().patterns().refine(kRefiningMs))
+    if (view_.thumbnailSize > 0) grid = text().patterns().beginGrid(view_.thumbnailSize, view_.hidesFirst);
+    if (view_.detail) detail = text().patterns().beginTile(view_);
+    if (profiled_.site >= 0) profile = text().patterns().beginProfile(profiled_.site, profiled_.head);
+    while (text().patterns().refine(kRefiningMs))
         if (isStopped()) throw Cancelled{};
-    UneditedViews views{.newest = std::make_shared<NewestRows>(model().patterns().newestRows())};
+    UneditedViews views{.newest = std::make_shared<NewestRows>(text().patterns().newestRows())};
     if (view_.thumbnailSize > 0)
-        views.grid = std::make_shared<PatternGrid>(model().patterns().refinedGrid().value_or(std::move(grid)));
+        views.grid = std::make_shared<PatternGrid>(text().patterns().refinedGrid().value_or(std::move(grid)));
     if (view_.detail)
-        views.detail = std::make_shared<PatternTile>(model().patterns().refinedTile().value_or(std::move(detail)));
+        views.detail = std::make_shared<PatternTile>(text().patterns().refinedTile().value_or(std::move(detail)));
     if (profiled_.site >= 0)
-        views.profile = std::make_shared<HeadProfile>(model().patterns().refinedProfile().value_or(std::move(profile)));
-    const auto count = static_cast<int>(model().tokens().size());
+        views.profile = std::make_shared<HeadProfile>(text().patterns().refinedProfile().value_or(std::move(profile)));
+    const auto count = static_cast<int>(text().tokens().size());
     if (explained_ && std::max(explained_->query, explained_->key) < count)
-        views.explanation = std::make_shared<CellExplanation>(explainCell(model(), *explained_));
+        views.explanation = std::make_shared<CellExplanation>(explainCell(text(), *explained_));
     return views;
 }
 
 bool Session::Worker::compareUnedited() {
-    if (!next_.isEdited || remaining_ > 0 || isStopped() || !isCurrent() || model().tokens().empty()) return false;
-    const std::vector<int> tokens = model().tokens();
+    if (!hasTokens() || !next_.isEdited || remaining_ > 0 || isStopped() || !isCurrent()) return false;
+    const std::vector<int> tokens = text().tokens();
     refreshUnedited(tokens);
-    if (!model().tokens().empty()) return false;
-    model().feed(tokens); // the same run again, so its views stay valid
+    if (!text().tokens().empty()) return false;
+    text().feed(tokens); // the same run again, so its views stay valid
     return true;
 }
 
@@ -114,7 +120,7 @@ void Session::Worker::on(const ShowRunCommand& command) {
     }
     if (model_) model_->bypassEdits(isOriginal);
     if (isOther) return runAgain();
-    if (command.run == ShownRun::Difference && model_ && compareUnedited()) refreshViews();
+    if (command.run == ShownRun::Difference && compareUnedited()) refreshViews();
     publish();
 }
 
@@ -128,7 +134,7 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
                isTwofold = next_.run == ShownRun::Difference && model().isEdited();
     float begin = 0;
     const auto report = [&](float fraction, const std::string& what) {
-        if (isStopped()) throw Cancelled{};
+        if (isStopped() || hasOtherRun_) throw Cancelled{};
         if (Clock::now() - lastVisual_ < kVisualInterval) return;
         lastVisual_ = Clock::now();
         next_.status.progress = isTwofold ? begin + fraction / 2 : fraction;
@@ -144,33 +150,40 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
     }
     next_.analyses[key] = result;
     publishIdle();
-    isRefining_ = true;
+    isRefining_ = hasTokens();
 }
 
 std::shared_ptr<AnalysisResult>
 Session::Worker::analysed(const Analysis& analysis, bool unedited,
                           const std::function<void(float, const std::string&)>& report) {
-    const std::vector<int> tokens = model().tokens();
+    const Input given = input();
     const std::vector<float> gates = model().gates();
     const HookEdits edits = model().hookEdits();
+    const auto feed = [&] { // the cache of a model of text, which views and some analyses read
+        if (!given.isText()) return;
+        text().truncate(0);
+        text().feed(given.tokens());
+    };
     const auto restore = [&] {
         for (int layer = 0, at = 0; layer < model().info().layers; ++layer)
             for (int head = 0; head < model().info().heads; ++head)
                 model().setGate(layer, head, gates[static_cast<size_t>(at++)]);
         model().setHookEdits(edits);
         model().bypassEdits(next_.run == ShownRun::Original);
-        model().truncate(0);
-        model().feed(tokens);
+        feed();
     };
     try {
         if (unedited) { // an analysis may set gates itself, so they cannot be bypassed
             model().bypassEdits(false);
             model().setGate(-1, -1, 1);
             model().setHookEdits({});
-            model().truncate(0);
-            model().feed(tokens);
+            feed();
         }
-        auto result = analysis.run(model(), {.input = tokens, .report = report});
+        const auto& known = unedited ? next_.uneditedAnswer : next_.answer;
+        auto result = analysis.run(model(), {.input = given,
+                                             .other = given.isText() ? std::nullopt : otherPicture(),
+                                             .patterns = known ? &known->patterns : nullptr,
+                                             .report = report});
         result->inputVersion = next_.sequenceVersion;
         restore();
         return result;

@@ -14,13 +14,19 @@ void Session::Worker::on(const OpenModelCommand& command) {
     next_.status.activity = Activity::Loading;
     next_.status.progress = 0;
     publish();
-    adopt(load(openModelSource(command.path), command.path), command.path);
+    adopt(load(openSource(command.path), command.path), command.path);
 
     const bool namesPrompt = !command.prompt.empty() || !command.promptTokens.empty();
-    if (lostTokens_ && lostTokens_->model == command.path && !namesPrompt)
-        return moveTo(lostTokens_->path, lostTokens_->promptText);
-    lostTokens_.reset();
-    const std::string example = model_->source().example();
+    const bool isAgain = lostInput_ && lostInput_->model == command.path;
+    if (next_.readsPictures()) {
+        const bool isLost = isAgain && lostInput_->picture && !command.picture.image;
+        on(SetPictureCommand{isLost ? *lostInput_->picture : command.picture});
+        lostInput_.reset();
+        return;
+    }
+    if (isAgain && !namesPrompt) return moveTo(lostInput_->path, lostInput_->promptText);
+    lostInput_.reset();
+    const std::string example = text().source().example();
     if (namesPrompt || !example.empty()) {
         on(SetPromptCommand{namesPrompt ? command.prompt : example, command.promptTokens});
     } else {
@@ -28,7 +34,27 @@ void Session::Worker::on(const OpenModelCommand& command) {
     }
 }
 
-void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::string& path) {
+Session::Worker::AnySource Session::Worker::openSource(const std::string& path) {
+    if (isVisionModel(path)) return openVisionSource(path);
+    return openModelSource(path);
+}
+
+bool Session::Worker::replaceWeights(AnySource& source) {
+    if (auto* vision = std::get_if<std::unique_ptr<VisionSource>>(&source)) {
+        auto* open = dynamic_cast<VisionModel*>(model_.get());
+        try {
+            return open && open->replaceWeights(*vision);
+        } catch (...) { // it may have half of the other parameters
+            model_.reset();
+            next_.model.reset();
+            throw;
+        }
+    }
+    auto* open = dynamic_cast<LanguageModel*>(model_.get());
+    return open && open->replaceWeights(std::get<std::unique_ptr<ModelSource>>(source));
+}
+
+void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::string& path) {
     model_ = std::move(model);
     remaining_ = 0; // generation belongs to the old model
     isRefining_ = false;
@@ -47,6 +73,8 @@ void Session::Worker::adopt(std::unique_ptr<LanguageModel> model, const std::str
     uneditedTokens_.clear();
     explained_.reset();
     promptText_.clear();
+    given_ = {};
+    if (next_.readsPictures()) return;
     refreshSequence();
     canWarmUp_ = true;
 }
@@ -59,29 +87,41 @@ void Session::Worker::describe(const std::string& path, const std::string& name)
 }
 
 void Session::Worker::on(const ShowWeightsCommand& command) {
-    auto source = command.weights ? makeMemorySource(command.weights) : openModelSource(command.path);
-    const std::string example = source->example(), name = std::filesystem::path(command.run).filename().string();
-    if (model_ && model_->replaceWeights(source)) {
+    AnySource source;
+    if (!command.weights)
+        source = openSource(command.path);
+    else if (command.weights->model->vision)
+        source = makeMemoryVisionSource(command.weights);
+    else
+        source = makeMemorySource(command.weights);
+    const std::string name = std::filesystem::path(command.run).filename().string();
+    if (model_ && replaceWeights(source)) {
         if (next_.model->path != command.run) describe(command.run, name);
         next_.shown = command;
         if (next_.weight)
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));
-        if (path_.tokens().empty()) return publish();
         hasStaleChanges_ = true;
         uneditedTokens_.clear();
+        if (next_.readsPictures()) {
+            next_.uneditedAnswer.reset();
+            next_.analyses.clear(); // also those of the parameters alone
+            return runPicture();
+        }
+        if (path_.tokens().empty()) return publish();
         const auto cell = next_.explanation;
         runPath(cell ? std::optional(CellRequest{cell->site, cell->head, cell->query, cell->key}) : std::nullopt);
         return;
     }
     adopt(load(std::move(source), command.path), command.run);
-    lostTokens_.reset();
+    lostInput_.reset();
     describe(command.run, name);
     next_.shown = command;
+    const std::string example = next_.readsPictures() ? std::string() : text().source().example();
     if (!command.promptTokens.empty() || !example.empty()) return on(SetPromptCommand{example, command.promptTokens});
     publish();
 }
 
-std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource> source, const std::string& path) {
+std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std::string& path) {
     Clock::time_point last = Clock::now();
     const auto progress = [&](float fraction, const std::string& what) {
         if (isStopped()) {
@@ -96,7 +136,10 @@ std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource
     };
     try {
         progress(0, {});
-        return std::make_unique<LanguageModel>(std::move(source), LanguageModel::Options{.device = choice_}, progress);
+        if (auto* vision = std::get_if<std::unique_ptr<VisionSource>>(&source))
+            return std::make_unique<VisionModel>(std::move(*vision), choice_, progress);
+        return std::make_unique<LanguageModel>(std::move(std::get<std::unique_ptr<ModelSource>>(source)),
+                                               LanguageModel::Options{.device = choice_}, progress);
     } catch (const Error&
                  error) { // even a lost device is an ordinary failure here, because the open model has its own device
         throw Error(
@@ -105,16 +148,17 @@ std::unique_ptr<LanguageModel> Session::Worker::load(std::unique_ptr<ModelSource
 }
 
 void Session::Worker::on(const CaptureInputsCommand& command) {
+    text();
     catchUp();
     if (command.site < 0 || command.site >= model().info().layers)
         throw Error({.what = fmt::format("there is no layer {}", command.site),
                      .where = "input",
                      .hint = fmt::format("choose a layer from 0 to {}", model().info().layers - 1)});
-    const std::vector<int> tokens = model().tokens();
-    next_.siteInputs = std::make_shared<SiteInputs>(model().siteInputs(command.site, next_.sequenceVersion));
+    const std::vector<int> tokens = text().tokens();
+    next_.siteInputs = std::make_shared<SiteInputs>(text().siteInputs(command.site, next_.sequenceVersion));
     // Run again to fill the cache for views, which do not change.
-    model().truncate(0);
-    model().feed(tokens);
+    text().truncate(0);
+    text().feed(tokens);
     publish();
 }
 

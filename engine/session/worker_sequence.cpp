@@ -24,13 +24,13 @@ std::string groupDigits(size_t number) {
 
 } // namespace
 
-std::vector<int> Session::Worker::promptTokens(const std::string& text) const {
-    if (const Tokenizer* tokenizer = model_->tokenizer()) return tokenizer->encode(text).ids;
-    return parseTokenIds(text);
+std::vector<int> Session::Worker::promptTokens(const std::string& prompt) const {
+    if (const Tokenizer* tokenizer = text().tokenizer()) return tokenizer->encode(prompt).ids;
+    return parseTokenIds(prompt);
 }
 
 void Session::Worker::on(const SetPromptCommand& command) {
-    model();
+    text();
     const auto check = [](size_t length, size_t most, const char* unit) {
         if (length > most)
             throw Error({.what = fmt::format("the prompt has {} {}, but at most {} can be shown", length, unit, most),
@@ -46,18 +46,18 @@ void Session::Worker::on(const SetPromptCommand& command) {
     path.setPrompt(tokens);
     hasStaleChanges_ = true;
     moveTo(std::move(path),
-           command.tokens.empty() || !model().tokenizer() ? command.text : model().tokenizer()->decode(tokens, true));
+           command.tokens.empty() || !text().tokenizer() ? command.text : text().tokenizer()->decode(tokens, true));
 }
 
 void Session::Worker::checkToken(int token, const char* where, const char* hint) {
-    if (token < 0 || token >= model().info().vocabulary)
-        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, model().info().vocabulary),
+    if (token < 0 || token >= text().info().vocabulary)
+        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, text().info().vocabulary),
                      .where = where,
                      .hint = hint});
 }
 
 size_t Session::Worker::forgotten(size_t tokens) const {
-    const auto capacity = static_cast<size_t>(model_->capacity());
+    const auto capacity = static_cast<size_t>(text().capacity());
     if (tokens <= capacity) return 0;
     // Drop whole quarters of the context, so that generation does not run again at every token.
     const size_t quarter = std::max<size_t>(1, capacity / 4);
@@ -66,21 +66,26 @@ size_t Session::Worker::forgotten(size_t tokens) const {
 
 bool Session::Worker::isCurrent() const {
     const std::vector<int> tokens = path_.tokens();
-    return std::ranges::equal(std::span(tokens).subspan(forgotten(tokens.size())), model_->tokens());
+    return std::ranges::equal(std::span(tokens).subspan(forgotten(tokens.size())), text().tokens());
 }
 
 void Session::Worker::catchUp() {
-    model();
-    if (!isCurrent()) runPath();
+    if (!model().info().readsPictures()) {
+        if (!isCurrent()) runPath();
+    } else if (!next_.answer) {
+        if (!given_.image)
+            throw Error({.what = "there is no picture", .where = "input", .hint = "choose a picture first"});
+        runPicture();
+    }
 }
 
 void Session::Worker::moveTo(TokenPath path, std::string promptText) {
-    model();
+    text();
     std::swap(path_, path);
     std::swap(promptText_, promptText);
     try {
         runPath();
-        lostTokens_.reset();
+        lostInput_.reset();
     } catch (...) {
         std::swap(path_, path);
         std::swap(promptText_, promptText);
@@ -95,15 +100,15 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     refreshChanges();
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
-    auto common = static_cast<size_t>(std::ranges::mismatch(tokens, model().tokens()).in1 - tokens.begin());
+    auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
     if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
     next_.status.activity = Activity::Prefilling;
     if (tokens.size() - common >= kLongPrefill) publish();
-    model().truncate(common);
-    if (!model().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
+    text().truncate(common);
+    if (!text().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
-    next_.explanation = cell ? std::make_shared<CellExplanation>(explainCell(model(), *cell)) : nullptr;
+    next_.explanation = cell ? std::make_shared<CellExplanation>(explainCell(text(), *cell)) : nullptr;
     refreshSequence();
     refreshViews();
     publish();
@@ -124,8 +129,9 @@ void requireContinuable(const LanguageModel& model, const TokenPath& path) {
 } // namespace
 
 void Session::Worker::on(const GenerateCommand& command) {
+    text();
     catchUp();
-    requireContinuable(model(), path_);
+    requireContinuable(text(), path_);
     if (command.maxTokens < 1) return;
     remaining_ = command.maxTokens;
     tokensPerSecond_ = command.tokensPerSecond;
@@ -138,17 +144,17 @@ void Session::Worker::on(const GenerateCommand& command) {
 
 void Session::Worker::generateOne() {
     std::vector<int> all = path_.tokens();
-    const Candidate drawn = sampleToken(model().logits(), sampling_, all, all.size());
+    const Candidate drawn = sampleToken(text().logits(), sampling_, all, all.size());
     all.push_back(drawn.token);
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
-    if (tokens.size() != model().tokens().size() + 1)
-        model().truncate(0); // the oldest tokens were dropped: run the rest again
-    if (!model().feed(tokens.subspan(model().tokens().size()), [&] { return isStopped(); })) {
+    if (tokens.size() != text().tokens().size() + 1)
+        text().truncate(0); // the oldest tokens were dropped: run the rest again
+    if (!text().feed(tokens.subspan(text().tokens().size()), [&] { return isStopped(); })) {
         publishIdle();
-        if (const size_t kept = model().tokens().size();
+        if (const size_t kept = text().tokens().size();
             kept > 0) { // an interrupted step has overwritten the newest rows
-            model().truncate(kept - 1);
-            model().feed(tokens.subspan(kept - 1, 1));
+            text().truncate(kept - 1);
+            text().feed(tokens.subspan(kept - 1, 1));
         }
         finishGenerating();
         return;
@@ -159,7 +165,7 @@ void Session::Worker::generateOne() {
     const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
     if (seconds > 0) next_.status.tokensPerSecond = generated_ / seconds;
     const bool isEnd =
-        std::ranges::find(model().source().stopTokens(), drawn.token) != model().source().stopTokens().end();
+        std::ranges::find(text().source().stopTokens(), drawn.token) != text().source().stopTokens().end();
     if (remaining_ <= 0 || isEnd || isStopped()) {
         finishGenerating();
         return;
@@ -190,7 +196,7 @@ void Session::Worker::finishGenerating() {
 }
 
 void Session::Worker::on(const StopCommand&) {
-    if (model_ && compareUnedited()) refreshViews();
+    if (compareUnedited()) refreshViews();
     publish();
 }
 
@@ -203,9 +209,9 @@ void Session::Worker::on(const ResetCommand&) {
 void Session::Worker::on(const TakeTokenCommand& command) {
     checkToken(command.token, "generate", "choose one of the listed tokens");
     catchUp();
-    requireContinuable(model(), path_);
+    requireContinuable(text(), path_);
     float probability = 0;
-    for (const Candidate& candidate : rankCandidates(model().logits(), sampling_, path_.tokens(), -1))
+    for (const Candidate& candidate : rankCandidates(text().logits(), sampling_, path_.tokens(), -1))
         if (candidate.token == command.token) probability = candidate.probability;
     TokenPath path = path_;
     path.take(command.token, probability);
@@ -239,7 +245,7 @@ void Session::Worker::on(const PatternRequest& command) {
     const bool gridChanged =
         command.thumbnailSize != view_.thumbnailSize || command.hidesFirst != view_.hidesFirst || !next_.grid;
     view_ = command;
-    if (!model_ || path_.tokens().empty()) return;
+    if (!hasTokens()) return;
     if (!isCurrent()) {
         runPath();
         return;
@@ -253,7 +259,7 @@ void Session::Worker::on(const PatternRequest& command) {
 
 void Session::Worker::on(const SetProfileCommand& command) {
     profiled_ = command;
-    if (!model_ || path_.tokens().empty()) return;
+    if (!hasTokens()) return;
     if (!isCurrent()) {
         runPath();
         return;
@@ -266,8 +272,9 @@ void Session::Worker::on(const SetProfileCommand& command) {
 }
 
 void Session::Worker::on(const CellRequest& command) {
+    text();
     catchUp();
-    next_.explanation = std::make_shared<CellExplanation>(explainCell(model(), command));
+    next_.explanation = std::make_shared<CellExplanation>(explainCell(text(), command));
     explained_ = command;
     if (compareUnedited()) refreshViews();
     publish();
@@ -283,17 +290,15 @@ void Session::Worker::on(const CaptureCommand& command) {
     catchUp();
     next_.status.activity = Activity::Exporting;
     publish();
-    const std::vector<int> tokens = model().tokens();
-    const auto captured = model().capture(tokens, command.hooks);
-    writeCapture(command.path, model().info(), tokens, captured);
+    const auto captured = model().capture(input(), command.hooks);
+    writeCapture(command.path, model().info(), input(), captured);
     next_.finishedExport = command.path;
-    model().truncate(0);
-    runPath();
+    runAgain();
 }
 
 void Session::Worker::refreshSequence() {
     auto sequence = std::make_shared<Sequence>();
-    const Tokenizer* tokenizer = model_->tokenizer();
+    const Tokenizer* tokenizer = text().tokenizer();
     const std::vector<int> nodes = path_.nodes(), tokens = path_.tokens();
     const size_t first = forgotten(tokens.size());
     std::optional<StreamDecoder> decoder;
@@ -320,13 +325,13 @@ void Session::Worker::refreshSequence() {
     sequence->prompt = promptText_;
     if (first > 0)
         sequence->notice = fmt::format("too long: the oldest {} tokens are ignored (limit {})", groupDigits(first),
-                                       groupDigits(static_cast<size_t>(model_->capacity())));
+                                       groupDigits(static_cast<size_t>(text().capacity())));
     if (tokens.empty() && !tokenizer)
         sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
     next_.sequence = std::move(sequence);
     next_.branches = std::make_shared<BranchTree>(path_.tree());
-    next_.next = std::make_shared<NextToken>(NextToken{{model_->logits().begin(), model_->logits().end()}, tokens});
-    next_.newest = std::make_shared<NewestRows>(model_->patterns().newestRows());
+    next_.next = std::make_shared<NextToken>(NextToken{{text().logits().begin(), text().logits().end()}, tokens});
+    next_.newest = std::make_shared<NewestRows>(text().patterns().newestRows());
     ++next_.sequenceVersion;
 }
 

@@ -1,12 +1,10 @@
 #include "app/lab/bridge/training_bridge.h"
-#include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/banner.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/held_pool.h"
 #include "tests/lab/vision_test.h"
-#include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
 #include <QBuffer>
@@ -48,39 +46,6 @@ bool cancels(LabWindow& lab) {
 }
 
 } // namespace
-
-TEST_CASE("background: the header of a checkpoint is read beside the window, and the newest wins", "[lab][training]") {
-    LabWindow lab;
-    REQUIRE(lab.settle());
-    TrainingBridge& training = lab.window().workbench().training();
-    QSignalSpy moments(&training, &TrainingBridge::visionMoment);
-    const auto vit = QString::fromStdString((test::kGoldenRoot / "vit").string()),
-               swin = QString::fromStdString((test::kGoldenRoot / "swin").string());
-    {
-        HeldPool held;
-        training.show(vit, vit, 1);
-        training.show(swin, swin, 2);
-        QCoreApplication::processEvents();
-        CHECK(moments.isEmpty());
-    }
-    REQUIRE(lab.waitFor([&] { return !moments.isEmpty(); }));
-    REQUIRE(lab.settle());
-    REQUIRE(moments.size() == 1);
-    CHECK(moments[0][1].toString() == swin);
-
-    // Whoever stops it, follows the run or opens another model has moved on.
-    for (const int way : {0, 1, 2}) {
-        INFO(way);
-        HeldPool held;
-        training.show(vit, vit, 3);
-        if (way == 0) REQUIRE(cancels(lab));
-        if (way == 1) training.follow(true);
-        if (way == 2) lab.window().openModel("builtin:induction", {});
-        held.release();
-        REQUIRE(lab.settle());
-        CHECK(moments.size() == 1);
-    }
-}
 
 TEST_CASE("background: training runs are listed beside the window", "[lab][training]") {
     LabWindow lab; // an application
@@ -139,34 +104,33 @@ TEST_CASE("background: a folder of pictures is listed beside the window", "[lab]
     REQUIRE(QDir().mkpath(empty));
     REQUIRE(colouredPicture(Qt::red).save(folder + "/a.png"));
     REQUIRE(colouredPicture(Qt::blue).save(folder + "/b.png"));
-    lab.showPanel("vision");
+    openGolden(lab, "vit");
     const auto& list = lab.find<QComboBox>("visionPicture");
-    const QString before = panel(lab).setup().name;
+    const QString before = setup(lab).name;
     {
         HeldPool held;
-        panel(lab).openPictures(folder);
-        CHECK(panel(lab).isReading());
+        input(lab).openPictures(folder);
+        CHECK(input(lab).isReading());
         CHECK(list.findText("b.png") < 0);
         REQUIRE(cancels(lab));
-        CHECK_FALSE(panel(lab).isReading());
+        CHECK_FALSE(input(lab).isReading());
     }
     REQUIRE(lab.settle());
     CHECK(list.findText("b.png") < 0);
-    CHECK(panel(lab).setup().name == before);
-    panel(lab).openPictures(empty);
-    panel(lab).openPictures(folder);
-    REQUIRE(lab.waitFor([&] { return panel(lab).setup().name == folder + "/a.png"; }));
+    CHECK(setup(lab).name == before);
+    input(lab).openPictures(empty);
+    input(lab).openPictures(folder);
+    REQUIRE(lab.waitFor([&] { return setup(lab).name == folder + "/a.png"; }));
     CHECK(list.findText("b.png") >= 0);
-    panel(lab).openPictures(empty);
+    input(lab).openPictures(empty);
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionMessage").text().contains("contains no pictures"); }));
 }
 
 TEST_CASE("background: dropped and pasted pictures are decoded beside the window", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
-    lab.showPanel("vision");
+    openGolden(lab, "vit");
     const auto isShown = [&](const QColor& colour) {
-        const auto& rgb = panel(lab).setup().picture->rgb;
+        const auto& rgb = setup(lab).given.image->rgb;
         return rgb.size() == 768 && rgb[0] == colour.red() && rgb[2] == colour.blue();
     };
     QBuffer png;
@@ -176,14 +140,14 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
     dropped.setData("image/png", png.data());
     const auto drop = [&] {
         QDragEnterEvent enter(QPoint(5, 5), Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
-        QCoreApplication::sendEvent(&panel(lab), &enter);
+        QCoreApplication::sendEvent(&input(lab), &enter);
         QDropEvent event(QPointF(5, 5), Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
-        QCoreApplication::sendEvent(&panel(lab), &event);
+        QCoreApplication::sendEvent(&input(lab), &event);
     };
     {
         HeldPool held;
         drop();
-        CHECK(panel(lab).isReading());
+        CHECK(input(lab).isReading());
         CHECK_FALSE(isShown(Qt::red));
     }
     REQUIRE(lab.waitFor([&] { return isShown(Qt::red); }));
@@ -198,7 +162,7 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
     drop();
     const auto& message = lab.find<QLabel>("visionMessage");
     REQUIRE(lab.waitFor([&] { return message.text().contains("damaged"); }));
-    emit lab.window().workbench().vision().changed(panel(lab).shown()); // the model's answer does not hide it
+    input(lab).setSnapshot(lab.window().workbench().snapshot()); // the model's answer does not hide it
     CHECK(message.text().contains("damaged"));
     CHECK(message.isVisible());
     CHECK(isShown(Qt::blue));

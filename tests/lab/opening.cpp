@@ -91,18 +91,30 @@ TEST_CASE("opening: a session that cannot be read at the start is named, and the
     CHECK(lab.snapshot().model->name == "induction");
 }
 
-TEST_CASE("opening: a picture opens beside the example", "[lab]") {
+TEST_CASE("opening: a picture opens in a vision model, or in the one that is open", "[lab][vision]") {
     QTemporaryDir folder;
     const QString picture = folder.path() + "/white.png";
-    LabWindow first; // an application
+    LabWindow lab; // an application
     QImage white(16, 16, QImage::Format_RGB32);
     white.fill(Qt::white);
     REQUIRE(white.save(picture));
-    LabWindow lab("builtin:induction", {}, picture);
-    REQUIRE(lab.waitFor([&] { return panel(lab).setup().name == picture; }));
-    REQUIRE(lab.waitFor(
-        [&] { return lab.window().workbench().snapshot() && lab.window().workbench().snapshot()->sequence; }));
-    CHECK(lab.snapshot().model->name == "induction");
+    REQUIRE(lab.settle());
+    lab.window().open(picture);
+    const auto isShown = [&] {
+        return setup(lab).name == picture && lab.snapshot().answer &&
+               lab.snapshot().picture->image == setup(lab).given.image;
+    };
+    REQUIRE(lab.waitFor(isShown));
+    CHECK(lab.snapshot().model->name == "vit-shapes");
+    REQUIRE(lab.settle());
+    CHECK(setup(lab).name == picture); // the model's example does not take its place
+    openGolden(lab, "vit"); // it has no examples
+    REQUIRE(lab.waitFor(isShown));
+    input(lab).openPicture("stripes");
+    REQUIRE(lab.waitFor([&] { return setup(lab).name == "stripes"; }));
+    lab.window().open(picture);
+    REQUIRE(lab.waitFor(isShown));
+    CHECK(lab.snapshot().model->name == "vit");
 }
 
 TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[lab]") {

@@ -1,12 +1,10 @@
 #include "app/figures/export_figure.h"
 #include "app/figures/lens_pages.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/pointed_view.h"
-#include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
 #include "tests/support/program.h"
 
@@ -45,11 +43,12 @@ std::string opensShapes(LabWindow& lab) {
     REQUIRE(builtInPicture("shapes")->save(picture));
     REQUIRE(lab.settle());
     lab.window().open("builtin:vit-shapes");
-    panel(lab).openPicture(picture);
+    REQUIRE(answers(lab, "vit-shapes"));
+    input(lab).openPicture(picture);
     REQUIRE(reads(lab));
     const auto isShown = [&] {
-        const VisionSnapshot& shown = *panel(lab).shown();
-        return shown.answer && shown.query.picture == panel(lab).setup().picture && panel(lab).isVisible();
+        const Snapshot& shown = lab.snapshot();
+        return shown.answer && shown.picture->image == setup(lab).given.image && input(lab).isVisible();
     };
     REQUIRE(lab.waitFor(isShown, 120'000));
     return "builtin:vit-shapes --image '" + picture.toStdString() + "'";
@@ -86,6 +85,8 @@ TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "
     REQUIRE(lab.waitFor([&] { return !overlay.figure().hovered; }));
     CHECK(exported(lab, overlay.figure()) == rendered(lab, model + " --layer 1 --head 1 --patch 5"));
     lab.find<QComboBox>("visionView").setCurrentIndex(1);
+    REQUIRE(lab.waitFor([&] { return !overlayValues(lab).empty() && lab.snapshot().analyses.contains("rollout"); }));
+    REQUIRE(lab.settle());
     CHECK(exported(lab, overlay.figure()) == rendered(lab, model + " --view rollout --patch 5"));
 }
 
@@ -101,8 +102,7 @@ TEST_CASE("render: a lens is drawn as in the window, of a text and of a picture"
           rendered(lab, "builtin:induction --prompt 'the cat sat on the cat' --view lens --lens logit"));
 
     const std::string model = opensShapes(lab);
-    auto& beside = lab.find<QComboBox>("visionBeside");
-    beside.setCurrentIndex(beside.findText("Lenses"));
+    lab.showPanel("lenses");
     auto& page = lab.find<QComboBox>("visionLensPage");
     const auto& picture = lab.find<LensAnswerView>("visionLensAnswer");
     // The second name is that of an earlier version.
@@ -110,6 +110,7 @@ TEST_CASE("render: a lens is drawn as in the window, of a text and of a picture"
         INFO(lens);
         page.setCurrentIndex(page.findData(lens));
         REQUIRE(lab.waitFor([&] { return !picture.answer().summary.isEmpty(); }, 120'000));
+        REQUIRE(lab.settle()); // the answer is that to the newest picture
         figure.answer = picture.answer();
         figure.overlay = lab.find<PatchOverlayView>("visionLensPicture").figure();
         CHECK_FALSE(figure.overlay.isEmpty());

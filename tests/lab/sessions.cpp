@@ -174,14 +174,9 @@ TEST_CASE("session file: what a menu stands at is kept by its key, and old files
     const Menu menus[]{
         {"compareWith", "compare", "with", {"nothing", "unedited", "text", "model"}},
         {"textShade", "text", "shade", {"loss", "entropy", "rank", "attention"}},
-        {"visionView", "vision", "view", {"attention", "rollout"}},
-        {"visionFusion", "vision", "fusion", {"mean", "maximum", "minimum"}},
-        {"visionBeside",
-         "vision",
-         "page",
-         {"heads", "distance", "positions", "filters", "compare", "changes", "lenses"},
-         "views"},
-        {"visionFilterKind", "vision", "filters", {"components", "all"}, "views"},
+        {"visionView", "attention", "view", {"attention", "rollout"}, "picture"},
+        {"visionFusion", "attention", "fusion", {"mean", "maximum", "minimum"}, "picture"},
+        {"visionFilterKind", "model", "filters", {"components", "all"}},
     };
     for (const Menu& menu : menus) {
         INFO(menu.box);

@@ -1,10 +1,9 @@
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/widgets/predictions_view.h"
 #include "engine/io/decode_image.h"
 #include "engine/training/recipe.h"
-#include "tests/lab/lab_window.h"
+#include "tests/lab/vision_test.h"
 #include "tests/support/catch.h"
 
 #include <QComboBox>
@@ -33,7 +32,6 @@ void setSmallRecipe(LabWindow& lab) {
 }
 
 const TrainingSnapshot& imageTraining(LabWindow& lab) { return *lab.window().workbench().training().snapshot(); }
-VisionPanel& vision(LabWindow& lab) { return *lab.window().findChild<VisionPanel*>(); }
 
 bool trains(LabWindow& lab) {
     REQUIRE(lab.settle());
@@ -42,25 +40,21 @@ bool trains(LabWindow& lab) {
     return lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 120'000);
 }
 
-/// Whether the vision panel has an answer of this moment.
+/// Whether the views show the model's answer at this checkpoint.
 bool shows(LabWindow& lab, const std::string& end) {
     return lab.waitFor(
-        [&] {
-            const auto& shown = vision(lab).shown();
-            return shown->answer && vision(lab).momentTitle() == QString::fromStdString(end);
-        },
-        120'000);
+        [&] { return lab.snapshot().answer && lab.snapshot().shown && lab.snapshot().shown->title == end; }, 120'000);
 }
 
 } // namespace
 
-TEST_CASE("lab: training on pictures fills the samples and the vision panel follows", "[lab][training][vision]") {
+TEST_CASE("lab: training on pictures fills the samples and the views follow", "[lab][training][vision]") {
     LabWindow lab;
-    lab.showPanel("vision");
+    lab.showPanel("attention");
     REQUIRE(trains(lab));
     REQUIRE(shows(lab, "step 10"));
-    CHECK(vision(lab).shown()->model->labels == std::vector<std::string>{"circle", "square", "triangle", "cross"});
-    CHECK(vision(lab).shown()->model->layers == 2);
+    CHECK(lab.snapshot().model->labels == std::vector<std::string>{"circle", "square", "triangle", "cross"});
+    CHECK(lab.snapshot().model->layers == 2);
 
     lab.showPanel("samples");
     auto& view = lab.find<PredictionsView>("sightsView");
@@ -77,43 +71,44 @@ TEST_CASE("lab: training on pictures fills the samples and the vision panel foll
     auto& list = lab.find<QListView>("sights");
     QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(view.model().index(1)).center());
     REQUIRE(lab.waitFor([&] {
-        const auto& picture = vision(lab).setup().picture;
+        const auto& picture = setup(lab).given.image;
         return picture && *picture == imageTraining(lab).predictions->examples[1].example.picture;
     }));
-    REQUIRE(lab.waitFor([&] { return vision(lab).shown()->query.picture == vision(lab).setup().picture; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().picture->image == setup(lab).given.image; }));
 }
 
 TEST_CASE("lab: the timeline restores the weights of a vision model", "[lab][training][vision]") {
     LabWindow lab;
-    lab.showPanel("vision");
+    lab.showPanel("attention");
     REQUIRE(trains(lab));
     REQUIRE(shows(lab, "step 10"));
-    const std::vector<float> end = vision(lab).shown()->answer->logits;
+    const std::vector<float> end = lab.snapshot().answer->logits;
     lab.showPanel("train");
     auto& timeline = lab.find<QSlider>("timeline");
     REQUIRE(lab.waitFor([&] { return timeline.maximum() == 2; })); // 0, 5, 10
     timeline.setFocus();
     QTest::keyClick(&timeline, Qt::Key_Home);
-    lab.showPanel("vision");
+    lab.showPanel("attention");
     REQUIRE(shows(lab, "step 0"));
-    CHECK(vision(lab).shown()->answer->logits != end);
+    CHECK(lab.snapshot().answer->logits != end);
     lab.showPanel("train");
     QTest::keyClick(&timeline, Qt::Key_End);
-    lab.showPanel("vision");
+    lab.showPanel("attention");
     REQUIRE(shows(lab, "step 10"));
-    const std::vector<float>& again = vision(lab).shown()->answer->logits;
+    const std::vector<float> again = lab.snapshot().answer->logits;
     REQUIRE(again.size() == end.size());
     for (size_t i = 0; i < end.size(); ++i)
         CHECK(static_cast<double>(again[i]) == Approx(static_cast<double>(end[i])).margin(1e-5));
 }
 
-TEST_CASE("lab: a run over pictures is exported as an animation of the vision panel", "[lab][training][vision]") {
+TEST_CASE("lab: a run over pictures is exported as an animation of the picture", "[lab][training][vision]") {
     LabWindow lab;
-    lab.showPanel("vision");
+    lab.showPanel("attention");
     REQUIRE(trains(lab));
     REQUIRE(shows(lab, "step 10"));
-    vision(lab).setFocus();
-    QTest::mouseClick(vision(lab).figure(), Qt::LeftButton);
+    auto& attention = lab.find<PictureAttention>("attention");
+    attention.setFocus();
+    QTest::mouseClick(attention.figure(), Qt::LeftButton);
     const QString path = lab.folder() + "/run.gif";
     lab.window().exportRun(path);
     REQUIRE(lab.waitFor([&] { return QFile::exists(path) && QImageReader(path).imageCount() == 3; }, 120'000));

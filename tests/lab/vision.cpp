@@ -1,13 +1,11 @@
 #include "app/figures/head_overlays_figure.h"
 #include "app/figures/vision_figures.h"
-#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/vision_comparison.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "engine/io/decode_image.h"
-#include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
-#include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
 #include <QCheckBox>
@@ -15,6 +13,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTabWidget>
 #include <QTreeWidget>
 
 #include <numeric>
@@ -22,16 +21,24 @@
 namespace attn {
 namespace {
 
-/// The small model of the goldens with the built-in picture.
-bool opensVit(LabWindow& lab) {
-    REQUIRE(lab.settle());
-    lab.window().open(QString::fromStdString((test::kGoldenRoot / "vit").string()));
-    return lab.waitFor(
-        [&] {
-            const auto& shown = *panel(lab).shown();
-            return shown.answer && shown.model->name == "vit" && panel(lab).isVisible();
-        },
-        120'000);
+/// The rollout of the newest answer; null until it is there.
+const Rollout* rollout(LabWindow& lab) {
+    const auto found = lab.snapshot().analyses.find("rollout");
+    if (found == lab.snapshot().analyses.end()) return nullptr;
+    const auto* result = static_cast<const Rollout*>(found->second.get());
+    return result->inputVersion == lab.snapshot().sequenceVersion ? result : nullptr;
+}
+
+std::optional<int> rolloutClass(LabWindow& lab) {
+    const Rollout* result = rollout(lab);
+    return result && result->target ? std::optional(result->target->token) : std::nullopt;
+}
+
+void chooseTab(LabWindow& lab, const char* title) {
+    auto& tabs = lab.find<QTabWidget>("modelTabs");
+    for (int at = 0; at < tabs.count(); ++at)
+        if (tabs.tabText(at) == QLatin1String(title)) return tabs.setCurrentIndex(at);
+    FAIL(title);
 }
 
 void clickHead(LabWindow& lab, int layer, int head) {
@@ -47,15 +54,15 @@ QPoint centreOf(const PatchOverlayView& view, int patch) { return view.patchRect
 
 TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has it", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
-    const auto& shown = *panel(lab).shown();
+    openGolden(lab, "vit");
+    const Snapshot shown = lab.snapshot();
     const auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
     auto& head = lab.find<QComboBox>("visionHead");
     head.setCurrentIndex(head.findData(1));
     lab.find<QSpinBox>("visionLayer").setValue(0);
     const auto tokens = static_cast<size_t>(shown.model->tokens());
     const std::vector<float>& pattern = shown.answer->patterns[0].values;
-    const std::vector<NumberArray> numbers = panel(lab).numbers().arrays();
+    const std::vector<NumberArray> numbers = lab.find<PictureAttention>("attention").numbers().arrays();
     REQUIRE(numbers.size() == 1);
     for (size_t patch = 0; patch + 1 < tokens; ++patch)
         CHECK(numbers[0].values[patch] == pattern[tokens * tokens + patch + 1]); // head 1, from CLS
@@ -67,12 +74,12 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
 
 TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
+    openGolden(lab, "vit");
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
-    const auto fromCls = panel(lab).numbers().arrays()[0].values;
+    const auto fromCls = overlayValues(lab);
     QTest::mouseMove(&overlay, centreOf(overlay, 5));
     REQUIRE(lab.waitFor([&] { return overlay.figure().hovered == 5; }));
-    CHECK(panel(lab).numbers().arrays()[0].values != fromCls);
+    CHECK(overlayValues(lab) != fromCls);
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 5));
     CHECK(overlay.figure().marked == 5);
     QTest::keyClick(&overlay, Qt::Key_Right);
@@ -82,12 +89,12 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
     REQUIRE(back.isEnabled());
     QTest::mouseClick(&back, Qt::LeftButton);
     CHECK_FALSE(overlay.figure().marked);
-    REQUIRE(lab.waitFor([&] { return panel(lab).numbers().arrays()[0].values == fromCls; }));
+    REQUIRE(lab.waitFor([&] { return overlayValues(lab) == fromCls; }));
 }
 
 TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all layers", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
+    openGolden(lab, "vit");
     auto& heads = lab.find<PointedView>("visionHeads");
     clickHead(lab, 0, 1);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 0);
@@ -99,21 +106,19 @@ TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all lay
     QTest::keyClick(&view, Qt::Key_Down);
     CHECK(lab.find<QComboBox>("visionFusion").isVisible());
     CHECK_FALSE(lab.find<QComboBox>("visionHead").isVisible());
-    const auto rolled = panel(lab).numbers().arrays()[0].values;
-    const auto& map = panel(lab).shown()->rollout->values;
+    REQUIRE(lab.waitFor([&] { return rollout(lab) != nullptr; }));
+    const auto rolled = overlayValues(lab);
+    const std::vector<float> map = rollout(lab)->map.values;
     for (size_t patch = 0; patch < rolled.size(); ++patch) CHECK(rolled[patch] == map[patch + 1]);
     auto& fusion = lab.find<QComboBox>("visionFusion");
     fusion.setFocus();
     QTest::keyClick(&fusion, Qt::Key_Down);
-    REQUIRE(lab.waitFor([&] { return panel(lab).numbers().arrays()[0].values != rolled; }));
+    REQUIRE(lab.waitFor([&] { return overlayValues(lab) != rolled; }));
 }
 
 TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and tokens", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
-    lab.window().open(QString::fromStdString((test::kGoldenRoot / "swin").string()));
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "swin"; }, 120'000));
+    openGolden(lab, "swin");
     CHECK(lab.find<QLabel>("visionModel").text().contains("4 layers of 2 to 4 heads"));
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
     clickHead(lab, 0, 3); // there are two
@@ -122,16 +127,18 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 3);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 3);
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 9)); // row 1, column 1 of 8 x 8: token 0 of 4 x 4
-    const SitePattern& pattern = panel(lab).shown()->answer->patterns[3];
+    const SitePattern pattern = lab.snapshot().answer->patterns[3];
     const auto& shown = overlay.figure();
     REQUIRE(shown.tokens == pattern.layout.tokenOf);
-    const std::vector<float> values = panel(lab).numbers().arrays()[0].values;
+    const std::vector<float> values = overlayValues(lab);
     for (size_t patch = 0; patch < values.size(); ++patch)
         CHECK(values[patch] == pattern.values[3 * 16 * 16 + static_cast<size_t>(pattern.layout.tokenOf[patch])]);
     clickHead(lab, 0, 1);
     CHECK(overlay.figure().tokens.empty()); // as many tokens as patches
-    for (const int page : {1, 2, 3}) {      // distances, positions, filters
-        lab.find<QComboBox>("visionBeside").setCurrentIndex(page);
+    lab.showPanel("profile");
+    lab.showPanel("model");
+    for (const char* page : {"Patch positions", "Patch filters"}) {
+        chooseTab(lab, page);
         REQUIRE(lab.settle());
     }
     CHECK(lab.find<QLabel>("visionModel").isVisible());
@@ -139,87 +146,85 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
 
 TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go through them", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
-    const auto before = panel(lab).setup().picture;
+    openGolden(lab, "vit");
+    const auto before = setup(lab).given.image;
     const std::filesystem::path folder = (lab.folder() + "/album").toStdString();
-    panel(lab).openPictures(QString::fromStdString(folder.string()));
+    input(lab).openPictures(QString::fromStdString(folder.string()));
     REQUIRE(reads(lab));
     CHECK(lab.find<QLabel>("visionMessage").text().contains("contains no pictures"));
     std::filesystem::create_directories(folder);
     for (const uint8_t grey : {10, 90, 240})
         writePpm(folder / (std::to_string(100 + grey) + ".ppm"),
                  {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, grey)});
-    panel(lab).openPictures(QString::fromStdString(folder.string()));
+    input(lab).openPictures(QString::fromStdString(folder.string()));
     REQUIRE(reads(lab));
-    CHECK(panel(lab).setup().picture->rgb.front() == 10);
+    CHECK(setup(lab).given.image->rgb.front() == 10);
     auto& pictures = lab.find<QComboBox>("visionPicture");
     CHECK(pictures.currentText() == "110.ppm");
     pictures.setFocus();
     QTest::keyClick(&pictures, Qt::Key_Down);
     REQUIRE(reads(lab));
-    CHECK(panel(lab).setup().picture->rgb.front() == 90);
+    CHECK(setup(lab).given.image->rgb.front() == 90);
     QTest::keyClick(&pictures, Qt::Key_Down);
     REQUIRE(reads(lab));
-    CHECK(panel(lab).setup().picture->rgb.front() == 240);
+    CHECK(setup(lab).given.image->rgb.front() == 240);
     lab.press(lab.action("undo")); // what was gone through is one change
-    CHECK(panel(lab).setup().picture == before);
+    CHECK(setup(lab).given.image == before);
     CHECK(pictures.findText("From a folder…") > 0);
 }
 
 TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them back", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
-    const auto plain = panel(lab).shown()->answer->probabilities;
+    openGolden(lab, "vit");
+    const auto plain = lab.snapshot().answer->probabilities;
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
     QTest::mouseClick(&lab.find<QCheckBox>("visionHide"), Qt::LeftButton);
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(overlay, 0));
     QTest::mouseMove(&overlay, centreOf(overlay, 1));
-    REQUIRE(lab.waitFor([&] { return panel(lab).setup().hidden.size() == 2; }));
+    REQUIRE(lab.waitFor([&] { return setup(lab).given.hidden.size() == 2; }));
     QTest::mouseRelease(&overlay, Qt::LeftButton, {}, centreOf(overlay, 1));
-    CHECK(panel(lab).setup().hidden == std::vector<int>{0, 1});
-    REQUIRE(lab.waitFor([&] {
-        return panel(lab).shown()->query.hidden.size() == 2 && panel(lab).shown()->answer->probabilities != plain;
-    }));
+    CHECK(setup(lab).given.hidden == std::vector<int>{0, 1});
+    REQUIRE(lab.waitFor(
+        [&] { return lab.snapshot().picture->hidden.size() == 2 && lab.snapshot().answer->probabilities != plain; }));
     CHECK_FALSE(lab.find<QTreeWidget>("visionAnswers").isColumnHidden(2));
     lab.press(lab.action("undo"));
-    CHECK(panel(lab).setup().hidden.empty());
-    REQUIRE(lab.waitFor([&] {
-        return panel(lab).shown()->query.hidden.empty() && panel(lab).shown()->answer->probabilities == plain;
-    }));
+    CHECK(setup(lab).given.hidden.empty());
+    REQUIRE(lab.waitFor(
+        [&] { return lab.snapshot().picture->hidden.empty() && lab.snapshot().answer->probabilities == plain; }));
 }
 
 TEST_CASE("lab: a picture that cannot be read is a sentence, and what was shown stays", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
-    const auto before = panel(lab).setup();
+    openGolden(lab, "vit");
+    const auto before = setup(lab);
     const QString path = lab.folder() + "/broken.png";
     QFile file(path);
     REQUIRE(file.open(QIODevice::WriteOnly));
     file.write("\x89PNG\r\n\x1a\nthis is no picture");
     file.close();
-    panel(lab).openPicture(path);
+    input(lab).openPicture(path);
     REQUIRE(reads(lab));
     CHECK(lab.find<QLabel>("visionMessage").isVisible());
     CHECK(lab.find<QLabel>("visionMessage").text().contains("broken.png"));
-    CHECK(panel(lab).setup() == before);
+    CHECK(setup(lab) == before);
 }
 
 TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
+    openGolden(lab, "vit");
     auto& answers = lab.find<QTreeWidget>("visionAnswers");
     const auto& weighted = lab.find<QComboBox>("visionWeighted");
-    CHECK(weighted.count() == panel(lab).shown()->model->classes + 1);
+    CHECK(weighted.count() == lab.snapshot().model->classes + 1);
     const QTreeWidgetItem* second = answers.topLevelItem(1);
     const int label = second->data(0, Qt::UserRole).toInt();
     const QRect row = answers.visualItemRect(second);
     const QString name = second->text(0); // the list is made anew
     QTest::mouseClick(answers.viewport(), Qt::LeftButton, {}, row.center());
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->query.rolloutClass == label; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return rolloutClass(lab) == label; }, 120'000));
     CHECK(weighted.currentData().toInt() == label);
     CHECK_FALSE(lab.find<QComboBox>("visionFusion").isEnabled());
-    const auto relevance = panel(lab).numbers().arrays()[0].values;
-    const auto& map = panel(lab).shown()->rollout->values;
+    const auto relevance = overlayValues(lab);
+    const std::vector<float> map = rollout(lab)->map.values;
     for (size_t patch = 0; patch < relevance.size(); ++patch) CHECK(relevance[patch] == map[patch + 1]);
     CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().title.contains(name));
     // By keyboard: the next class, then back to no class.
@@ -227,25 +232,22 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     answers.setFocus();
     QTest::keyClick(&answers, Qt::Key_Down);
     QTest::keyClick(&answers, Qt::Key_Return);
-    REQUIRE(lab.waitFor(
-        [&] { return panel(lab).shown()->query.rolloutClass && panel(lab).shown()->query.rolloutClass != label; },
-        120'000));
-    CHECK(panel(lab).numbers().arrays()[0].values != relevance);
+    REQUIRE(lab.waitFor([&] { return rolloutClass(lab) && rolloutClass(lab) != label; }, 120'000));
+    CHECK(overlayValues(lab) != relevance);
     lab.find<QComboBox>("visionWeighted").setCurrentIndex(0);
-    REQUIRE(lab.waitFor([&] { return !panel(lab).shown()->query.rolloutClass; }));
+    REQUIRE(lab.waitFor([&] { return rollout(lab) && !rolloutClass(lab); }));
     CHECK(lab.find<QComboBox>("visionFusion").isEnabled());
 }
 
 TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
-    auto& beside = lab.find<QComboBox>("visionBeside");
-    beside.setFocus();
-    QTest::keyClick(&beside, Qt::Key_Down);
+    openGolden(lab, "vit");
+    lab.showPanel("profile");
+    lab.layOut();
     auto& view = lab.find<PointedView>("visionDistance");
     REQUIRE(lab.waitFor([&] { return view.isVisible(); }));
     const auto& figure = dynamic_cast<const DistanceFigure&>(*view.figure());
-    CHECK(figure.distances == panel(lab).shown()->answer->distances);
+    CHECK(figure.distances == lab.snapshot().answer->distances);
     const QPointF dot = figure.dot(figure.itemOf(0, 2), figure.plot(view.rect(), view.theme()));
     QTest::mouseMove(&view, dot.toPoint());
     REQUIRE(lab.waitFor([&] { return view.figure()->hovered == 2; }));
@@ -256,15 +258,16 @@ TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard",
     QTest::keyClick(&view, Qt::Key_Right);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 2);
-    CHECK(panel(lab).numbers().csv().startsWith("layer,head,pixels\r\n")); // what is exported is what is in front
+    CHECK(lab.find<Panel>("profile").numbers().csv().startsWith("layer,head,pixels\r\n"));
 }
 
 TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
-    CHECK_FALSE(panel(lab).shown()->embedding);
-    auto& beside = lab.find<QComboBox>("visionBeside");
-    beside.setCurrentIndex(2);
+    openGolden(lab, "vit");
+    const auto isKnown = [&] { return lab.snapshot().analyses.contains("patch_embedding"); };
+    CHECK_FALSE(isKnown());
+    lab.showPanel("model");
+    chooseTab(lab, "Patch positions");
     auto& positions = lab.find<PointedView>("visionPositions");
     REQUIRE(lab.waitFor([&] { return positions.figure()->items() == 16; }));
     REQUIRE(lab.settle());
@@ -273,20 +276,22 @@ TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][
     CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().marked.value_or(-1) ==
           4); // the same patch in the picture
     CHECK(positions.accessibleDescription().toStdString() == "Patch 1, 0");
-    beside.setCurrentIndex(3);
+    chooseTab(lab, "Patch filters");
     auto& filters = lab.find<PointedView>("visionFilters");
     CHECK(filters.figure()->items() == 23); // 24 filters about their mean
-    CHECK(panel(lab).numbers().arrays()[0].shape == std::vector<int64_t>{23, 3, 4, 4});
+    CHECK(lab.find<ModelPanel>("model").numbers().arrays()[0].shape == std::vector<int64_t>{23, 3, 4, 4});
     lab.find<QComboBox>("visionFilterKind").setCurrentIndex(1);
     CHECK(filters.figure()->items() == 24);
-    CHECK(panel(lab).numbers().arrays()[0].values == panel(lab).shown()->embedding->rawFilters);
+    REQUIRE(isKnown());
+    CHECK(lab.find<ModelPanel>("model").numbers().arrays()[0].values ==
+          static_cast<const PatchEmbedding&>(*lab.snapshot().analyses.at("patch_embedding")).rawFilters);
 }
 
 TEST_CASE("lab: another picture and another model stand beside the first, with what differs", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(opensVit(lab));
-    lab.find<QComboBox>("visionBeside").setCurrentIndex(4);
-    auto& comparison = *panel(lab).findChild<VisionComparison*>();
+    openGolden(lab, "vit");
+    lab.showPanel("compare");
+    auto& comparison = *lab.window().findChild<VisionComparison*>();
     const auto& map = lab.find<PatchOverlayView>("visionSecond");
     const auto& difference = lab.find<PatchOverlayView>("visionDifference");
     CHECK_FALSE(map.isVisible());
@@ -312,7 +317,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
                    comparison.second()->answer;
         },
         120'000));
-    CHECK(comparison.second()->query.picture == panel(lab).setup().picture);
+    CHECK(comparison.second()->picture->image == setup(lab).given.image);
     CHECK(differs());
     // One that cuts another grid has no difference, and one that is none a sentence.
     comparison.compareWith("model:" + QString::fromStdString((test::kGoldenRoot / "vit_features").string()));
@@ -329,7 +334,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     CHECK(lab.find<QLabel>("visionCompareText").text().contains("/no/such/folder"));
     comparison.compareWith({});
     CHECK_FALSE(map.isVisible());
-    CHECK(panel(lab).shown()->answer);
+    CHECK(lab.snapshot().answer);
 }
 
 } // namespace attn

@@ -1,11 +1,8 @@
 #include "app/figures/lens_pages.h"
-#include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/inference/vision_model.h"
-#include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
-#include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
 #include <QComboBox>
@@ -20,25 +17,6 @@
 namespace attn {
 namespace {
 
-void choosePage(LabWindow& lab, const char* title) {
-    auto& page = lab.find<QComboBox>("visionBeside");
-    page.setCurrentIndex(page.findText(QLatin1String(title)));
-    REQUIRE(lab.settle());
-}
-
-/// The small model of the goldens with the built-in picture, and a page beside it.
-void openVit(LabWindow& lab, const char* page) {
-    REQUIRE(lab.settle());
-    lab.window().open(QString::fromStdString((test::kGoldenRoot / "vit").string()));
-    REQUIRE(lab.waitFor(
-        [&] {
-            const auto& shown = *panel(lab).shown();
-            return shown.answer && shown.model->name == "vit" && panel(lab).isVisible();
-        },
-        120'000));
-    choosePage(lab, page);
-}
-
 void press(LabWindow& lab, const char* name) {
     auto& button = lab.find<QPushButton>(name);
     REQUIRE(button.isEnabled());
@@ -46,14 +24,13 @@ void press(LabWindow& lab, const char* name) {
 }
 
 /// What the engine says of the panel's picture, changed by hand.
-std::vector<float> logitsOf(const VisionPanel& panel, int layer, int head, float gate, const Changes& edits) {
+std::vector<float> logitsOf(LabWindow& lab, int layer, int head, float gate, const Changes& edits) {
     VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
-    const std::vector<float> patches = model.patchesOf(*panel.setup().picture);
-    Changes changes = edits;
-    changes.setGate(layer, head, gate);
-    model.setChanges(changes, patches,
-                     panel.setup().change.other ? std::optional<Input>(model.patchesOf(*panel.setup().change.other))
-                                                : std::nullopt);
+    const GivenPicture& given = setup(lab).given;
+    const std::vector<float> patches = model.patchesOf(*given.image);
+    Changes all = edits;
+    all.setGate(layer, head, gate);
+    model.setChanges(all, patches, given.other ? std::optional<Input>(model.patchesOf(*given.other)) : std::nullopt);
     return model.predict(patches);
 }
 
@@ -68,25 +45,25 @@ bool near(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slider, undone and reset", "[lab][vision]") {
     LabWindow lab;
-    openVit(lab, "Changes");
-    const std::vector<float> whole = panel(lab).shown()->answer->logits;
+    openGolden(lab, "vit");
+    lab.showPanel("interventions");
+    const std::vector<float> whole = lab.snapshot().answer->logits;
     auto& gates = lab.find<MatrixView>("visionGates");
     const auto centre = gates.figureLayout().cellRect({0, 1}).center().toPoint();
     QTest::mouseClick(&gates, Qt::LeftButton, {}, centre);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 0); // the picture follows
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 1);
     QTest::keyClick(&gates, Qt::Key_Return);
-    const std::vector<float> closed = logitsOf(panel(lab), 0, 1, 0, {});
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->unedited && near(panel(lab).shown()->answer->logits, closed); }));
-    CHECK(near(panel(lab).shown()->unedited->logits, whole));
+    const std::vector<float> closed = logitsOf(lab, 0, 1, 0, {});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && near(lab.snapshot().answer->logits, closed); }));
+    CHECK(near(lab.snapshot().uneditedAnswer->logits, whole));
     CHECK(lab.find<QLabel>("visionChangesTitle").text() == "The model is changed.");
     CHECK_FALSE(lab.find<QTreeWidget>("visionAnswers").isColumnHidden(2)); // what it changes
     CHECK(gates.figure().valueAt({0, 1}) == 0);
 
     lab.find<QSlider>("visionGate").setValue(50);
-    const std::vector<float> half = logitsOf(panel(lab), 0, 1, 0.5f, {});
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && near(panel(lab).shown()->answer->logits, half); }));
+    const std::vector<float> half = logitsOf(lab, 0, 1, 0.5f, {});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && near(lab.snapshot().answer->logits, half); }));
 
     // The picture before, after, and the difference.
     const auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
@@ -94,27 +71,30 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
     const auto after = overlay.figure().numbers().front().values;
     auto& run = lab.find<QComboBox>("visionChangesRun");
     run.setCurrentIndex(1);
+    REQUIRE(lab.settle());
     const auto before = overlay.figure().numbers().front().values;
     CHECK(before != after);
     run.setCurrentIndex(2);
+    REQUIRE(lab.settle());
     const auto difference = overlay.figure().numbers().front().values;
     CHECK(overlay.figure().isSigned);
     for (size_t patch = 0; patch < after.size(); ++patch)
         CHECK(difference[patch] == Approx(after[patch] - before[patch]).margin(1e-6));
 
     QTest::keyClick(&lab.window(), Qt::Key_Backspace, Qt::ControlModifier);
-    REQUIRE(lab.waitFor(
-        [&] { return !panel(lab).isChanged() && panel(lab).shown()->answer && !panel(lab).shown()->unedited; }));
-    CHECK(panel(lab).shown()->answer->logits == whole);
+    REQUIRE(
+        lab.waitFor([&] { return changes(lab).empty() && lab.snapshot().answer && !lab.snapshot().uneditedAnswer; }));
+    CHECK(lab.snapshot().answer->logits == whole);
     CHECK(run.currentIndex() == 0);
     lab.window().workbench().undoStack().undo();
-    CHECK(panel(lab).isChanged());
+    CHECK(!changes(lab).empty());
 }
 
 TEST_CASE("lab: a value of another picture, a direction and a whole layer change what a picture is taken for",
           "[lab][vision]") {
     LabWindow lab;
-    openVit(lab, "Changes");
+    openGolden(lab, "vit");
+    lab.showPanel("interventions");
     auto& kind = lab.find<QComboBox>("visionChangeKind");
     auto& where = lab.find<QComboBox>("visionChangeWhere");
     auto& other = lab.find<QComboBox>("visionChangeOther");
@@ -123,23 +103,22 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     CHECK_FALSE(lab.find<QPushButton>("visionChangeAdd").isEnabled()); // there is no other picture yet
     other.setCurrentIndex(2);
     emit other.activated(2);
-    REQUIRE(panel(lab).setup().change.other);
+    REQUIRE(setup(lab).given.other);
     where.setCurrentIndex(where.findText("Residual stream before layer"));
     lab.find<QSpinBox>("visionChangeLayer").setValue(1);
     press(lab, "visionChangeAdd");
     // Every token of the stream is the other picture's: so is the answer.
     VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
-    const std::vector<float> others = model.predict(model.patchesOf(*panel(lab).setup().change.other));
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && near(panel(lab).shown()->answer->logits, others); }));
+    const std::vector<float> others = model.predict(model.patchesOf(*setup(lab).given.other));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && near(lab.snapshot().answer->logits, others); }));
 
     auto& list = lab.find<QTreeWidget>("visionChangesList");
     CHECK(list.topLevelItemCount() == 1);
     CHECK(list.topLevelItem(0)->text(0).contains("residual stream before layer 1 replaced by its value from"));
     lab.find<QSlider>("visionChangeAmount").setValue(0); // of the one that is selected
     REQUIRE(lab.waitFor([&] {
-        const auto& shown = *panel(lab).shown();
-        return shown.answer && shown.unedited && near(shown.answer->logits, shown.unedited->logits);
+        const auto& shown = lab.snapshot();
+        return shown.answer && shown.uneditedAnswer && near(shown.answer->logits, shown.uneditedAnswer->logits);
     }));
     press(lab, "visionChangesRemove");
     CHECK(list.topLevelItemCount() == 0);
@@ -151,28 +130,31 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     CHECK(list.topLevelItemCount() == 1);
     CHECK(list.topLevelItem(0)->text(0) == "layer 0 removed");
     const std::vector<float> skipped =
-        logitsOf(panel(lab), 0, 0, 1, {{{.hook = "blocks.0.hook_attn_out"}, {.hook = "blocks.0.hook_mlp_out"}}, {}});
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && near(panel(lab).shown()->answer->logits, skipped); }));
+        logitsOf(lab, 0, 0, 1, {{{.hook = "blocks.0.hook_attn_out"}, {.hook = "blocks.0.hook_mlp_out"}}, {}});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && near(lab.snapshot().answer->logits, skipped); }));
 
     kind.setCurrentIndex(kind.findText("Add a direction"));
     press(lab, "visionChangeAdd");
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && !near(panel(lab).shown()->answer->logits, skipped); }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && !near(lab.snapshot().answer->logits, skipped); }));
     CHECK(list.topLevelItem(list.topLevelItemCount() - 1)->text(0).contains("added to"));
 
     // As a session file keeps it.
-    const QJsonObject saved = panel(lab).saveView();
-    const VisionChange change = panel(lab).setup().change;
-    panel(lab).resetChanges();
-    panel(lab).restoreView(saved);
-    CHECK(panel(lab).setup().change.changes == change.changes);
-    CHECK(panel(lab).setup().change.other);
+    lab.saveSession(lab.folder() + "/changed.attnlab");
+    const Changes kept = changes(lab);
+    const auto otherPicture = setup(lab).given.other;
+    lab.press(lab.action("resetEdits"));
+    input(lab).openOther({});
+    REQUIRE(lab.settle());
+    lab.window().openSession(lab.folder() + "/changed.attnlab");
+    REQUIRE(lab.waitFor([&] { return !changes(lab).empty() && setup(lab).given.other; }));
+    CHECK(changes(lab) == kept);
+    CHECK(*setup(lab).given.other == *otherPicture);
 }
 
 TEST_CASE("lab: a restored vision view has its layer, head and class once its model has loaded", "[lab][vision]") {
     LabWindow lab;
-    openVit(lab, "Changes");
+    openGolden(lab, "vit");
+    lab.showPanel("interventions");
     const auto number = [&](const char* name) { return lab.find<QComboBox>(name).currentData().toInt(); };
     lab.find<QSpinBox>("visionLayer").setValue(1);
     for (const auto& [name, value] : {std::pair("visionHead", 2), std::pair("visionWeighted", 3)}) {
@@ -180,15 +162,13 @@ TEST_CASE("lab: a restored vision view has its layer, head and class once its mo
         REQUIRE(box.findData(value) >= 0);
         box.setCurrentIndex(box.findData(value));
     }
-    QJsonObject saved = panel(lab).saveView();
+    lab.saveSession(lab.folder() + "/view.attnlab");
     // A model without these heads and classes comes between.
-    panel(lab).openModel(QString::fromStdString((test::kGoldenRoot / "deit").string()));
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "deit"; }, 120'000));
+    openGolden(lab, "deit");
     lab.find<QSpinBox>("visionLayer").setValue(0);
-    panel(lab).restoreView(saved);
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && panel(lab).shown()->model->name == "vit"; }, 120'000));
+    lab.window().openSession(lab.folder() + "/view.attnlab");
+    REQUIRE(answers(lab, "vit"));
+    REQUIRE(lab.settle());
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
     CHECK(number("visionHead") == 2);
     CHECK(number("visionWeighted") == 3);
@@ -196,44 +176,49 @@ TEST_CASE("lab: a restored vision view has its layer, head and class once its mo
 
 TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on the picture", "[lab][vision]") {
     LabWindow lab;
-    openVit(lab, "Changes");
+    openGolden(lab, "vit");
+    lab.showPanel("interventions");
     auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
     auto& gates = lab.find<MatrixView>("visionGates");
     QTest::mouseClick(&gates, Qt::LeftButton, {}, gates.figureLayout().cellRect({1, 2}).center().toPoint());
     const auto patternOf = [&](size_t query, size_t key) {
-        const auto& pattern = panel(lab).shown()->answer->patterns[1].values; // [3,17,17]
+        const auto& pattern = lab.snapshot().answer->patterns[1].values; // [3,17,17]
         return pattern[(2 * 17 + query) * 17 + key];
     };
     CHECK_FALSE(lab.find<QPushButton>("visionPatternPin").isEnabled());
     const auto centreOf = [&](int patch) { return overlay.patchRect(patch).center().toPoint(); };
+    lab.showPanel("attention");
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(4));
+    lab.showPanel("interventions");
     press(lab, "visionPatternPin");
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && patternOf(9, 5) == 1; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && patternOf(9, 5) == 1; }));
     press(lab, "visionPatternUniform");
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && patternOf(9, 5) == Approx(1.0 / 17); }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && patternOf(9, 5) == Approx(1.0 / 17); }));
     press(lab, "visionPatternOwn");
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && !panel(lab).isChanged(); }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && changes(lab).empty(); }));
 
-    press(lab, "visionPatternPaint");
+    press(lab, "visionPatternPaint"); // brings the picture to the front
+    REQUIRE(lab.waitFor([&] { return overlay.isVisible(); }));
+    lab.layOut();
     QTest::mouseMove(&overlay, centreOf(6)); // which does not make it the one that looks
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(6));
     QTest::mouseMove(&overlay, centreOf(7));
     QTest::mouseRelease(&overlay, Qt::LeftButton, {}, centreOf(7));
-    REQUIRE(
-        lab.waitFor([&] { return panel(lab).shown()->answer && patternOf(5, 7) == 0.5f && patternOf(5, 8) == 0.5f; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && patternOf(5, 7) == 0.5f && patternOf(5, 8) == 0.5f; }));
     CHECK(patternOf(6, 7) != 0.5f); // another query keeps its own row
     CHECK(overlay.figure().numbers().front().values[6] == 0.5f);
     lab.window().workbench().undoStack().undo();
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->answer && !panel(lab).isChanged(); }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && changes(lab).empty(); }));
 }
 
 TEST_CASE("lab: every lens on a picture answers, follows it, and its cells change the model", "[lab][vision]") {
     LabWindow lab;
-    openVit(lab, "Changes");
+    openGolden(lab, "vit");
+    lab.showPanel("interventions");
     auto& other = lab.find<QComboBox>("visionChangeOther");
     other.setCurrentIndex(2);
     emit other.activated(2);
-    choosePage(lab, "Lenses");
+    lab.showPanel("lenses");
     auto& page = lab.find<QComboBox>("visionLensPage");
     const std::vector<const LensPage*> known = lensPagesFor(AxisKind::Patches);
     REQUIRE(page.count() == static_cast<int>(known.size()));
@@ -255,18 +240,18 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     const auto cell = matrix.figureLayout().cellRect({1, 3}).center().toPoint();
     QTest::mouseClick(&matrix, Qt::LeftButton, {}, cell); // of a double click QTest sends the second alone
     QTest::mouseDClick(&matrix, Qt::LeftButton, {}, cell);
-    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.changes.interventions.size() == 1; }));
-    const Intervention& change = panel(lab).setup().change.changes.interventions.front();
+    REQUIRE(lab.waitFor([&] { return changes(lab).interventions.size() == 1; }));
+    const Intervention& change = changes(lab).interventions.front();
     CHECK(change.hook == "blocks.1.hook_resid_pre");
     CHECK(change.position == 3);
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->unedited && !panel(lab).shown()->failure; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && !lab.snapshot().failure; }));
 
     // A quick lens follows another picture by itself.
-    choosePage(lab, "Lenses");
+    lab.showPanel("lenses");
     page.setCurrentIndex(1);
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text().startsWith("The logit of"); }));
     const QString before = lab.find<QLabel>("visionLensSummary").text();
-    panel(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
+    input(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text() != before; }, 120'000));
 }
 

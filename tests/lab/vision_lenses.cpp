@@ -1,10 +1,7 @@
-#include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/analysis/head_kinds.h"
 #include "engine/inference/vision_model.h"
-#include "tests/lab/lab_window.h"
 #include "tests/lab/vision_test.h"
-#include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
 #include <QComboBox>
@@ -26,12 +23,11 @@ void openLens(LabWindow& lab, const QString& model, const char* lens) {
     lab.window().open(model);
     REQUIRE(lab.waitFor(
         [&] {
-            const auto& shown = *panel(lab).shown();
-            return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && panel(lab).isVisible();
+            const auto& shown = lab.snapshot();
+            return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && input(lab).isVisible();
         },
         120'000));
-    auto& beside = lab.find<QComboBox>("visionBeside");
-    beside.setCurrentIndex(beside.findText("Lenses"));
+    lab.showPanel("lenses");
     auto& page = lab.find<QComboBox>("visionLensPage");
     page.setCurrentIndex(page.findData(lens));
     REQUIRE(lab.settle());
@@ -66,7 +62,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // As the engine finds them.
     VisionModel model(openVisionSource("builtin:vit-fashion"), {.softwareThreads = 0});
-    const std::vector<float> patches = model.patchesOf(*panel(lab).setup().picture);
+    const std::vector<float> patches = model.patchesOf(*setup(lab).given.image);
     const auto result = HeadDetectionAnalysis{}.run(model, {.input = patches});
     const auto& heads = static_cast<const HeadDetection&>(*result).heads;
     REQUIRE(table.topLevelItemCount() == static_cast<int>(heads.size()));
@@ -131,22 +127,22 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // Another picture: the head that was selected stays so.
     const QString selected = table.currentItem()->text(0);
-    panel(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
+    input(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
     REQUIRE(lab.waitFor(
         [&] {
-            const auto& shown = *panel(lab).shown();
+            const auto& shown = lab.snapshot();
             const auto known = shown.analyses.find("head_kinds");
-            return shown.answer && known != shown.analyses.end() && known->second->inputVersion == shown.answerVersion;
+            return shown.answer && known != shown.analyses.end() && known->second->inputVersion == shown.sequenceVersion;
         },
         120'000));
     REQUIRE(table.currentItem());
     CHECK(table.currentItem()->text(0) == selected);
-    CHECK(panel(lab).numbers().csv().startsWith("layer,head,kind,down,right,itself"));
-    CHECK(panel(lab).numbers().arrays().back().values.size() == heads.size() * heads.front().kinds.size());
+    CHECK(lab.find<Panel>("lenses").numbers().csv().startsWith("layer,head,kind,down,right,itself"));
+    CHECK(lab.find<Panel>("lenses").numbers().arrays().back().values.size() == heads.size() * heads.front().kinds.size());
     CHECK(table.topLevelItem(0)->text(4) == "100 %"); // compared with itself on the new picture
 
     // Another model: its heads are compared with that head of the first one.
-    panel(lab).openModel("builtin:vit-shapes");
+    lab.window().open("builtin:vit-shapes");
     REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0 && table.topLevelItemCount() != int(heads.size()); },
                         120'000));
     CHECK_FALSE(table.isColumnHidden(4));
@@ -173,11 +169,11 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     for (int column = 1; column <= 27; ++column) QTest::keyClick(&matrix, Qt::Key_Right);
     REQUIRE(matrix.figure().selected == MatrixCell{2, 27}); // row 3, column 3 of the patches
     QTest::keyClick(&matrix, Qt::Key_Return);
-    REQUIRE(lab.waitFor([&] { return panel(lab).setup().change.changes.interventions.size() == 1; }));
-    const Intervention& change = panel(lab).setup().change.changes.interventions.front();
+    REQUIRE(lab.waitFor([&] { return changes(lab).interventions.size() == 1; }));
+    const Intervention& change = changes(lab).interventions.front();
     CHECK(change.hook == "blocks.2.hook_resid_pre");
     CHECK(change.position == 5); // row 1, column 1 of 4 x 4
-    REQUIRE(lab.waitFor([&] { return panel(lab).shown()->unedited && !panel(lab).shown()->failure; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && !lab.snapshot().failure; }));
 }
 
 } // namespace attn

@@ -1,20 +1,52 @@
 #pragma once
 
-#include "app/lab/panels/vision_panel.h"
+#include "app/lab/panels/picture_attention.h"
+#include "app/lab/panels/picture_input_panel.h"
+#include "app/lab/panels/shown_picture.h"
 #include "tests/lab/lab_window.h"
+#include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
 
 namespace attn {
 
-inline VisionPanel& panel(LabWindow& lab) {
-    auto* found = lab.window().findChild<VisionPanel*>();
+inline PictureInputPanel& input(LabWindow& lab) {
+    auto* found = lab.window().findChild<PictureInputPanel*>();
     REQUIRE(found);
     return *found;
 }
 
+/// The picture that is given to the model.
+inline const PictureSetup& setup(LabWindow& lab) { return lab.window().workbench().pictures().setup(); }
+inline const Changes& changes(LabWindow& lab) { return lab.window().workbench().changes(); }
+inline const Selection& selection(LabWindow& lab) { return lab.window().workbench().selection(); }
+
+/// What the picture shows in the Attention panel: the weights of the patches.
+inline std::vector<float> overlayValues(LabWindow& lab) {
+    const auto arrays = lab.find<PictureAttention>("attention").numbers().arrays();
+    return arrays.empty() ? std::vector<float>() : arrays.front().values;
+}
+
 /// Until the picture that was asked for is open, or was refused.
 inline bool reads(LabWindow& lab) {
-    return lab.waitFor([&] { return !panel(lab).isReading(); });
+    return lab.waitFor([&] { return !input(lab).isReading(); });
+}
+
+/// Until a vision model has answered.
+inline bool answers(LabWindow& lab, const std::string& model) {
+    return lab.waitFor(
+        [&] {
+            const auto& snapshot = lab.window().workbench().snapshot();
+            return snapshot && snapshot->answer && snapshot->model->name == model;
+        },
+        120'000);
+}
+
+/// Opens a small model of the goldens, which looks at the first built-in picture.
+inline void openGolden(LabWindow& lab, const std::string& name) {
+    REQUIRE(lab.settle());
+    lab.window().open(QString::fromStdString((test::kGoldenRoot / name).string()));
+    REQUIRE(answers(lab, name));
+    REQUIRE(input(lab).isVisible());
 }
 
 } // namespace attn

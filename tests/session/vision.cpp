@@ -1,7 +1,9 @@
+#include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/patch_embedding.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/models/vision_source.h"
-#include "engine/session/vision_session.h"
+#include "engine/session/session.h"
 #include "engine/training/trainer.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
@@ -15,90 +17,158 @@ using test::kGoldenRoot;
 
 namespace {
 
-std::shared_ptr<const VisionSnapshot> answer(VisionSession& session, const VisionQuery& query) {
-    session.show(query);
+using Shown = std::shared_ptr<const Snapshot>;
+const DeviceChoice kDevice{.device = {}, .softwareThreads = 0, .validation = true};
+
+Shown after(Session& session, Command command) {
+    session.post(std::move(command));
     REQUIRE(session.waitIdle());
     return session.latest();
 }
 
-VisionQuery queryOf(const std::string& model) {
-    return {.model = (kGoldenRoot / model).string(), .picture = std::make_shared<const Image>(Golden(model).image())};
+GivenPicture pictureOf(const std::string& model) {
+    return {.image = std::make_shared<const Image>(Golden(model).image())};
+}
+
+Shown open(Session& session, const std::string& model) {
+    return after(session, OpenModelCommand{.path = (kGoldenRoot / model).string(), .picture = pictureOf(model)});
+}
+
+const TokenMap& rollout(Session& session, const RolloutAnalysis& analysis) {
+    const Shown shown = after(session, RunAnalysisCommand{std::make_shared<RolloutAnalysis>(analysis)});
+    INFO((shown->failure ? shown->failure->sentence() : std::string()));
+    REQUIRE_FALSE(shown->failure);
+    return static_cast<const Rollout&>(*shown->analyses.at("rollout")).map;
+}
+
+bool areNear(const std::vector<float>& found, const std::vector<float>& expected) {
+    return std::ranges::equal(found, expected, [](float a, float b) {
+        return std::abs(static_cast<double>(a) - static_cast<double>(b)) < 1e-4; // as all goldens of float32
+    });
 }
 
 } // namespace
 
-TEST_CASE("vision session: logits and patterns of a picture are PyTorch's", "[session][vision][gpu]") {
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
-    const auto shown = answer(session, queryOf("deit"));
+TEST_CASE("pictures: logits and patterns are PyTorch's", "[session][vision][gpu]") {
+    Session session(kDevice);
+    const Shown shown = open(session, "deit");
     REQUIRE_FALSE(shown->failure);
     REQUIRE(shown->answer);
     const Golden golden("deit");
-    const auto near = [](const std::vector<float>& found, const std::vector<float>& expected) {
-        REQUIRE(found.size() == expected.size());
-        for (size_t i = 0; i < found.size(); ++i)
-            REQUIRE(std::abs(static_cast<double>(found[i]) - static_cast<double>(expected[i])) < 1e-4);
-    };
-    near(shown->answer->logits, golden.values("logits"));
+    CHECK(areNear(shown->answer->logits, golden.values("logits")));
     REQUIRE(static_cast<int>(shown->answer->patterns.size()) == shown->model->layers);
     for (int layer = 0; layer < shown->model->layers; ++layer)
-        near(shown->answer->patterns[static_cast<size_t>(layer)].values,
-             golden.values("blocks." + std::to_string(layer) + ".attn.hook_pattern"));
+        CHECK(areNear(shown->answer->patterns[static_cast<size_t>(layer)].values,
+                      golden.values("blocks." + std::to_string(layer) + ".attn.hook_pattern")));
     double sum = 0;
     for (const float probability : shown->answer->probabilities) sum += static_cast<double>(probability);
     CHECK(sum == Approx(1).margin(1e-5));
-    REQUIRE(shown->rollout);
-    CHECK(shown->rollout->values.size() == static_cast<size_t>(shown->model->tokens() * shown->model->tokens()));
 }
 
-TEST_CASE("vision session: hidden patches change the answer, and showing them again brings it back",
+TEST_CASE("pictures: hidden patches change the answer, and showing them again brings it back",
           "[session][vision][gpu]") {
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
-    VisionQuery query = queryOf("vit");
-    const auto plain = answer(session, query);
+    Session session(kDevice);
+    const Shown plain = open(session, "vit");
     REQUIRE(plain->answer);
-    query.hidden = {0, 1, 2};
-    const auto hidden = answer(session, query);
+    GivenPicture picture = *plain->picture;
+    picture.hidden = {0, 1, 2};
+    const Shown hidden = after(session, SetPictureCommand{picture});
     REQUIRE(hidden->answer);
     CHECK(hidden->answer->logits != plain->answer->logits);
     CHECK(hidden->model == plain->model); // the same, not loaded again
-    query.hidden.clear();
-    CHECK(answer(session, query)->answer->logits == plain->answer->logits);
-    // Only rolled out again.
-    query.rollout.fusion = HeadFusion::Maximum;
-    const auto fused = answer(session, query);
-    CHECK(fused->answer == session.latest()->answer);
-    CHECK(fused->rollout->values != plain->rollout->values);
+    CHECK(hidden->sequenceVersion > plain->sequenceVersion);
+    picture.hidden.clear();
+    CHECK(after(session, SetPictureCommand{picture})->answer->logits == plain->answer->logits);
 }
 
-TEST_CASE("vision session: what cannot be opened is a sentence, and the next model opens", "[session][vision][gpu]") {
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
-    VisionQuery query = queryOf("vit");
-    query.model = "/no/such/folder";
-    const auto refused = answer(session, query);
+TEST_CASE("pictures: what cannot be opened is a sentence, and the open model stays", "[session][vision][gpu]") {
+    Session session(kDevice);
+    const Shown first = open(session, "vit");
+    const Shown refused = after(session, OpenModelCommand{.path = "/no/such/folder"});
     REQUIRE(refused->failure);
-    CHECK_FALSE(refused->model);
-    CHECK_FALSE(refused->answer);
-    CHECK(answer(session, queryOf("dinov2_swiglu"))->answer);
+    CHECK(refused->model == first->model);
+    CHECK(open(session, "dinov2_swiglu")->answer);
     CHECK_FALSE(session.latest()->failure);
 }
 
-TEST_CASE("vision session: rollout by a class is PyTorch's, and every head has a distance", "[session][vision][gpu]") {
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
-    VisionQuery query = queryOf("deit");
-    const auto plain = answer(session, query);
-    REQUIRE(plain->rollout);
-    CHECK_FALSE(plain->embedding);
+TEST_CASE("pictures: a model of text and one of pictures take each other's place", "[session][vision][gpu]") {
+    Session session(kDevice);
+    Shown shown = after(session, OpenModelCommand{.path = "builtin:induction"});
+    REQUIRE(shown->sequence);
+    // A model of text takes no picture.
+    shown = after(session, SetPictureCommand{pictureOf("vit")});
+    REQUIRE(shown->failure);
+    CHECK(shown->sequence);
+    shown = open(session, "vit");
+    REQUIRE(shown->answer);
+    CHECK_FALSE(shown->sequence);
+    CHECK_FALSE(shown->grid);
+    // A vision model takes no prompt and writes nothing.
+    for (const Command& command : {Command(SetPromptCommand{.text = "1,2"}), Command(GenerateCommand{}),
+                                   Command(CellRequest{}), Command(CaptureInputsCommand{})}) {
+        shown = after(session, command);
+        REQUIRE(shown->failure);
+        CHECK(shown->answer);
+    }
+    // Views of text that panels still ask for do no harm.
+    const uint64_t failures = shown->failureCount;
+    CHECK(after(session, PatternRequest{})->failureCount == failures);
+    shown = after(session, OpenModelCommand{.path = "builtin:induction"});
+    CHECK_FALSE(shown->failure);
+    CHECK(shown->sequence);
+    CHECK_FALSE(shown->answer);
+    CHECK_FALSE(shown->picture);
+}
+
+TEST_CASE("pictures: changes, the original run and both are those of the model", "[session][vision][gpu]") {
+    Session session(kDevice);
+    const Shown plain = open(session, "vit");
+    Changes changes;
+    changes.setGate(0, 1, 0);
+    changes.interventions.push_back({.hook = "blocks.1.hook_mlp_out"});
+    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), kDevice);
+    const std::vector<float> patches = model.patchesOf(*plain->picture->image);
+    model.setChanges(changes, patches);
+    const std::vector<float> expected = model.predict(patches);
+    CHECK(expected != plain->answer->logits);
+
+    const auto post = [&](const Changes& each) {
+        return after(session, SetChangesCommand{std::make_shared<Changes>(each)});
+    };
+    Shown shown = post(changes);
+    REQUIRE_FALSE(shown->failure);
+    CHECK(shown->isEdited);
+    CHECK(shown->answer->logits == expected);
+    CHECK(shown->uneditedAnswer->logits == plain->answer->logits);
+    shown = after(session, ShowRunCommand{ShownRun::Original});
+    CHECK_FALSE(shown->isEdited);
+    CHECK(shown->answer->logits == plain->answer->logits);
+    CHECK(*shown->changes == changes); // they are kept
+    shown = after(session, ShowRunCommand{ShownRun::Difference});
+    CHECK(shown->answer->logits == expected);
+    CHECK(shown->uneditedAnswer->logits == plain->answer->logits);
+    // Analyses run on both.
+    const TokenMap& map = rollout(session, {});
+    shown = session.latest();
+    REQUIRE(shown->uneditedAnalyses.contains("rollout"));
+    CHECK(static_cast<const Rollout&>(*shown->uneditedAnalyses.at("rollout")).map.values != map.values);
+    CHECK(shown->answer->logits == expected);
+    shown = post({});
+    CHECK_FALSE(shown->uneditedAnswer);
+    CHECK(shown->answer->logits == plain->answer->logits);
+}
+
+TEST_CASE("pictures: rollout by a class is PyTorch's, and every head has a distance", "[session][vision][gpu]") {
+    Session session(kDevice);
+    const Shown plain = open(session, "deit");
+    const auto unweighted = rollout(session, {}).values;
+    CHECK(unweighted.size() == static_cast<size_t>(plain->model->tokens() * plain->model->tokens()));
     const Golden golden("deit", "gradients.safetensors");
-    query.rolloutClass = static_cast<int>(golden.values("class").front());
-    const auto weighted = answer(session, query);
-    CHECK(weighted->answer == plain->answer); // not run again
-    REQUIRE(weighted->rollout);
-    const std::vector<float> expected = golden.values("relevance");
-    REQUIRE(weighted->rollout->values.size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i)
-        CHECK(weighted->rollout->values[i] == Approx(expected[i]).margin(1e-4));
-    query.rolloutClass.reset();
-    CHECK(answer(session, query)->rollout->values == plain->rollout->values);
+    RolloutAnalysis weighted;
+    weighted.target = LogitTarget{.token = static_cast<int>(golden.values("class").front())};
+    CHECK(areNear(rollout(session, weighted).values, golden.values("relevance")));
+    CHECK(session.latest()->answer == plain->answer); // not run again
+    CHECK(rollout(session, {}).values == unweighted);
 
     const ModelInfo& info = *plain->model;
     REQUIRE(plain->answer->distances.size() == static_cast<size_t>(info.layers));
@@ -109,21 +179,7 @@ TEST_CASE("vision session: rollout by a class is PyTorch's, and every head has a
     }
 }
 
-TEST_CASE("vision session: what a patch is made into is told when asked, once for a model", "[session][vision][gpu]") {
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
-    VisionQuery query = queryOf("vit");
-    query.embedding = true;
-    const auto first = answer(session, query);
-    REQUIRE(first->embedding);
-    CHECK(first->embedding->similarity.size() == 256);
-    query.hidden = {3};
-    query.embedding = false;
-    CHECK(answer(session, query)->embedding == first->embedding);
-    query = queryOf("deit");
-    CHECK_FALSE(answer(session, query)->embedding); // another model's
-}
-
-TEST_CASE("vision session: another moment of a run takes the place of the one before", "[session][vision][gpu]") {
+TEST_CASE("pictures: another checkpoint of a run takes the place of the one before", "[session][vision][gpu]") {
     Recipe recipe{.task = "shapes", .batch = 4};
     recipe.settings.values = {{"odd", 1}, {"arrow", 0}, {"shapes", 1}};
     recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 16};
@@ -136,18 +192,17 @@ TEST_CASE("vision session: another moment of a run takes the place of the one be
         return set;
     };
     const auto prediction = [&] { return trainer.predictions(Split::Validation, 0, 1).front(); };
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    Session session(kDevice);
     std::shared_ptr<const ModelInfo> first;
     for (int step = 0; step < 3; ++step) {
         trainer.step();
-        const VisionQuery query{.model = "runs/shapes",
-                                .weights = weightsOf(),
-                                .moment = "step " + std::to_string(step + 1),
-                                .picture = std::make_shared<const Image>(prediction().example.picture)};
-        const auto shown = answer(session, query);
+        session.post(ShowWeightsCommand{
+            .weights = weightsOf(), .run = "runs/shapes", .title = "step " + std::to_string(step + 1)});
+        const Shown shown =
+            after(session, SetPictureCommand{{.image = std::make_shared<const Image>(prediction().example.picture)}});
         REQUIRE_FALSE(shown->failure);
         REQUIRE(shown->answer);
-        CHECK(shown->query.moment == query.moment);
+        CHECK(shown->shown->title == "step " + std::to_string(step + 1));
         CHECK(shown->model->name == "shapes");
         if (!first) first = shown->model;
         CHECK(shown->model == first); // nothing was made anew
@@ -158,23 +213,24 @@ TEST_CASE("vision session: another moment of a run takes the place of the one be
                   Approx(static_cast<double>(expected[i])).margin(1e-5));
     }
     // A model of another shape does not fit into its place.
-    const auto other = answer(session, queryOf("vit"));
+    const Shown other = open(session, "vit");
     REQUIRE(other->answer);
     CHECK(other->model != first);
     CHECK(other->model->labels.front() == "thing 0");
 }
 
-TEST_CASE("vision session: the bundled models know most of the pictures they bring along", "[session][vision][gpu]") {
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
+TEST_CASE("pictures: the bundled models know most of the pictures they bring along", "[session][vision][gpu]") {
+    Session session(kDevice);
     for (const char* model : {"builtin:vit-shapes", "builtin:vit-fashion"}) {
         CAPTURE(std::string(model));
         CHECK(isVisionModel(model));
         const auto examples = examplePictures(model);
         REQUIRE(examples.size() == 6);
+        session.post(OpenModelCommand{.path = model});
         int right = 0;
         for (const std::filesystem::path& path : examples) {
-            const auto picture = std::make_shared<const Image>(decodeImage(path));
-            const auto shown = answer(session, {.model = model, .picture = picture});
+            const Shown shown =
+                after(session, SetPictureCommand{{.image = std::make_shared<const Image>(decodeImage(path))}});
             REQUIRE(shown->answer);
             const auto& probabilities = shown->answer->probabilities;
             std::string label = shown->model->labelOf(
@@ -184,6 +240,36 @@ TEST_CASE("vision session: the bundled models know most of the pictures they bri
         }
         CHECK(right >= 5);
     }
+}
+
+TEST_CASE("pictures: another picture and Stop end an analysis, and the next one still runs", "[session][vision][gpu]") {
+    struct Waits : Analysis {
+        explicit Waits(std::string name) : name_(std::move(name)) {}
+        std::string key() const override { return name_; }
+        std::shared_ptr<AnalysisResult> run(RunningModel&, const AnalysisContext& context) const override {
+            const bool isEndless = name_ == "endless"; // report() throws when it is stopped
+            for (int i = 0; i < 100 || isEndless; ++i) context.report(static_cast<float>(i % 100) / 100, "waits");
+            return std::make_shared<AnalysisResult>();
+        }
+        std::string name_;
+    };
+    Session session(kDevice);
+    open(session, "vit");
+    session.post(RunAnalysisCommand{std::make_shared<Waits>("endless")});
+    GivenPicture picture = pictureOf("vit");
+    picture.hidden = {3};
+    Shown shown = after(session, SetPictureCommand{picture});
+    CHECK_FALSE(shown->analyses.contains("endless"));
+    CHECK(shown->picture->hidden == std::vector{3});
+    session.post(RunAnalysisCommand{std::make_shared<Waits>("endless")});
+    shown = after(session, StopCommand{});
+    CHECK_FALSE(shown->failure);
+    CHECK_FALSE(shown->analyses.contains("endless"));
+    shown = after(session, RunAnalysisCommand{std::make_shared<Waits>("second")});
+    CHECK(shown->analyses.contains("second"));
+    CHECK(shown->status.activity == Activity::Idle);
+    shown = after(session, RunAnalysisCommand{std::make_shared<PatchEmbeddingAnalysis>()});
+    CHECK(static_cast<const PatchEmbedding&>(*shown->analyses.at("patch_embedding")).similarity.size() == 256);
 }
 
 TEST_CASE("vision: patterns of windows that are set by hand stay within them, and z is what they mix",
@@ -245,28 +331,4 @@ TEST_CASE("vision: patterns of windows that are set by hand stay within them, an
             CHECK(model.predict(patches) == logits);
         }
     }
-}
-
-TEST_CASE("vision session: stopping ends an analysis that has not begun, and the next one still runs",
-          "[session][vision][gpu]") {
-    struct Waits : Analysis {
-        explicit Waits(std::string name) : name_(std::move(name)) {}
-        std::string key() const override { return name_; }
-        std::shared_ptr<AnalysisResult> run(RunningModel&, const AnalysisContext& context) const override {
-            const bool isEndless = name_ == "first"; // report() throws when it is stopped
-            for (int i = 0; i < 100 || isEndless; ++i) context.report(static_cast<float>(i % 100) / 100, "waits");
-            return std::make_shared<AnalysisResult>();
-        }
-        std::string name_;
-    };
-    VisionSession session({.device = {}, .softwareThreads = 0, .validation = true});
-    session.show(queryOf("vit")); // which takes until after what follows
-    session.analyse(std::make_shared<Waits>("first"));
-    session.stopAnalysis();
-    REQUIRE(session.waitIdle());
-    CHECK_FALSE(session.latest()->analyses.contains("first"));
-    session.analyse(std::make_shared<Waits>("second"));
-    REQUIRE(session.waitIdle());
-    CHECK(session.latest()->analyses.contains("second"));
-    CHECK_FALSE(session.latest()->analysing);
 }

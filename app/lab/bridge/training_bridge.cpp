@@ -1,7 +1,6 @@
 #include "app/lab/bridge/training_bridge.h"
 
 #include "engine/models/memory_source.h"
-#include "engine/models/vision_source.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,14 +24,14 @@ TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObjec
     });
     connect(&views_, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
         if (!snapshot->shown) return;
+        const bool waits = snapshot->readsPictures() && !snapshot->answer && !snapshot->failure; // for its picture
+        if (waits) return;
         if (underway_ && snapshot->shown->weights == underway_) onShown(underway_);
         emit momentShown(QString::fromStdString(snapshot->shown->path));
     });
     connect(&views_, &SessionBridge::failed, this, [this] { underway_.reset(); });
     connect(&views_, &SessionBridge::posted, this, [this](const Command& command) {
-        if (!std::holds_alternative<OpenModelCommand>(command) || isPosting_) return;
-        cancelShow();
-        follow(false);
+        if (std::holds_alternative<OpenModelCommand>(command)) follow(false);
     });
 }
 
@@ -67,7 +66,6 @@ void TrainingBridge::deliver() {
 }
 
 void TrainingBridge::follow(bool on) {
-    if (on) cancelShow();
     if (std::exchange(isFollowing_, on) == on) return;
     if (on && snapshot_->weights) {
         showNewest();
@@ -81,27 +79,11 @@ void TrainingBridge::showNewest() {
         return; // onShown continues later; a run that has just started has no weights yet
     underway_ = snapshot_->weights;
     sincePosted_.start();
-    if (underway_->model->vision) {
-        emit visionMoment(underway_, QString::fromStdString(snapshot_->folder),
-                          tr("step %1").arg(snapshot_->weightsStep));
-        return;
-    }
-    post({.weights = underway_,
-          .path = snapshot_->folder,
-          .run = snapshot_->folder,
-          .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
-          .promptTokens = snapshot_->exampleTokens});
-}
-
-void TrainingBridge::post(ShowWeightsCommand command) {
-    isPosting_ = true;
-    views_.post(std::move(command));
-    isPosting_ = false;
-}
-
-void TrainingBridge::onVisionShown(const std::shared_ptr<const WeightSet>& weights, const QString& path) {
-    if (underway_ && weights == underway_) onShown(weights);
-    emit momentShown(path);
+    views_.post(ShowWeightsCommand{.weights = underway_,
+                                   .path = snapshot_->folder,
+                                   .run = snapshot_->folder,
+                                   .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
+                                   .promptTokens = snapshot_->exampleTokens});
 }
 
 void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
@@ -113,27 +95,10 @@ void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
 
 void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t step) {
     follow(false);
-    const QString title = tr("step %1").arg(step);
-    reading_.start<bool>(
-        checkpoint.toStdString(),
-        [checkpoint](const std::atomic<bool>&) { return isVisionModel(checkpoint.toStdString()); },
-        [this, run, checkpoint, title](std::variant<bool, Failure> result) {
-            emit readingChanged({});
-            const bool* isVision = std::get_if<bool>(&result);
-            if (isVision && *isVision) return emit visionMoment(nullptr, checkpoint, title);
-            post({.weights = nullptr, // opening it reports what is wrong with it
-                  .path = checkpoint.toStdString(),
-                  .run = run.toStdString(),
-                  .title = title.toStdString(),
-                  .promptTokens = snapshot_->exampleTokens});
-        });
-    emit readingChanged(tr("Reading the checkpoint of %1").arg(title));
-}
-
-void TrainingBridge::cancelShow() {
-    if (!reading_.isRunning()) return;
-    reading_.cancel();
-    emit readingChanged({});
+    views_.post(ShowWeightsCommand{.path = checkpoint.toStdString(), // opening it reports what is wrong with it
+                                   .run = run.toStdString(),
+                                   .title = tr("step %1").arg(step).toStdString(),
+                                   .promptTokens = snapshot_->exampleTokens});
 }
 
 } // namespace attn

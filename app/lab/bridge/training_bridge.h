@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/lab/bridge/background_task.h"
 #include "app/lab/bridge/handover.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "engine/session/training_session.h"
@@ -31,14 +30,8 @@ public:
     /// Whether the views show the run's weights as it trains.
     bool isFollowing() const { return isFollowing_; }
     void follow(bool on);
-    /// Shows a checkpoint, as soon as its header has been read on another thread. The views stop following the training
-    /// run. Only the newest checkpoint is shown, and none if the user follows a run or opens a model meanwhile.
+    /// Shows a checkpoint. The views stop following the training run.
     void show(const QString& run, const QString& checkpoint, int64_t step);
-    /// Whether the header of a checkpoint is being read that is to be shown.
-    bool isReading() const { return reading_.isRunning(); }
-    void cancelShow();
-    /// Tells the bridge that the views of a vision model now show these weights, or those at this path.
-    void onVisionShown(const std::shared_ptr<const WeightSet>& weights, const QString& path);
 
 signals:
     void changed(const std::shared_ptr<const attn::TrainingSnapshot>& snapshot);
@@ -47,25 +40,18 @@ signals:
     void followingChanged(bool on);
     /// The views show the weights at this path: a training run or a checkpoint.
     void momentShown(const QString& path);
-    /// @param what is being read, a sentence; empty: nothing more
-    void readingChanged(const QString& what);
-    /// Asks the views to show another step of a vision training run. @param weights null: load those at `path`
-    void visionMoment(const std::shared_ptr<const attn::WeightSet>& weights, const QString& path, const QString& title);
 
 private:
     void receive(); ///< on the training thread
     void deliver();
     void showNewest();
     void onShown(std::shared_ptr<const WeightSet> weights);
-    void post(ShowWeightsCommand command);
 
     SessionBridge& views_;
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
     uint64_t failureCount_ = 0;
     bool isFollowing_ = true;
-    bool isPosting_ = false;                    ///< this object is posting a command
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
-    BackgroundTask reading_;                    ///< of the header of a checkpoint
     QElapsedTimer sincePosted_;
     QTimer pause_; ///< delay until the next weights are requested
     Handover handover_;

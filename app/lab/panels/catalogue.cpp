@@ -2,6 +2,7 @@
 
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/branches_panel.h"
+#include "app/lab/panels/by_input_panel.h"
 #include "app/lab/panels/cell_panel.h"
 #include "app/lab/panels/compare_panel.h"
 #include "app/lab/panels/curves_panel.h"
@@ -12,13 +13,19 @@
 #include "app/lab/panels/lenses_panel.h"
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/next_token_panel.h"
+#include "app/lab/panels/picture_attention.h"
+#include "app/lab/panels/picture_classes.h"
+#include "app/lab/panels/picture_heads.h"
+#include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/playground_panel.h"
 #include "app/lab/panels/profile_panel.h"
 #include "app/lab/panels/runs_panel.h"
 #include "app/lab/panels/samples_panel.h"
 #include "app/lab/panels/text_panel.h"
 #include "app/lab/panels/train_panel.h"
-#include "app/lab/panels/vision_panel.h"
+#include "app/lab/panels/vision_changes.h"
+#include "app/lab/panels/vision_comparison.h"
+#include "app/lab/panels/vision_lenses.h"
 
 #include <QCoreApplication>
 
@@ -27,26 +34,48 @@ namespace {
 
 template <class T> Panel* make(Workbench& bench, QWidget* parent) { return new T(bench, parent); }
 
+/// A panel for texts and one for pictures in one dock.
+template <class Text, class Picture> Panel* makeByInput(Workbench& bench, QWidget* parent) {
+    return new ByInputPanel(new Text(bench), new Picture(bench), {}, parent);
+}
+
+Panel* makeInput(Workbench& bench, QWidget* parent) {
+    return new ByInputPanel(new GeneratePanel(bench), new PictureInputPanel(bench), ByInputPanel::tr("Picture"),
+                            parent);
+}
+
+Panel* makeNext(Workbench& bench, QWidget* parent) {
+    return new ByInputPanel(new NextTokenPanel(bench), new PictureClasses(bench), ByInputPanel::tr("Prediction"),
+                            parent);
+}
+
+template <class Text, PictureHeads::Kind kKind> Panel* makeHeads(Workbench& bench, QWidget* parent) {
+    return new ByInputPanel(new Text(bench), new PictureHeads(kKind, bench), {}, parent);
+}
+
 constexpr PanelDescriptor kPanels[] = {
-    {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, make<GeneratePanel>},
-    {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr, make<AttentionPanel>},
-    {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, make<NextTokenPanel>},
-    {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, make<BranchesPanel>},
-    {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
-    {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr, make<ProfilePanel>},
-    {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", make<CellPanel>},
+    {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, makeInput},
+    {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr,
+     makeByInput<AttentionPanel, PictureAttention>},
+    {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, makeNext},
+    {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, makeByInput<BranchesPanel, NothingForPictures>},
+    {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, makeHeads<HeadsPanel, PictureHeads::Kind::Overlays>},
+    {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr,
+     makeHeads<ProfilePanel, PictureHeads::Kind::Distances>},
+    {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", makeByInput<CellPanel, NothingForPictures>},
     {"model", QT_TRANSLATE_NOOP("attn::Panel", "Model"), "model", make<ModelPanel>},
     {"train", QT_TRANSLATE_NOOP("attn::Panel", "Train"), nullptr, make<TrainPanel>},
     {"curves", QT_TRANSLATE_NOOP("attn::Panel", "Curves"), nullptr, make<CurvesPanel>},
     {"samples", QT_TRANSLATE_NOOP("attn::Panel", "Samples"), nullptr, make<SamplesPanel>},
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Training runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
-    {"vision", QT_TRANSLATE_NOOP("attn::Panel", "Vision"), "vision", make<VisionPanel>},
-    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads", make<InterventionsPanel>},
-    {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
-    {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
-    {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", make<ComparePanel>},
-    {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", make<TextPanel>},
+    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads",
+     makeByInput<InterventionsPanel, VisionChanges>},
+    {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect",
+     makeByInput<HeadKindsPanel, NothingForPictures>},
+    {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", makeByInput<LensesPanel, VisionLenses>},
+    {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", makeByInput<ComparePanel, VisionComparison>},
+    {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", makeByInput<TextPanel, NothingForPictures>},
 };
 
 } // namespace

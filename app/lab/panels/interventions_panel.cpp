@@ -37,7 +37,7 @@ namespace attn {
 namespace {
 
 constexpr int kMostPainted = 64; ///< most tokens of a pattern that can be painted
-constexpr int kShownTokens = 8;  ///< rows of the effect table
+constexpr int kEffectRows = 8;   ///< rows of the effect table
 
 /// Adds the gates of a session file from before version 0.3, which has them apart: [layers, heads].
 void restoreGates(Changes& changes, const QJsonArray& gates, const ModelInfo& model) {
@@ -348,13 +348,13 @@ void InterventionsPanel::showEffect() {
     std::vector<int> shown;
     const auto take = [&](const std::vector<Candidate>& from) {
         for (const Candidate& each : from)
-            if (static_cast<int>(shown.size()) < kShownTokens && std::ranges::find(shown, each.token) == shown.end())
+            if (static_cast<int>(shown.size()) < kEffectRows && std::ranges::find(shown, each.token) == shown.end())
                 shown.push_back(each.token);
     };
     if (isEdited) {
         auto before = rankCandidates(snapshot_->unedited->logits, plain, {}, -1);
         for (const Candidate& each : before) then[static_cast<size_t>(each.token)] = each.probability;
-        before.resize(std::min<size_t>(before.size(), kShownTokens / 2));
+        before.resize(std::min<size_t>(before.size(), kEffectRows / 2));
         take(before);
     }
     take(after);

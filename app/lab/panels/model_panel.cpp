@@ -2,6 +2,7 @@
 
 #include "app/lab/common/panel_theme.h"
 #include "app/lab/models/parameter_tree_model.h"
+#include "app/lab/panels/patch_embedding_page.h"
 #include "app/lab/widgets/long_words.h"
 #include "app/lab/widgets/weight_canvas.h"
 
@@ -34,7 +35,14 @@ QString factsOf(const ModelInfo& model) {
                      .arg(first.heads / first.keyValueHeads);
     facts << ModelPanel::tr("width %1").arg(model.modelWidth);
     if (model.feedForwardWidth > 0) facts << ModelPanel::tr("feed-forward %1").arg(model.feedForwardWidth);
-    facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
+    if (model.readsPictures())
+        facts << ModelPanel::tr("%1 × %2 patches of %3 × %3 pixels, %4 classes")
+                     .arg(model.grid.height)
+                     .arg(model.grid.width)
+                     .arg(model.patch)
+                     .arg(model.classes);
+    else
+        facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
     facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positions));
     facts << ModelPanel::tr("%1 parameters (%2 on the device, %3 in the file)")
                  .arg(number(model.parameterCount),
@@ -48,7 +56,9 @@ QString factsOf(const ModelInfo& model) {
 ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     : Panel(parent), bench_(bench), facts_(new QLabel(this)), warnings_(new QLabel(this)),
       model_(new ParameterTreeModel(this)), tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
-      weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(new QLabel) {
+      weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(new QLabel),
+      positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
+      filters_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Filters, bench)) {
     facts_->setAccessibleName(tr("Facts about the model"));
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
     for (QLabel* label : {facts_, warnings_, tokenizer_}) {
@@ -83,6 +93,10 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     tabs_->addTab(weight_, tr("Parameter"));
     tabs_->addTab(config_, tr("Configuration"));
     tabs_->addTab(tokenizer_, tr("Tokenizer"));
+    tabs_->addTab(positions_, tr("Patch positions"));
+    tabs_->addTab(filters_, tr("Patch filters"));
+    for (QWidget* page : {static_cast<QWidget*>(positions_), static_cast<QWidget*>(filters_)})
+        tabs_->setTabVisible(tabs_->indexOf(page), false);
 
     weight_->setTheme(figureTheme(bench_.theme()));
     connect(&bench_, &Workbench::themeChanged, this, [this](ThemeId theme) { weight_->setTheme(figureTheme(theme)); });
@@ -105,12 +119,24 @@ void ModelPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
     if (isNewModel && snapshot->model) showModel();
     weight_->setWeight(snapshot->weight);
+    positions_->setSnapshot(snapshot);
+    filters_->setSnapshot(snapshot);
 }
 
-ExportNumbers ModelPanel::numbers() const { return weight_->numbers(); }
+QJsonObject ModelPanel::saveView() const { return filters_->saveView(); }
+void ModelPanel::restoreView(const QJsonObject& view) { filters_->restoreView(view); }
+
+ExportNumbers ModelPanel::numbers() const {
+    if (tabs_->currentWidget() == positions_) return positions_->numbers();
+    if (tabs_->currentWidget() == filters_) return filters_->numbers();
+    return weight_->numbers();
+}
 
 void ModelPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;
+    tabs_->setTabVisible(tabs_->indexOf(tokenizer_), !model.readsPictures());
+    for (QWidget* page : {static_cast<QWidget*>(positions_), static_cast<QWidget*>(filters_)})
+        tabs_->setTabVisible(tabs_->indexOf(page), model.readsPictures());
     facts_->setText(factsOf(model));
     QStringList warnings;
     for (const std::string& warning : model.warnings)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lab/workbench/panel.h"
+#include "app/lab/workbench/workbench.h"
 
 class QLabel;
 class QPlainTextEdit;
@@ -10,6 +11,7 @@ class QTreeView;
 namespace attn {
 
 class ParameterTreeModel;
+class PatchEmbeddingPage;
 class WeightCanvas;
 
 /// Describes the open model: facts, a tree of parameters, a heatmap of one parameter, configuration and tokenizer.
@@ -20,6 +22,8 @@ public:
     explicit ModelPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QJsonObject saveView() const override;
+    void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
 
 private:
@@ -36,6 +40,7 @@ private:
     WeightCanvas* weight_;
     QPlainTextEdit* config_;
     QLabel* tokenizer_;
+    PatchEmbeddingPage *positions_, *filters_; ///< of vision models
 };
 
 } // namespace attn

@@ -1,6 +1,7 @@
 #include "app/lab/panels/vision_changes.h"
 
 #include "app/figures/axis_display.h"
+#include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/inference/whole_layer.h"
@@ -42,11 +43,16 @@ int VisionChanges::tokenOf(int patch, int layer) const {
 Intervention::Kind VisionChanges::kind() const { return static_cast<Intervention::Kind>(kind_->currentIndex()); }
 ChangePlace VisionChanges::place() const { return static_cast<ChangePlace>(where_->currentIndex()); }
 
+void VisionChanges::apply(Changes after, const QString& text, const QString& what) {
+    bench_.change(std::move(after), text, what);
+}
+
 void VisionChanges::setGate(float gate) {
     if (!shown_->model || head_->value() >= headsOf(layer_->value())) return;
-    VisionChange after = change_;
-    after.changes.setGate(layer_->value(), head_->value(), gate);
-    emit edited(after, tr("changing a gate"), QStringLiteral("gate %1.%2").arg(layer_->value()).arg(head_->value()));
+    Changes after = changes();
+    after.setGate(layer_->value(), head_->value(), gate);
+    apply(std::move(after), tr("changing a gate"),
+          QStringLiteral("gate %1.%2").arg(layer_->value()).arg(head_->value()));
 }
 
 void VisionChanges::showGates() {
@@ -55,7 +61,7 @@ void VisionChanges::showGates() {
     std::vector<float> values;
     for (int layer = 0; info && layer < info->layers; ++layer)
         for (int head = 0; head < info->heads; ++head)
-            values.push_back(head < headsOf(layer) ? change_.changes.gate(layer, head) : std::nanf(""));
+            values.push_back(head < headsOf(layer) ? changes().gate(layer, head) : std::nanf(""));
     figure.title = tr("Gates of the heads");
     figure.rowTitle = tr("layer");
     figure.columnTitle = tr("head");
@@ -69,7 +75,7 @@ void VisionChanges::showGates() {
     gates_->setFigure(std::move(figure));
     gates_->setSelected(MatrixCell{layer_->value(), head_->value()});
     const QSignalBlocker quiet(gate_);
-    const float gate = change_.changes.gate(layer_->value(), head_->value());
+    const float gate = changes().gate(layer_->value(), head_->value());
     gate_->setValue(qRound(gate * kAmountSteps));
     gateText_->setText(tr("Gate of layer %1, head %2: %3")
                            .arg(layer_->value())
@@ -78,15 +84,6 @@ void VisionChanges::showGates() {
 }
 
 // Changes of values ---------------------------------------------------------------------------------------------------
-
-void VisionChanges::add(const Intervention& intervention) {
-    VisionChange after = change_;
-    Intervention made = intervention;
-    if (!made.text.empty()) made.text = change_.otherName.toStdString(); // shown in the list
-    after.changes.interventions.push_back(made);
-    emit edited(after, tr("adding a change"), "add");
-    list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
-}
 
 void VisionChanges::addDescribed() {
     if (!shown_->model) return;
@@ -98,12 +95,12 @@ void VisionChanges::addDescribed() {
     const auto prefix = static_cast<int>(shown_->model->prefix.size());
     if (made.position >= prefix && place() != ChangePlace::Embedding)
         made.position = tokenOf(made.position - prefix, layer_->value());
-    if (made.kind != Intervention::Kind::Zero && isOther) made.text = change_.otherName.toStdString();
+    if (made.kind != Intervention::Kind::Zero && isOther) made.text = bench_.pictures().setup().otherName.toStdString();
     if (isDirection) made.contrast = "this picture";
-    VisionChange after = change_;
+    Changes after = changes();
     std::ranges::move(changeAtPlace(place(), layer_->value(), std::move(made), shown_->model->hooks),
-                      std::back_inserter(after.changes.interventions));
-    emit edited(after, tr("adding a change"), "add");
+                      std::back_inserter(after.interventions));
+    apply(std::move(after), tr("adding a change"), "add");
     list_->setCurrentItem(list_->topLevelItem(list_->topLevelItemCount() - 1));
 }
 
@@ -113,17 +110,17 @@ void VisionChanges::changeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
     const int at = list_->indexOfTopLevelItem(item);
-    VisionChange after = change_;
-    for (Intervention& each : changeAt(after.changes, at)) each.amount = amountAt(amount_->value(), each.kind);
-    emit edited(after, tr("setting an amount"), QStringLiteral("amount %1").arg(at));
+    Changes after = changes();
+    for (Intervention& each : changeAt(after, at)) each.amount = amountAt(amount_->value(), each.kind);
+    apply(std::move(after), tr("setting an amount"), QStringLiteral("amount %1").arg(at));
 }
 
 void VisionChanges::removeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item) return;
-    VisionChange after = change_;
-    removeChange(after.changes, list_->indexOfTopLevelItem(item));
-    emit edited(after, tr("removing a change"), "remove");
+    Changes after = changes();
+    removeChange(after, list_->indexOfTopLevelItem(item));
+    apply(std::move(after), tr("removing a change"), "remove");
 }
 
 void VisionChanges::showList() {
@@ -131,9 +128,9 @@ void VisionChanges::showList() {
                         ? list_->indexOfTopLevelItem(list_->currentItem())
                         : -1;
     list_->clear();
-    for (const auto change : changesOf(change_.changes.interventions))
+    for (const auto change : changesOf(changes().interventions))
         new QTreeWidgetItem(list_, {QString::fromStdString(describe(change))});
-    for (const PatternEdit& each : change_.changes.patterns)
+    for (const PatternEdit& each : changes().patterns)
         new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
     for (int at = 0; at < list_->topLevelItemCount(); ++at)
         list_->topLevelItem(at)->setToolTip(0, list_->topLevelItem(at)->text(0));
@@ -144,11 +141,11 @@ void VisionChanges::showList() {
 // Set and painted patterns --------------------------------------------------------------------------------------------
 
 void VisionChanges::applyPattern(const PatternEdit& edit, const QString& text) {
-    VisionChange after = change_;
-    std::erase_if(after.changes.patterns,
+    Changes after = changes();
+    std::erase_if(after.patterns,
                   [&](const PatternEdit& each) { return each.site == edit.site && each.head == edit.head; });
-    if (edit.kind != PatternEdit::Kind::Rows || !edit.rows.empty()) after.changes.patterns.push_back(edit);
-    emit edited(after, text, QStringLiteral("pattern %1.%2").arg(edit.site).arg(edit.head));
+    if (edit.kind != PatternEdit::Kind::Rows || !edit.rows.empty()) after.patterns.push_back(edit);
+    apply(std::move(after), text, QStringLiteral("pattern %1.%2").arg(edit.site).arg(edit.head));
 }
 
 size_t VisionChanges::layerTokens() const {
@@ -166,12 +163,12 @@ std::vector<int> VisionChanges::queries() const {
 }
 
 void VisionChanges::paint(int patch, bool isFirst) {
-    if (!shown_->model) return;
-    const auto found = std::ranges::find_if(change_.changes.patterns, [this](const PatternEdit& each) {
+    if (!shown_->model || bench_.pictures().brush() != PictureBench::Brush::Paint) return;
+    const auto found = std::ranges::find_if(changes().patterns, [this](const PatternEdit& each) {
         return each.site == layer_->value() && each.head == head_->value();
     });
     PatternEdit edit{.site = layer_->value(), .head = head_->value()};
-    if (found != change_.changes.patterns.end() && found->kind == PatternEdit::Kind::Rows) edit = *found;
+    if (found != changes().patterns.end() && found->kind == PatternEdit::Kind::Rows) edit = *found;
     const std::vector<int> rows = queries();
     const auto key = static_cast<size_t>(tokenOf(patch, layer_->value()));
     std::set<size_t> painted;
@@ -196,19 +193,9 @@ void VisionChanges::paint(int patch, bool isFirst) {
     applyPattern(edit, tr("painting a pattern"));
 }
 
-void VisionChanges::setRun(ShownRun run) {
-    const QSignalBlocker quiet(run_);
-    run_->setCurrentIndex(static_cast<int>(run));
-}
-
-bool VisionChanges::isPainting() const { return paint_->isChecked(); }
-void VisionChanges::stopPainting() { paint_->setChecked(false); }
-
 // State ---------------------------------------------------------------------------------------------------------------
 
-void VisionChanges::setTheme(const FigureTheme& theme) { gates_->setTheme(theme); }
-
-void VisionChanges::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot) {
+void VisionChanges::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isOther = snapshot->model != shown_->model;
     shown_ = snapshot;
     if (isOther) {
@@ -216,28 +203,21 @@ void VisionChanges::setSnapshot(const std::shared_ptr<const VisionSnapshot>& sna
         const QSignalBlocker quietLayer(layer_), quietHead(head_);
         layer_->setRange(0, info ? info->layers - 1 : 0);
         head_->setRange(0, info ? info->heads - 1 : 0);
-        layer_->setValue(layer_->maximum());
         token_->clear();
         token_->addItem(tr("every token"));
         const AxisDisplay axis = info ? patchAxis(*info) : AxisDisplay{};
         for (int token = 0; token < std::min(tokens(), 4096); ++token) token_->addItem(axis.nameOf(token));
-        showGates();
+        showSelected();
+        showList();
     }
     showState();
 }
 
-void VisionChanges::setChange(const VisionChange& change) {
-    change_ = change;
-    other_->setCurrentIndex(other_->findData(change_.otherName));
-    showGates();
-    showList();
-    showState();
-}
-
-void VisionChanges::setChosen(int layer, int head, std::optional<int> patch) {
+void VisionChanges::showSelected() {
     const QSignalBlocker quietLayer(layer_), quietHead(head_);
+    const auto [layer, head, patch, cell] = bench_.selection();
     layer_->setValue(layer);
-    if (head >= 0) head_->setValue(head);
+    head_->setValue(head);
     if (patch != patch_ && patch && token_->currentIndex() > 0)
         token_->setCurrentIndex(1 + static_cast<int>(shown_->model ? shown_->model->prefix.size() : 0) + *patch);
     patch_ = patch;
@@ -245,13 +225,13 @@ void VisionChanges::setChosen(int layer, int head, std::optional<int> patch) {
     showState();
 }
 
-void VisionChanges::setPictures(const QList<std::pair<QString, QString>>& pictures) {
+void VisionChanges::listPictures() {
     const QSignalBlocker quiet(other_);
     other_->clear();
     other_->addItem(tr("choose one"), QString());
-    for (const auto& [title, name] : pictures) other_->addItem(title, name);
+    for (const auto& [title, name] : bench_.pictures().choices()) other_->addItem(title, name);
     other_->addItem(tr("From a file…"), QStringLiteral("file:"));
-    other_->setCurrentIndex(std::max(0, other_->findData(change_.otherName)));
+    other_->setCurrentIndex(std::max(0, other_->findData(bench_.pictures().setup().otherName)));
 }
 
 void VisionChanges::showForm() {
@@ -263,7 +243,7 @@ void VisionChanges::showForm() {
 }
 
 void VisionChanges::showState() {
-    const bool hasModel = shown_->model != nullptr, isNone = change_.isNone();
+    const bool hasModel = shown_->model != nullptr, isNone = changes().empty();
     title_->setText(!hasModel ? tr("Open a vision model to change it.")
                     : isNone  ? tr("No changes.")
                               : tr("The model is changed."));
@@ -271,14 +251,23 @@ void VisionChanges::showState() {
     run_->setEnabled(!isNone);
     const bool needsOther =
         kind() == Intervention::Kind::Steer || (kind() != Intervention::Kind::Zero && source_->currentIndex() == 1);
-    add_->setEnabled(hasModel && !(needsOther && !change_.other));
-    add_->setToolTip(needsOther && !change_.other ? tr("Choose the other picture first") : tr("Add this change"));
+    add_->setEnabled(hasModel && !(needsOther && !bench_.pictures().setup().given.other));
+    add_->setToolTip(needsOther && !bench_.pictures().setup().given.other ? tr("Choose the other picture first")
+                                                                          : tr("Add this change"));
     for (QWidget* widget : std::initializer_list<QWidget*>{gates_, gate_, uniform_, own_, paint_, layer_, head_})
         widget->setEnabled(hasModel);
     pin_->setEnabled(hasModel && patch_.has_value());
     head_->setVisible(place() == ChangePlace::HeadOutput);
     layer_->setVisible(place() != ChangePlace::Embedding);
     patternHint_->setText(tr("Set the pattern of layer %1, head %2").arg(layer_->value()).arg(head_->value()));
+}
+
+void VisionChanges::chooseOther(const QString& name) {
+    if (name != QLatin1String("file:")) return bench_.pictures().requestOther(name);
+    auto* dialog = makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, &bench_.pictures(), &PictureBench::requestOther);
+    connect(dialog, &QFileDialog::finished, this, &VisionChanges::listPictures);
+    dialog->open();
 }
 
 ExportNumbers VisionChanges::numbers() const { return numbersOf(gates_->figure()); }

@@ -2,7 +2,8 @@
 
 #include "app/lab/panels/change_form.h"
 #include "app/lab/workbench/panel.h"
-#include "engine/session/vision_session.h"
+#include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/workbench.h"
 
 #include <optional>
 #include <vector>
@@ -18,51 +19,26 @@ namespace attn {
 
 class MatrixView;
 
-/// The changes that are made to a vision model's run.
-struct VisionChange {
-    Changes changes{};   ///< any text in them means the other picture
-    QString otherName{}; ///< argument of VisionPanel::openPicture(); empty: none
-    std::shared_ptr<const Image> other{};
-    bool isNone() const { return changes.empty(); }
-    bool operator==(const VisionChange&) const = default;
-};
-
 /// Controls that change a vision model's run: gates of heads, values of hooks, and patterns that are set or painted.
-class VisionChanges : public QWidget {
+class VisionChanges : public Panel {
     Q_OBJECT
 
 public:
-    explicit VisionChanges(QWidget* parent = nullptr);
+    explicit VisionChanges(Workbench& bench, QWidget* parent = nullptr);
 
-    void setTheme(const FigureTheme& theme);
-    void setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
-    void setChange(const VisionChange& change);
-    /// @param patch the query; none: the first token before the patches, or all patches where there is none
-    void setChosen(int layer, int head, std::optional<int> patch);
-    /// @param pictures title and name of each picture that can be chosen as the other picture
-    void setPictures(const QList<std::pair<QString, QString>>& pictures);
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    ExportNumbers numbers() const override; ///< the gates
 
-    void setRun(ShownRun run); ///< the run on display
-    bool isPainting() const;
-    void stopPainting();
+private:
     /// Adds a patch to the painted keys of the chosen query, or removes it. The painted keys share the attention
     /// equally.
     /// @param isFirst of a drag: this patch decides whether the whole drag adds or removes
     void paint(int patch, bool isFirst);
-    /// Appends a change to the list.
-    void add(const Intervention& intervention);
-    ExportNumbers numbers() const; ///< the gates
-
-signals:
-    /// @param text for the Edit menu  @param what the kind of edit; equal ones in a row merge into one undo step
-    void edited(const attn::VisionChange& after, const QString& text, const QString& what);
-    void headChosen(int layer, int head);
-    void runChosen(attn::ShownRun run);
-    void paintingChanged(bool isPainting);
-    /// @param name of a picture; empty: none; "file:": ask for a file
-    void otherChosen(const QString& name);
-
-private:
+    void showSelected();
+    void listPictures();
+    void chooseOther(const QString& name);
+    const Changes& changes() const { return bench_.changes(); }
+    void apply(Changes after, const QString& text, const QString& what);
     void makeGates();
     QWidget* makeForm();
     void makePattern();
@@ -84,8 +60,8 @@ private:
     void showList();
     void showState();
 
-    std::shared_ptr<const VisionSnapshot> shown_ = std::make_shared<VisionSnapshot>();
-    VisionChange change_;
+    Workbench& bench_;
+    std::shared_ptr<const Snapshot> shown_ = std::make_shared<Snapshot>();
     std::optional<int> patch_;
     bool paintsMore_ = true; ///< whether the drag adds patches or removes them
 

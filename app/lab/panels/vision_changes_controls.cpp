@@ -1,4 +1,6 @@
 #include "app/lab/panels/vision_changes.h"
+
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
 
@@ -6,6 +8,7 @@
 #include <QFormLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
 #include <QTreeWidget>
@@ -39,7 +42,7 @@ QComboBox* makeChoice(const char* id, const QString& name, const QString& help, 
 
 } // namespace
 
-VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
+VisionChanges::VisionChanges(Workbench& bench, QWidget* parent) : Panel(parent), bench_(bench) {
     title_ = new QLabel;
     title_->setObjectName("visionChangesTitle");
     title_->setWordWrap(true);
@@ -49,7 +52,7 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
                       tr("Show the changed run, the original run, or the difference (changed minus original)"),
                       {tr("Changed"), tr("Original"), tr("Difference")});
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 4, 0, 0);
+    column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(title_);
     column->addLayout(rowOf({run_, reset_}, run_));
     makeGates();
@@ -71,17 +74,35 @@ VisionChanges::VisionChanges(QWidget* parent) : QWidget(parent) {
     column->addWidget(patternHint_);
     column->addLayout(rowOf({paint_, pin_}, nullptr));
     column->addLayout(rowOf({uniform_, own_}, nullptr));
-    connect(reset_, &QPushButton::clicked, this, [this] {
-        emit edited({.otherName = change_.otherName, .other = change_.other}, tr("restoring the original"), "reset");
-    });
+    connect(reset_, &QPushButton::clicked, &bench_, &Workbench::restoreOriginal);
     connect(run_, &QComboBox::currentIndexChanged, this,
-            [this](int index) { emit runChosen(static_cast<ShownRun>(index)); });
+            [this](int index) { bench_.showRun(static_cast<ShownRun>(index)); });
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
+        const QSignalBlocker quiet(run_);
+        run_->setCurrentIndex(static_cast<int>(run));
+    });
+    connect(&bench_, &Workbench::changesChanged, this, [this] {
+        if (!bench_.readsPictures()) return;
+        showGates();
+        showList();
+        showState();
+    });
+    connect(&bench_, &Workbench::selectionChanged, this, &VisionChanges::showSelected);
+    connect(&bench_.pictures(), &PictureBench::changed, this, &VisionChanges::showState);
+    connect(&bench_.pictures(), &PictureBench::crossed, this, &VisionChanges::paint);
+    connect(&bench_.pictures(), &PictureBench::brushChanged, this,
+            [this] { paint_->setChecked(bench_.pictures().brush() == PictureBench::Brush::Paint); });
+    connect(&bench_.pictures(), &PictureBench::choicesChanged, this, &VisionChanges::listPictures);
+    const auto setTheme = [this](ThemeId theme) { gates_->setTheme(figureTheme(theme)); };
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
     connect(list_, &QTreeWidget::itemSelectionChanged, this,
             [this] { remove_->setEnabled(list_->currentItem() != nullptr); });
     connect(remove_, &QPushButton::clicked, this, &VisionChanges::removeSelected);
-    setPictures({});
+    listPictures();
     showForm();
-    setChange({});
+    showList();
+    showState();
 }
 
 void VisionChanges::makeGates() {
@@ -94,9 +115,9 @@ void VisionChanges::makeGates() {
     gateText_->setObjectName("visionGateText");
     connect(gate_, &QSlider::valueChanged, this, [this](int value) { setGate(static_cast<float>(value) / 100); });
     connect(gates_, &MatrixView::chosen, this,
-            [this](const MatrixCell& cell) { emit headChosen(cell.row, cell.column); });
+            [this](const MatrixCell& cell) { bench_.pictures().showHead(cell.row, cell.column); });
     connect(gates_, &MatrixView::activated, this,
-            [this] { setGate(change_.changes.gate(layer_->value(), head_->value()) > 0 ? 0.0f : 1.0f); });
+            [this] { setGate(changes().gate(layer_->value(), head_->value()) > 0 ? 0.0f : 1.0f); });
 }
 
 QWidget* VisionChanges::makeForm() {
@@ -146,9 +167,9 @@ QWidget* VisionChanges::makeForm() {
     for (QComboBox* box : {where_, kind_, source_})
         connect(box, &QComboBox::currentIndexChanged, this, &VisionChanges::showForm);
     for (QSpinBox* box : {layer_, head_})
-        connect(box, &QSpinBox::valueChanged, this, [this] { emit headChosen(layer_->value(), head_->value()); });
+        connect(box, &QSpinBox::valueChanged, this, [this] { bench_.selectHead(layer_->value(), head_->value()); });
     connect(other_, &QComboBox::activated, this,
-            [this](int index) { emit otherChosen(other_->itemData(index).toString()); });
+            [this](int index) { chooseOther(other_->itemData(index).toString()); });
     connect(amount_, &QSlider::valueChanged, this, &VisionChanges::changeSelected);
     connect(add_, &QPushButton::clicked, this, &VisionChanges::addDescribed);
     return form;
@@ -166,7 +187,14 @@ void VisionChanges::makePattern() {
                      tr("Spread every token's attention evenly over all tokens"));
     own_ = named(new QPushButton(tr("Restore pattern")), "visionPatternOwn", tr("Restore the head's original pattern"),
                  tr("Restore the head's original pattern"));
-    connect(paint_, &QPushButton::toggled, this, &VisionChanges::paintingChanged);
+    connect(paint_, &QPushButton::toggled, this, [this](bool on) {
+        if (on) {
+            bench_.pictures().setBrush(PictureBench::Brush::Paint);
+            bench_.showPanel("attention"); // the picture
+        } else if (bench_.pictures().brush() == PictureBench::Brush::Paint) {
+            bench_.pictures().setBrush(PictureBench::Brush::None);
+        }
+    });
     connect(pin_, &QPushButton::clicked, this, [this] {
         if (!patch_) return;
         applyPattern({.site = layer_->value(),

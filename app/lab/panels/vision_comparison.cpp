@@ -2,7 +2,8 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/read_image.h"
-#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/bridge/session_bridge.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/file_dialog.h"
 #include "app/lab/widgets/hint_label.h"
@@ -45,10 +46,9 @@ std::optional<int> classNamed(const ModelInfo& info, const std::string& label) {
 } // namespace
 
 VisionComparison::VisionComparison(Workbench& bench, QWidget* parent)
-    : QWidget(parent), bench_(bench), first_(std::make_shared<VisionSnapshot>()),
-      second_(std::make_shared<VisionSnapshot>()), with_(new QComboBox), message_(makeHintLabel("visionCompareText")),
-      views_(new QSplitter(Qt::Vertical)), map_(new PatchOverlayView), difference_(new PatchOverlayView),
-      classes_(new QTreeWidget) {
+    : Panel(parent), bench_(bench), first_(std::make_shared<Snapshot>()), second_(std::make_shared<Snapshot>()),
+      with_(new QComboBox), message_(makeHintLabel("visionCompareText")), views_(new QSplitter(Qt::Vertical)),
+      map_(new PatchOverlayView), difference_(new PatchOverlayView), classes_(new QTreeWidget) {
     with_->setObjectName("visionCompare");
     with_->setAccessibleName(tr("Compare with"));
     with_->setToolTip(tr("Another picture for the same model, or another model for the same picture"));
@@ -79,19 +79,32 @@ VisionComparison::VisionComparison(Workbench& bench, QWidget* parent)
     views_->addWidget(map_);
     views_->addWidget(difference_);
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 4, 0, 0);
+    column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(with_);
     column->addWidget(message_);
     column->addWidget(views_, 3);
     column->addWidget(classes_, 1);
     column->addStretch(0);
     connect(with_, &QComboBox::activated, this, &VisionComparison::choose);
+    connect(&bench_.pictures(), &PictureBench::lookChanged, this, [this] {
+        askForRollout();
+        refresh();
+    });
+    const auto setTheme = [this](ThemeId theme) {
+        map_->setTheme(figureTheme(theme));
+        difference_->setTheme(figureTheme(theme));
+    };
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
     refresh();
 }
 
-void VisionComparison::setTheme(const FigureTheme& theme) {
-    map_->setTheme(theme);
-    difference_->setTheme(theme);
+VisionComparison::~VisionComparison() = default;
+
+void VisionComparison::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    first_ = snapshot;
+    ask();
+    refresh();
 }
 
 void VisionComparison::choose(int index) {
@@ -130,80 +143,103 @@ void VisionComparison::compareWith(const QString& other) {
 }
 
 void VisionComparison::showBeside(const QString& other, std::shared_ptr<const Image> picture) {
-    const bool begins = other_.isEmpty() && !other.isEmpty();
     other_ = other;
     picture_ = std::move(picture);
     list();
-    if (begins)
-        connect(&bench_.vision().second(), &VisionBridge::changed, this,
-                [this](const std::shared_ptr<const VisionSnapshot>& snapshot) {
-                    const bool isOther = snapshot->model != second_->model;
-                    second_ = snapshot;
-                    if (isOther) ask(); // only now are its patches and classes known
-                    refresh();
-                });
     if (other_.isEmpty()) {
-        VisionBridge& bridge = bench_.vision().second();
-        disconnect(&bridge, nullptr, this, nullptr);
-        bridge.session().show({}); // frees the model
-        second_ = std::make_shared<VisionSnapshot>();
+        bridge_.reset(); // frees the model
+        asked_.reset();
+        second_ = std::make_shared<Snapshot>();
     }
     ask();
     refresh();
 }
 
+bool VisionComparison::isOtherModel() const { return other_.startsWith(QLatin1String(kModel)); }
+
 std::optional<int> VisionComparison::sameClass(std::optional<int> label) const {
-    if (!label || !other_.startsWith(QLatin1String(kModel))) return label;
+    if (!label || !isOtherModel()) return label;
     if (!first_->model || !second_->model) return {};
     return classNamed(*second_->model, first_->model->labelOf(*label));
 }
 
-void VisionComparison::follow(const VisionQuery& first) {
-    query_ = first;
-    ask();
-}
-
 void VisionComparison::ask() {
-    if (other_.isEmpty()) return;
-    VisionQuery query = query_;
-    query.embedding = false;
-    if (picture_) query.picture = picture_;
-    if (other_.startsWith(QLatin1String(kModel))) query.model = other_.section(':', 1).toStdString();
-    const bool isSameModel = query.model == query_.model;
-    const bool isKnown = second_->model && second_->query.model == query.model && first_->model;
-    if (!isSameModel) { // the changes refer to the first model's layers
-        query.changes = {};
+    if (other_.isEmpty() || !first_->model) return;
+    if (!bridge_) {
+        bridge_ = std::make_unique<SessionBridge>(bench_.device());
+        connect(bridge_.get(), &SessionBridge::snapshotChanged, this, [this](const auto& snapshot) {
+            const bool isNewModel = snapshot->model != second_->model;
+            second_ = snapshot;
+            if (isNewModel) {
+                isOpen_ = true;
+                ask(); // only now are its patches and classes known
+            }
+            askForRollout();
+            refresh();
+        });
     }
-    if (!isSameModel && !(isKnown && second_->model->grid == first_->model->grid)) query.hidden.clear();
-    query.rolloutClass = isSameModel ? query_.rolloutClass : isKnown ? sameClass(query_.rolloutClass) : std::nullopt;
-    if (query.model.empty()) return;
-    bench_.vision().second().session().show(query);
+    Asked next{.path = isOtherModel() ? other_.section(':', 1).toStdString() : first_->path(),
+               .weights = isOtherModel() || !first_->shown ? nullptr : first_->shown->weights,
+               .picture = bench_.pictures().setup().given,
+               .changes = isOtherModel() ? nullptr : first_->changes, // they refer to the first model's layers
+               .run = first_->run == ShownRun::Original ? ShownRun::Original : ShownRun::Changed};
+    if (picture_) next.picture.image = picture_;
+    const bool hasSameGrid = !isOtherModel() || (second_->model && second_->model->grid == first_->model->grid);
+    if (!hasSameGrid) next.picture.hidden.clear();
+    const bool isOther = !asked_ || asked_->path != next.path || asked_->weights != next.weights;
+    if (isOther) {
+        isOpen_ = false;
+        if (next.weights || (!isOtherModel() && first_->shown))
+            bridge_->post(*first_->shown);
+        else
+            bridge_->post(OpenModelCommand{.path = next.path});
+        asked_ = Asked{.path = next.path, .weights = next.weights};
+    }
+    if (!isOpen_) return; // it asks again when the model is there
+    if (asked_->run != next.run) bridge_->post(ShowRunCommand{next.run});
+    if (asked_->picture != next.picture) bridge_->post(SetPictureCommand{next.picture});
+    if (asked_->changes != next.changes) bridge_->post(SetChangesCommand{next.changes});
+    asked_ = std::move(next);
 }
 
-void VisionComparison::showFirst(const std::shared_ptr<const VisionSnapshot>& first, const VisionLook& look) {
-    first_ = first;
-    look_ = look;
-    refresh();
+void VisionComparison::askForRollout() {
+    RolloutAnalysis rollout = bench_.pictures().rollout();
+    if (!bridge_ || !second_->answer || !bench_.pictures().look().isRollout) return;
+    if (rollout.target) {
+        const auto label = sameClass(rollout.target->token);
+        rollout.target = label ? std::optional(LogitTarget{.token = *label}) : std::nullopt;
+    }
+    const bool isKnown = rolledOut_ == second_->sequenceVersion && rollout.options == rollout_.options &&
+                         rollout.target == rollout_.target;
+    if (isKnown) return;
+    rolledOut_ = second_->sequenceVersion;
+    rollout_ = rollout;
+    bridge_->post(RunAnalysisCommand{std::make_shared<RolloutAnalysis>(rollout)});
+}
+
+bool VisionComparison::hasBothAnswers() const {
+    return !other_.isEmpty() && isOpen_ && first_->answer && second_->answer;
 }
 
 void VisionComparison::refresh() {
-    const bool hasBoth = first_->model && first_->answer && second_->model && second_->answer && !other_.isEmpty();
+    const VisionLook look = bench_.pictures().look();
+    const bool hasBoth = hasBothAnswers();
     map_->setVisible(hasBoth);
     difference_->setVisible(hasBoth);
     views_->setVisible(hasBoth);
     showClasses();
     if (!hasBoth) {
-        message_->setText(other_.isEmpty()       ? tr("Choose a second picture or model to compare with.")
-                          : second_->failure     ? QString::fromStdString(second_->failure->sentence())
-                          : query_.model.empty() ? tr("Open a vision model first.")
-                                                 : tr("Computing the comparison…"));
+        message_->setText(other_.isEmpty()   ? tr("Choose a second picture or model to compare with.")
+                          : second_->failure ? QString::fromStdString(second_->failure->sentence())
+                          : !first_->model   ? tr("Open a vision model first.")
+                                             : tr("Computing the comparison…"));
         message_->show();
         return;
     }
-    PatchOverlayFigure map = overlayFigure(pictureRun(*second_), look_);
+    PatchOverlayFigure map = overlayFigure(pictureRun(*second_), look);
     map.title = tr("B: %1. %2").arg(with_->currentText(), map.title);
     map_->setFigure(std::move(map));
-    const PatchRow a = rowOf(pictureRun(*first_), look_), b = rowOf(pictureRun(*second_), look_);
+    const PatchRow a = rowOf(pictureRun(*first_), look), b = rowOf(pictureRun(*second_), look);
     const bool agree = first_->model->grid == second_->model->grid && !a.patches.empty() && !b.patches.empty();
     difference_->setVisible(agree);
     message_->setVisible(!agree);
@@ -212,8 +248,8 @@ void VisionComparison::refresh() {
     if (agree) {
         figure = pictureRun(*first_).axis().overlay(difference(a, b));
         figure.isSigned = true;
-        figure.opacity = std::max(look_.opacity, 0.75);
-        figure.isSmooth = look_.isSmooth;
+        figure.opacity = std::max(look.opacity, 0.75);
+        figure.isSmooth = look.isSmooth;
         figure.title = tr("A − B");
     }
     difference_->setFigure(std::move(figure));
@@ -222,7 +258,7 @@ void VisionComparison::refresh() {
 /// Lists the most probable classes of the first, then those of the second that are not among them.
 void VisionComparison::showClasses() {
     classes_->clear();
-    const bool hasBoth = !other_.isEmpty() && first_->model && first_->answer && second_->model && second_->answer;
+    const bool hasBoth = hasBothAnswers();
     classes_->setVisible(hasBoth && !(first_->answer->probabilities.empty() && second_->answer->probabilities.empty()));
     if (!hasBoth) return;
     std::vector<std::string> labels;

@@ -1,10 +1,11 @@
 #include "app/lab/panels/vision_lenses.h"
 
-#include "app/lab/bridge/vision_bridge.h"
+#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/head_table.h"
 #include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/workbench/picture_bench.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
@@ -20,7 +21,7 @@
 namespace attn {
 
 VisionLenses::VisionLenses(Workbench& bench, QWidget* parent)
-    : QWidget(parent), bench_(bench), page_(new QComboBox), target_(new QComboBox),
+    : Panel(parent), bench_(bench), page_(new QComboBox), target_(new QComboBox),
       explanation_(makeHintLabel("visionLensExplanation")), targetLabel_(new QLabel(tr("Class"))),
       run_(new QPushButton), progress_(new QProgressBar), overlay_(new PatchOverlayView),
       heads_(new HeadTable("patch")), view_(new LensAnswerView("visionLens")) {
@@ -49,7 +50,7 @@ VisionLenses::VisionLenses(Workbench& bench, QWidget* parent)
     row->addWidget(targetLabel_);
     row->addWidget(target_, 1);
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 4, 0, 0);
+    column->setContentsMargins(8, 8, 8, 8);
     column->addLayout(top);
     column->addWidget(explanation_);
     column->addLayout(row);
@@ -59,16 +60,26 @@ VisionLenses::VisionLenses(Workbench& bench, QWidget* parent)
     connect(page_, &QComboBox::currentIndexChanged, this, &VisionLenses::choosePage);
     connect(target_, &QComboBox::activated, this, &VisionLenses::ask);
     connect(run_, &QPushButton::clicked, this, [this] {
-        if (shown_->analysing)
-            bench_.vision().session().stopAnalysis();
+        if (shown_->status.activity == Activity::Analysing)
+            bench_.post(StopCommand{});
         else
             ask();
     });
     connect(view_, &LensAnswerView::pointedAt, this, &VisionLenses::showOverlay);
     connect(view_, &LensAnswerView::activated, this, [this](const MatrixCell& cell) {
-        if (result_ && page().change) emit changeRequested(page().change(*result_, question(), cell.row, cell.column));
+        if (!result_ || !page().change) return;
+        Intervention change = page().change(*result_, question(), cell.row, cell.column);
+        if (!change.text.empty()) change.text = bench_.pictures().setup().otherName.toStdString(); // shown in the list
+        bench_.addChanges({change});
+        bench_.showPanel("interventions");
     });
-    connect(heads_, &HeadTable::headChosen, this, &VisionLenses::headChosen);
+    connect(heads_, &HeadTable::headChosen, &bench_.pictures(), &PictureBench::showHead);
+    const auto setTheme = [this](ThemeId theme) {
+        overlay_->setTheme(figureTheme(theme));
+        view_->setTheme(figureTheme(theme));
+    };
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
     listClasses();
     choosePage();
 }
@@ -85,13 +96,8 @@ LensQuestion VisionLenses::question() const {
             .text = page().usesOther ? "the other picture" : ""};
 }
 
-void VisionLenses::setTheme(const FigureTheme& theme) {
-    overlay_->setTheme(theme);
-    view_->setTheme(theme);
-}
-
 void VisionLenses::showEvent(QShowEvent* event) {
-    QWidget::showEvent(event);
+    Panel::showEvent(event);
     askIfQuick();
 }
 
@@ -102,7 +108,7 @@ void VisionLenses::choosePage() {
     result_.reset();
     asked_ = 0;
     const auto found = shown_->analyses.find(page().make({})->key());
-    if (found != shown_->analyses.end() && shown_->answer && found->second->inputVersion == shown_->answerVersion)
+    if (found != shown_->analyses.end() && shown_->answer && found->second->inputVersion == shown_->sequenceVersion)
         result_ = found->second;
     showAnswer();
     askIfQuick();
@@ -118,15 +124,15 @@ void VisionLenses::listClasses() {
 
 void VisionLenses::ask() {
     if (!shown_->answer) return;
-    asked_ = shown_->answerVersion;
-    bench_.vision().session().analyse(page().make(question()));
+    asked_ = shown_->sequenceVersion;
+    bench_.post(RunAnalysisCommand{page().make(question())});
 }
 
 void VisionLenses::askIfQuick() {
-    if (isVisible() && page().isQuick && asked_ != shown_->answerVersion) ask();
+    if (isVisible() && page().isQuick && shown_->answer && asked_ != shown_->sequenceVersion) ask();
 }
 
-void VisionLenses::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot) {
+void VisionLenses::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(shown_, snapshot);
     if (before->model != shown_->model) {
         listClasses();
@@ -137,7 +143,7 @@ void VisionLenses::setSnapshot(const std::shared_ptr<const VisionSnapshot>& snap
     askIfQuick();
     const auto found = shown_->analyses.find(page().make({})->key());
     if (found != shown_->analyses.end() && found->second != result_ && shown_->answer &&
-        found->second->inputVersion == shown_->answerVersion) {
+        found->second->inputVersion == shown_->sequenceVersion) {
         result_ = found->second;
         showAnswer();
     }
@@ -159,7 +165,7 @@ void VisionLenses::showAnswer() {
 }
 
 void VisionLenses::showOverlay(const std::optional<MatrixCell>& cell) {
-    const bool isCurrent = result_ && shown_->answer && result_->inputVersion == shown_->answerVersion;
+    const bool isCurrent = result_ && shown_->answer && result_->inputVersion == shown_->sequenceVersion;
     if (isCurrent && page().overlay)
         overlay_->setFigure(page().overlay(*result_, subject(), cell));
     else if (!result_ || !page().overlay)
@@ -168,18 +174,18 @@ void VisionLenses::showOverlay(const std::optional<MatrixCell>& cell) {
 }
 
 void VisionLenses::showState() {
-    const bool isAnalysing = shown_->analysing.has_value();
+    const bool isAnalysing = shown_->status.activity == Activity::Analysing;
     run_->setText(isAnalysing ? tr("Stop") : tr("Run"));
     run_->setEnabled(isAnalysing || shown_->answer);
     progress_->setVisible(isAnalysing && !page().isQuick);
-    if (isAnalysing) progress_->setValue(qRound(shown_->analysing->fraction * 100));
-    const bool isOld = result_ && result_->inputVersion != shown_->answerVersion;
+    if (isAnalysing) progress_->setValue(qRound(shown_->status.progress * 100));
+    const bool isOld = result_ && result_->inputVersion != shown_->sequenceVersion;
     explanation_->setText(isOld && !page().isQuick
                               ? tr("This result is out of date: the picture or the model has changed. Press Run.")
                               : QCoreApplication::translate("attn::Lens", page().explanation));
     view_->setWaiting(!shown_->model ? tr("Open a vision model first.")
-                      : shown_->analysisFailure && asked_ == shown_->answerVersion
-                          ? QString::fromStdString(shown_->analysisFailure->sentence())
+                      : shown_->failure && asked_ == shown_->sequenceVersion
+                          ? QString::fromStdString(shown_->failure->sentence())
                       : isAnalysing || page().isQuick ? tr("Computing…")
                                                       : tr("Press Run."));
 }

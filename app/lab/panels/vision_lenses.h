@@ -3,7 +3,7 @@
 #include "app/figures/lens_pages.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/workbench/panel.h"
-#include "engine/session/vision_session.h"
+#include "app/lab/workbench/workbench.h"
 
 #include <QWidget>
 
@@ -18,21 +18,16 @@ class HeadTable;
 class PatchOverlayView;
 
 /// Runs lenses on a vision model and its picture, and shows their results.
-class VisionLenses : public QWidget {
+class VisionLenses : public Panel {
     Q_OBJECT
 
 public:
     explicit VisionLenses(Workbench& bench, QWidget* parent = nullptr);
 
-    void setSnapshot(const std::shared_ptr<const VisionSnapshot>& snapshot);
-    void setTheme(const FigureTheme& theme);
-    ExportNumbers numbers() const;
-    QJsonObject saveView() const;
-    void restoreView(const QJsonObject& view);
-
-signals:
-    void changeRequested(const attn::Intervention& intervention);
-    void headChosen(int layer, int head);
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    ExportNumbers numbers() const override;
+    QJsonObject saveView() const override;
+    void restoreView(const QJsonObject& view) override;
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -50,9 +45,9 @@ private:
     void showState();
 
     Workbench& bench_;
-    std::shared_ptr<const VisionSnapshot> shown_ = std::make_shared<VisionSnapshot>();
+    std::shared_ptr<const Snapshot> shown_ = std::make_shared<Snapshot>();
     std::shared_ptr<const AnalysisResult> result_;
-    uint64_t asked_ = 0; ///< version of the answer that was last analysed
+    uint64_t asked_ = 0; ///< Snapshot::sequenceVersion that was last analysed
     QComboBox *page_, *target_;
     QLabel *explanation_, *targetLabel_;
     QPushButton* run_;

@@ -4,8 +4,8 @@
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/dock_titles.h"
 #include "app/lab/shell/run_animation.h"
@@ -83,14 +83,13 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
       device_(QString::fromStdString(setup.device.device.value_or(""))), startScope_(std::move(setup.startScope)),
       bridge_(setup.device), training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
-      playground_(setup.device), vision_(setup.device), runs_(setup.runsFolder),
+      playground_(setup.device), runs_(setup.runsFolder),
       bench_(
-          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_,
-          &vision_) {
+          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_) {
     bench_.setDevice(setup.device);
     // The worker loads while this thread makes widgets.
     if (setup.opens.isEmpty())
-        openText(setup.path, setup.prompt);
+        postModel(setup.path, setup.prompt);
     else
         firstPath_ = setup.path;
     setObjectName("mainWindow");
@@ -104,23 +103,17 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     statusBar()->addPermanentWidget(status_, 1);
     statusBar()->setSizeGripEnabled(false);
     connect(status_, &StatusStrip::cancelRequested, this, &MainWindow::cancelWork);
-    connect(&training_, &TrainingBridge::readingChanged, this, [this](const QString& what) {
-        if (findChild<RunAnimation*>()) return; // it shows its progress
-        if (what.isEmpty()) return status_->setWork({});
-        showWork(what, [this] { return training_.isReading(); });
-    });
     makeBanners();
     makeDocks();
-    visionPanel_->setDefaultModel(setup.visionModel);
     const auto showEdited = [this] {
         updateRemark();
         updateActions();
     };
-    connect(visionPanel_, &VisionPanel::changed, this, showEdited);
-    connect(visionPanel_, &VisionPanel::readingChanged, this, [this](const QString& what) {
+    connect(pictureInput_, &PictureInputPanel::readingChanged, this, [this](const QString& what) {
         if (what.isEmpty()) return status_->setWork({});
-        showWork(what, [this] { return visionPanel_->isReading(); });
+        showWork(what, [this] { return pictureInput_->isReading(); });
     });
+    connect(&bench_, &Workbench::openingRequested, this, [this](const QString& path) { open(path); });
     connect(&bench_, &Workbench::shownRunChanged, this, showEdited);
     connect(&bench_, &Workbench::changesChanged, this, showEdited);
     connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
@@ -161,7 +154,6 @@ MainWindow::~MainWindow() {
     disconnect(&bridge_, nullptr, this, nullptr);
     disconnect(&training_, nullptr, this, nullptr);
     disconnect(&playground_, nullptr, this, nullptr);
-    disconnect(&vision_, nullptr, this, nullptr);
     disconnect(&undoStack_, nullptr, this, nullptr);
     for (const auto& [id, dock] : docks_) delete dock;
 }
@@ -180,11 +172,11 @@ void MainWindow::makeDocks() {
         connect(&bench_, &Workbench::snapshotChanged, panel, &Panel::setSnapshot);
         panels_[id] = panel;
         docks_[id] = dock;
-        if (auto* generate = qobject_cast<GeneratePanel*>(panel)) generate_ = generate;
-        if (auto* train = qobject_cast<TrainPanel*>(panel)) train_ = train;
-        if (auto* vision = qobject_cast<VisionPanel*>(panel)) visionPanel_ = vision;
-        if (auto* lessons = qobject_cast<LessonPanel*>(panel)) lessonPanel_ = lessons;
     }
+    generate_ = findChild<GeneratePanel*>();
+    pictureInput_ = findChild<PictureInputPanel*>();
+    train_ = findChild<TrainPanel*>();
+    lessonPanel_ = findChild<LessonPanel*>();
     new DockTitles(*this);
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
         for (QWidget* up = now; up; up = up->parentWidget())
@@ -281,7 +273,8 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = bench_.snapshot();
     status_->setSnapshot(*snapshot);
     const bool isNewModel = snapshot->model && (!before || before->model != snapshot->model);
-    const bool isNewSequence = before && before->sequence != snapshot->sequence;
+    const bool isNewSequence =
+        before && (before->sequence != snapshot->sequence || before->picture != snapshot->picture);
     if (isNewModel) {
         undoStack_.clear(); // its steps refer to the old model's tokens
         const QString path = QString::fromStdString(snapshot->model->path);
@@ -355,7 +348,6 @@ void MainWindow::updateRemark() {
     if (bench_.snapshot() && bench_.snapshot()->isEdited) remarks << tr("model changed");
     if (bench_.shownRun() == ShownRun::Original) remarks << tr("original shown");
     if (bench_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
-    if (visionPanel_->isChanged()) remarks << tr("vision model changed");
     if (lessonLocks_)
         remarks << tr("lesson");
     else if (!locks_.isEmpty())

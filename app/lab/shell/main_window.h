@@ -4,7 +4,6 @@
 #include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/bridge/training_bridge.h"
-#include "app/lab/bridge/vision_bridge.h"
 #include "app/lab/common/preferences.h"
 #include "app/lab/lessons/lesson_stage.h"
 #include "app/lab/models/run_list_model.h"
@@ -32,9 +31,9 @@ class Banner;
 class GeneratePanel;
 class LessonPanel;
 class LessonPlayer;
+class PictureInputPanel;
 class StatusStrip;
 class TrainPanel;
-class VisionPanel;
 
 /// The main window: docked panels, menus, files and banners. It passes each snapshot to the workbench, and the commands
 /// of the workbench to the bridge.
@@ -46,8 +45,7 @@ public:
         Preferences preferences;
         DeviceChoice device;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
-        QString visionModel{};              ///< opened when the Vision panel is first shown
-        QString opens{};                    ///< opened in place of `path`, or besides it if it is for the Vision panel
+        QString opens{};                    ///< opened in place of `path`
         QString prompt;
         QString autosaveFolder; ///< empty: no autosave
         QString runsFolder;     ///< folder of the training runs
@@ -105,7 +103,7 @@ private:
     bool isExporting(const QString& path);
     void exportRun(const QString& run, const std::vector<std::filesystem::path>& all, const QString& path);
     // Increase this when docks are added or renamed, so that an old layout is not forced onto a new window.
-    static constexpr int kLayoutVersion = 4;
+    static constexpr int kLayoutVersion = 5;
 
     struct ActionSpec {
         const char* id;
@@ -144,11 +142,11 @@ private:
     void finishSnapshot();
     void showFailure(const Failure& failure);
     void continueRestore();
-    enum class Kind { TextModel, VisionModel, Picture };
+    enum class Kind { Model, Picture };
     static Kind kindOf(const QString& path); ///< reads the file: not for the window's thread
     void openAs(Kind kind, const QString& path, const QString& prompt);
-    /// Opens a model that reads text. The commands that follow act on it.
-    void openText(const QString& path, const QString& prompt);
+    /// Opens a model. The commands that follow act on it.
+    void postModel(const QString& path, const QString& prompt);
     void showOpening(const QString& path);
     /// Shows work beside the window, with a Cancel button, if it takes longer than a moment.
     void showWork(const QString& what, std::function<bool()> isRunning);
@@ -177,13 +175,12 @@ private:
     bool remembersLayout_;
     QString device_; ///< as the user named it
     ScopeStarter startScope_;
-    QString firstPath_; ///< text model to open beside a picture or vision model that is opened first; empty: done
+    QString firstPath_;   ///< model to open if the one that is opened first cannot be; empty: done
     BackgroundTask opening_, saving_, exporting_;
     ScopeMirror mirror_;
     SessionBridge bridge_;
     TrainingBridge training_;
     PlaygroundBridge playground_;
-    VisionBridge vision_;
     RunListModel runs_;
     QUndoStack undoStack_;
     Workbench bench_;
@@ -193,7 +190,7 @@ private:
     Panel* focusedPanel_ = nullptr;
     GeneratePanel* generate_ = nullptr;
     TrainPanel* train_ = nullptr;
-    VisionPanel* visionPanel_ = nullptr;
+    PictureInputPanel* pictureInput_ = nullptr;
     LessonPanel* lessonPanel_ = nullptr;
     StatusStrip* status_ = nullptr;
     Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;

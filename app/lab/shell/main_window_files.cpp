@@ -1,7 +1,7 @@
 #include "app/lab/dialogs/lock_dialog.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/shell/run_animation.h"
@@ -11,7 +11,6 @@
 #include "app/lab/widgets/status_strip.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/hook_names.h"
-#include "engine/models/vision_source.h"
 
 #include <QClipboard>
 #include <QDockWidget>
@@ -54,39 +53,30 @@ void MainWindow::open(const QString& path, const QString& prompt) {
             status_->setWork({});
             if (const Kind* known = std::get_if<Kind>(&kind)) return openAs(*known, path, prompt);
             showFailure(std::get<Failure>(kind));
-            if (!firstPath_.isEmpty()) openText(firstPath_, {});
+            if (!firstPath_.isEmpty()) postModel(firstPath_, {});
         });
     showOpening(path);
 }
 
 MainWindow::Kind MainWindow::kindOf(const QString& path) {
-    if (isVisionModel(path.toStdString())) return Kind::VisionModel;
     const bool isPicture = QFileInfo(path).isFile() && !QImageReader::imageFormat(path).isEmpty();
-    return isPicture ? Kind::Picture : Kind::TextModel;
+    return isPicture ? Kind::Picture : Kind::Model;
 }
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
-    if (kind == Kind::TextModel) return openText(path, prompt);
-    if (kind == Kind::VisionModel) { // first: a panel that is shown without a model loads the built-in one
-        visionPanel_->openModel(path);
-        addRecentPath(path);
-        refreshRecent();
-    }
-    bench_.showPanel("vision");
-    if (kind == Kind::Picture) visionPanel_->openPicture(path);
-    if (!firstPath_.isEmpty()) openText(firstPath_, prompt);
+    if (kind == Kind::Model) return postModel(path, prompt);
+    if (!bench_.readsPictures()) postModel(QStringLiteral("builtin:vit-shapes"), {});
+    pictureInput_->openPicture(path);
+    bench_.showPanel("attention");
 }
 
-void MainWindow::openText(const QString& path, const QString& prompt) {
+void MainWindow::postModel(const QString& path, const QString& prompt) {
     pending_.reset();
-    bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .promptTokens = {}});
+    bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString()});
     firstPath_.clear(); // last: it may be the path
 }
 
-void MainWindow::openModel(const QString& path, const QString& prompt) {
-    if (path.startsWith("builtin:")) return open(path, prompt); // it may read pictures
-    openText(path, prompt);
-}
+void MainWindow::openModel(const QString& path, const QString& prompt) { postModel(path, prompt); }
 
 void MainWindow::showOpening(const QString& path) {
     showWork(tr("Reading %1").arg(QFileInfo(path).fileName().left(60)), [this] { return isOpening(); });
@@ -107,14 +97,12 @@ void MainWindow::cancelWork() {
     if (isOpening()) {
         opening_.cancel();
         say(tr("Opening was cancelled. Nothing has changed."));
-        if (!firstPath_.isEmpty()) openText(firstPath_, {});
+        if (!firstPath_.isEmpty()) postModel(firstPath_, {});
     } else if (exporting_.isRunning()) {
         exporting_.cancel();
         say(tr("Saving was cancelled."));
-    } else if (training_.isReading()) {
-        training_.cancelShow();
-    } else if (visionPanel_->isReading()) {
-        visionPanel_->cancelReading();
+    } else if (pictureInput_->isReading()) {
+        pictureInput_->cancelReading();
         say(tr("Reading was cancelled."));
     } else {
         bridge_.post(StopCommand{});
@@ -128,7 +116,7 @@ void MainWindow::openSession(const QString& path) {
             status_->setWork({});
             const QString instead = std::exchange(firstPath_, {});
             if (const auto* failure = std::get_if<Failure>(&loaded)) {
-                if (!instead.isEmpty()) openText(instead, {});
+                if (!instead.isEmpty()) postModel(instead, {});
                 return showFailure(*failure);
             }
             sessionPath_ = path;
@@ -143,14 +131,15 @@ void MainWindow::restore(SessionDocument document) {
     const bool isOpen = bench_.snapshot() && bench_.snapshot()->model &&
                         QString::fromStdString(bench_.snapshot()->path()) == document.modelPath;
     if (!isOpen)
-        bridge_.post(OpenModelCommand{
-            .path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString(), .promptTokens = {}});
+        bridge_.post(
+            OpenModelCommand{.path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString()});
     pending_ = std::move(document);
     continueRestore();
 }
 
 void MainWindow::continueRestore() {
-    const bool isReady = pending_ && bench_.snapshot() && bench_.snapshot()->model && bench_.snapshot()->sequence &&
+    const bool isReady = pending_ && bench_.snapshot() && bench_.snapshot()->model &&
+                         (bench_.snapshot()->sequence || bench_.readsPictures()) &&
                          QString::fromStdString(bench_.snapshot()->path()) == pending_->modelPath;
     if (!isReady) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
@@ -239,7 +228,7 @@ Panel* MainWindow::currentPanel() const {
         Panel* panel = panels_.at(QString::fromLatin1(descriptor.id));
         if (panel->isVisible() && panel->numbers().csv) return panel;
     }
-    return generate_;
+    return panels_.at("generate");
 }
 
 void MainWindow::chooseExport(const QString& suffix) {
@@ -310,8 +299,7 @@ void MainWindow::exportRun(const QString& run, const std::vector<std::filesystem
                             .hint = "train a model or open a training run first"});
     // Export a view that changes during training. The panel that was clicked last may be Train itself.
     Panel* panel = currentPanel();
-    if (panel == static_cast<Panel*>(train_) || panel == static_cast<Panel*>(generate_))
-        panel = panels_.at("attention");
+    if (panel == panels_.at("train") || panel == panels_.at("generate")) panel = panels_.at("attention");
     if (findChild<RunAnimation*>())
         return showFailure({.what = "another training run is still being exported",
                             .where = "timeline",

@@ -65,7 +65,7 @@ void MainWindow::arrangeFor(const QStringList& panels) {
 }
 
 void MainWindow::openLesson(const QString& name) {
-    if (!bench_.snapshot() || !bench_.snapshot()->sequence) { // the lesson restores the session that is being opened
+    if (!bench_.hasModel()) { // the lesson restores the session that is being opened
         connect(
             &bench_, &Workbench::snapshotShown, this, [this, name] { openLesson(name); },
             static_cast<Qt::ConnectionType>(Qt::SingleShotConnection | Qt::QueuedConnection));

@@ -5,7 +5,6 @@
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/train_panel.h"
-#include "app/lab/panels/vision_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/shell/window_panels.h"
@@ -189,10 +188,7 @@ void MainWindow::makeEditMenu() {
                tr("Remove every change and set every gate to 1"),
                {QKeySequence("Ctrl+Backspace")},
                "heads"},
-              [this] {
-                  bench_.restoreOriginal();
-                  visionPanel_->resetChanges();
-              });
+              [this] { bench_.restoreOriginal(); });
     addAction(menu,
               {"holdEdits",
                tr("Show &original"),
@@ -421,9 +417,9 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
     enableUnlessLocked(actions_.at("reset"), hasNext);
-    const bool isChanged = !bench_.changes().empty() || visionPanel_->isChanged();
+    const bool isChanged = !bench_.changes().empty();
     for (const char* id : {"resetEdits", "holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isChanged);
-    enableUnlessLocked(actions_.at("capture"), hasNext);
+    enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);

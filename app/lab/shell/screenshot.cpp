@@ -14,7 +14,12 @@ namespace {
 constexpr int kSettleMs = 400; ///< for results that arrive after the first picture, such as the selected cell
 constexpr int kTimeoutMs = 60'000;
 
-bool hasPicture(const Snapshot& snapshot) { return snapshot.grid && snapshot.sequence && snapshot.next; }
+/// Whether there is all that the window will show by itself: a model without an example waits for a prompt.
+bool hasPicture(const Snapshot& snapshot) {
+    if (snapshot.readsPictures()) return snapshot.answer != nullptr;
+    return snapshot.sequence && snapshot.next &&
+           (snapshot.grid || (snapshot.model && snapshot.sequence->tokens.empty()));
+}
 
 void quitWithError(const QString& text) {
     std::fprintf(stderr, "attention-lab: %s\n", text.toLocal8Bit().constData());

@@ -1,5 +1,6 @@
 #include "app/lab/workbench/workbench.h"
 
+#include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/undo_commands.h"
 
 #include <algorithm>
@@ -16,6 +17,13 @@ bool areEqual(const std::shared_ptr<const Changes>& a, const std::shared_ptr<con
 
 } // namespace
 
+Workbench::Workbench(QUndoStack& undoStack, Poster post, TrainingBridge* training, RunListModel* runs,
+                     PlaygroundBridge* playground)
+    : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
+      pictures_(std::make_unique<PictureBench>(*this)) {}
+
+Workbench::~Workbench() = default;
+
 void Workbench::setTheme(ThemeId theme) {
     theme_ = theme;
     emit themeChanged(theme);
@@ -23,6 +31,10 @@ void Workbench::setTheme(ThemeId theme) {
 
 int Workbench::tokenCount() const {
     return snapshot_ && snapshot_->sequence ? static_cast<int>(snapshot_->sequence->tokens.size()) : 0;
+}
+
+int Workbench::rowCount() const {
+    return readsPictures() ? static_cast<int>(snapshot_->model->grid.area()) : tokenCount();
 }
 
 void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -34,6 +46,11 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         asked_.reset();
         showRun(ShownRun::Changed);
         selectCell(std::nullopt);
+        if (readsPictures()) {
+            selectRow(std::nullopt);
+            selectHead(snapshot_->model->layers - 1, 0);
+        }
+        pictures_->forgetModel();
     }
     // Changes that were posted are newer than the snapshot's, unless the session has taken or refused them.
     if (isNewModel || areEqual(snapshot->changes, changes_) || snapshot->failureCount != failuresBefore_)
@@ -42,6 +59,7 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     select(selection_);
     postViews();
     explainIfStale();
+    pictures_->askForRollout();
     emit snapshotChanged(snapshot);
     emit snapshotShown(snapshot);
 }
@@ -57,7 +75,7 @@ void Workbench::select(Selection selection) {
     if (hasModel()) {
         selection.site = std::clamp(selection.site, 0, std::max(0, snapshot_->model->layers - 1));
         selection.head = std::clamp(selection.head, 0, std::max(0, snapshot_->model->heads - 1));
-        if (selection.row && *selection.row >= tokenCount()) selection.row.reset();
+        if (selection.row && *selection.row >= rowCount()) selection.row.reset();
         if (selection.cell && std::max(selection.cell->query, selection.cell->key) >= tokenCount())
             selection.cell.reset();
     }
@@ -154,7 +172,7 @@ void Workbench::postViews() {
 }
 
 void Workbench::explainIfStale() {
-    if (!selection_.cell || !hasModel()) return;
+    if (!selection_.cell || !hasModel() || readsPictures()) return;
     const Activity activity = snapshot_->status.activity;
     const bool isWanted = std::ranges::any_of(wanted_, [](const auto& each) { return each.second.cell; });
     // While the model writes, every token would ask again, so only the last one does.

@@ -22,13 +22,13 @@ namespace attn {
 class PlaygroundBridge;
 class RunListModel;
 class TrainingBridge;
-class VisionBridge;
+class PictureBench;
 struct Image;
 
 /// The head that all panels show, and the place in its pattern.
 struct Selection {
     int site = 0, head = 0;
-    std::optional<int> row{};   ///< of the query axis; none: the newest
+    std::optional<int> row{};   ///< token of a text, none: the newest; or patch of a picture, none: all
     std::optional<Cell> cell{}; ///< of the pattern: its arithmetic is shown
     bool operator==(const Selection&) const = default;
 };
@@ -53,11 +53,10 @@ class Workbench : public QObject {
 public:
     using Poster = std::function<void(Command)>;
 
-    /// @param training, runs, playground, vision may be null if no panel uses them
+    /// @param training, runs, playground may be null if no panel uses them
     Workbench(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr,
-              PlaygroundBridge* playground = nullptr, VisionBridge* vision = nullptr)
-        : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
-          vision_(vision) {}
+              PlaygroundBridge* playground = nullptr);
+    ~Workbench() override;
 
     /// The device of the program, for a second session.
     const DeviceChoice& device() const { return device_; }
@@ -71,7 +70,7 @@ public:
     TrainingBridge& training() { return *training_; }
     RunListModel& runs() { return *runs_; }
     PlaygroundBridge& playground() { return *playground_; }
-    VisionBridge& vision() { return *vision_; }
+    PictureBench& pictures() { return *pictures_; }
 
     ThemeId theme() const { return theme_; }
     void setTheme(ThemeId theme);
@@ -81,6 +80,7 @@ public:
     /// Adopts a snapshot. The selection stays within its model and its text.
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     bool hasModel() const { return snapshot_ && snapshot_->model; }
+    bool readsPictures() const { return snapshot_ && snapshot_->readsPictures(); }
     int tokenCount() const;
 
     const Selection& selection() const { return selection_; }
@@ -119,10 +119,12 @@ public:
     void hoverToken(int index) { emit tokenHovered(index); }
     /// Puts a recipe into the form of the Train panel.
     void requestRecipe(const Recipe& recipe) { emit recipeRequested(recipe); }
-    /// Gives a picture to the vision model. @param name shown on screen
+    /// Gives a picture to the open vision model. @param name shown on screen
     void requestPicture(const std::shared_ptr<const Image>& picture, const QString& name) {
         emit pictureRequested(picture, name);
     }
+    /// Opens a model, a picture or a session.
+    void requestOpening(const QString& path) { emit openingRequested(path); }
     /// Brings a panel to the front. @param id as in the catalogue
     void showPanel(const QString& id) { emit panelRequested(id); }
 
@@ -140,9 +142,11 @@ signals:
     void tokenHovered(int index);
     void recipeRequested(const attn::Recipe& recipe);
     void pictureRequested(const std::shared_ptr<const attn::Image>& picture, const QString& name);
+    void openingRequested(const QString& path);
     void panelRequested(const QString& id);
 
 private:
+    int rowCount() const; ///< number of tokens of the text, or of patches
     void adoptChanges();
     void postViews();
     void explainIfStale();
@@ -153,7 +157,7 @@ private:
     TrainingBridge* training_;
     RunListModel* runs_;
     PlaygroundBridge* playground_;
-    VisionBridge* vision_;
+    std::unique_ptr<PictureBench> pictures_;
     DeviceChoice device_;
     ThemeId theme_ = ThemeId::Light;
 

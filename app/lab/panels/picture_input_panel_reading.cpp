@@ -1,6 +1,5 @@
 #include "app/figures/read_image.h"
-#include "app/lab/panels/vision_panel.h"
-#include "app/lab/panels/vision_views.h"
+#include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "engine/models/vision_source.h"
 
@@ -42,9 +41,9 @@ QString pictureFormat(const QMimeData& data) {
 } // namespace
 
 template <class Result>
-void VisionPanel::read(BackgroundTask& task, const QString& name,
-                       std::function<std::variant<Result, Failure>(const std::atomic<bool>& isStopped)> work,
-                       std::function<void(std::variant<Result, Failure>)> done) {
+void PictureInputPanel::read(BackgroundTask& task, const QString& name,
+                             std::function<std::variant<Result, Failure>(const std::atomic<bool>& isStopped)> work,
+                             std::function<void(std::variant<Result, Failure>)> done) {
     task.start<Result>(name.toStdString(), std::move(work),
                        [this, done = std::move(done)](std::variant<Result, Failure> result) {
                            emit readingChanged({});
@@ -53,81 +52,96 @@ void VisionPanel::read(BackgroundTask& task, const QString& name,
     emit readingChanged(tr("Reading %1").arg(QFileInfo(name).fileName().left(60)));
 }
 
-void VisionPanel::stop(BackgroundTask& task) {
+void PictureInputPanel::stop(BackgroundTask& task) {
     if (!task.isRunning()) return;
     task.cancel();
     emit readingChanged({});
 }
 
-void VisionPanel::cancelReading() {
+void PictureInputPanel::endWaiting() {
+    if (std::exchange(picksExample_, false)) pictures_.post();
+}
+
+void PictureInputPanel::cancelReading() {
     stop(listingExamples_);
     stop(reading_);
     stop(readingOther_);
-    if (std::exchange(picksExample_, false)) apply(setup_);
+    endWaiting();
     listPictures(); // the choice in the list is that of the picture again
 }
 
-void VisionPanel::listExamples() {
+void PictureInputPanel::listExamples() {
     read<QStringList>(
-        listingExamples_, model_,
-        [model = model_](const std::atomic<bool>&) {
+        listingExamples_, QString::fromStdString(snapshot_->path()),
+        [model = snapshot_->path()](const std::atomic<bool>&) {
             QStringList paths;
-            if (!model.isEmpty())
-                for (const std::filesystem::path& path : examplePictures(model.toStdString()))
-                    paths << QString::fromStdString(path.string());
+            for (const std::filesystem::path& path : examplePictures(model))
+                paths << QString::fromStdString(path.string());
             return paths;
         },
         [this](std::variant<QStringList, Failure> found) {
             if (auto* paths = std::get_if<QStringList>(&found)) examples_ = std::move(*paths);
             if (!picksExample_ || reading_.isRunning()) return listPictures(); // the user has chosen another
-            const auto show = [this](const VisionSetup* read) {
-                picksExample_ = false;
-                apply(read ? *read : setup_);
-            };
-            if (examples_.isEmpty())
-                show(nullptr);
-            else
-                readAside(reading_, examples_.front(), show);
+            if (examples_.isEmpty()) return endWaiting();
+            readAside(reading_, examples_.front(),
+                      [this](const QString& name, const std::shared_ptr<const Image>& picture) {
+                          if (!picture) return endWaiting();
+                          PictureSetup next = pictures_.setup();
+                          next.name = name;
+                          next.given.image = picture;
+                          next.given.hidden.clear();
+                          picksExample_ = false;
+                          if (next == pictures_.setup()) return pictures_.post();
+                          pictures_.set(next);
+                      });
         });
 }
 
-void VisionPanel::readAside(BackgroundTask& task, const QString& name, Reader then) {
+void PictureInputPanel::readAside(BackgroundTask& task, const QString& name, Reader then) {
     stop(task);
-    if (const auto picture = builtInPicture(name)) {
-        const VisionSetup read{name, std::make_shared<const Image>(imageFrom(*picture)), {}, setup_.change};
-        return then(&read);
-    }
+    if (const auto picture = builtInPicture(name))
+        return then(name, std::make_shared<const Image>(imageFrom(*picture)));
     decodeAside(
         task, name, [name] { return readImage(name); }, std::move(then));
 }
 
-void VisionPanel::decodeAside(BackgroundTask& task, const QString& name,
-                              std::function<std::variant<Image, Failure>()> decode, Reader then) {
-    const auto setup = [this, name](Image picture) {
-        return VisionSetup{name, std::make_shared<const Image>(std::move(picture)), {}, setup_.change};
-    };
+void PictureInputPanel::decodeAside(BackgroundTask& task, const QString& name,
+                                    std::function<std::variant<Image, Failure>()> decode, Reader then) {
     read<Image>(
         task, name, [decode = std::move(decode)](const std::atomic<bool>&) { return decode(); },
-        [this, setup, then = std::move(then)](std::variant<Image, Failure> result) {
-            if (auto* image = std::get_if<Image>(&result)) {
-                const VisionSetup read = setup(std::move(*image));
-                return then(&read);
-            }
-            then(nullptr);
-            showProblem(message(std::get<Failure>(result)));
+        [this, name, then = std::move(then)](std::variant<Image, Failure> result) {
+            if (auto* image = std::get_if<Image>(&result))
+                return then(name, std::make_shared<const Image>(std::move(*image)));
+            then(name, nullptr);
+            showProblem(QString::fromStdString(std::get<Failure>(result).sentence()));
         });
 }
 
-void VisionPanel::openPicture(const QString& name) { readAside(reading_, name, opener()); }
+void PictureInputPanel::openPicture(const QString& name) {
+    isChosen_ = isModelComing();
+    readAside(reading_, name, opener());
+}
 
-VisionPanel::Reader VisionPanel::opener() {
-    return [this](const VisionSetup* read) {
-        if (read) return editPicture(read->name, read->picture);
-        if (std::exchange(picksExample_, false)) apply(setup_); // the model waits for a picture
+void PictureInputPanel::openOther(const QString& name) {
+    stop(readingOther_);
+    if (name.isEmpty()) return pictures_.setOther(name, nullptr);
+    readAside(readingOther_, name, [this](const QString& read, const std::shared_ptr<const Image>& picture) {
+        if (picture)
+            pictures_.setOther(read, picture);
+        else
+            listPictures();
+    });
+}
+
+PictureInputPanel::Reader PictureInputPanel::opener() {
+    return [this](const QString& name, const std::shared_ptr<const Image>& picture) {
+        if (picture) return editPicture(name, picture);
+        isChosen_ = false;
+        endWaiting();
     };
 }
 
-bool VisionPanel::openData(const QMimeData& mime, const QString& name) {
+bool PictureInputPanel::openData(const QMimeData& mime, const QString& name) {
     std::function<std::variant<Image, Failure>()> decode;
     if (const QString format = pictureFormat(mime); !format.isEmpty())
         decode = [bytes = mime.data(format), name] { return readImage(bytes, name); };
@@ -138,7 +152,7 @@ bool VisionPanel::openData(const QMimeData& mime, const QString& name) {
     return true;
 }
 
-void VisionPanel::openPictures(const QString& folder) {
+void PictureInputPanel::openPictures(const QString& folder) {
     read<QStringList>(
         reading_, folder, [folder](const std::atomic<bool>& isStopped) { return picturesIn(folder, isStopped); },
         [this, folder](std::variant<QStringList, Failure> found) {
@@ -147,9 +161,9 @@ void VisionPanel::openPictures(const QString& folder) {
         });
 }
 
-void VisionPanel::showPictures(const QString& folder, QStringList paths) {
+void PictureInputPanel::showPictures(const QString& folder, QStringList paths) {
     if (paths.isEmpty()) {
-        if (std::exchange(picksExample_, false)) apply(setup_);
+        endWaiting();
         return showProblem(tr("%1 contains no pictures. Choose a folder with pictures.").arg(folder));
     }
     others_ = std::move(paths);
@@ -157,14 +171,14 @@ void VisionPanel::showPictures(const QString& folder, QStringList paths) {
     listPictures(); // also if the first cannot be read
 }
 
-// Files, sessions and export ------------------------------------------------------------------------------------------
+// Dropped pictures ------------------------------------------------------------------------------------------
 
-void VisionPanel::dragEnterEvent(QDragEnterEvent* event) {
+void PictureInputPanel::dragEnterEvent(QDragEnterEvent* event) {
     const QMimeData& mime = *event->mimeData();
     if (mime.hasUrls() || mime.hasImage() || !pictureFormat(mime).isEmpty()) event->acceptProposedAction();
 }
 
-void VisionPanel::dropEvent(QDropEvent* event) {
+void PictureInputPanel::dropEvent(QDropEvent* event) {
     if (openData(*event->mimeData(), tr("Dropped"))) return;
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty() || !urls.front().isLocalFile()) return;
@@ -180,7 +194,7 @@ void VisionPanel::dropEvent(QDropEvent* event) {
             if (paths && !paths->isEmpty())
                 showPictures(path, std::move(*paths));
             else
-                openModel(path);
+                bench_.requestOpening(path); // a model
         });
 }
 

@@ -1,0 +1,93 @@
+#include "app/lab/panels/patch_embedding_page.h"
+
+#include "app/figures/vision_figures.h"
+#include "app/lab/common/panel_theme.h"
+#include "app/lab/panels/shown_picture.h"
+#include "app/lab/widgets/choice_keys.h"
+#include "app/lab/widgets/pointed_view.h"
+#include "app/lab/workbench/picture_bench.h"
+
+#include <QComboBox>
+#include <QVBoxLayout>
+
+namespace attn {
+namespace {
+
+constexpr const char* kFilterKeys[] = {"components", "all"};
+
+} // namespace
+
+PatchEmbeddingPage::PatchEmbeddingPage(Kind kind, Workbench& bench, QWidget* parent)
+    : QWidget(parent), kind_(kind), bench_(bench),
+      view_(
+          new PointedView(kind == Kind::Positions ? tr("Position similarity") : tr("Filters of the patch embedding"))) {
+    view_->setObjectName(kind == Kind::Positions ? "visionPositions" : "visionFilters");
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 4, 0, 0);
+    if (kind == Kind::Filters) {
+        filterKind_ = new QComboBox;
+        filterKind_->setObjectName("visionFilterKind");
+        filterKind_->setAccessibleName(tr("Filters to show"));
+        filterKind_->setToolTip(tr("The directions in which the filters differ most, or the filters themselves"));
+        filterKind_->addItems({tr("Principal components"), tr("All filters")});
+        setChoiceKeys(*filterKind_, kFilterKeys);
+        column->addWidget(filterKind_);
+        connect(filterKind_, &QComboBox::currentIndexChanged, this, &PatchEmbeddingPage::show);
+        connect(view_, &PointedView::chosen, view_, &PointedView::setChosen);
+    } else {
+        connect(view_, &PointedView::chosen, &bench_.pictures(), &PictureBench::togglePatch);
+        connect(&bench_, &Workbench::selectionChanged, this, [this] { view_->setChosen(bench_.selection().row); });
+    }
+    column->addWidget(view_, 1);
+    const auto setTheme = [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); };
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
+}
+
+void PatchEmbeddingPage::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
+    snapshot_ = snapshot;
+    const auto found = snapshot->analyses.find(PatchEmbeddingAnalysis{}.key());
+    const auto result = found == snapshot->analyses.end() ? nullptr : found->second;
+    if (!result && shown_) asked_ = nullptr; // other parameters
+    if (isNewModel || result != shown_ || !view_->figure()) {
+        shown_ = result;
+        show();
+    }
+    ask();
+}
+
+void PatchEmbeddingPage::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    ask();
+}
+
+void PatchEmbeddingPage::ask() {
+    const bool isWanted = isVisible() && snapshot_ && snapshot_->answer && !shown_ && asked_ != snapshot_->model;
+    if (!isWanted) return;
+    asked_ = snapshot_->model;
+    bench_.post(RunAnalysisCommand{std::make_shared<PatchEmbeddingAnalysis>()});
+}
+
+void PatchEmbeddingPage::show() {
+    if (!snapshot_) return;
+    const PictureRun run = pictureRun(*snapshot_);
+    if (kind_ == Kind::Positions) {
+        view_->setFigure(positionsFigure(run));
+        view_->setChosen(bench_.selection().row);
+    } else {
+        view_->setFigure(filtersFigure(run, filterKind_->currentIndex() == 1));
+    }
+}
+
+QJsonObject PatchEmbeddingPage::saveView() const { return {{"filters", savedChoice(*filterKind_)}}; }
+
+void PatchEmbeddingPage::restoreView(const QJsonObject& view) {
+    restoreChoice(*filterKind_, view["filters"], kFilterKeys);
+}
+
+ExportNumbers PatchEmbeddingPage::numbers() const {
+    return view_->figure() ? numbersOf(*view_->figure()) : ExportNumbers{};
+}
+
+} // namespace attn

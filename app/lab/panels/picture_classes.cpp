@@ -1,0 +1,129 @@
+#include "app/lab/panels/picture_classes.h"
+
+#include "app/figures/difference.h"
+#include "app/lab/widgets/hint_label.h"
+
+#include <QHeaderView>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <numeric>
+
+namespace attn {
+namespace {
+
+constexpr int kMostClasses = 10;
+
+std::vector<int> likeliest(const std::vector<float>& probabilities) {
+    std::vector<int> order(probabilities.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater<>(), [&](int at) { return probabilities[static_cast<size_t>(at)]; });
+    order.resize(std::min<size_t>(order.size(), kMostClasses));
+    return order;
+}
+
+} // namespace
+
+PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), text_(makeHintLabel("visionAnswer")), classes_(new QTreeWidget) {
+    classes_->setObjectName("visionAnswers");
+    classes_->setAccessibleName(tr("Predicted classes"));
+    classes_->setToolTip(
+        tr("The most probable classes. With hidden patches or changes, also the difference from the original run in "
+           "percentage points. Click a class, or press Return, to show rollout weighted by its gradient"));
+    classes_->setHeaderLabels({tr("Class"), tr("Probability"), tr("Difference")});
+    classes_->setRootIsDecorated(false);
+    classes_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    for (const int column : {1, 2}) classes_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
+    classes_->header()->setStretchLastSection(false);
+    classes_->setMinimumHeight(110);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(text_);
+    column->addWidget(classes_, 1);
+    column->addStretch(0);
+    connect(classes_, &QTreeWidget::itemClicked, this, &PictureClasses::chooseClass);
+    connect(classes_, &QTreeWidget::itemActivated, this, &PictureClasses::chooseClass);
+}
+
+void PictureClasses::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNew = !snapshot_ || snapshot_->answer != snapshot->answer || snapshot_->model != snapshot->model ||
+                       snapshot_->uneditedAnswer != snapshot->uneditedAnswer;
+    snapshot_ = snapshot;
+    if (snapshot->answer && snapshot->picture->hidden.empty() && !snapshot->isEdited) {
+        plain_ = snapshot->answer->probabilities;
+        plainOf_ = snapshot->picture->image;
+    }
+    if (isNew) show();
+}
+
+void PictureClasses::show() {
+    const ModelInfo& info = *snapshot_->model;
+    const auto& answer = snapshot_->answer;
+    const bool hasClasses = answer && !answer->probabilities.empty();
+    classes_->setVisible(hasClasses);
+    text_->setText(!answer      ? QString()
+                   : hasClasses ? tr("Prediction (%1 ms on %2):")
+                                      .arg(answer->elapsedMs, 0, 'f', 0)
+                                      .arg(QString::fromStdString(snapshot_->status.device))
+                                : tr("This model has no classifier. It only outputs features."));
+    if (!hasClasses) return;
+    const auto& probabilities = answer->probabilities;
+    const bool hasPlain = !snapshot_->picture->hidden.empty() && plainOf_ == snapshot_->picture->image;
+    const std::vector<float> before = snapshot_->isEdited && snapshot_->uneditedAnswer
+                                          ? snapshot_->uneditedAnswer->probabilities
+                                      : hasPlain ? plain_
+                                                 : std::vector<float>();
+    const bool hasChange = before.size() == probabilities.size();
+    classes_->setColumnHidden(2, !hasChange);
+    const QTreeWidgetItem* current = classes_->currentItem();
+    const int kept = current ? current->data(0, Qt::UserRole).toInt() : -1;
+    classes_->clear();
+    for (const int index : likeliest(probabilities)) {
+        const auto at = static_cast<size_t>(index);
+        const double value = static_cast<double>(probabilities[at]);
+        auto* item = new QTreeWidgetItem(
+            classes_, {QString::fromStdString(info.labelOf(index)), tr("%1 %").arg(value * 100, 0, 'f', 1), QString()});
+        item->setData(0, Qt::UserRole, index);
+        if (index == kept) classes_->setCurrentItem(item); // the keyboard focus stays on the class
+        for (const int column : {1, 2}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+        if (hasChange) item->setText(2, formatSigned((value - static_cast<double>(before[at])) * 100, 1));
+    }
+}
+
+/// Shows rollout weighted by the gradient of the class that was clicked.
+void PictureClasses::chooseClass(const QTreeWidgetItem* item) {
+    PictureBench& pictures = bench_.pictures();
+    VisionLook look = pictures.look();
+    look.isRollout = true;
+    pictures.setLook(look);
+    pictures.setRollout(pictures.rollout().options, LogitTarget{.token = item->data(0, Qt::UserRole).toInt()});
+}
+
+ExportNumbers PictureClasses::numbers() const {
+    if (!snapshot_ || !snapshot_->answer || snapshot_->answer->probabilities.empty()) return {};
+    return {.csv =
+                [snapshot = snapshot_] {
+                    QString text = "class,label,probability,logit\n";
+                    const PictureAnswer& answer = *snapshot->answer;
+                    for (size_t at = 0; at < answer.probabilities.size(); ++at) {
+                        QString label = QString::fromStdString(snapshot->model->labelOf(static_cast<int>(at)));
+                        text += QStringLiteral("%1,\"%2\",%3,%4\n")
+                                    .arg(at)
+                                    .arg(label.replace('"', "\"\""))
+                                    .arg(static_cast<double>(answer.probabilities[at]))
+                                    .arg(static_cast<double>(answer.logits[at]));
+                    }
+                    return text;
+                },
+            .arrays =
+                [snapshot = snapshot_] {
+                    const PictureAnswer& answer = *snapshot->answer;
+                    const auto count = static_cast<int64_t>(answer.logits.size());
+                    return std::vector<NumberArray>{{"probability", {count}, answer.probabilities},
+                                                    {"logit", {count}, answer.logits}};
+                }};
+}
+
+} // namespace attn

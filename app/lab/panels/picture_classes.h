@@ -1,0 +1,36 @@
+#pragma once
+
+#include "app/lab/workbench/panel.h"
+#include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/workbench.h"
+
+#include <vector>
+
+class QLabel;
+class QTreeWidget;
+class QTreeWidgetItem;
+
+namespace attn {
+
+/// The most probable classes of a picture, and what hidden patches or changes do to them.
+class PictureClasses : public Panel {
+    Q_OBJECT
+
+public:
+    explicit PictureClasses(Workbench& bench, QWidget* parent = nullptr);
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    ExportNumbers numbers() const override;
+
+private:
+    void show();
+    void chooseClass(const QTreeWidgetItem* item);
+
+    Workbench& bench_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    std::vector<float> plain_; ///< probabilities without hidden patches or changes
+    std::shared_ptr<const Image> plainOf_;
+    QLabel* text_;
+    QTreeWidget* classes_;
+};
+
+} // namespace attn

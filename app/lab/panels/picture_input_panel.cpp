@@ -1,0 +1,260 @@
+#include "app/lab/panels/picture_input_panel.h"
+
+#include "app/figures/read_image.h"
+#include "app/lab/common/control_groups.h"
+#include "app/lab/widgets/file_dialog.h"
+#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/picture_patches.h"
+
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QJsonObject>
+#include <QLabel>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace attn {
+namespace {
+
+constexpr const char* kFolder = "folder:"; ///< in place of a picture's name: ask for a folder
+
+/// "Circle, example 1" for a file "1 circle.ppm"; the name of the file if it has no number.
+QString exampleTitle(const QString& path) {
+    const QString name = QFileInfo(path).completeBaseName(), number = name.section(' ', 0, 0);
+    QString title = name.section(' ', 1);
+    bool isNumber = false;
+    number.toInt(&isNumber);
+    if (!isNumber || title.isEmpty()) return name;
+    title[0] = title[0].toUpper();
+    return PictureInputPanel::tr("%1, example %2").arg(title, number);
+}
+
+/// @return "4", or "3 to 24" if layers have different numbers of heads
+QString headsText(const ModelInfo& info) {
+    const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
+    return fewest == info.heads ? QString::number(info.heads)
+                                : PictureInputPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
+}
+
+QString textOf(const ModelInfo& info) {
+    return PictureInputPanel::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels")
+        .arg(QString::fromStdString(info.name), QString::fromStdString(info.familyTitle))
+        .arg(info.layers)
+        .arg(headsText(info))
+        .arg(info.grid.height)
+        .arg(info.grid.width)
+        .arg(info.patch);
+}
+
+} // namespace
+
+PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
+    : Panel(parent), bench_(bench), pictures_(bench.pictures()), modelText_(makeHintLabel("visionModel")),
+      message_(new QLabel), picture_(new QComboBox), hide_(new QCheckBox(tr("Hide patches"))),
+      showAll_(new QPushButton(tr("Show all"))) {
+    setAcceptDrops(true);
+    assignControlGroup(this, "vision");
+    message_->setObjectName("visionMessage");
+    message_->setWordWrap(true);
+    message_->hide();
+    picture_->setObjectName("visionPicture");
+    picture_->setAccessibleName(tr("Picture"));
+    picture_->setToolTip(tr("The picture that the model reads"));
+    picture_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    picture_->setMinimumContentsLength(10);
+    hide_->setObjectName("visionHide");
+    hide_->setToolTip(
+        tr("Drag over the picture to hide patches from the model. Drag over hidden patches to show them again"));
+    showAll_->setObjectName("visionShowAll");
+    showAll_->setToolTip(tr("Show all hidden patches to the model again"));
+    auto* paste = new QPushButton(tr("Paste"));
+    paste->setObjectName("visionPaste");
+    paste->setToolTip(tr("Use the picture from the clipboard"));
+    auto* label = new QLabel(tr("Picture"));
+    label->setBuddy(picture_);
+    auto* top = new QHBoxLayout;
+    top->addWidget(label);
+    top->addWidget(picture_, 1);
+    auto* row = new QHBoxLayout;
+    row->addWidget(hide_);
+    row->addWidget(showAll_);
+    row->addStretch(1);
+    row->addWidget(paste);
+    auto* drop = makeHintLabel();
+    drop->setText(tr("You can also drop or paste a picture, or drop a folder of pictures."));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->addWidget(modelText_);
+    column->addLayout(top);
+    column->addLayout(row);
+    column->addWidget(message_);
+    column->addWidget(drop);
+    column->addStretch(1);
+
+    connect(picture_, &QComboBox::activated, this, &PictureInputPanel::choosePicture);
+    connect(paste, &QPushButton::clicked, this, &PictureInputPanel::pastePicture);
+    connect(showAll_, &QPushButton::clicked, this, [this] {
+        PictureSetup next = pictures_.setup();
+        next.given.hidden.clear();
+        pictures_.edit(next, tr("showing all patches"), "show all");
+    });
+    connect(hide_, &QCheckBox::toggled, this, [this](bool on) {
+        if (on)
+            pictures_.setBrush(PictureBench::Brush::Hide);
+        else if (pictures_.brush() == PictureBench::Brush::Hide)
+            pictures_.setBrush(PictureBench::Brush::None);
+    });
+    connect(&pictures_, &PictureBench::brushChanged, this,
+            [this] { hide_->setChecked(pictures_.brush() == PictureBench::Brush::Hide); });
+    connect(&pictures_, &PictureBench::crossed, this, &PictureInputPanel::cross);
+    connect(&pictures_, &PictureBench::crossingEnded, this, [this] {
+        if (pictures_.brush() != PictureBench::Brush::Hide || before_ == pictures_.setup()) return;
+        const PictureSetup after = pictures_.setup();
+        pictures_.set(before_);
+        pictures_.edit(after, tr("hiding patches"), QStringLiteral("patches %1").arg(bench_.undoStack().count()));
+    });
+    connect(&pictures_, &PictureBench::changed, this, &PictureInputPanel::showSetup);
+    connect(&pictures_, &PictureBench::otherRequested, this, &PictureInputPanel::openOther);
+    connect(&bench_, &Workbench::pictureRequested, this,
+            [this](const std::shared_ptr<const Image>& picture, const QString& name) {
+                editPicture(name, picture);
+                bench_.showPanel("attention");
+            });
+    const BuiltInPicture& first = builtInPictures().front();
+    pictures_.set(
+        {.name = QLatin1String(first.id), .given = {.image = std::make_shared<const Image>(imageFrom(first.draw()))}});
+    showSetup();
+}
+
+void PictureInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
+    snapshot_ = snapshot;
+    if (isNewModel) {
+        const bool isChosen = std::exchange(isChosen_, false);
+        if (!isChosen) stop(reading_);
+        picksExample_ = !isChosen || reading_.isRunning();
+        if (!picksExample_) pictures_.post();
+        examples_.clear();
+        listExamples();
+    }
+    QString text = textOf(*snapshot->model);
+    if (snapshot->shown) text.prepend(tr("%1 of ").arg(QString::fromStdString(snapshot->shown->title)));
+    for (const std::string& warning : snapshot->model->warnings) text += "\n" + QString::fromStdString(warning);
+    modelText_->setText(text);
+    showMessage();
+}
+
+void PictureInputPanel::showMessage() {
+    const bool isRunning = snapshot_ && snapshot_->picture && snapshot_->picture->image && !snapshot_->answer &&
+                           !snapshot_->failure && snapshot_->status.activity != Activity::Loading;
+    message_->setText(problem_.isEmpty() ? tr("Running the model…") : problem_);
+    message_->setVisible(isRunning || !problem_.isEmpty());
+}
+
+void PictureInputPanel::showProblem(const QString& text) {
+    problem_ = text;
+    showMessage();
+}
+
+void PictureInputPanel::showSetup() {
+    problem_.clear();
+    showMessage();
+    listPictures();
+    showAll_->setEnabled(!pictures_.setup().given.hidden.empty());
+}
+
+bool PictureInputPanel::isModelComing() const {
+    return !bench_.readsPictures() || bench_.snapshot()->status.activity == Activity::Loading;
+}
+
+void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture) {
+    picksExample_ = false;
+    isChosen_ = isModelComing();
+    PictureSetup next = pictures_.setup();
+    next.name = name;
+    next.given.image = std::move(picture);
+    next.given.hidden.clear();
+    pictures_.edit(next, tr("choosing a picture"), "picture");
+    if (bench_.readsPictures() && !bench_.snapshot()->picture->image) pictures_.post(); // the same as before
+}
+
+/// Hides or shows a patch. The first patch of a drag decides which of the two the drag does.
+void PictureInputPanel::cross(int patch, bool isFirst) {
+    if (pictures_.brush() != PictureBench::Brush::Hide) return;
+    PictureSetup next = pictures_.setup();
+    std::vector<int>& hidden = next.given.hidden;
+    const auto at = std::ranges::lower_bound(hidden, patch);
+    const bool isHidden = at != hidden.end() && *at == patch;
+    if (isFirst) {
+        before_ = pictures_.setup();
+        hidesMore_ = !isHidden;
+    }
+    if (isHidden == hidesMore_) return;
+    if (hidesMore_)
+        hidden.insert(at, patch);
+    else
+        hidden.erase(at);
+    pictures_.set(next);
+}
+
+void PictureInputPanel::choosePicture(int index) {
+    const QString name = picture_->itemData(index).toString();
+    const bool isFolder = name == QLatin1String(kFolder);
+    if (!name.isEmpty() && !isFolder) return openPicture(name);
+    auto* dialog = isFolder ? makeFileDialog(this, tr("Choose a folder of pictures"), QFileDialog::Directory)
+                            : makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this,
+            isFolder ? &PictureInputPanel::openPictures : &PictureInputPanel::openPicture);
+    connect(dialog, &QFileDialog::finished, this, &PictureInputPanel::listPictures);
+    dialog->open();
+}
+
+void PictureInputPanel::pastePicture() {
+    const QMimeData* mime = QGuiApplication::clipboard()->mimeData();
+    if (mime && openData(*mime, tr("Pasted"))) return;
+    showProblem(tr("The clipboard contains no picture. Copy one first."));
+}
+
+/// Lists the model's example pictures, those of an opened folder, the built-in ones, and the current one.
+void PictureInputPanel::listPictures() {
+    const QSignalBlocker quiet(picture_);
+    picture_->clear();
+    PictureBench::Choices choices;
+    for (const QString& example : examples_) choices.append({exampleTitle(example), example});
+    for (const QString& other : others_) choices.append({QFileInfo(other).fileName(), other});
+    for (const BuiltInPicture& picture : builtInPictures())
+        choices.append({QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id)});
+    for (const auto& [title, name] : choices) picture_->addItem(title, name);
+    const PictureSetup& setup = pictures_.setup();
+    if (const QString& other = setup.otherName; !other.isEmpty()) // from a file
+        if (std::ranges::none_of(choices, [&](const auto& each) { return each.second == other; }))
+            choices.append({QFileInfo(other).fileName(), other});
+    if (picture_->findData(setup.name) < 0) picture_->addItem(QFileInfo(setup.name).fileName(), setup.name);
+    picture_->addItem(tr("From a file…"));
+    picture_->addItem(tr("From a folder…"), QLatin1String(kFolder));
+    picture_->setCurrentIndex(picture_->findData(setup.name));
+    pictures_.setChoices(choices);
+}
+
+QJsonObject PictureInputPanel::saveView() const {
+    const PictureSetup& setup = pictures_.setup();
+    return {{"picture", setup.name}, {"other", setup.otherName}};
+}
+
+void PictureInputPanel::restoreView(const QJsonObject& view) {
+    const QString name = view["picture"].toString(), other = view["other"].toString();
+    if (!name.isEmpty() && (name != pictures_.setup().name || picksExample_ || reading_.isRunning())) openPicture(name);
+    if (other != pictures_.setup().otherName) openOther(other);
+}
+
+} // namespace attn

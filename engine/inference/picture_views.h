@@ -1,0 +1,32 @@
+#pragma once
+
+#include "engine/inference/site_pattern.h"
+#include "engine/io/image.h"
+
+#include <memory>
+#include <vector>
+
+namespace attn {
+
+/// A picture that a person gives to a model.
+struct GivenPicture {
+    std::shared_ptr<const Image> image{}; ///< null: none
+    std::vector<int> hidden{};            ///< patches replaced by the mean colour, in rising order
+    /// The picture that changes and analyses copy values from; null: none. In changes, an empty text names `image`
+    /// without hidden patches, and any other text names this one.
+    std::shared_ptr<const Image> other{};
+    bool operator==(const GivenPicture&) const = default;
+};
+
+/// The answer of a model to a picture.
+struct PictureAnswer {
+    std::shared_ptr<const Image> seen; ///< the picture as the model reads it: resized and cropped
+    std::vector<SitePattern> patterns; ///< one per layer; without values if the layer forms no pattern
+    /// Mean attention distance of each layer: [heads], in pixels; empty without a pattern.
+    std::vector<std::vector<float>> distances;
+    std::vector<float> logits;        ///< [classes]; empty if the model has no classifier
+    std::vector<float> probabilities; ///< [classes]; empty if the model has no classifier
+    double elapsedMs = 0;             ///< time from the patches to the answer
+};
+
+} // namespace attn
