@@ -116,4 +116,14 @@ LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before) {
     return answer;
 }
 
+PatchOverlayFigure changeOf(const PatchOverlayFigure& after, const PatchOverlayFigure& before) {
+    if (after.values().size() != before.values().size()) return after;
+    PatchOverlayFigure change = after;
+    std::vector<float> values = after.values();
+    for (size_t patch = 0; patch < values.size(); ++patch) values[patch] -= before.values()[patch];
+    change.isSigned = true;
+    change.setValues(after.rows(), after.columns(), std::move(values));
+    return change;
+}
+
 } // namespace attn

@@ -43,5 +43,7 @@ private:
 /// Summaries and remarks show both texts where they differ.
 /// @param after of the changed run  @param before of the original run
 LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before);
+/// The same for the numbers over a picture.
+PatchOverlayFigure changeOf(const PatchOverlayFigure& after, const PatchOverlayFigure& before);
 
 } // namespace attn

@@ -295,12 +295,6 @@ PatchOverlayFigure overlayPatching(const AnalysisResult& result, const LensSubje
     return figure;
 }
 
-LensAnswer showKinds(const AnalysisResult& result, const LensSubject&) {
-    const auto& found = static_cast<const HeadDetection&>(result);
-    const auto named = std::ranges::count_if(found.heads, [](const auto& head) { return head.kind().has_value(); });
-    return {.summary = LensText::tr("%1 of %2 heads have a kind.").arg(named).arg(found.heads.size())};
-}
-
 LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject&) {
     const auto& found = static_cast<const HeadDetection&>(result);
     LensAnswer answer{.summary = LensText::tr("Compare the head kinds of early and late layers.")};
@@ -405,14 +399,6 @@ const LensPage kPages[] = {
      .isQuick = false,
      .make = makePlain<CompositionScoresAnalysis>,
      .show = showComposition},
-    {.id = "kinds",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Head kinds"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where patches look in each head, measured on the picture and on "
-                                                    "the same picture with its patches shuffled."),
-     .axis = AxisKind::Patches,
-     .listsHeads = true,
-     .make = makePlain<HeadDetectionAnalysis>,
-     .show = showKinds},
     {.id = "layer_kinds",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where heads look: the mean over the heads of each layer."),
@@ -435,7 +421,8 @@ const LensPage kPages[] = {
     {.id = "patching",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Which layer and token or patch carry the difference from another "
-                                                    "text of the same length, or from the other picture."),
+                                                    "text of the same length, or from the other picture, "
+                                                    "which is chosen among the changes."),
      .usesTarget = true,
      .usesOther = true,
      .isQuick = false,

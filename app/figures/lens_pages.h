@@ -31,9 +31,8 @@ struct LensPage {
     const char* explanation;        ///< untranslated, same context
     std::optional<AxisKind> axis{}; ///< the rows that it reads; no value: those of every axis
     bool usesHead = false, usesPosition = false, usesTarget = false;
-    bool usesOther = false;  ///< copies values from another text or picture
-    bool isQuick = true;     ///< runs automatically when the input changes
-    bool listsHeads = false; ///< the result is a HeadDetection, whose heads are listed
+    bool usesOther = false; ///< copies values from another text or picture
+    bool isQuick = true;    ///< runs automatically when the input changes
     std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
     LensAnswer (*show)(const AnalysisResult& result, const LensSubject& subject);
     /// Makes the overlay on a picture; null: none. The overlay is empty for rows that lie on no picture.

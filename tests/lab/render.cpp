@@ -103,16 +103,15 @@ TEST_CASE("render: a lens is drawn as in the window, of a text and of a picture"
 
     const std::string model = opensShapes(lab);
     lab.showPanel("lenses");
-    auto& page = lab.find<QComboBox>("visionLensPage");
-    const auto& picture = lab.find<LensAnswerView>("visionLensAnswer");
+    auto& page = lab.find<QComboBox>("lensPage");
     // The second name is that of an earlier version.
     for (const auto& [lens, named] : {std::pair("logit", "classes"), std::pair("gradients", "gradients")}) {
         INFO(lens);
         page.setCurrentIndex(page.findData(lens));
-        REQUIRE(lab.waitFor([&] { return !picture.answer().summary.isEmpty(); }, 120'000));
+        REQUIRE(lab.waitFor([&] { return !lab.find<PatchOverlayView>("lensPicture").figure().isEmpty(); }, 120'000));
         REQUIRE(lab.settle()); // the answer is that to the newest picture
-        figure.answer = picture.answer();
-        figure.overlay = lab.find<PatchOverlayView>("visionLensPicture").figure();
+        figure.answer = text.answer();
+        figure.overlay = lab.find<PatchOverlayView>("lensPicture").figure();
         CHECK_FALSE(figure.overlay.isEmpty());
         CHECK(exported(lab, figure) == rendered(lab, model + " --view lens --lens " + named));
     }

@@ -219,22 +219,22 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     other.setCurrentIndex(2);
     emit other.activated(2);
     lab.showPanel("lenses");
-    auto& page = lab.find<QComboBox>("visionLensPage");
+    auto& page = lab.find<QComboBox>("lensPage");
     const std::vector<const LensPage*> known = lensPagesFor(AxisKind::Patches);
     REQUIRE(page.count() == static_cast<int>(known.size()));
     for (int at = 0; at < page.count(); ++at) {
         INFO(page.itemText(at).toStdString());
         page.setCurrentIndex(at);
         REQUIRE(lab.settle());
-        if (!known[static_cast<size_t>(at)]->isQuick) press(lab, "visionLensRun");
-        REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("visionLensSummary").text().isEmpty(); }, 120'000));
-        const bool hasFigure =
-            lab.find<MatrixView>("visionLensMatrix").isVisible() || lab.find<QWidget>("visionLensBars").isVisible() ||
-            lab.find<QWidget>("patchHeads").isVisible() || lab.find<PatchOverlayView>("visionLensPicture").isVisible();
+        if (!known[static_cast<size_t>(at)]->isQuick) press(lab, "lensRun");
+        REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("lensSummary").text().isEmpty(); }, 120'000));
+        const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
+                               lab.find<QWidget>("lensBars").isVisible() ||
+                               lab.find<PatchOverlayView>("lensPicture").isVisible();
         CHECK(hasFigure);
     }
     // The last one, patching: a cell is taken over as a change.
-    auto& matrix = lab.find<MatrixView>("visionLensMatrix");
+    auto& matrix = lab.find<MatrixView>("lensMatrix");
     REQUIRE(matrix.figure().rows() == 2);
     lab.layOut();
     const auto cell = matrix.figureLayout().cellRect({1, 3}).center().toPoint();
@@ -249,10 +249,10 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     // A quick lens follows another picture by itself.
     lab.showPanel("lenses");
     page.setCurrentIndex(1);
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text().startsWith("The logit of"); }));
-    const QString before = lab.find<QLabel>("visionLensSummary").text();
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text().startsWith("The logit of"); }));
+    const QString before = lab.find<QLabel>("lensSummary").text();
     input(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionLensSummary").text() != before; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text() != before; }, 120'000));
 }
 
 } // namespace attn

@@ -1,3 +1,4 @@
+#include "app/lab/panels/head_kinds_panel.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/analysis/head_kinds.h"
 #include "engine/inference/vision_model.h"
@@ -17,8 +18,8 @@
 namespace attn {
 namespace {
 
-/// A vision model with its own picture or the built-in one, and a lens in front.
-void openLens(LabWindow& lab, const QString& model, const char* lens) {
+/// Opens a vision model, with its own picture or the built-in one, and shows a panel.
+void openBeside(LabWindow& lab, const QString& model, const char* panel) {
     REQUIRE(lab.settle());
     lab.window().open(model);
     REQUIRE(lab.waitFor(
@@ -27,8 +28,12 @@ void openLens(LabWindow& lab, const QString& model, const char* lens) {
             return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && input(lab).isVisible();
         },
         120'000));
-    lab.showPanel("lenses");
-    auto& page = lab.find<QComboBox>("visionLensPage");
+    lab.showPanel(panel);
+}
+
+void openLens(LabWindow& lab, const QString& model, const char* lens) {
+    openBeside(lab, model, "lenses");
+    auto& page = lab.find<QComboBox>("lensPage");
     page.setCurrentIndex(page.findData(lens));
     REQUIRE(lab.settle());
 }
@@ -55,8 +60,8 @@ void sortBy(QTreeWidget& table, int column) {
 
 TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where a head looks", "[lab][vision]") {
     LabWindow lab;
-    openLens(lab, "builtin:vit-fashion", "kinds");
-    auto& table = lab.find<QTreeWidget>("patchHeads");
+    openBeside(lab, "builtin:vit-fashion", "kinds");
+    auto& table = lab.find<QTreeWidget>("kindHeads");
     REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }, 120'000));
     CHECK(table.isVisible());
 
@@ -91,7 +96,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     const QTreeWidgetItem* first = table.topLevelItem(0);
     const QStringList place = placeOf(first->text(0));
     QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(first).center());
-    const QString said = lab.find<QLabel>("patchExplanation").text();
+    const QString said = lab.find<QLabel>("kindExplanation").text();
     const auto at = std::ranges::find_if(
         heads, [&](const HeadScores& head) { return head.site == place[0].toInt() && head.head == place[1].toInt(); });
     CHECK(said.contains(QString::fromStdString(at->finding(*at->kind()))));
@@ -103,7 +108,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // Heads like the one that is selected: itself first, then by falling likeness.
     const QString own = table.currentItem()->text(0);
-    QTest::mouseClick(&lab.find<QPushButton>("patchAlike"), Qt::LeftButton);
+    QTest::mouseClick(&lab.find<QPushButton>("kindAlike"), Qt::LeftButton);
     const auto& found = static_cast<const HeadDetection&>(*result);
     std::vector<float> falling{1}; // itself
     for (const SimilarHead& each :
@@ -117,12 +122,12 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
               QStringLiteral("%1 %").arg(qRound(falling[static_cast<size_t>(row)] * 100)));
 
     // Once more on the same head: groups again, and back.
-    QTest::mouseClick(&lab.find<QPushButton>("patchAlike"), Qt::LeftButton);
+    QTest::mouseClick(&lab.find<QPushButton>("kindAlike"), Qt::LeftButton);
     CHECK(table.isColumnHidden(4));
     CHECK_FALSE(table.isColumnHidden(3));
     CHECK(table.currentItem()->text(0) == own);
     CHECK(columnOf(table, 3).back() == QStringLiteral("–")); // those that are alone come last
-    QTest::mouseClick(&lab.find<QPushButton>("patchAlike"), Qt::LeftButton);
+    QTest::mouseClick(&lab.find<QPushButton>("kindAlike"), Qt::LeftButton);
     CHECK(table.topLevelItem(0)->text(0) == own);
 
     // Another picture: the head that was selected stays so.
@@ -132,13 +137,15 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
         [&] {
             const auto& shown = lab.snapshot();
             const auto known = shown.analyses.find("head_kinds");
-            return shown.answer && known != shown.analyses.end() && known->second->inputVersion == shown.sequenceVersion;
+            return shown.answer && known != shown.analyses.end() &&
+                   known->second->inputVersion == shown.sequenceVersion;
         },
         120'000));
     REQUIRE(table.currentItem());
     CHECK(table.currentItem()->text(0) == selected);
-    CHECK(lab.find<Panel>("lenses").numbers().csv().startsWith("layer,head,kind,down,right,itself"));
-    CHECK(lab.find<Panel>("lenses").numbers().arrays().back().values.size() == heads.size() * heads.front().kinds.size());
+    CHECK(lab.find<HeadKindsPanel>("kinds").numbers().csv().startsWith("layer,head,kind,down,right,itself"));
+    CHECK(lab.find<HeadKindsPanel>("kinds").numbers().arrays().back().values.size() ==
+          heads.size() * heads.front().kinds.size());
     CHECK(table.topLevelItem(0)->text(4) == "100 %"); // compared with itself on the new picture
 
     // Another model: its heads are compared with that head of the first one.
@@ -147,7 +154,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
                         120'000));
     CHECK_FALSE(table.isColumnHidden(4));
     CHECK(table.topLevelItem(0)->text(4).endsWith('%'));
-    const QString place2 = lab.find<QLabel>("patchExplanation").text();
+    const QString place2 = lab.find<QLabel>("kindExplanation").text();
     CHECK(place2.contains("vit-fashion"));
 }
 
@@ -159,11 +166,11 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     other.setCurrentIndex(2);
     emit other.activated(2);
     REQUIRE(lab.settle());
-    QTest::mouseClick(&lab.find<QPushButton>("visionLensRun"), Qt::LeftButton);
-    auto& matrix = lab.find<MatrixView>("visionLensMatrix");
+    QTest::mouseClick(&lab.find<QPushButton>("lensRun"), Qt::LeftButton);
+    auto& matrix = lab.find<MatrixView>("lensMatrix");
     REQUIRE(lab.waitFor([&] { return matrix.figure().rows() == 4; }, 120'000));
     CHECK(matrix.figure().columns() == 64);
-    CHECK(lab.find<QLabel>("visionLensSummary").text().contains("a token of several patches", Qt::CaseInsensitive));
+    CHECK(lab.find<QLabel>("lensSummary").text().contains("a token of several patches", Qt::CaseInsensitive));
     CHECK(matrix.figure().valueAt({2, 0}) == matrix.figure().valueAt({2, 9})); // of the same four patches
     for (int row = 0; row <= 2; ++row) QTest::keyClick(&matrix, Qt::Key_Down);
     for (int column = 1; column <= 27; ++column) QTest::keyClick(&matrix, Qt::Key_Right);

@@ -25,7 +25,6 @@
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/panels/vision_changes.h"
 #include "app/lab/panels/vision_comparison.h"
-#include "app/lab/panels/vision_lenses.h"
 
 #include <QCoreApplication>
 
@@ -71,9 +70,8 @@ constexpr PanelDescriptor kPanels[] = {
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
     {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads",
      makeByInput<InterventionsPanel, VisionChanges>},
-    {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect",
-     makeByInput<HeadKindsPanel, NothingForPictures>},
-    {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", makeByInput<LensesPanel, VisionLenses>},
+    {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
+    {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
     {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", makeByInput<ComparePanel, VisionComparison>},
     {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", makeByInput<TextPanel, NothingForPictures>},
 };

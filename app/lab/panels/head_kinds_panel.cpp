@@ -2,6 +2,7 @@
 
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/head_table.h"
+#include "app/lab/workbench/picture_bench.h"
 
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -12,29 +13,45 @@ HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
     : Panel(parent), bench_(bench), detect_(new QPushButton(tr("Find head kinds"))), heads_(new HeadTable("kind")) {
     detect_->setObjectName("kindDetect");
     detect_->setAccessibleName(tr("Find the kind of each head"));
-    detect_->setToolTip(tr("Run the model on repeated random tokens and on a short text, and score every head"));
+    detect_->setToolTip(tr("Score every head: on repeated random tokens and a short text, or on the picture and on the "
+                           "same picture with its patches shuffled"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(detect_);
     column->addWidget(heads_, 1);
     connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
-    connect(heads_, &HeadTable::headChosen, &bench_, &Workbench::selectHead);
+    connect(heads_, &HeadTable::headChosen, this, [this](int site, int head) {
+        if (bench_.readsPictures())
+            bench_.pictures().showHead(site, head);
+        else
+            bench_.selectHead(site, head);
+    });
     connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
         if (snapshot_) setSnapshot(snapshot_);
-        if (run == ShownRun::Difference && front_->isInFront() && isKnown()) detect();
+        if (run == ShownRun::Difference && front_->isInFront() && found()) detect();
     });
     front_ = new FrontWatch(this, [this](bool) { detectIfNew(); });
 }
 
-bool HeadKindsPanel::isKnown() const {
-    return snapshot_ && snapshot_->analyses.contains(HeadDetectionAnalysis{}.key());
+std::shared_ptr<const HeadDetection> HeadKindsPanel::found() const {
+    if (!snapshot_) return nullptr;
+    const auto result = snapshot_->analyses.find(HeadDetectionAnalysis{}.key());
+    return result == snapshot_->analyses.end() ? nullptr
+                                               : std::static_pointer_cast<const HeadDetection>(result->second);
 }
 
-/// Names the heads of a model automatically when the panel first shows them.
+bool HeadKindsPanel::isCurrent() const {
+    return found() && (!snapshot_->readsPictures() || found()->inputVersion == snapshot_->sequenceVersion);
+}
+
+/// Names the heads of a model automatically when the panel first shows them, and on each new picture.
 void HeadKindsPanel::detectIfNew() {
-    if (!front_->isInFront() || isKnown() || !snapshot_ || !snapshot_->model || asked_ == snapshot_->model) return;
-    if (snapshot_->status.activity != Activity::Idle) return;
+    if (!front_->isInFront() || !snapshot_ || !snapshot_->model || isCurrent()) return;
+    if (snapshot_->readsPictures() ? !snapshot_->answer : snapshot_->status.activity != Activity::Idle) return;
+    const uint64_t version = snapshot_->readsPictures() ? snapshot_->sequenceVersion : 0;
+    if (asked_ == snapshot_->model && askedVersion_ == version) return;
     asked_ = snapshot_->model;
+    askedVersion_ = version;
     detect();
 }
 
@@ -44,11 +61,8 @@ void HeadKindsPanel::detect() {
 
 void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
-    const std::string key = HeadDetectionAnalysis{}.key();
-    const auto found = snapshot->analyses.find(key);
-    heads_->setDetection(
-        found == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const HeadDetection>(found->second),
-        std::static_pointer_cast<const HeadDetection>(bench_.comparedAnalysis(*snapshot, key)), snapshot->model);
+    const auto before = bench_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key());
+    heads_->setDetection(found(), std::static_pointer_cast<const HeadDetection>(before), snapshot->model);
     detectIfNew();
 }
 

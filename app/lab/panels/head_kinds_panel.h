@@ -8,8 +8,9 @@ namespace attn {
 
 class FrontWatch;
 class HeadTable;
+struct HeadDetection;
 
-/// Names every head by where it looks: in repeated random tokens and in a short text.
+/// Names every head by where it looks: in repeated random tokens and in a short text, or in the picture.
 class HeadKindsPanel : public Panel {
     Q_OBJECT
 
@@ -22,11 +23,13 @@ public:
 private:
     void detect();
     void detectIfNew();
-    bool isKnown() const; ///< there is a detection
+    std::shared_ptr<const HeadDetection> found() const; ///< null: none
+    bool isCurrent() const;                             ///< the detection is of this model, and of this picture
 
     Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const ModelInfo> asked_; ///< the model whose heads were last named automatically
+    uint64_t askedVersion_ = 0;              ///< of the input then
     FrontWatch* front_ = nullptr;
     QPushButton* detect_;
     HeadTable* heads_;

@@ -144,8 +144,8 @@ std::vector<NumberArray> arraysOf(const HeadDetection& found) {
 } // namespace
 
 HeadTable::HeadTable(const QString& name, QWidget* parent)
-    : QWidget(parent), table_(new QTreeWidget), order_(new QComboBox),
-      explanation_(makeHintLabel()), similar_(new QPushButton(tr("Find similar heads"))) {
+    : QWidget(parent), table_(new QTreeWidget), order_(new QComboBox), explanation_(makeHintLabel()),
+      similar_(new QPushButton(tr("Find similar heads"))) {
     explanation_->setObjectName(name + "Explanation");
     order_->setObjectName(name + "Order");
     order_->setAccessibleName(tr("Order of the heads"));

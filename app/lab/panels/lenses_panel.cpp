@@ -4,46 +4,102 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
+#include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/workbench/picture_bench.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <utility>
 
 namespace attn {
 
 LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), page_(new QComboBox), position_(new QComboBox), target_(new QLineEdit),
-      against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton(tr("Run"))),
-      explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout), view_(new LensAnswerView("lens")) {
+    : Panel(parent), bench_(bench), page_(new QComboBox), position_(new QComboBox), target_(new QComboBox),
+      against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton), progress_(new QProgressBar),
+      explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout), view_(new LensAnswerView("lens")),
+      overlay_(new PatchOverlayView) {
+    target_->setEditable(true);
+    target_->setInsertPolicy(QComboBox::NoInsert);
+    name();
+    layOut();
+    connect(page_, &QComboBox::currentIndexChanged, this, &LensesPanel::choosePage);
+    for (QComboBox* box : {position_, target_}) connect(box, &QComboBox::activated, this, &LensesPanel::ask);
+    for (QLineEdit* line : {target_->lineEdit(), against_, text_})
+        connect(line, &QLineEdit::returnPressed, this, &LensesPanel::ask);
+    connect(run_, &QPushButton::clicked, this, [this] {
+        if (snapshot_ && snapshot_->status.activity == Activity::Analysing)
+            bench_.post(StopCommand{});
+        else
+            ask();
+    });
+    connect(&bench_, &Workbench::headSelected, this, [this] {
+        if (page().usesHead) ask();
+    });
+    connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
+        const bool hasTokens = view_->answer().matrix.columns() == bench_.tokenCount();
+        bench_.hoverToken(cell && hasTokens ? cell->column : -1);
+        showOverlay(cell);
+    });
+    connect(view_, &LensAnswerView::activated, this, &LensesPanel::activate);
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
+        showIfNew();
+        if (run != ShownRun::Difference) return;
+        asked_ = 0; // the original run has no result yet
+        askIfQuick();
+    });
+    const auto setTheme = [this](ThemeId theme) {
+        view_->setTheme(figureTheme(theme));
+        overlay_->setTheme(figureTheme(theme));
+    };
+    connect(&bench_, &Workbench::themeChanged, this, setTheme);
+    setTheme(bench_.theme());
+    front_ = new FrontWatch(this, [this](bool isInFront) {
+        if (isInFront) askIfQuick();
+    });
+    listPages();
+}
+
+void LensesPanel::name() {
     const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
         widget->setObjectName(QString::fromLatin1(id));
         widget->setAccessibleName(title);
         widget->setToolTip(help.isEmpty() ? title : help);
     };
     name(page_, "lensPage", tr("Lens"));
-    for (const LensPage* page : lensPagesFor(AxisKind::Tokens))
-        page_->addItem(QCoreApplication::translate("attn::Lens", page->title), QString::fromLatin1(page->id));
     name(position_, "lensPosition", tr("Token to analyse"));
-    name(target_, "lensTarget", tr("Token whose logit is analysed"),
-         tr("A token as shown in lists, or #id. If empty, the top prediction is used."));
-    target_->setPlaceholderText(tr("top prediction"));
-    name(against_, "lensAgainst", tr("Token whose logit is subtracted"), tr("A token as shown in lists, or #id"));
-    against_->setPlaceholderText(tr("other token (optional)"));
+    name(target_, "lensTargets", tr("Token or class whose logit is analysed"),
+         tr("A token as shown in lists, or #id; of a picture, a class. If empty, the top prediction is used."));
+    name(target_->lineEdit(), "lensTarget", target_->accessibleName(), target_->toolTip());
+    target_->lineEdit()->setPlaceholderText(tr("top prediction"));
+    target_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    target_->setMinimumContentsLength(8);
+    name(against_, "lensAgainst", tr("Token or class whose logit is subtracted"),
+         tr("A token as shown in lists, or #id; of a picture, a class"));
+    against_->setPlaceholderText(tr("another one (optional)"));
     name(text_, "lensText", tr("Other text, with the same number of tokens"));
-    name(run_, "lensRun", tr("Run this lens"), tr("Run this lens. Press Stop to end it."));
+    name(run_, "lensRun", tr("Run or stop this lens"), tr("Run this lens. Press Stop to end it early."));
+    name(progress_, "lensProgress", tr("Progress of the lens"), tr("How much of the lens is done"));
+    progress_->setRange(0, 100);
+    name(overlay_, "lensPicture", tr("Result over the picture"), tr("The result for each patch"));
+}
 
+void LensesPanel::layOut() {
+    view_->insert(overlay_, 4);
     auto* targets = new QHBoxLayout;
-    targets->addWidget(target_);
+    targets->addWidget(target_, 1);
     targets->addWidget(new QLabel(tr("−")));
-    targets->addWidget(against_);
+    targets->addWidget(against_, 1);
     form_->setContentsMargins(0, 0, 0, 0);
     form_->addRow(tr("After token"), position_);
     form_->addRow(tr("Logit"), targets);
@@ -56,54 +112,33 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
     column->addLayout(top);
     column->addWidget(explanation_);
     column->addLayout(form_);
+    column->addWidget(progress_);
     column->addWidget(view_, 1);
-
-    connect(page_, &QComboBox::currentIndexChanged, this, &LensesPanel::choosePage);
-    connect(position_, &QComboBox::activated, this, &LensesPanel::ask);
-    for (QLineEdit* line : {target_, against_, text_})
-        connect(line, &QLineEdit::returnPressed, this, &LensesPanel::ask);
-    connect(run_, &QPushButton::clicked, this, &LensesPanel::ask);
-    connect(&bench_, &Workbench::headSelected, this, [this] {
-        if (page().usesHead) ask();
-    });
-    connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
-        const bool hasTokens = static_cast<size_t>(view_->answer().matrix.columns()) ==
-                               (snapshot_ && snapshot_->sequence ? snapshot_->sequence->tokens.size() : 0);
-        bench_.hoverToken(cell && hasTokens ? cell->column : -1);
-    });
-    connect(view_, &LensAnswerView::activated, this, [this](const MatrixCell& cell) {
-        if (!shown_ || !page().change) return;
-        bench_.addChanges({page().change(*shown_, question(), cell.row, cell.column)});
-        bench_.showPanel("interventions");
-    });
-    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
-        showIfNew();
-        if (run != ShownRun::Difference) return;
-        asked_ = 0; // the original run has no result yet
-        askIfQuick();
-    });
-    const auto setTheme = [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
-    setTheme(bench_.theme());
-    front_ = new FrontWatch(this, [this](bool isInFront) {
-        if (isInFront) askIfQuick();
-    });
-    choosePage();
 }
 
 const LensPage& LensesPanel::page() const {
-    return *lensPagesFor(AxisKind::Tokens)[static_cast<size_t>(std::max(0, page_->currentIndex()))];
+    return *lensPageNamed(page_->currentData().toString().toStdString(), axis_);
 }
 
-int LensesPanel::tokenOf(const QString& text) const {
+bool LensesPanel::hasInput() const {
+    if (!snapshot_ || !snapshot_->model) return false;
+    return readsPictures() ? snapshot_->answer != nullptr : bench_.tokenCount() > 0;
+}
+
+int LensesPanel::choiceOf(const QString& text) const {
     if (text.isEmpty() || !snapshot_ || !snapshot_->model) return -1;
+    const ModelInfo& model = *snapshot_->model;
     bool isNumber = false;
     const int id = text.mid(text.startsWith('#') ? 1 : 0).toInt(&isNumber);
-    if (isNumber && (text.startsWith('#') || !snapshot_->model->hasTokenizer)) return id;
-    const auto& texts = snapshot_->model->tokenTexts;
+    if (isNumber && (text.startsWith('#') || readsPictures() || !model.hasTokenizer)) return id;
+    if (readsPictures()) {
+        for (int index = 0; index < model.classes; ++index)
+            if (QString::fromStdString(model.labelOf(index)) == text) return index;
+        return -1;
+    }
     for (const bool isLoose : {false, true}) // exact text first, then without leading spaces
-        for (size_t token = 0; token < texts.size(); ++token) {
-            const QString each = QString::fromStdString(texts[token]);
+        for (size_t token = 0; token < model.tokenTexts.size(); ++token) {
+            const QString each = QString::fromStdString(model.tokenTexts[token]);
             if (isLoose ? each.trimmed() == text.trimmed() : each == text || visibleText(each) == text)
                 return static_cast<int>(token);
         }
@@ -111,24 +146,43 @@ int LensesPanel::tokenOf(const QString& text) const {
 }
 
 LensQuestion LensesPanel::question() {
-    LensQuestion question{
-        .site = bench_.selection().site, .head = bench_.selection().head, .position = position_->currentIndex() - 1};
-    question.text = text_->text().toStdString();
+    const Selection& selection = bench_.selection();
+    LensQuestion question{.site = selection.site, .head = selection.head};
+    if (!readsPictures()) question.position = position_->currentIndex() - 1;
+    question.text = (readsPictures() ? bench_.pictures().setup().otherName : text_->text()).toStdString();
     QStringList unknown;
-    for (const auto& [line, token] :
-         {std::pair(target_, &question.target.token), std::pair(against_, &question.target.other)}) {
-        *token = page().usesTarget ? tokenOf(line->text()) : -1;
-        if (page().usesTarget && !line->text().isEmpty() && *token < 0) unknown << line->text();
+    for (const auto& [text, choice] : {std::pair(target_->currentText(), &question.target.token),
+                                       std::pair(against_->text(), &question.target.other)}) {
+        *choice = page().usesTarget ? choiceOf(text) : -1;
+        if (page().usesTarget && !text.isEmpty() && *choice < 0) unknown << text;
     }
     if (!unknown.isEmpty())
-        view_->setSummary(
-            tr("“%1” is not a token of this model. The top prediction is used instead.").arg(unknown.join("”, “")));
+        view_->setSummary(tr("“%1” is no token or class of this model. The top prediction is used instead.")
+                              .arg(unknown.join("”, “")));
     return question;
 }
 
+void LensesPanel::listPages() {
+    {
+        const QSignalBlocker quiet(page_);
+        if (page_->count() > 0) pages_[axis_] = page_->currentData().toString();
+        axis_ = snapshot_ && snapshot_->readsPictures() ? AxisKind::Patches : AxisKind::Tokens;
+        page_->clear();
+        for (const LensPage* each : lensPagesFor(axis_))
+            page_->addItem(QCoreApplication::translate("attn::Lens", each->title), QString::fromLatin1(each->id));
+        page_->setCurrentIndex(std::max(0, page_->findData(pages_[axis_])));
+    }
+    const QString text = target_->currentText();
+    const QSignalBlocker quiet(target_);
+    target_->clear();
+    if (readsPictures())
+        for (int index = 0; index < snapshot_->model->classes; ++index)
+            target_->addItem(QString::fromStdString(snapshot_->model->labelOf(index)));
+    target_->setEditText(choiceOf(text) < 0 ? QString() : text);
+    choosePage();
+}
+
 void LensesPanel::choosePage() {
-    const LensPage& now = page();
-    explanation_->setText(QCoreApplication::translate("attn::Lens", now.explanation));
     const auto showRow = [this](int row, bool isShown) {
         for (const auto role : {QFormLayout::LabelRole, QFormLayout::FieldRole})
             if (QLayoutItem* item = form_->itemAt(row, role)) {
@@ -137,24 +191,32 @@ void LensesPanel::choosePage() {
                     for (int i = 0; i < inner->count(); ++i) inner->itemAt(i)->widget()->setVisible(isShown);
             }
     };
-    showRow(0, now.usesPosition);
-    showRow(1, now.usesTarget);
-    showRow(2, now.usesOther);
-    shown_.reset();
-    asked_ = 0;
-    showAnswer({});
+    showRow(0, page().usesPosition && !readsPictures());
+    showRow(1, page().usesTarget);
+    showRow(2, page().usesOther && !readsPictures()); // the other picture is chosen in the Changes panel
+    forget();
     askIfQuick();
+    showIfNew();
+}
+
+void LensesPanel::forget() {
+    shown_.reset();
+    before_.reset();
+    asked_ = 0;
+    view_->setAnswer({}, false);
+    showOverlay({});
+    showState();
 }
 
 void LensesPanel::ask() {
-    if (!snapshot_ || !snapshot_->model || !snapshot_->sequence || snapshot_->sequence->tokens.empty()) return;
+    if (!hasInput()) return;
     asked_ = snapshot_->sequenceVersion;
-    showWaiting();
+    showState();
     bench_.post(RunAnalysisCommand{page().make(question())});
 }
 
 void LensesPanel::askIfQuick() {
-    if (!front_->isInFront() || !page().isQuick || !snapshot_ || !snapshot_->sequence) return;
+    if (!front_->isInFront() || !page().isQuick || !hasInput()) return;
     if (snapshot_->status.activity == Activity::Generating || asked_ == snapshot_->sequenceVersion) return;
     ask();
 }
@@ -162,30 +224,46 @@ void LensesPanel::askIfQuick() {
 void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
     if (!before || before->sequence != snapshot->sequence) showTokens();
-    if (!before || before->model != snapshot->model) {
-        shown_.reset();
-        before_.reset();
-        showAnswer({});
-    }
+    if (!before || before->model != snapshot->model) listPages();
     askIfQuick();
     showIfNew();
-    const bool isOld = shown_ && shown_->inputVersion != snapshot->sequenceVersion;
-    explanation_->setText(isOld ? tr("This result is for the previous text or model. Press Run to update it.")
-                                : QCoreApplication::translate("attn::Lens", page().explanation));
+    showState();
 }
 
 void LensesPanel::showIfNew() {
-    if (!snapshot_ || !snapshot_->model) return;
+    if (!hasInput()) return;
     const std::string key = page().make({})->key();
     const auto found = snapshot_->analyses.find(key);
     if (found == snapshot_->analyses.end()) return;
+    // An earlier picture had other patterns.
+    if (readsPictures() && found->second->inputVersion != snapshot_->sequenceVersion) return;
     const auto before = bench_.comparedAnalysis(*snapshot_, key);
     if (found->second == shown_ && before == before_) return;
     shown_ = found->second;
     before_ = before;
-    const LensSubject subject{.model = *snapshot_->model, .axis = tokenAxis(tokenLabels(snapshot_->sequence.get()))};
-    const LensAnswer answer = page().show(*shown_, subject);
-    showAnswer(before_ ? changeOf(answer, page().show(*before_, subject)) : answer);
+    const LensAnswer answer = page().show(*shown_, subject(false));
+    view_->setAnswer(before_ ? changeOf(answer, page().show(*before_, subject(true))) : answer,
+                     page().change != nullptr);
+    showOverlay({});
+    showState();
+}
+
+LensSubject LensesPanel::subject(bool isOriginal) const {
+    if (!readsPictures())
+        return {.model = *snapshot_->model, .axis = tokenAxis(tokenLabels(snapshot_->sequence.get()))};
+    const PictureRun run = pictureRun(*snapshot_, isOriginal && snapshot_->uneditedAnswer);
+    return {.model = *run.model, .axis = run.axis(), .patterns = run.patterns};
+}
+
+void LensesPanel::showOverlay(const std::optional<MatrixCell>& cell) {
+    const bool isPossible = readsPictures() && page().overlay;
+    if (!shown_ || !isPossible)
+        overlay_->setFigure({});
+    else if (hasInput() && shown_->inputVersion == snapshot_->sequenceVersion) { // else the former one stays
+        const PatchOverlayFigure figure = page().overlay(*shown_, subject(false), cell);
+        overlay_->setFigure(before_ ? changeOf(figure, page().overlay(*before_, subject(true), cell)) : figure);
+    }
+    overlay_->setVisible(!overlay_->figure().isEmpty());
 }
 
 void LensesPanel::showTokens() {
@@ -199,32 +277,60 @@ void LensesPanel::showTokens() {
     position_->setCurrentIndex(current >= 0 && current < position_->count() ? current : 0);
 }
 
-void LensesPanel::showAnswer(LensAnswer answer) {
-    showWaiting();
-    view_->setAnswer(std::move(answer), page().change != nullptr);
+void LensesPanel::activate(const MatrixCell& cell) {
+    if (!shown_ || !page().change) return;
+    bench_.addChanges({page().change(*shown_, question(), cell.row, cell.column)});
+    bench_.showPanel("interventions");
 }
 
-void LensesPanel::showWaiting() {
-    const bool isAsked = snapshot_ && snapshot_->sequence && asked_ == snapshot_->sequenceVersion;
-    view_->setWaiting(isAsked          ? tr("Computing…")
-                      : page().isQuick ? tr("Type a prompt in the Generate panel.")
-                                       : tr("Press Run."));
+void LensesPanel::showState() {
+    const bool isAnalysing = snapshot_ && snapshot_->status.activity == Activity::Analysing,
+               isAsked = snapshot_ && asked_ > 0 && asked_ == snapshot_->sequenceVersion,
+               isOld = snapshot_ && shown_ && shown_->inputVersion != snapshot_->sequenceVersion;
+    run_->setText(isAnalysing ? tr("Stop") : tr("Run"));
+    run_->setEnabled(isAnalysing || hasInput());
+    progress_->setVisible(isAnalysing && !page().isQuick);
+    if (isAnalysing) progress_->setValue(qRound(snapshot_->status.progress * 100));
+    explanation_->setText(
+        !isOld || (isAsked && page().isQuick) ? QCoreApplication::translate("attn::Lens", page().explanation)
+        : readsPictures() ? tr("This result is for the previous picture or model. Press Run to update it.")
+                          : tr("This result is for the previous text or model. Press Run to update it."));
+    view_->setWaiting(isAsked && snapshot_->failure ? QString::fromStdString(snapshot_->failure->sentence())
+                      : isAsked                     ? tr("Computing…")
+                      : !page().isQuick             ? tr("Press Run.")
+                      : readsPictures()             ? tr("Choose a picture.")
+                                                    : tr("Type a prompt in the Generate panel."));
 }
 
 QJsonObject LensesPanel::saveView() const {
-    return {{"page", page_->currentData().toString()},
-            {"target", target_->text()},
-            {"against", against_->text()},
-            {"text", text_->text()}};
+    QJsonObject view{{"target", target_->currentText()}, {"against", against_->text()}, {"text", text_->text()}};
+    const auto idFor = [this](AxisKind axis) {
+        const auto known = pages_.find(axis);
+        return axis == axis_ ? page_->currentData().toString() : known == pages_.end() ? QString() : known->second;
+    };
+    view["page"] = idFor(AxisKind::Tokens);
+    view["picture"] = QJsonObject{{"lens", idFor(AxisKind::Patches)}};
+    return view;
 }
 
 void LensesPanel::restoreView(const QJsonObject& view) {
-    target_->setText(view.value("target").toString());
     against_->setText(view.value("against").toString());
     text_->setText(view.value("text").toString());
-    if (const int at = page_->findData(view.value("page").toString()); at >= 0) page_->setCurrentIndex(at);
+    target_->setEditText(view.value("target").toString());
+    for (const auto& [axis, id] : {std::pair(AxisKind::Tokens, view.value("page")),
+                                   std::pair(AxisKind::Patches, view.value("picture").toObject().value("lens"))}) {
+        const LensPage* named = lensPageNamed(id.toString().toStdString(), axis);
+        if (!named) continue;
+        pages_[axis] = QString::fromLatin1(named->id);
+        if (axis == axis_) page_->setCurrentIndex(page_->findData(pages_[axis]));
+    }
 }
 
-ExportNumbers LensesPanel::numbers() const { return view_->numbers(); }
+ExportNumbers LensesPanel::numbers() const {
+    LensFigure figure;
+    figure.answer = view_->answer();
+    figure.overlay = overlay_->figure();
+    return numbersOf(figure);
+}
 
 } // namespace attn

@@ -4,18 +4,22 @@
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/workbench/panel.h"
 
+#include <map>
+
 class QComboBox;
 class QFormLayout;
 class QLabel;
 class QLineEdit;
+class QProgressBar;
 class QPushButton;
 
 namespace attn {
 
 class FrontWatch;
+class PatchOverlayView;
 
 /// Runs lenses on the current run: predictions by layer, contributions to a logit, circuits of heads, sweeps of
-/// changes.
+/// changes. The result for each patch lies over the picture.
 class LensesPanel : public Panel {
     Q_OBJECT
 
@@ -28,28 +32,40 @@ public:
     ExportNumbers numbers() const override;
 
 private:
+    void name(); ///< the widgets, with their help
+    void layOut();
     const LensPage& page() const;
+    bool readsPictures() const { return axis_ == AxisKind::Patches; }
+    bool hasInput() const; ///< there is something to analyse
     LensQuestion question();
-    int tokenOf(const QString& text) const; ///< id of a token text or "#id"; -1: unknown
+    int choiceOf(const QString& text) const; ///< a token by its text or "#id", or a class; -1: unknown
+    void listPages();                        ///< those of the model's axis
     void choosePage();
     void ask();        ///< runs the lens
     void askIfQuick(); ///< runs the lens if it is quick, in front, and its result is old
+    void forget();     ///< the result, and that it was asked for
     void showIfNew();
-    void showAnswer(LensAnswer answer);
-    void showWaiting();
+    LensSubject subject(bool isOriginal) const; ///< @pre hasInput()
+    void showOverlay(const std::optional<MatrixCell>& cell);
+    void showState();
     void showTokens();
+    void activate(const MatrixCell& cell);
 
     Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     FrontWatch* front_;
-    QComboBox *page_, *position_;
-    QLineEdit *target_, *against_, *text_;
+    AxisKind axis_ = AxisKind::Tokens;
+    std::map<AxisKind, QString> pages_; ///< id of the lens that was last chosen for each axis
+    QComboBox *page_, *position_, *target_;
+    QLineEdit *against_, *text_;
     QPushButton* run_;
+    QProgressBar* progress_;
     QLabel* explanation_;
     QFormLayout* form_;
     LensAnswerView* view_;
+    PatchOverlayView* overlay_;
     std::shared_ptr<const AnalysisResult> shown_, before_; ///< before_: of the original run; null: not compared
-    uint64_t asked_ = 0;                                   ///< sequence version that was last analysed
+    uint64_t asked_ = 0;                                   ///< version of the input that was last analysed
 };
 
 } // namespace attn
