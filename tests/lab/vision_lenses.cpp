@@ -1,6 +1,8 @@
 #include "app/lab/panels/head_kinds_panel.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/analysis/head_kinds.h"
+#include "engine/analysis/input_attribution.h"
 #include "engine/inference/vision_model.h"
 #include "tests/lab/vision_test.h"
 #include "tests/support/catch.h"
@@ -181,6 +183,36 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     CHECK(change.hook == "blocks.2.hook_resid_pre");
     CHECK(change.position == 5); // row 1, column 1 of 4 x 4
     REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && !lab.snapshot().failure; }));
+}
+
+TEST_CASE("lab: lenses and head kinds of a picture show what a gate changes", "[lab][vision]") {
+    LabWindow lab;
+    openLens(lab, golden("vit"), "gradients");
+    lab.closeGate(1, 2, 0);
+    REQUIRE(lab.settle());
+    lab.press(lab.action("showDifference"));
+    const auto& summary = lab.find<QLabel>("lensSummary");
+    REQUIRE(lab.waitFor([&] { return summary.text().contains("Original:"); }, 120'000));
+    // Each patch has the difference of its two numbers.
+    const auto resultOf = [&](const auto& results) {
+        return static_cast<const InputAttribution&>(*results.at(InputAttributionAnalysis{}.key())).integratedGradients;
+    };
+    const std::vector<float> after = resultOf(lab.snapshot().analyses),
+                             before = resultOf(lab.snapshot().uneditedAnalyses);
+    const std::vector<float>& shown = lab.find<PatchOverlayView>("lensPicture").figure().values();
+    REQUIRE(shown.size() == after.size());
+    double largest = 0;
+    for (size_t patch = 0; patch < shown.size(); ++patch) {
+        CHECK(shown[patch] == Approx(after[patch] - before[patch]).margin(1e-6));
+        largest = std::max(largest, std::abs(static_cast<double>(shown[patch])));
+    }
+    CHECK(largest > 1e-4);
+
+    lab.showPanel("kinds");
+    auto& table = lab.find<QTreeWidget>("kindHeads");
+    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }, 120'000));
+    table.setCurrentItem(table.topLevelItem(0));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("kindExplanation").text().contains("Original:"); }, 120'000));
 }
 
 } // namespace attn
