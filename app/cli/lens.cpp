@@ -263,7 +263,7 @@ constexpr std::array<Lens, 7> kLenses{{{"logit", logit},
                                        {"flow", flow},
                                        {"weighted", weighted},
                                        {"circuits", circuits, false},
-                                       {"composition", composition, false}}};
+                                       {"composition", composition}}};
 
 } // namespace
 
@@ -281,7 +281,7 @@ void addLens(Command& command) {
     command.option("--head N", options->head, "head, counted from 0, for weighted and circuits").atLeast(0);
     command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
     addJson(command, options->json);
-    command.list("Lenses (circuits and composition only for texts)",
+    command.list("Lenses (circuits only for texts)",
                  {{"logit", "what each layer would predict as the next token, or as the class; ranks count from 1"},
                   {"attribution", "what each head and MLP adds to a logit"},
                   {"gradients", "how much each token or patch matters: gradient x input and integrated gradients"},
@@ -298,7 +298,7 @@ void addLens(Command& command) {
         if (!options->asked.picture.image.empty() && !lens.readsPictures)
             throw Error({.what = fmt::format("--what {} needs text", options->what),
                          .where = {},
-                         .hint = "with --image, choose logit, attribution, gradients, flow or weighted"});
+                         .hint = "with --image, choose logit, attribution, gradients, flow, weighted or composition"});
         const Asked asked(options->asked, "lens");
         lens.print({*options, asked});
         return kDone;

@@ -395,7 +395,6 @@ const LensPage kPages[] = {
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Composition"),
      .explanation =
          QT_TRANSLATE_NOOP("attn::Lens", "Which heads read from which, computed from their weight matrices."),
-     .axis = AxisKind::Tokens,
      .isQuick = false,
      .make = makePlain<CompositionScoresAnalysis>,
      .show = showComposition},

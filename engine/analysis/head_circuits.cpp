@@ -16,40 +16,61 @@
 namespace attn {
 namespace {
 
-/// The weight matrices of a model in a separate graph, by layer and head.
+/// The weight matrices of a model's heads in a separate graph, by layer and head.
 class HeadWeights {
 public:
-    HeadWeights(LanguageModel& model, Graph& graph) : model_(model), config_(model.config()), graph_(graph) {
-        if (config_.postNorm)
-            throw Error({.what = "circuits need norms before the sublayers; this model has them behind",
-                         .where = model.info().name,
-                         .hint = "open a model that continues texts"});
-        for (const LayerAttention& layer : config_.layers)
-            if (layer.spec.blockPart(Slot::Norm) || !layer.spec.part(Slot::Mixer).usesQueriesKeys)
-                throw Error({.what = "circuits need queries, keys and a layer norm or RMS norm",
-                             .where = model.info().name,
-                             .hint = "open a model with standard attention"});
+    HeadWeights(RunningModel& model, Graph& graph) : model_(model), graph_(graph) {
+        const ModelInfo& info = model.info();
+        const auto refuse = [&](const char* what, const char* hint) {
+            throw Error({.what = what, .where = info.name, .hint = hint});
+        };
+        if (info.structure.streams.size() > 1)
+            refuse("circuits need one stream through all layers; this model merges its tokens",
+                   "open a model without stages, such as a ViT");
+        if (!info.readsPictures() && languageModel(model).config().postNorm)
+            refuse("circuits need norms before the sublayers; this model has them behind",
+                   "open a model that continues texts");
+        for (int layer = 0; layer < info.layers; ++layer)
+            if (const AttentionSpec& spec = model.attentionOf(layer).spec;
+                spec.blockPart(Slot::Norm) || !spec.part(Slot::Mixer).usesQueriesKeys)
+                refuse("circuits need queries, keys and a layer norm or RMS norm",
+                       "open a model with standard attention");
     }
 
-    const DecoderConfig& config() const { return config_; }
     Tensor parameter(int layer, const char* name, Shape shape) const {
         return graph_.parameter(parameterName(model_.store(), layer, name), std::move(shape));
     }
     /// [H,D,C]. A key/value head is repeated for each head that reads it.
     Tensor byHead(int layer, const char* letter) const {
-        const LayerAttention& attention = config_.layers[static_cast<size_t>(layer)];
+        const LayerAttention& attention = model_.attentionOf(layer);
         const auto [heads, groups] = attention.heads();
         const bool isQuery = letter[0] == 'Q', isShared = letter[0] == 'K' && !has(layer, "attn.W_K");
-        const int64_t H = heads, G = isQuery || isShared ? H : groups, D = attention.headWidth, C = config_.modelWidth;
+        const int64_t H = heads, G = isQuery || isShared ? H : groups, D = attention.headWidth,
+                      C = model_.info().modelWidth;
         const std::string name = fmt::format("attn.W_{}", isShared ? "Q" : letter);
         const Tensor all = reshape(parameter(layer, name.c_str(), {G * D, C}), {G, D, C});
         return G == H ? all : reshape(broadcast(reshape(all, {G, 1, D, C}), {G, H / G, D, C}), {H, D, C});
     }
     Tensor output(int layer) const { // [H,C,D]
-        const LayerAttention& attention = config_.layers[static_cast<size_t>(layer)];
-        const int64_t H = attention.heads().heads, D = attention.headWidth, C = config_.modelWidth;
+        const LayerAttention& attention = model_.attentionOf(layer);
+        const int64_t H = attention.heads().heads, D = attention.headWidth, C = model_.info().modelWidth;
         return permute(reshape(parameter(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 0, 2});
     }
+
+private:
+    bool has(int layer, const char* name) const {
+        return model_.store().contains(parameterName(model_.store(), layer, name));
+    }
+
+    RunningModel& model_;
+    Graph& graph_;
+};
+
+/// The vocabulary at both ends of a language model.
+class VocabularyWeights {
+public:
+    VocabularyWeights(const DecoderConfig& config, Graph& graph) : config_(config), graph_(graph) {}
+
     /// The rows after a norm, without its division.
     Tensor normed(Tensor rows, const std::string& norm) const {
         if (config_.norm == NormKind::None) return rows;
@@ -72,11 +93,6 @@ public:
     }
 
 private:
-    bool has(int layer, const char* name) const {
-        return model_.store().contains(parameterName(model_.store(), layer, name));
-    }
-
-    LanguageModel& model_;
     const DecoderConfig& config_;
     Graph& graph_;
 };
@@ -105,17 +121,18 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& running,
         throw Error({.what = "there are no tokens to analyse", .where = "tokens", .hint = "enter a prompt"});
     const auto graph = std::make_shared<Graph>();
     const HeadWeights weights(model, *graph);
+    const VocabularyWeights vocabulary(model.config(), *graph);
     const std::string norm = inBlock(layer, "ln1");
     const auto n = static_cast<int64_t>(result->tokens.size());
     const Tensor ids = graph->input("tokens", {.shape = {n}, .dtype = DType::I32});
-    const Tensor all = weights.normed(weights.embeddings(), norm); // [V,C]
-    const Tensor asked = take(all, ids);                           // [n,C]
+    const Tensor all = vocabulary.normed(vocabulary.embeddings(), norm); // [V,C]
+    const Tensor asked = take(all, ids);                                 // [n,C]
     const auto times = [](Tensor rows, Tensor matrix) { return batchedMatmul(rows, matrix, {.transposeB = true}); };
     const Tensor wq = one(weights.byHead(layer, "Q"), head), wk = one(weights.byHead(layer, "K"), head),
                  wv = one(weights.byHead(layer, "V"), head), wo = one(weights.output(layer), head); // [D,C]; [C,D]
-    const double factor = weights.config().layers[static_cast<size_t>(layer)].scoreScale();
+    const double factor = model.attentionOf(layer).scoreScale();
     const Tensor reads = affine(times(times(asked, wq), times(all, wk)), factor, 0); // [n,D].[V,D] -> [n,V]
-    const Tensor out = batchedMatmul(weights.unembeddings(), wo);                    // [V,C].[C,D] -> [V,D]
+    const Tensor out = batchedMatmul(vocabulary.unembeddings(), wo);                 // [V,C].[C,D] -> [V,D]
     const Tensor writes = times(times(asked, wv), out);                              // [n,V]
     const TopK read = topK(reads, result->choices), write = topK(writes, result->choices);
     // The circuit W_U W_O W_V E is V x V; its eigenvalues that are not 0 are those of W_V E W_U W_O.
@@ -151,9 +168,8 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& running,
     return result;
 }
 
-std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& running,
+std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& model,
                                                                const AnalysisContext& context) const {
-    LanguageModel& model = languageModel(running);
     const auto& info = model.info();
     const auto graph = std::make_shared<Graph>();
     const HeadWeights weights(model, *graph);

@@ -1,3 +1,4 @@
+#include "engine/analysis/head_circuits.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
@@ -126,6 +127,44 @@ TEST_CASE("weighted attention: of a picture, it follows from the model's values 
                   Approx(std::sqrt(squares) * static_cast<double>(pattern.values[(2 * T + query) * T + key]))
                       .margin(1e-4));
     }
+}
+
+TEST_CASE("composition: heads of a picture read from each other as their matrices say", "[analysis][vision][gpu]") {
+    VisionCase vision("vit");
+    const auto found = vision.run<CompositionScores>(CompositionScoresAnalysis{});
+    const auto width = static_cast<size_t>(vision.model.info().modelWidth), D = width / 3;
+    using Matrix = std::vector<double>; // [C,C]
+    // The sum over the features of a head of left[i, feature] right[feature, j].
+    const auto product = [&](int layer, int head, const char* left, bool isOutput, const char* right) {
+        const std::vector<float> a = vision.model.store().read(hookOf(layer, left)),
+                                 b = vision.model.store().read(hookOf(layer, right));
+        Matrix result(width * width, 0);
+        for (size_t feature = static_cast<size_t>(head) * D; feature < (static_cast<size_t>(head) + 1) * D; ++feature)
+            for (size_t i = 0; i < width; ++i)
+                for (size_t j = 0; j < width; ++j)
+                    result[i * width + j] +=
+                        static_cast<double>(isOutput ? a[i * width + feature] : a[feature * width + i]) *
+                        static_cast<double>(b[feature * width + j]);
+        return result;
+    };
+    const auto norm = [](const Matrix& m) { return std::sqrt(std::inner_product(m.begin(), m.end(), m.begin(), 0.0)); };
+    const auto share = [&](const Matrix& reader, bool isTransposed, const Matrix& writer) {
+        Matrix both(width * width, 0);
+        for (size_t i = 0; i < width; ++i)
+            for (size_t k = 0; k < width; ++k)
+                for (size_t j = 0; j < width; ++j)
+                    both[i * width + j] += reader[isTransposed ? k * width + i : i * width + k] * writer[k * width + j];
+        return norm(both) / (norm(reader) * norm(writer));
+    };
+    using Kind = CompositionScores::Kind;
+    const Matrix writer = product(0, 1, "attn.W_O", true, "attn.W_V"),
+                 reads = product(1, 2, "attn.W_Q", false, "attn.W_K"),
+                 moves = product(1, 2, "attn.W_O", true, "attn.W_V");
+    CHECK(found->at(Kind::Query, 1, 2, 0, 1) == Approx(share(reads, true, writer)).margin(1e-4));
+    CHECK(found->at(Kind::Key, 1, 2, 0, 1) == Approx(share(reads, false, writer)).margin(1e-4));
+    CHECK(found->at(Kind::Value, 1, 2, 0, 1) == Approx(share(moves, false, writer)).margin(1e-4));
+    VisionCase merges("swin");
+    CHECK_THROWS_WITH(merges.run<CompositionScores>(CompositionScoresAnalysis{}), CONTAINS("merges its tokens"));
 }
 
 TEST_CASE("vision goldens: contributions to a class agree with PyTorch and sum to its logit",
