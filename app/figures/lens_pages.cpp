@@ -446,8 +446,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFormerId
 
 } // namespace
 
-std::span<const LensPage> lensPages() { return kPages; }
-
 std::vector<const LensPage*> lensPagesFor(AxisKind axis) {
     std::vector<const LensPage*> pages;
     for (const LensPage& page : kPages)

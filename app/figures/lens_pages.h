@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +23,7 @@ struct LensQuestion {
     bool operator==(const LensQuestion&) const = default;
 };
 
-/// One lens: an analysis that reads a run. To add a lens, add one entry to lensPages().
+/// One lens: an analysis that reads a run. To add a lens, add one entry to the catalogue in lens_pages.cpp.
 struct LensPage {
     const char* id;
     const char* title;              ///< untranslated; its translation context is "attn::Lens"
@@ -42,9 +41,7 @@ struct LensPage {
     /// Makes the change that a double click on a cell of the matrix adds to the model; null: none.
     Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, int row, int column) = nullptr;
 };
-/// All lenses, in the order of the panel's list.
-std::span<const LensPage> lensPages();
-/// The lenses that read the rows of an axis, in the same order.
+/// The lenses that read the rows of an axis, in the order of the panel's list.
 std::vector<const LensPage*> lensPagesFor(AxisKind axis);
 /// A lens by its id, or by one that it had in earlier versions, among those for an axis. @return null: there is none
 const LensPage* lensPageNamed(std::string_view id, AxisKind axis);

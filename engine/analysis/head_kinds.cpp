@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -32,13 +31,6 @@ void requireComparable(const HeadDetection& a, const HeadDetection& b) {
             {.what = fmt::format("fingerprints of {} tokens and of {} tokens cannot be compared", tokens, others),
              .where = kWhere,
              .hint = "compare models whose vocabulary and context hold at least 16 tokens"});
-}
-
-std::vector<size_t> headsSorted(const HeadDetection& detection, const std::function<bool(size_t, size_t)>& isBefore) {
-    std::vector<size_t> order(detection.heads.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::stable_sort(order, isBefore);
-    return order;
 }
 
 } // namespace
@@ -134,20 +126,15 @@ std::vector<std::vector<size_t>> headGroups(const HeadDetection& detection, floa
 }
 
 std::vector<size_t> headsByKind(const HeadDetection& detection) {
-    std::vector<std::pair<size_t, float>> ranks; // the kind, and minus its score
-    for (const HeadScores& head : detection.heads) {
+    const auto rank = [&](size_t at) { // the kind, and minus its score
+        const HeadScores& head = detection.heads[at];
         const auto kind = head.kind();
-        ranks.emplace_back(kind ? std::pair(*kind, -head.of(*kind)) : std::pair(detection.kinds.size(), 0.0f));
-    }
-    return headsSorted(detection, [&](size_t a, size_t b) { return ranks[a] < ranks[b]; });
-}
-
-std::vector<size_t> headsByScore(const HeadDetection& detection, size_t kind) {
-    const auto score = [&](size_t at) {
-        const float own = detection.heads[at].of(kind);
-        return std::isnan(own) ? -1 : own;
+        return kind ? std::pair(*kind, -head.of(*kind)) : std::pair(detection.kinds.size(), 0.0f);
     };
-    return headsSorted(detection, [&](size_t a, size_t b) { return score(a) > score(b); });
+    std::vector<size_t> order(detection.heads.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, rank);
+    return order;
 }
 
 } // namespace attn

@@ -81,7 +81,5 @@ std::vector<SimilarHead> similarHeads(const HeadDetection& detection, size_t hea
 std::vector<std::vector<size_t>> headGroups(const HeadDetection& detection, float least);
 /// The indices of all heads by kind, then by falling score. Mixed heads come last.
 std::vector<size_t> headsByKind(const HeadDetection& detection);
-/// The indices of all heads by falling score for a kind.
-std::vector<size_t> headsByScore(const HeadDetection& detection, size_t kind);
 
 } // namespace attn
