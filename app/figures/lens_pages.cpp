@@ -119,20 +119,19 @@ LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subjec
     const QString target = targetName(subject, found.target), logit = formatFixed(found.logit),
                   baseline = formatFixed(found.baselineLogit);
     LensAnswer answer{
-        .summary = (subject.isPicture()
-                        ? LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour.")
-                              .arg(target, logit, baseline)
-                        : LensText::tr(
-                              "The %1 after token %2 is %3, and %4 when every embedding is replaced by the vocabulary "
-                              "mean.")
-                              .arg(target)
-                              .arg(found.position)
-                              .arg(logit, baseline)) +
-                   ' ' +
-                   LensText::tr("Integrated gradients divide the difference, %1, among the %2; they sum to %3.")
-                       .arg(QString::number(static_cast<double>(found.logit - found.baselineLogit), 'f', 3),
-                            subject.isPicture() ? LensText::tr("patches") : LensText::tr("tokens"),
-                            QString::number(sum, 'f', 3))};
+        .summary = subject.isPicture()
+                       ? LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients "
+                                      "sum to %4.")
+                             .arg(target, logit, baseline)
+                             .arg(sum, 0, 'f', 3)
+                       : LensText::tr("The %1 after token %2 is %3, and %4 when every embedding is replaced by the "
+                                      "vocabulary mean. Integrated gradients divide the difference, %5, among the "
+                                      "tokens; they sum to %6.")
+                             .arg(target)
+                             .arg(found.position)
+                             .arg(logit, baseline)
+                             .arg(static_cast<double>(found.logit - found.baselineLogit), 0, 'f', 3)
+                             .arg(sum, 0, 'f', 3)};
     answer.bars = barsByRow(subject, found.gradientTimesInput.size());
     answer.bars.title =
         subject.isPicture() ? LensText::tr("Effect of each patch") : LensText::tr("How much each input token mattered");

@@ -48,6 +48,9 @@ QIcon thumbnailOf(const HeadPrint& print) {
         const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row * stride);
         tile.values.insert(tile.values.end(), begin, begin + static_cast<std::ptrdiff_t>(columns));
     }
+    const float largest = std::ranges::max(tile.values);
+    if (hasOffsets && largest > 0)
+        for (float& value : tile.values) value /= largest;
     TileImage image;
     image.update(std::make_shared<PatternTile>(std::move(tile)),
                  {.kind = hasOffsets ? ScaleKind::Linear : ScaleKind::RowMaximum}, ColourMapId::Viridis);
