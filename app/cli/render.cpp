@@ -264,6 +264,8 @@ void addRender(Command& command) {
     command.action([=] {
         if (!options->label.empty() && options->view != "rollout")
             throw Error({.what = "--class applies only to --view rollout", .where = {}, .hint = "add --view rollout"});
+        if (isText(*options) && !options->patch.empty())
+            throw Error({.what = "--patch needs a picture", .where = {}, .hint = "give one with --image"});
         const bool isLens = options->view == "lens";
         if (isLens) requireSource(*options);
         const Asked asked(options->asked, "render", isLens && !isText(*options) ? options->from : "");

@@ -185,9 +185,8 @@ size_t LanguageModel::pipelineCount() const { return device_->kernelCount(); }
 
 LanguageModel& languageModel(RunningModel& model) {
     if (auto* found = dynamic_cast<LanguageModel*>(&model)) return *found;
-    throw Error({.what = "this needs a model of text",
-                 .where = model.info().name,
-                 .hint = "open a model that reads text"});
+    throw Error(
+        {.what = "this needs a model of text", .where = model.info().name, .hint = "open a model that reads text"});
 }
 
 } // namespace attn

@@ -108,7 +108,7 @@ TEST_CASE("opening: a picture opens in a vision model, or in the one that is ope
     CHECK(lab.snapshot().model->name == "vit-shapes");
     REQUIRE(lab.settle());
     CHECK(setup(lab).name == picture); // the model's example does not take its place
-    openGolden(lab, "vit"); // it has no examples
+    openGolden(lab, "vit");            // it has no examples
     REQUIRE(lab.waitFor(isShown));
     input(lab).openPicture("stripes");
     REQUIRE(lab.waitFor([&] { return setup(lab).name == "stripes"; }));

@@ -97,9 +97,8 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     CHECK_THAT(refused("--view rollout --class 5"),
                CONTAINS("there is no class \"5\"; give a label, or a number from 0 to 4"));
     CHECK_THAT(refused("--class 1"), CONTAINS("--class applies only to --view rollout; add --view rollout"));
-    CHECK_THAT(refused("--view lens --lens logit"),
-               CONTAINS("there is no lens \"logit\"; choose one of classes, contributions, patches"));
-    CHECK_THAT(refused("--view lens --lens kinds"), CONTAINS("the lens \"kinds\" draws nothing: it gives names"));
+    CHECK_THAT(refused("--view lens --lens circuits"),
+               CONTAINS("there is no lens \"circuits\"; choose one of logit, attribution, gradients"));
     CHECK_THAT(refused("--view lens --lens patching"), CONTAINS("name it with --from"));
 }
 
@@ -134,6 +133,6 @@ TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models]
     CHECK_THAT(said("classify " + pathOf("vit") + " --image " + picture + " --size 30y", 2),
                CONTAINS("\"30y\" is not a size"));
     CHECK_THAT(said("generate " + pathOf("vit") + " --prompt x"), CONTAINS("it reads pictures, not text"));
-    CHECK_THAT(said("render " + pathOf("gpt2") + " --tokens 1,2 --view rollout --out x.png"),
-               CONTAINS("--view rollout needs a picture; give one with --image"));
+    CHECK_THAT(said("render " + pathOf("gpt2") + " --tokens 1,2 --patch 0 --out x.png"),
+               CONTAINS("--patch needs a picture; give one with --image"));
 }

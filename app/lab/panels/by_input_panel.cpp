@@ -3,33 +3,19 @@
 #include "app/lab/widgets/hint_label.h"
 
 #include <QDockWidget>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
-#include <algorithm>
+#include <utility>
 
 namespace attn {
-namespace {
-
-/// Pages of which only the visible one needs room.
-class Pages : public QStackedWidget {
-public:
-    using QStackedWidget::QStackedWidget;
-    QSize sizeHint() const override { return currentWidget()->sizeHint(); }
-    QSize minimumSizeHint() const override { return currentWidget()->minimumSizeHint(); }
-    bool hasHeightForWidth() const override { return currentWidget()->hasHeightForWidth(); }
-    int heightForWidth(int width) const override { return currentWidget()->heightForWidth(width); }
-};
-
-} // namespace
 
 ByInputPanel::ByInputPanel(Panel* text, Panel* picture, QString pictureTitle, QWidget* parent)
-    : Panel(parent), pages_(new Pages(this)), text_(text), picture_(picture), pictureTitle_(std::move(pictureTitle)) {
-    pages_->addWidget(text_);
-    pages_->addWidget(picture_);
+    : Panel(parent), text_(text), picture_(picture), pictureTitle_(std::move(pictureTitle)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(pages_);
+    column->addWidget(text_); // only the visible page needs room
+    column->addWidget(picture_);
+    picture_->hide();
     // The pages are found by the name of the panel, too.
     connect(this, &QObject::objectNameChanged, this, [this](const QString& name) {
         text_->setObjectName(name);
@@ -37,13 +23,12 @@ ByInputPanel::ByInputPanel(Panel* text, Panel* picture, QString pictureTitle, QW
     });
 }
 
-Panel* ByInputPanel::shown() const { return pages_->currentWidget() == picture_ ? picture_ : text_; }
-
 void ByInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     Panel* const page = snapshot->readsPictures() ? picture_ : text_;
     if (page != shown()) {
-        pages_->setCurrentWidget(page);
-        pages_->updateGeometry();
+        isPicture_ = page == picture_;
+        text_->setVisible(!isPicture_);
+        picture_->setVisible(isPicture_);
         showTitle();
     }
     page->setSnapshot(snapshot); // the other page keeps the last snapshot that it can show

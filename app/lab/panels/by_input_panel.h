@@ -5,8 +5,6 @@
 
 #include <QString>
 
-class QStackedWidget;
-
 namespace attn {
 
 /// A panel with one page for models of text and one for vision models. It shows the page of the open model.
@@ -26,12 +24,12 @@ public:
     ExportNumbers numbers() const override { return shown()->numbers(); }
 
 private:
-    Panel* shown() const;
+    Panel* shown() const { return isPicture_ ? picture_ : text_; }
     void showTitle();
 
-    QStackedWidget* pages_;
     Panel *text_, *picture_;
     QString pictureTitle_, textTitle_;
+    bool isPicture_ = false;
 };
 
 /// A page that says that its panel shows nothing of pictures.

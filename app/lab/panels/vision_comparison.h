@@ -67,7 +67,7 @@ private:
         ShownRun run = ShownRun::Changed;
     };
     std::optional<Asked> asked_;
-    bool isOpen_ = false; ///< the model that was asked for is open in the second session
+    bool isOpen_ = false;    ///< the model that was asked for is open in the second session
     uint64_t rolledOut_ = 0; ///< Snapshot::sequenceVersion of the second when its rollout was last asked for
     RolloutAnalysis rollout_;
     BackgroundTask reading_; ///< of the second picture

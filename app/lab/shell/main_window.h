@@ -175,7 +175,7 @@ private:
     bool remembersLayout_;
     QString device_; ///< as the user named it
     ScopeStarter startScope_;
-    QString firstPath_;   ///< model to open if the one that is opened first cannot be; empty: done
+    QString firstPath_; ///< model to open if the one that is opened first cannot be; empty: done
     BackgroundTask opening_, saving_, exporting_;
     ScopeMirror mirror_;
     SessionBridge bridge_;
