@@ -10,7 +10,7 @@ home=$(mktemp -d) program=
 trap '[[ -z $program ]] || kill "$program" 2>/dev/null; rm -rf "$home"' EXIT
 export XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data # the user's settings and training runs play no part
 readonly width=1440 height=900
-readonly panel=960x604+480+20 # the large place of the default layout, where Attention, Playground and Vision are
+readonly panel=960x604+480+20 # the large place of the default layout, where Attention and Playground are
 
 wants() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 
@@ -86,8 +86,7 @@ if wants playground; then
 fi
 
 if wants vision; then
-    start builtin:stories
-    keys alt+shift+4
+    start builtin:vit-shapes
     picture vision "$panel"
     stop
 fi

@@ -24,7 +24,7 @@ private:
     void refresh();
     /// Sets the prompt to the question.
     void showQuestion(const QModelIndex& index);
-    /// Shows a picture in the vision panel.
+    /// Gives a picture to the vision model.
     void showPicture(int row);
     bool hasPictures() const;
 

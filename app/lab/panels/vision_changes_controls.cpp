@@ -108,6 +108,7 @@ VisionChanges::VisionChanges(Workbench& bench, QWidget* parent) : Panel(parent),
 void VisionChanges::makeGates() {
     gates_ = named(new MatrixView, "visionGates", tr("Gates of the heads"),
                    tr("Click a head to choose it. Double-click, or press Return, to close or open its gate"));
+    gates_->setMinimumHeight(fontMetrics().height() * 9); // the title, the names of the columns, and rows
     gate_ = named(new QSlider(Qt::Horizontal), "visionGate", tr("Gate of the chosen head"),
                   tr("The factor that multiplies the head's output: 0 removes the head"));
     gate_->setRange(0, 100);
