@@ -260,7 +260,7 @@ void MainWindow::makeAutosave(const QString& folder) {
         folder, [this] { return lessons_ && lessons_->before() ? *lessons_->before() : document(); });
     connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
     if (auto leftover = autosave_->takeLeftover()) {
-        const QString text = tr("The program ended without saving \"%1\".").arg(leftover->prompt.left(60));
+        const QString text = tr("The program ended without saving \"%1\".").arg(leftover->title().left(60));
         offerBanner_->present(
             Banner::Kind::Offer, text,
             {{tr("Restore"), tr("Restore the session that was not saved"), [this, leftover] { restore(*leftover); }}});

@@ -88,7 +88,7 @@ void MainWindow::showStart() {
     const auto& lessons = lessonPanel_->lessons();
     if (const auto left = std::ranges::find(lessons, unfinishedLesson(), &Lesson::id); left != lessons.end())
         offers.lesson = left->title;
-    if (leftover_) offers.session = leftover_->prompt;
+    if (leftover_) offers.session = leftover_->title();
     offers.recent = recentPaths();
     offers.mayOpen = locksInForce().value("files") == ControlState::Free;
     auto* page = new StartPage(offers, this);

@@ -162,6 +162,8 @@ RestoreBranchesCommand SessionDocument::restoreCommand() const {
     return {.nodes = branches, .current = current, .prompt = prompt.toStdString(), .promptLength = promptLength};
 }
 
+QString SessionDocument::title() const { return prompt.isEmpty() ? QFileInfo(modelPath).fileName() : prompt; }
+
 QByteArray sessionToJson(const SessionDocument& document) {
     QJsonArray nodes;
     for (const auto& [parent, token] : document.branches) nodes.append(QJsonArray{parent, token});

@@ -33,6 +33,8 @@ struct SessionDocument {
     /// The model, prompt and branches of a snapshot.
     static SessionDocument fromSnapshot(const Snapshot& snapshot);
     RestoreBranchesCommand restoreCommand() const;
+    /// The prompt; the name of the model if there is none, as for a picture.
+    QString title() const;
 };
 
 QByteArray sessionToJson(const SessionDocument& document);
