@@ -1,11 +1,11 @@
 #include "app/cli/command.h"
 
 #include "app/cli/part_form.h"
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
 #include "engine/attention/part.h"
 #include "engine/core/atomic_file.h"
+#include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 

@@ -1,8 +1,8 @@
 #include "engine/attention/execution.h"
 
 #include "engine/attention/head_counts.h"
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/spec_hooks.h"
+#include "engine/core/bit_row.h"
 
 #include <fmt/format.h>
 

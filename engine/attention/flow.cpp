@@ -1,11 +1,11 @@
 #include "engine/attention/flow.h"
 
 #include "engine/attention/execution.h"
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/blocks.h"
 #include "engine/attention/part.h"
 #include "engine/attention/spec_hooks.h"
 #include "engine/attention/terms.h"
+#include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 #include "engine/core/random_rows.h"
 #include "engine/ops/block_attention.h"

@@ -1,7 +1,7 @@
 #include "engine/inference/cell_explainer.h"
 
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/part.h"
+#include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/patterns.h"

@@ -1,6 +1,6 @@
 #include "engine/inference/edit_inputs.h"
 
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
 

@@ -1,6 +1,6 @@
 #include "engine/inference/formed_patterns.h"
 
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 #include "engine/inference/head_profiler.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/hook_names.h"

@@ -1,6 +1,6 @@
 #include "engine/playground/mask_reach.h"
 
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>

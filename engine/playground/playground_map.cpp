@@ -1,6 +1,6 @@
 #include "engine/playground/playground_map.h"
 
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 #include "engine/ops/ops.h"
 #include "engine/playground/attention_run.h"
 

@@ -1,5 +1,5 @@
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/blocks.h"
+#include "engine/core/bit_row.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/attention/random_masks.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/expression.h"
+#include "engine/core/bit_row.h"
 #include "tests/support/catch.h"
 
 #include <string>

@@ -1,6 +1,6 @@
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/blocks.h"
 #include "engine/attention/mask/expression.h"
+#include "engine/core/bit_row.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace attn;

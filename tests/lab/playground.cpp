@@ -2,7 +2,7 @@
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/attention/catalogue.h"
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 #include "tests/lab/playground_test.h"
 #include "tests/support/catch.h"
 

@@ -7,7 +7,7 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/spec_line.h"
 #include "app/lab/workbench/workbench.h"
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 
 #include <QJsonArray>

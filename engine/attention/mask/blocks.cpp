@@ -1,6 +1,6 @@
 #include "engine/attention/mask/blocks.h"
 
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "engine/attention/mask/bit_row.h"
 #include "engine/attention/mask/mask_size.h"
 #include "engine/attention/part.h"
+#include "engine/core/bit_row.h"
 
 #include <cstdint>
 #include <span>

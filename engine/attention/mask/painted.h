@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 
 #include <span>
 #include <vector>

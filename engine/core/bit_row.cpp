@@ -1,4 +1,4 @@
-#include "engine/attention/mask/bit_row.h"
+#include "engine/core/bit_row.h"
 
 #include <algorithm>
 #include <bit>
