@@ -2,8 +2,9 @@
 
 #include "engine/text/normalization_form.h"
 #include "engine/text/text_budget.h"
-#include "engine/text/unicode_tables.h"
 #include "engine/text/utf8.h"
+
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,46 @@
 
 namespace attn {
 namespace {
+
+// What BERT's normalizer in Hugging Face's library knows of characters: removed ones by the classes of Unicode 8, and
+// lowercase by Unicode 17.
+
+int8_t classInUnicode8(char32_t code) {
+    return utf8::unicodeVersion(code) <= 8 ? u_charType(static_cast<UChar32>(code)) : int8_t{U_UNASSIGNED};
+}
+
+/// Control, format and private characters.
+bool isControl(char32_t code) {
+    const int8_t type = classInUnicode8(code);
+    return type == U_CONTROL_CHAR || type == U_FORMAT_CHAR || type == U_PRIVATE_USE_CHAR || code == U'\uFFFD';
+}
+
+/// Marks that take no space. Later versions of Unicode moved six characters into this class or out of it.
+bool isMark(char32_t code) {
+    if (code == U'\u1734' || code == U'\U0001171E') return true;
+    if (code == U'\u1885' || code == U'\u1886' || code == U'\uA9BD' || code == U'\U000111C9') return false;
+    return classInUnicode8(code) == U_NON_SPACING_MARK;
+}
+
+/// Every step-th character from first to last has its lowercase at this distance.
+struct LowercaseRun {
+    char32_t first, last, step;
+    int32_t distance;
+};
+
+char32_t lowercase(char32_t code) {
+    // The oldest supported ICU has Unicode 15.
+    static constexpr std::array<LowercaseRun, 6> kNewer{{{0x1C89, 0x1C89, 1, 1},
+                                                         {0xA7CB, 0xA7CB, 1, -42343},
+                                                         {0xA7CC, 0xA7DA, 2, 1},
+                                                         {0xA7DC, 0xA7DC, 1, -42561},
+                                                         {0x10D50, 0x10D65, 1, 32},
+                                                         {0x16EA0, 0x16EB8, 1, 27}}};
+    const auto run = std::ranges::lower_bound(kNewer, code, {}, &LowercaseRun::last);
+    if (run != kNewer.end() && code >= run->first && (code - run->first) % run->step == 0)
+        return code + static_cast<char32_t>(run->distance);
+    return utf8::unicodeVersion(code) <= 15 ? static_cast<char32_t>(u_tolower(static_cast<UChar32>(code))) : code;
+}
 
 /// The blocks of Chinese characters. Hugging Face's library leaves out U+2B820 to U+2B91F, which BERT's release has.
 bool isIdeograph(char32_t code) {
@@ -52,7 +93,7 @@ AlignedText BertNormalizer::apply(AlignedText text, TextBudget& budget) const {
     if (cleans)
         text = changed(text, budget, [](char32_t code, std::string& to) {
             const bool isLineBreak = code == U'\t' || code == U'\n' || code == U'\r';
-            if (!isLineBreak && unicode::isBertControl(code)) return true;
+            if (!isLineBreak && isControl(code)) return true;
             if (code == U' ' || !utf8::isWhitespace(code)) return false;
             to = " ";
             return true;
@@ -67,7 +108,7 @@ AlignedText BertNormalizer::apply(AlignedText text, TextBudget& budget) const {
         const size_t before = text.text().size();
         text = normalize(text, NormalizationForm::Nfd);
         budget.grow(text.text().size() - std::min(before, text.text().size()));
-        text = changed(text, budget, [](char32_t code, std::string&) { return unicode::isBertMark(code); });
+        text = changed(text, budget, [](char32_t code, std::string&) { return isMark(code); });
     }
     if (lowercases)
         text = changed(text, budget, [](char32_t code, std::string& to) {
@@ -75,7 +116,7 @@ AlignedText BertNormalizer::apply(AlignedText text, TextBudget& budget) const {
                 to = "i\u0307";
                 return true;
             }
-            const char32_t lower = unicode::lowercase(code);
+            const char32_t lower = lowercase(code);
             if (lower == code) return false;
             utf8::append(to, lower);
             return true;

@@ -1,17 +1,17 @@
 #include "engine/text/normalization_form.h"
 
-#include "engine/text/unicode_tables.h"
 #include "engine/text/utf8.h"
 
+#include <unicode/unorm2.h>
+#include <unicode/utf16.h>
+
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <optional>
-#include <unordered_map>
 
 namespace attn {
 namespace {
-
-constexpr char32_t kHangulBase = 0xAC00, kLeadBase = 0x1100, kVowelBase = 0x1161, kTailBase = 0x11A7;
-constexpr char32_t kLeads = 19, kVowels = 21, kTails = 28, kSyllables = kLeads * kVowels * kTails;
 
 struct Character {
     char32_t code = 0;
@@ -19,44 +19,38 @@ struct Character {
     uint8_t combiningClass = 0;
 };
 
-uint8_t combiningClass(char32_t code) {
-    const auto classes = unicode::combiningClasses();
-    const auto found = std::ranges::lower_bound(classes, code, {}, &unicode::CombiningClass::last);
-    return found != classes.end() && code >= found->first ? found->value : uint8_t{0};
+/// A newer character than the library knows neither decomposes nor combines.
+bool isKnown(char32_t code) { return utf8::unicodeVersion(code) <= 9; }
+
+const UNormalizer2& nfc() {
+    UErrorCode error = U_ZERO_ERROR;
+    const UNormalizer2* data = unorm2_getNFCInstance(&error);
+    assert(U_SUCCESS(error)); // the data is part of ICU
+    return *data;
 }
 
 void decompose(char32_t code, ByteRange from, std::vector<Character>& out) {
-    if (code >= kHangulBase && code < kHangulBase + kSyllables) {
-        const char32_t index = code - kHangulBase;
-        out.push_back({kLeadBase + index / (kVowels * kTails), from, 0});
-        out.push_back({kVowelBase + index / kTails % kVowels, from, 0});
-        if (index % kTails != 0) out.push_back({kTailBase + index % kTails, from, 0});
-        return;
+    std::array<UChar, 8> parts{}; // the longest decomposition has four characters
+    UErrorCode error = U_ZERO_ERROR;
+    const auto put = [&](UChar32 part) {
+        const auto known = static_cast<char32_t>(part);
+        out.push_back({known, from, isKnown(known) ? unorm2_getCombiningClass(&nfc(), part) : uint8_t{0}});
+    };
+    const int32_t length = isKnown(code) ? unorm2_getDecomposition(&nfc(), static_cast<UChar32>(code), parts.data(),
+                                                                   static_cast<int32_t>(parts.size()), &error)
+                                         : -1;
+    if (length < 0) put(static_cast<UChar32>(code));
+    for (int32_t at = 0; at < length;) {
+        UChar32 part = 0;
+        U16_NEXT(parts.data(), at, length, part);
+        put(part);
     }
-    const auto table = unicode::decompositions();
-    const auto found = std::ranges::lower_bound(table, code, {}, &unicode::Decomposition::character);
-    if (found == table.end() || found->character != code) {
-        out.push_back({code, from, combiningClass(code)});
-        return;
-    }
-    decompose(found->first, from, out);
-    if (found->second != 0) decompose(found->second, from, out);
 }
 
 std::optional<char32_t> composed(char32_t first, char32_t second) {
-    if (first >= kLeadBase && first < kLeadBase + kLeads && second >= kVowelBase && second < kVowelBase + kVowels)
-        return kHangulBase + ((first - kLeadBase) * kVowels + (second - kVowelBase)) * kTails;
-    if (first >= kHangulBase && first < kHangulBase + kSyllables && (first - kHangulBase) % kTails == 0 &&
-        second > kTailBase && second < kTailBase + kTails)
-        return first + (second - kTailBase);
-    static const std::unordered_map<uint64_t, char32_t> pairs = [] {
-        std::unordered_map<uint64_t, char32_t> map;
-        for (const unicode::Decomposition& entry : unicode::decompositions())
-            if (entry.composes) map.emplace(uint64_t{entry.first} << 32 | entry.second, entry.character);
-        return map;
-    }();
-    const auto found = pairs.find(uint64_t{first} << 32 | second);
-    return found == pairs.end() ? std::nullopt : std::optional(found->second);
+    if (!isKnown(first) || !isKnown(second)) return std::nullopt;
+    const UChar32 whole = unorm2_composePair(&nfc(), static_cast<UChar32>(first), static_cast<UChar32>(second));
+    return whole < 0 ? std::nullopt : std::optional(static_cast<char32_t>(whole));
 }
 
 void compose(std::vector<Character>& characters) {

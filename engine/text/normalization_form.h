@@ -4,9 +4,9 @@
 
 namespace attn {
 
-/// NFD decomposes characters canonically; NFC then composes them again. Both use Unicode 9's data, as Hugging Face's
-/// library does.
-/// @source Unicode Standard Annex 15; Unicode 15, section 3.12 for Hangul
+/// NFD decomposes characters canonically; NFC then composes them again. Both leave characters that are newer than
+/// Unicode 9 as they are, as Hugging Face's library does.
+/// @source Unicode Standard Annex 15
 enum class NormalizationForm { Nfc, Nfd };
 
 /// Brings a text into a normalization form.

@@ -4,12 +4,13 @@
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/json_node.h"
 #include "engine/text/text_budget.h"
-#include "engine/text/unicode_tables.h"
 
 #include <fmt/format.h>
+#include <unicode/uset.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 namespace attn {
 namespace {
@@ -19,7 +20,16 @@ constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+|
 
 /// One character of ASCII's or Unicode 8's punctuation (U+166D was some until Unicode 12).
 std::string punctuation() {
-    return fmt::format(R"((?![{}])[!-/:-@\[-`{{-~\p{{P}}\x{{166D}}])", unicode::propertyAdditions("P since 9"));
+    UErrorCode error = U_ZERO_ERROR;
+    const std::unique_ptr<USet, decltype(&uset_close)> set(uset_openPattern(u"[[:P:]&[:age=8.0:]]", -1, &error),
+                                                           uset_close);
+    std::string ranges;
+    for (int32_t i = 0; i < uset_getItemCount(set.get()); ++i) {
+        UChar32 first = 0, last = 0;
+        uset_getItem(set.get(), i, &first, &last, nullptr, 0, &error);
+        ranges += fmt::format(R"(\x{{{:X}}}-\x{{{:X}}})", first, last);
+    }
+    return fmt::format(R"([!-/:-@\[-`{{-~\x{{166D}}{}])", ranges);
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "engine/text/utf8.h"
 
+#include <unicode/uchar.h>
+
 namespace attn::utf8 {
 namespace {
 
@@ -81,6 +83,12 @@ std::string encode(char32_t character) {
 bool isWhitespace(char32_t c) {
     return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
            (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+int unicodeVersion(char32_t character) {
+    UVersionInfo version = {};
+    u_charAge(static_cast<UChar32>(character), version);
+    return version[0];
 }
 
 } // namespace attn::utf8

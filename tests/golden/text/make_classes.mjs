@@ -1,6 +1,6 @@
 // Which characters Hugging Face's tokenizers take for letters, digits and so on: its regular expressions follow a newer
-// Unicode than PCRE2 may. And what BERT's normalizer makes of each character: its classes are older. Writes classes.json
-// for make_unicode_tables.py.
+// Unicode than PCRE2 may. And what BERT's normalizer makes of each character: its classes are older. Writes classes.json,
+// for make_additions.py and to compare with engine/text/bert_normalizer.cpp.
 //   npm install --ignore-scripts tokenizers@0.23.2 && node make_classes.mjs
 import {createRequire} from 'node:module';
 import {readFileSync, writeFileSync} from 'node:fs';
