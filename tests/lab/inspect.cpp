@@ -1,5 +1,5 @@
 #include "app/figures/lens_pages.h"
-#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/changes_panel.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/run_cells_view.h"

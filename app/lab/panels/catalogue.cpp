@@ -4,12 +4,12 @@
 #include "app/lab/panels/branches_panel.h"
 #include "app/lab/panels/by_input_panel.h"
 #include "app/lab/panels/cell_panel.h"
+#include "app/lab/panels/changes_panel.h"
 #include "app/lab/panels/compare_panel.h"
 #include "app/lab/panels/curves_panel.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/head_kinds_panel.h"
 #include "app/lab/panels/heads_panel.h"
-#include "app/lab/panels/interventions_panel.h"
 #include "app/lab/panels/lenses_panel.h"
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/next_token_panel.h"
@@ -68,8 +68,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"samples", QT_TRANSLATE_NOOP("attn::Panel", "Samples"), nullptr, make<SamplesPanel>},
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Training runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
-    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads",
-     makeByInput<InterventionsPanel, VisionChanges>},
+    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads", makeByInput<ChangesPanel, VisionChanges>},
     {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
     {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", makeByInput<ComparePanel, VisionComparison>},

@@ -1,7 +1,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/common/panel_theme.h"
-#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/changes_panel.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/run_cells_view.h"
 #include "engine/analysis/text_tokens.h"
@@ -33,7 +33,7 @@ bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> 
 
 } // namespace
 
-QWidget* InterventionsPanel::makeCells() {
+QWidget* ChangesPanel::makeCells() {
     cells_ = new RunCellsView;
     cells_->setObjectName("interventionCells");
     auto* scroll = new QScrollArea;
@@ -75,11 +75,11 @@ QWidget* InterventionsPanel::makeCells() {
     return part;
 }
 
-std::vector<Intervention> InterventionsPanel::changeOfRow(int row) const {
+std::vector<Intervention> ChangesPanel::changeOfRow(int row) const {
     return row == 0 ? described(ChangePlace::Embedding, 0) : described(place(), row - 1);
 }
 
-void InterventionsPanel::showCells() {
+void ChangesPanel::showCells() {
     const bool isWanted = kind_->currentIndex() == static_cast<int>(Intervention::Kind::Patch) &&
                           !text_->text().isEmpty() && snapshot_ && snapshot_->model && snapshot_->sequence;
     right_->setCurrentIndex(isWanted ? 1 : 0);
@@ -113,7 +113,7 @@ void InterventionsPanel::showCells() {
     cells_->setMoves(std::move(moves));
 }
 
-void InterventionsPanel::patch(int row, int from, int to) {
+void ChangesPanel::patch(int row, int from, int to) {
     std::vector<Intervention> change = changeOfRow(row);
     for (Intervention& each : change) {
         each.position = to;

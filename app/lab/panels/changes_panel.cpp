@@ -1,4 +1,4 @@
-#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/changes_panel.h"
 
 #include "app/figures/difference.h"
 #include "app/figures/token_label.h"
@@ -49,7 +49,7 @@ void restoreGates(Changes& changes, const QJsonArray& gates, const ModelInfo& mo
 
 } // namespace
 
-InterventionsPanel::InterventionsPanel(Workbench& bench, QWidget* parent)
+ChangesPanel::ChangesPanel(Workbench& bench, QWidget* parent)
     : Panel(parent), bench_(bench), title_(new QLabel), reset_(new QPushButton(tr("Restore original"))) {
     title_->setObjectName("interventionsTitle");
     title_->setWordWrap(true);
@@ -83,7 +83,7 @@ InterventionsPanel::InterventionsPanel(Workbench& bench, QWidget* parent)
     remove_->setToolTip(remove_->accessibleName());
     connect(list_, &QTreeWidget::itemSelectionChanged, this,
             [this] { remove_->setEnabled(list_->currentItem() != nullptr && list_->currentItem()->isSelected()); });
-    connect(remove_, &QPushButton::clicked, this, &InterventionsPanel::removeSelected);
+    connect(remove_, &QPushButton::clicked, this, &ChangesPanel::removeSelected);
 
     effect_ = new QTreeWidget;
     effect_->setObjectName("interventionsEffect");
@@ -133,7 +133,7 @@ InterventionsPanel::InterventionsPanel(Workbench& bench, QWidget* parent)
 
     new FrontWatch(this,
                    [this](bool isInFront) { bench_.want(this, isInFront ? WantedViews::patterns() : WantedViews()); });
-    connect(&bench_, &Workbench::headSelected, this, &InterventionsPanel::showHead);
+    connect(&bench_, &Workbench::headSelected, this, &ChangesPanel::showHead);
     connect(&bench_, &Workbench::changesChanged, this, [this] {
         showList();
         if (snapshot_) showCells();
@@ -152,7 +152,7 @@ InterventionsPanel::InterventionsPanel(Workbench& bench, QWidget* parent)
 }
 
 /// Follows the head that all panels show.
-void InterventionsPanel::showHead() {
+void ChangesPanel::showHead() {
     const QSignalBlocker quietLayer(layer_), quietHead(head_);
     layer_->setValue(bench_.selection().site);
     head_->setValue(bench_.selection().head);
@@ -161,7 +161,7 @@ void InterventionsPanel::showHead() {
 }
 
 /// Sets the amount of the selected change to the slider's value. Without a selection the value is for the next change.
-void InterventionsPanel::changeSelected() {
+void ChangesPanel::changeSelected() {
     amountText_->setText(amountText(amount()));
     QTreeWidgetItem* item = list_->currentItem();
     if (!item || !item->isSelected()) return;
@@ -174,7 +174,7 @@ void InterventionsPanel::changeSelected() {
     bench_.change(std::move(after), tr("setting an amount"), QStringLiteral("amount %1").arg(at));
 }
 
-void InterventionsPanel::removeSelected() {
+void ChangesPanel::removeSelected() {
     QTreeWidgetItem* item = list_->currentItem();
     if (!item) return;
     Changes after = bench_.changes();
@@ -182,7 +182,7 @@ void InterventionsPanel::removeSelected() {
     bench_.change(std::move(after), tr("removing a change"), "remove");
 }
 
-void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text) {
+void ChangesPanel::applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text) {
     Changes after = bench_.changes();
     const auto found = std::ranges::find_if(after.patterns, [this](const PatternEdit& edit) {
         return edit.site == layer_->value() && edit.head == head_->value();
@@ -198,7 +198,7 @@ void InterventionsPanel::applyPattern(const std::function<void(PatternEdit&)>& c
 }
 
 /// Sets the cell to the brush's weight and scales the other cells of the row to share the rest.
-void InterventionsPanel::paint(const MatrixCell& cell) {
+void ChangesPanel::paint(const MatrixCell& cell) {
     const MatrixFigure& figure = pattern_->figure();
     if (figure.isEmpty() || cell.row >= figure.rows() || cell.column >= figure.columns()) return;
     bool looksAhead = false; // then the model is not causal
@@ -236,7 +236,7 @@ void InterventionsPanel::paint(const MatrixCell& cell) {
         tr("painting a pattern"));
 }
 
-bool InterventionsPanel::eventFilter(QObject* watched, QEvent* event) {
+bool ChangesPanel::eventFilter(QObject* watched, QEvent* event) {
     const bool isPress = event->type() == QEvent::MouseButtonPress, isMove = event->type() == QEvent::MouseMove;
     if (watched != pattern_ || (!isPress && !isMove)) return Panel::eventFilter(watched, event);
     const auto* mouse = static_cast<QMouseEvent*>(event);
@@ -245,7 +245,7 @@ bool InterventionsPanel::eventFilter(QObject* watched, QEvent* event) {
     return Panel::eventFilter(watched, event);
 }
 
-void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+void ChangesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
     const bool isNewModel = !before || before->model != snapshot->model;
     if (isNewModel && snapshot->model) {
@@ -262,7 +262,7 @@ void InterventionsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snap
     showCells();
 }
 
-void InterventionsPanel::showWritten() {
+void ChangesPanel::showWritten() {
     const auto found = snapshot_->analyses.find(ContinuationAnalysis{}.key());
     write_->setEnabled(snapshot_->sequence && !snapshot_->sequence->tokens.empty());
     if (found == snapshot_->analyses.end() || found->second->inputVersion != snapshot_->sequenceVersion) {
@@ -275,7 +275,7 @@ void InterventionsPanel::showWritten() {
         tr("<b>Original</b> %1<br><b>Changed</b> %2").arg(line(continuation.textBefore), line(continuation.textAfter)));
 }
 
-void InterventionsPanel::showTokens() {
+void ChangesPanel::showTokens() {
     const QSignalBlocker quiet(token_);
     const int current = token_->currentIndex();
     token_->clear();
@@ -286,7 +286,7 @@ void InterventionsPanel::showTokens() {
     token_->setCurrentIndex(current >= 0 && current < token_->count() ? current : 0);
 }
 
-void InterventionsPanel::showPattern() {
+void ChangesPanel::showPattern() {
     MatrixFigure figure;
     figure.title = tr("Layer %1, head %2").arg(layer_->value()).arg(head_->value());
     figure.rowTitle = tr("query");
@@ -304,7 +304,7 @@ void InterventionsPanel::showPattern() {
     pattern_->setFigure(std::move(figure));
 }
 
-void InterventionsPanel::showList() {
+void ChangesPanel::showList() {
     const int current = list_->currentItem() ? list_->indexOfTopLevelItem(list_->currentItem()) : -1;
     const int countBefore = list_->topLevelItemCount();
     {
@@ -335,7 +335,7 @@ void InterventionsPanel::showList() {
     run_->setEnabled(!parts.isEmpty());
 }
 
-void InterventionsPanel::showEffect() {
+void ChangesPanel::showEffect() {
     effect_->clear();
     if (!snapshot_ || !snapshot_->next || snapshot_->next->logits.empty()) return;
     const Sampling plain{.greedy = false};
@@ -375,7 +375,7 @@ void InterventionsPanel::showEffect() {
     }
 }
 
-ExportNumbers InterventionsPanel::numbers() const {
+ExportNumbers ChangesPanel::numbers() const {
     QString text = "token,before,after,difference\n";
     for (int row = 0; row < effect_->topLevelItemCount(); ++row) {
         QStringList cells;
@@ -386,13 +386,13 @@ ExportNumbers InterventionsPanel::numbers() const {
     return {.csv = [text] { return text; }};
 }
 
-QJsonObject InterventionsPanel::saveView() const {
+QJsonObject ChangesPanel::saveView() const {
     if (bench_.changes().empty()) return {};
     const std::string json = changesToJson(bench_.changes());
     return {{"edits", QJsonDocument::fromJson(QByteArray::fromStdString(json)).object()}};
 }
 
-void InterventionsPanel::restoreView(const QJsonObject& view) {
+void ChangesPanel::restoreView(const QJsonObject& view) {
     if (!bench_.hasModel()) return;
     Changes changes;
     QString problem;

@@ -1,4 +1,4 @@
-#include "app/lab/panels/interventions_panel.h"
+#include "app/lab/panels/changes_panel.h"
 
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
@@ -19,7 +19,7 @@
 
 namespace attn {
 
-QWidget* InterventionsPanel::makeForm() {
+QWidget* ChangesPanel::makeForm() {
     const auto named = [](auto* widget, const char* id, const QString& name, const QString& help = {}) {
         widget->setObjectName(QString::fromLatin1(id));
         widget->setAccessibleName(name);
@@ -80,19 +80,18 @@ QWidget* InterventionsPanel::makeForm() {
     rows->addRow(textLabel_, row({text_, textToken_}));
     rows->addRow(contrastLabel_, contrast_);
     rows->addRow(tr("Amount"), row({amount_, amountText_, add_}));
-    for (QComboBox* box : {where_, kind_})
-        connect(box, &QComboBox::currentIndexChanged, this, &InterventionsPanel::showForm);
+    for (QComboBox* box : {where_, kind_}) connect(box, &QComboBox::currentIndexChanged, this, &ChangesPanel::showForm);
     for (QSpinBox* box : {layer_, head_})
         connect(box, &QSpinBox::valueChanged, this, [this] { bench_.selectHead(layer_->value(), head_->value()); });
-    connect(amount_, &QSlider::valueChanged, this, &InterventionsPanel::changeSelected);
+    connect(amount_, &QSlider::valueChanged, this, &ChangesPanel::changeSelected);
     connect(add_, &QPushButton::clicked, this, [this] { bench_.addChanges(described()); });
     for (QLineEdit* line : {text_, contrast_})
         connect(line, &QLineEdit::returnPressed, this, [this] { bench_.addChanges(described()); });
-    connect(text_, &QLineEdit::textChanged, this, &InterventionsPanel::showCells);
+    connect(text_, &QLineEdit::textChanged, this, &ChangesPanel::showCells);
     return form;
 }
 
-QWidget* InterventionsPanel::makePattern() {
+QWidget* ChangesPanel::makePattern() {
     pattern_ = new MatrixView;
     pattern_->setObjectName("interventionPattern");
     pattern_->setAccessibleName(tr("Pattern of the head, for painting"));
@@ -157,13 +156,13 @@ QWidget* InterventionsPanel::makePattern() {
     return part;
 }
 
-Intervention::Kind InterventionsPanel::kind() const { return static_cast<Intervention::Kind>(kind_->currentIndex()); }
-ChangePlace InterventionsPanel::place() const { return static_cast<ChangePlace>(where_->currentIndex()); }
-float InterventionsPanel::amount() const { return amountAt(amount_->value(), kind()); }
+Intervention::Kind ChangesPanel::kind() const { return static_cast<Intervention::Kind>(kind_->currentIndex()); }
+ChangePlace ChangesPanel::place() const { return static_cast<ChangePlace>(where_->currentIndex()); }
+float ChangesPanel::amount() const { return amountAt(amount_->value(), kind()); }
 
-std::vector<Intervention> InterventionsPanel::described() const { return described(place(), layer_->value()); }
+std::vector<Intervention> ChangesPanel::described() const { return described(place(), layer_->value()); }
 
-std::vector<Intervention> InterventionsPanel::described(ChangePlace place, int layer) const {
+std::vector<Intervention> ChangesPanel::described(ChangePlace place, int layer) const {
     Intervention made{.kind = kind(),
                       .head = place == ChangePlace::HeadOutput ? head_->value() : -1,
                       .position = token_->currentIndex() - 1,
@@ -177,7 +176,7 @@ std::vector<Intervention> InterventionsPanel::described(ChangePlace place, int l
                          hasModel ? std::span(snapshot_->model->hooks) : std::span<const std::string>());
 }
 
-void InterventionsPanel::showForm() {
+void ChangesPanel::showForm() {
     const bool isDirection = kind() == Intervention::Kind::Steer, hasText = kind() != Intervention::Kind::Zero;
     for (QWidget* widget : std::initializer_list<QWidget*>{textLabel_, text_}) widget->setVisible(hasText);
     textToken_->setVisible(kind() == Intervention::Kind::Patch || isDirection);

@@ -22,11 +22,11 @@ struct MatrixCell;
 
 /// The Changes panel: changes values of hooks and patterns of heads during a run, and shows the effect on the next
 /// token. Gates of heads are in HeadsPanel.
-class InterventionsPanel : public Panel {
+class ChangesPanel : public Panel {
     Q_OBJECT
 
 public:
-    explicit InterventionsPanel(Workbench& bench, QWidget* parent = nullptr);
+    explicit ChangesPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
