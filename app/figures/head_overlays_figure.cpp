@@ -10,7 +10,8 @@
 namespace attn {
 namespace {
 
-constexpr double kGap = 3; ///< between heads, in pixels
+constexpr double kGap = 3;        ///< between heads, in pixels
+constexpr double kGateHeight = 4; ///< of the bar of a gate, in pixels
 
 struct HeadOverlaysText {
     Q_DECLARE_TR_FUNCTIONS(attn::HeadOverlaysFigure)
@@ -52,13 +53,29 @@ QString HeadOverlaysFigure::reading(int item) const {
     return has(item) ? HeadOverlaysText::tr("Layer %1, head %2").arg(item / heads).arg(item % heads) : QString();
 }
 
+/// A bar as wide as the gate is open; a closed head is crossed out.
+void HeadOverlaysFigure::paintGate(QPainter& painter, int item, const QRectF& at, const FigureTheme& theme) const {
+    if (static_cast<size_t>(item) >= gates.size()) return;
+    const double open = std::clamp(static_cast<double>(gates[static_cast<size_t>(item)]), 0.0, 1.0);
+    const QRectF bar(at.left(), at.bottom() - kGateHeight, at.width(), kGateHeight);
+    painter.fillRect(bar, theme.background);
+    painter.fillRect(QRectF(bar.left(), bar.top() + 1, bar.width() * open, bar.height() - 1), theme.faint);
+    if (open > 0) return;
+    painter.setPen(QPen(theme.accent, 2));
+    painter.drawLine(at.topLeft(), bar.topRight());
+}
+
 void HeadOverlaysFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (items() == 0)
         return drawMessage(painter, area, HeadOverlaysText::tr("Open a vision model to see where every head looks."),
                            theme);
     painter.fillRect(area, theme.background);
     for (int item = 0; item < items(); ++item)
-        if (has(item)) overlay(item).paint(painter, overlayRect(item, area, theme), theme);
+        if (has(item)) {
+            const QRectF at = overlayRect(item, area, theme);
+            overlay(item).paint(painter, at, theme);
+            paintGate(painter, item, at, theme);
+        }
     const double line = smallLine(theme);
     const QRectF first = overlayRect(0, area, theme);
     for (int head = 0; head < heads && first.width() > gutter(theme) - 6; ++head) {

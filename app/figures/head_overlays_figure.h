@@ -15,6 +15,7 @@ struct HeadOverlaysFigure : PointedFigure {
     QImage picture;                                      ///< below all overlays
     std::vector<std::vector<PatchOverlayFigure>> layers; ///< [layers][heads of the layer]; none if it forms no pattern
     int heads = 0;                                       ///< of the layer with the most
+    std::vector<float> gates;                            ///< by item, drawn as bars; empty: none are drawn
 
     bool has(int item) const;
     QRectF overlayRect(int item, const QRectF& area, const FigureTheme& theme) const;
@@ -33,6 +34,7 @@ struct HeadOverlaysFigure : PointedFigure {
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<HeadOverlaysFigure>(*this); }
 
 private:
+    void paintGate(QPainter& painter, int item, const QRectF& at, const FigureTheme& theme) const;
     const PatchOverlayFigure& overlay(int item) const {
         return layers[static_cast<size_t>(item / heads)][static_cast<size_t>(item % heads)];
     }

@@ -72,8 +72,8 @@ TEST_CASE("render: a head of a text is drawn as in the window", "[lab][cli]") {
 TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "[lab][vision][cli]") {
     LabWindow lab;
     const std::string model = opensShapes(lab);
-    auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
-    auto& heads = lab.find<PointedView>("visionHeads");
+    auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
+    auto& heads = lab.find<PointedView>("headsPictures");
     auto& head = lab.find<QComboBox>("visionHead");
     head.setCurrentIndex(head.findData(1));
     lab.find<QSpinBox>("visionLayer").setValue(1);

@@ -311,6 +311,7 @@ TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go,
     CHECK(lab.find<QDockWidget>("dock.model").isHidden());
     CHECK_FALSE(lab.action("panel.model").isVisible());
     lab.window().setLocks({});
+    CHECK_FALSE(lab.find<QComboBox>("visionPicture").isVisible()); // the model reads text
     CHECK(lab.find<QPushButton>("run").isEnabled());
     CHECK(lab.action("run").isEnabled());
     CHECK_FALSE(lab.find<QWidget>("candidates").isHidden());

@@ -1,9 +1,7 @@
-#include "app/figures/head_overlays_figure.h"
 #include "app/figures/vision_figures.h"
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/vision_comparison.h"
 #include "app/lab/widgets/patch_overlay_view.h"
-#include "app/lab/widgets/pointed_view.h"
 #include "engine/io/decode_image.h"
 #include "tests/lab/vision_test.h"
 #include "tests/support/catch.h"
@@ -41,13 +39,6 @@ void chooseTab(LabWindow& lab, const char* title) {
     FAIL(title);
 }
 
-void clickHead(LabWindow& lab, int layer, int head) {
-    auto& heads = lab.find<PointedView>("visionHeads");
-    const auto& figure = static_cast<const HeadOverlaysFigure&>(*heads.figure());
-    const QRectF at = figure.overlayRect(layer * figure.heads + head, heads.rect(), heads.theme());
-    QTest::mouseClick(&heads, Qt::LeftButton, {}, at.center().toPoint());
-}
-
 QPoint centreOf(const PatchOverlayView& view, int patch) { return view.patchRect(patch).center().toPoint(); }
 
 } // namespace
@@ -56,7 +47,7 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     LabWindow lab;
     openGolden(lab, "vit");
     const Snapshot shown = lab.snapshot();
-    const auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    const auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     auto& head = lab.find<QComboBox>("visionHead");
     head.setCurrentIndex(head.findData(1));
     lab.find<QSpinBox>("visionLayer").setValue(0);
@@ -75,7 +66,7 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
 TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it", "[lab][vision]") {
     LabWindow lab;
     openGolden(lab, "vit");
-    auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     const auto fromCls = overlayValues(lab);
     QTest::mouseMove(&overlay, centreOf(overlay, 5));
     REQUIRE(lab.waitFor([&] { return overlay.figure().hovered == 5; }));
@@ -95,7 +86,7 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
 TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all layers", "[lab][vision]") {
     LabWindow lab;
     openGolden(lab, "vit");
-    auto& heads = lab.find<PointedView>("visionHeads");
+    auto& heads = lab.find<PointedView>("headsPictures");
     clickHead(lab, 0, 1);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 0);
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 1);
@@ -120,7 +111,7 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
     LabWindow lab;
     openGolden(lab, "swin");
     CHECK(lab.find<QLabel>("visionModel").text().contains("4 layers of 2 to 4 heads"));
-    auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     clickHead(lab, 0, 3); // there are two
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() != 3);
     clickHead(lab, 3, 3);
@@ -177,7 +168,7 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
     LabWindow lab;
     openGolden(lab, "vit");
     const auto plain = lab.snapshot().answer->probabilities;
-    auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     QTest::mouseClick(&lab.find<QCheckBox>("visionHide"), Qt::LeftButton);
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(overlay, 0));
     QTest::mouseMove(&overlay, centreOf(overlay, 1));
@@ -226,7 +217,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     const auto relevance = overlayValues(lab);
     const std::vector<float> map = rollout(lab)->map.values;
     for (size_t patch = 0; patch < relevance.size(); ++patch) CHECK(relevance[patch] == map[patch + 1]);
-    CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().title.contains(name));
+    CHECK(lab.find<PatchOverlayView>("attentionPicture").figure().title.contains(name));
     // By keyboard: the next class, then back to no class.
     answers.setCurrentItem(answers.topLevelItem(1));
     answers.setFocus();
@@ -244,7 +235,7 @@ TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard",
     openGolden(lab, "vit");
     lab.showPanel("profile");
     lab.layOut();
-    auto& view = lab.find<PointedView>("visionDistance");
+    auto& view = lab.find<PointedView>("profilePicture");
     REQUIRE(lab.waitFor([&] { return view.isVisible(); }));
     const auto& figure = dynamic_cast<const DistanceFigure&>(*view.figure());
     CHECK(figure.distances == lab.snapshot().answer->distances);
@@ -273,7 +264,7 @@ TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][
     REQUIRE(lab.settle());
     QTest::keyClick(&positions, Qt::Key_Down);
     QTest::keyClick(&positions, Qt::Key_Down);
-    CHECK(lab.find<PatchOverlayView>("visionOverlay").figure().marked.value_or(-1) ==
+    CHECK(lab.find<PatchOverlayView>("attentionPicture").figure().marked.value_or(-1) ==
           4); // the same patch in the picture
     CHECK(positions.accessibleDescription().toStdString() == "Patch 1, 0");
     chooseTab(lab, "Patch filters");
@@ -298,7 +289,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     comparison.compareWith("picture:stripes");
     REQUIRE(lab.waitFor([&] { return comparison.second()->answer != nullptr && map.isVisible(); }, 120'000));
     const auto differs = [&] {
-        const auto first = lab.find<PatchOverlayView>("visionOverlay").figure().numbers()[0].values,
+        const auto first = lab.find<PatchOverlayView>("attentionPicture").figure().numbers()[0].values,
                    second = map.figure().numbers()[0].values, found = difference.figure().numbers()[0].values;
         for (size_t i = 0; i < first.size(); ++i)
             if (found[i] != first[i] - second[i]) return false;

@@ -48,28 +48,30 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
     openGolden(lab, "vit");
     lab.showPanel("interventions");
     const std::vector<float> whole = lab.snapshot().answer->logits;
-    auto& gates = lab.find<MatrixView>("visionGates");
-    const auto centre = gates.figureLayout().cellRect({0, 1}).center().toPoint();
-    QTest::mouseClick(&gates, Qt::LeftButton, {}, centre);
+    clickHead(lab, 0, 1);
     CHECK(lab.find<QSpinBox>("visionLayer").value() == 0); // the picture follows
     CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 1);
-    QTest::keyClick(&gates, Qt::Key_Return);
+    auto& heads = lab.find<PointedView>("headsPictures");
+    QTest::keyClick(&heads, Qt::Key_Return);
     const std::vector<float> closed = logitsOf(lab, 0, 1, 0, {});
     REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && near(lab.snapshot().answer->logits, closed); }));
     CHECK(near(lab.snapshot().uneditedAnswer->logits, whole));
-    CHECK(lab.find<QLabel>("visionChangesTitle").text() == "The model is changed.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 reduced gate.");
+    CHECK(lab.find<QTreeWidget>("interventionsEffect").topLevelItemCount() > 1);
+    CHECK_FALSE(lab.find<QTreeWidget>("interventionsEffect").isColumnHidden(3));
     CHECK_FALSE(lab.find<QTreeWidget>("visionAnswers").isColumnHidden(2)); // what it changes
-    CHECK(gates.figure().valueAt({0, 1}) == 0);
+    CHECK(static_cast<const HeadOverlaysFigure&>(*heads.figure()).gates[1] == 0);
+    CHECK(lab.find<QSlider>("gate").value() == 0);
 
-    lab.find<QSlider>("visionGate").setValue(50);
+    lab.find<QSlider>("interventionGate").setValue(50);
     const std::vector<float> half = logitsOf(lab, 0, 1, 0.5f, {});
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && near(lab.snapshot().answer->logits, half); }));
 
     // The picture before, after, and the difference.
-    const auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
+    const auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     lab.find<QSpinBox>("visionLayer").setValue(1);
     const auto after = overlay.figure().numbers().front().values;
-    auto& run = lab.find<QComboBox>("visionChangesRun");
+    auto& run = lab.find<QComboBox>("interventionsRun");
     run.setCurrentIndex(1);
     REQUIRE(lab.settle());
     const auto before = overlay.figure().numbers().front().values;
@@ -95,38 +97,38 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     LabWindow lab;
     openGolden(lab, "vit");
     lab.showPanel("interventions");
-    auto& kind = lab.find<QComboBox>("visionChangeKind");
-    auto& where = lab.find<QComboBox>("visionChangeWhere");
-    auto& other = lab.find<QComboBox>("visionChangeOther");
+    auto& kind = lab.find<QComboBox>("interventionKind");
+    auto& where = lab.find<QComboBox>("interventionWhere");
+    auto& other = lab.find<QComboBox>("interventionOther");
     kind.setCurrentIndex(kind.findText("Replace with a picture's value"));
-    lab.find<QComboBox>("visionChangeSource").setCurrentIndex(1);
-    CHECK_FALSE(lab.find<QPushButton>("visionChangeAdd").isEnabled()); // there is no other picture yet
+    lab.find<QComboBox>("interventionSource").setCurrentIndex(1);
+    CHECK_FALSE(lab.find<QPushButton>("interventionAdd").isEnabled()); // there is no other picture yet
     other.setCurrentIndex(2);
     emit other.activated(2);
     REQUIRE(setup(lab).given.other);
     where.setCurrentIndex(where.findText("Residual stream before layer"));
-    lab.find<QSpinBox>("visionChangeLayer").setValue(1);
-    press(lab, "visionChangeAdd");
+    lab.find<QSpinBox>("interventionLayer").setValue(1);
+    press(lab, "interventionAdd");
     // Every token of the stream is the other picture's: so is the answer.
     VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
     const std::vector<float> others = model.predict(model.patchesOf(*setup(lab).given.other));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && near(lab.snapshot().answer->logits, others); }));
 
-    auto& list = lab.find<QTreeWidget>("visionChangesList");
+    auto& list = lab.find<QTreeWidget>("interventionsList");
     CHECK(list.topLevelItemCount() == 1);
     CHECK(list.topLevelItem(0)->text(0).contains("residual stream before layer 1 replaced by its value from"));
-    lab.find<QSlider>("visionChangeAmount").setValue(0); // of the one that is selected
+    lab.find<QSlider>("interventionAmount").setValue(0); // of the one that is selected
     REQUIRE(lab.waitFor([&] {
         const auto& shown = lab.snapshot();
         return shown.answer && shown.uneditedAnswer && near(shown.answer->logits, shown.uneditedAnswer->logits);
     }));
-    press(lab, "visionChangesRemove");
+    press(lab, "interventionsRemove");
     CHECK(list.topLevelItemCount() == 0);
 
     kind.setCurrentIndex(kind.findText("Remove"));
     where.setCurrentIndex(where.findText("Whole layer"));
-    lab.find<QSpinBox>("visionChangeLayer").setValue(0);
-    press(lab, "visionChangeAdd");
+    lab.find<QSpinBox>("interventionLayer").setValue(0);
+    press(lab, "interventionAdd");
     CHECK(list.topLevelItemCount() == 1);
     CHECK(list.topLevelItem(0)->text(0) == "layer 0 removed");
     const std::vector<float> skipped =
@@ -134,7 +136,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && near(lab.snapshot().answer->logits, skipped); }));
 
     kind.setCurrentIndex(kind.findText("Add a direction"));
-    press(lab, "visionChangeAdd");
+    press(lab, "interventionAdd");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && !near(lab.snapshot().answer->logits, skipped); }));
     CHECK(list.topLevelItem(list.topLevelItemCount() - 1)->text(0).contains("added to"));
 
@@ -178,28 +180,25 @@ TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on t
     LabWindow lab;
     openGolden(lab, "vit");
     lab.showPanel("interventions");
-    auto& overlay = lab.find<PatchOverlayView>("visionOverlay");
-    auto& gates = lab.find<MatrixView>("visionGates");
-    QTest::mouseClick(&gates, Qt::LeftButton, {}, gates.figureLayout().cellRect({1, 2}).center().toPoint());
+    auto& overlay = lab.find<PatchOverlayView>("interventionPicture");
+    clickHead(lab, 1, 2);
     const auto patternOf = [&](size_t query, size_t key) {
         const auto& pattern = lab.snapshot().answer->patterns[1].values; // [3,17,17]
         return pattern[(2 * 17 + query) * 17 + key];
     };
-    CHECK_FALSE(lab.find<QPushButton>("visionPatternPin").isEnabled());
+    press(lab, "interventionPin"); // CLS, as nothing else is chosen
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && patternOf(9, 0) == 1; }));
     const auto centreOf = [&](int patch) { return overlay.patchRect(patch).center().toPoint(); };
-    lab.showPanel("attention");
+    lab.layOut();
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(4));
-    lab.showPanel("interventions");
-    press(lab, "visionPatternPin");
+    press(lab, "interventionPin");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && patternOf(9, 5) == 1; }));
-    press(lab, "visionPatternUniform");
+    press(lab, "interventionUniform");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && patternOf(9, 5) == Approx(1.0 / 17); }));
-    press(lab, "visionPatternOwn");
+    press(lab, "interventionOwn");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && changes(lab).empty(); }));
 
-    press(lab, "visionPatternPaint"); // brings the picture to the front
-    REQUIRE(lab.waitFor([&] { return overlay.isVisible(); }));
-    lab.layOut();
+    press(lab, "interventionPaint");
     QTest::mouseMove(&overlay, centreOf(6)); // which does not make it the one that looks
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(6));
     QTest::mouseMove(&overlay, centreOf(7));
@@ -215,7 +214,7 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     LabWindow lab;
     openGolden(lab, "vit");
     lab.showPanel("interventions");
-    auto& other = lab.find<QComboBox>("visionChangeOther");
+    auto& other = lab.find<QComboBox>("interventionOther");
     other.setCurrentIndex(2);
     emit other.activated(2);
     lab.showPanel("lenses");

@@ -164,7 +164,7 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
           "[lab][vision]") {
     LabWindow lab;
     openLens(lab, golden("swin"), "patching");
-    auto& other = lab.find<QComboBox>("visionChangeOther");
+    auto& other = lab.find<QComboBox>("interventionOther");
     other.setCurrentIndex(2);
     emit other.activated(2);
     REQUIRE(lab.settle());

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "app/figures/head_overlays_figure.h"
 #include "app/lab/panels/picture_attention.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/shown_picture.h"
+#include "app/lab/widgets/pointed_view.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/catch.h"
@@ -47,6 +49,14 @@ inline void openGolden(LabWindow& lab, const std::string& name) {
     lab.window().open(QString::fromStdString((test::kGoldenRoot / name).string()));
     REQUIRE(answers(lab, name));
     REQUIRE(input(lab).isVisible());
+}
+
+/// Clicks a head of the Heads panel.
+inline void clickHead(LabWindow& lab, int layer, int head) {
+    auto& heads = lab.find<PointedView>("headsPictures");
+    const auto& figure = static_cast<const HeadOverlaysFigure&>(*heads.figure());
+    const QRectF at = figure.overlayRect(layer * figure.heads + head, heads.rect(), heads.theme());
+    QTest::mouseClick(&heads, Qt::LeftButton, {}, at.center().toPoint());
 }
 
 } // namespace attn

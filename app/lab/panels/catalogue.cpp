@@ -15,7 +15,6 @@
 #include "app/lab/panels/next_token_panel.h"
 #include "app/lab/panels/picture_attention.h"
 #include "app/lab/panels/picture_classes.h"
-#include "app/lab/panels/picture_heads.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/playground_panel.h"
 #include "app/lab/panels/profile_panel.h"
@@ -23,7 +22,6 @@
 #include "app/lab/panels/samples_panel.h"
 #include "app/lab/panels/text_panel.h"
 #include "app/lab/panels/train_panel.h"
-#include "app/lab/panels/vision_changes.h"
 #include "app/lab/panels/vision_comparison.h"
 
 #include <QCoreApplication>
@@ -48,19 +46,14 @@ Panel* makeNext(Workbench& bench, QWidget* parent) {
                             parent);
 }
 
-template <class Text, PictureHeads::Kind kKind> Panel* makeHeads(Workbench& bench, QWidget* parent) {
-    return new ByInputPanel(new Text(bench), new PictureHeads(kKind, bench), {}, parent);
-}
-
 constexpr PanelDescriptor kPanels[] = {
     {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, makeInput},
     {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr,
      makeByInput<AttentionPanel, PictureAttention>},
     {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, makeNext},
     {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, makeByInput<BranchesPanel, NothingForPictures>},
-    {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, makeHeads<HeadsPanel, PictureHeads::Kind::Overlays>},
-    {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr,
-     makeHeads<ProfilePanel, PictureHeads::Kind::Distances>},
+    {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
+    {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr, make<ProfilePanel>},
     {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", makeByInput<CellPanel, NothingForPictures>},
     {"model", QT_TRANSLATE_NOOP("attn::Panel", "Model"), "model", make<ModelPanel>},
     {"train", QT_TRANSLATE_NOOP("attn::Panel", "Train"), nullptr, make<TrainPanel>},
@@ -68,7 +61,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"samples", QT_TRANSLATE_NOOP("attn::Panel", "Samples"), nullptr, make<SamplesPanel>},
     {"runs", QT_TRANSLATE_NOOP("attn::Panel", "Training runs"), nullptr, make<RunsPanel>},
     {"playground", QT_TRANSLATE_NOOP("attn::Panel", "Playground"), "playground", make<PlaygroundPanel>},
-    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads", makeByInput<ChangesPanel, VisionChanges>},
+    {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads", make<ChangesPanel>},
     {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
     {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", makeByInput<ComparePanel, VisionComparison>},

@@ -5,8 +5,8 @@
 #include "engine/inference/changes.h"
 
 class QComboBox;
+class QFormLayout;
 class QLabel;
-class QLineEdit;
 class QPushButton;
 class QSlider;
 class QSpinBox;
@@ -16,12 +16,12 @@ class QTreeWidget;
 
 namespace attn {
 
-class MatrixView;
+class ChangeSource;
+class PatternEditor;
 class RunCellsView;
-struct MatrixCell;
 
-/// The Changes panel: changes values of hooks and patterns of heads during a run, and shows the effect on the next
-/// token. Gates of heads are in HeadsPanel.
+/// The Changes panel: changes values of hooks, gates and patterns of heads during a run, lists the changes, and shows
+/// their effect on the next token or on the class.
 class ChangesPanel : public Panel {
     Q_OBJECT
 
@@ -31,56 +31,53 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
-    ExportNumbers numbers() const override;
-
-protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
+    ExportNumbers numbers() const override; ///< the effect, and the gates
 
 private:
+    QLayout* makeHead();
     QWidget* makeForm();
-    QWidget* makePattern();
+    QLayout* makeList();
+    QLayout* makeContinuations();
     QWidget* makeCells();
-    void applyPattern(const std::function<void(PatternEdit&)>& change, const QString& text);
     Intervention::Kind kind() const;
     ChangePlace place() const;
     std::vector<Intervention> described(ChangePlace place, int layer) const; ///< the form's change, at another place
-    std::vector<Intervention> described() const;
     std::vector<Intervention> changeOfRow(int row) const; ///< row of cells_: 0 is the embedding, then the layers
     float amount() const;                                 ///< value of the amount slider
-    void showHead();
-    void showForm();
-    void showCells();
-    void patch(int row, int from, int to);
+    void addDescribed();
     void changeSelected();
     void removeSelected();
-    void showPattern();
+    void patch(int row, int from, int to);
+    void showModel();
+    void showHead();
+    void showForm();
+    void showSource();
+    void showRow();
+    void showCells();
     void showList();
-    void showTokens();
     void showEffect();
-    void showWritten();
-    void paint(const MatrixCell& cell);
+    void showContinuations();
 
     Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     QLabel* title_;
     QPushButton* reset_;
-    QComboBox* run_;
-    QComboBox *where_, *token_, *kind_;
-    QSpinBox *layer_, *head_, *textToken_;
-    QLineEdit *text_, *contrast_;
-    QLabel *textLabel_, *contrastLabel_, *amountText_;
-    QSlider *amount_, *brush_;
+    QComboBox *run_, *where_, *token_, *kind_;
+    QSpinBox *layer_, *head_;
+    ChangeSource* source_;
+    QLabel* amountText_;
+    QSlider* amount_;
     QPushButton *add_, *remove_;
-    MatrixView* pattern_;
-    QPushButton *uniform_, *pin_, *own_;
+    QTreeWidget *list_, *effect_;
+    QPushButton* write_;
+    QLabel* written_;
     QStackedWidget* right_; ///< the pattern, or the values of both runs
+    PatternEditor* pattern_;
     RunCellsView* cells_;
     QLabel* cellsHint_;
     QTimer* askTokens_;
     std::pair<std::shared_ptr<const ModelInfo>, QString> asked_; ///< model and text whose tokens were requested last
-    QTreeWidget *list_, *effect_;
-    QPushButton* write_;
-    QLabel* written_;
+    std::optional<int> selectedRow_;                             ///< Selection::row that the form followed last
 };
 
 } // namespace attn

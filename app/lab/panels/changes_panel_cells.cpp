@@ -1,6 +1,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/common/panel_theme.h"
+#include "app/lab/panels/change_source.h"
 #include "app/lab/panels/changes_panel.h"
 #include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/run_cells_view.h"
@@ -9,7 +10,6 @@
 
 #include <QComboBox>
 #include <QLabel>
-#include <QLineEdit>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QTimer>
@@ -52,7 +52,7 @@ QWidget* ChangesPanel::makeCells() {
     askTokens_->setInterval(kCellTypingPauseMs);
     connect(askTokens_, &QTimer::timeout, this, [this] {
         auto analysis = std::make_shared<TextTokensAnalysis>();
-        analysis->text = text_->text().toStdString();
+        analysis->text = source_->text().toStdString();
         bench_.post(RunAnalysisCommand{std::move(analysis)});
     });
     connect(cells_, &RunCellsView::moved, this,
@@ -80,11 +80,11 @@ std::vector<Intervention> ChangesPanel::changeOfRow(int row) const {
 }
 
 void ChangesPanel::showCells() {
-    const bool isWanted = kind_->currentIndex() == static_cast<int>(Intervention::Kind::Patch) &&
-                          !text_->text().isEmpty() && snapshot_ && snapshot_->model && snapshot_->sequence;
+    const bool isWanted = kind() == Intervention::Kind::Patch && !source_->text().isEmpty() && snapshot_ &&
+                          snapshot_->model && snapshot_->sequence;
     right_->setCurrentIndex(isWanted ? 1 : 0);
     if (!isWanted) return askTokens_->stop();
-    const std::string text = text_->text().toStdString();
+    const std::string text = source_->text().toStdString();
     const auto found = snapshot_->analyses.find(TextTokensAnalysis{}.key());
     const auto* cut =
         found == snapshot_->analyses.end() ? nullptr : static_cast<const TextTokens*>(found->second.get());
@@ -92,7 +92,7 @@ void ChangesPanel::showCells() {
     if (cut && cut->text == text) {
         askTokens_->stop();
         for (int token : cut->tokens) other.push_back(visibleText(tokenText(*snapshot_, token)));
-    } else if (std::pair asked(snapshot_->model, text_->text()); asked != asked_) {
+    } else if (std::pair asked(snapshot_->model, source_->text()); asked != asked_) {
         asked_ = std::move(asked);
         askTokens_->start();
     }

@@ -4,13 +4,14 @@
 
 class QLabel;
 class QPushButton;
-class QSlider;
 
 namespace attn {
 
 class HeadsGrid;
+class PictureHeads;
 
-/// Shows the attention of the newest token in every head, and sets the gate of each head.
+/// Shows where every head looks, from the newest token of a text or from the selected patch of a picture, and sets the
+/// gate of each head.
 class HeadsPanel : public Panel {
     Q_OBJECT
 
@@ -18,20 +19,20 @@ public:
     explicit HeadsPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QWidget* figure() override;
     ExportNumbers numbers() const override;
 
 private:
-    void requestGate(int layer, int head, float gate);
-    void showSelected();
+    QWidget* makeGates();
+    void toggleLayer();
     void showRows();
     void showGates();
 
     Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
-    HeadsGrid* grid_;
-    QLabel *change_, *label_;
-    QSlider* gate_;
-    QLabel* value_;
+    HeadsGrid* grid_;        ///< of a text
+    PictureHeads* pictures_; ///< of a picture
+    QLabel* change_;
     QPushButton *layerOff_, *restore_;
 };
 

@@ -1,11 +1,9 @@
 #include "app/lab/panels/picture_attention.h"
 
 #include "app/figures/read_image.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/attention_settings.h"
-#include "app/lab/panels/shown_picture.h"
+#include "app/lab/panels/picture_view.h"
 #include "app/lab/widgets/choice_keys.h"
-#include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/models/hook_names.h"
 
 #include <QCheckBox>
@@ -64,8 +62,8 @@ void addRow(QGridLayout* grid, const QString& title, QWidget* widget) {
 } // namespace
 
 PictureAttention::PictureAttention(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), pictures_(bench.pictures()), overlay_(new PatchOverlayView) {
-    overlay_->setObjectName("visionOverlay");
+    : Panel(parent), bench_(bench), pictures_(bench.pictures()),
+      overlay_(new PictureView("attentionPicture", false, bench)) {
     auto* split = new QSplitter(Qt::Horizontal);
     split->setChildrenCollapsible(false);
     split->addWidget(makeControls());
@@ -74,20 +72,7 @@ PictureAttention::PictureAttention(Workbench& bench, QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(split);
-    connect(overlay_, &PatchOverlayView::pointedAt, &pictures_, &PictureBench::point);
-    connect(overlay_, &PatchOverlayView::chosen, &pictures_, &PictureBench::togglePatch);
-    connect(overlay_, &PatchOverlayView::crossed, &pictures_, &PictureBench::crossed);
-    connect(overlay_, &PatchOverlayView::crossingEnded, &pictures_, &PictureBench::crossingEnded);
-    connect(&pictures_, &PictureBench::brushChanged, this,
-            [this] { overlay_->setHiding(pictures_.brush() != PictureBench::Brush::None); });
-    connect(&pictures_, &PictureBench::lookChanged, this, [this] {
-        showControls();
-        showOverlay();
-    });
-    connect(&bench_, &Workbench::shownRunChanged, this, &PictureAttention::showOverlay);
-    const auto setTheme = [this](ThemeId theme) { overlay_->setTheme(figureTheme(theme)); };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
-    setTheme(bench_.theme());
+    connect(&pictures_, &PictureBench::lookChanged, this, &PictureAttention::showControls);
 }
 
 QWidget* PictureAttention::makeControls() {
@@ -209,7 +194,6 @@ void PictureAttention::setSnapshot(const std::shared_ptr<const Snapshot>& snapsh
     const bool isNewModel = !snapshot_ || snapshot->model != snapshot_->model;
     snapshot_ = snapshot;
     if (isNewModel) showModel();
-    showOverlay();
 }
 
 void PictureAttention::showModel() {
@@ -246,17 +230,6 @@ void PictureAttention::showControls() {
     fromAll_->setText(snapshot_->model->prefix.empty() ? tr("Show attention from all patches")
                                                        : tr("Show attention from CLS"));
     fromAll_->setEnabled(bench_.selection().row.has_value());
-}
-
-void PictureAttention::showOverlay() {
-    if (!snapshot_) return;
-    const VisionLook look = pictures_.look();
-    PatchOverlayFigure figure = overlayFigure(pictureRun(*snapshot_), look);
-    if (bench_.shownRun() == ShownRun::Difference && snapshot_->uneditedAnswer && snapshot_->answer)
-        figure = differenceFigure(pictureRun(*snapshot_), pictureRun(*snapshot_, true), look);
-    figure.marked = bench_.selection().row;
-    figure.hovered = pictures_.pointed();
-    overlay_->setFigure(std::move(figure));
 }
 
 QJsonObject PictureAttention::saveView() const {

@@ -15,7 +15,7 @@ class QSpinBox;
 
 namespace attn {
 
-class PatchOverlayView;
+class PictureView;
 
 /// Where a patch of a picture looks in a head, in all heads of a layer, or in all layers (attention rollout, also
 /// weighted by the gradient of a class), drawn over the picture.
@@ -38,7 +38,6 @@ private:
     void showModel();
     void restoreViewOfModel();
     void showControls();
-    void showOverlay();
     void setLook();
     void setRollout();
 
@@ -53,7 +52,7 @@ private:
     QCheckBox* smooth_;
     QPushButton* fromAll_;
     QWidget *attentionRow_, *rolloutRow_;
-    PatchOverlayView* overlay_;
+    PictureView* overlay_;
 };
 
 } // namespace attn

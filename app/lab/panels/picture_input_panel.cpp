@@ -59,11 +59,11 @@ QString textOf(const ModelInfo& info) {
 } // namespace
 
 PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), pictures_(bench.pictures()), modelText_(makeHintLabel("visionModel")),
-      message_(new QLabel), picture_(new QComboBox), hide_(new QCheckBox(tr("Hide patches"))),
-      showAll_(new QPushButton(tr("Show all"))) {
+    : Panel(parent), bench_(bench), pictures_(bench.pictures()), controls_(new QWidget),
+      modelText_(makeHintLabel("visionModel")), message_(new QLabel), picture_(new QComboBox),
+      hide_(new QCheckBox(tr("Hide patches"))), showAll_(new QPushButton(tr("Show all"))) {
     setAcceptDrops(true);
-    assignControlGroup(this, "vision");
+    assignControlGroup(controls_, "vision"); // not the page itself, which is hidden for models of text
     message_->setObjectName("visionMessage");
     message_->setWordWrap(true);
     message_->hide();
@@ -92,8 +92,11 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
     row->addWidget(paste);
     auto* drop = makeHintLabel();
     drop->setText(tr("You can also drop or paste a picture, or drop a folder of pictures."));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
+    auto* whole = new QVBoxLayout(this);
+    whole->setContentsMargins(8, 8, 8, 8);
+    whole->addWidget(controls_);
+    auto* column = new QVBoxLayout(controls_);
+    column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(modelText_);
     column->addLayout(top);
     column->addLayout(row);

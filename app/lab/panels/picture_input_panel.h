@@ -97,6 +97,7 @@ private:
     bool picksExample_ = false; ///< the model that was opened waits for the first of its examples
     bool isChosen_ = false;     ///< a picture was chosen for a model that is still loading
 
+    QWidget* controls_;
     QLabel *modelText_, *message_;
     QComboBox* picture_;
     QCheckBox* hide_;

@@ -175,7 +175,8 @@ void PictureInputPanel::showPictures(const QString& folder, QStringList paths) {
 
 void PictureInputPanel::dragEnterEvent(QDragEnterEvent* event) {
     const QMimeData& mime = *event->mimeData();
-    if (mime.hasUrls() || mime.hasImage() || !pictureFormat(mime).isEmpty()) event->acceptProposedAction();
+    const bool hasPicture = mime.hasUrls() || mime.hasImage() || !pictureFormat(mime).isEmpty();
+    if (hasPicture && controls_->isEnabled()) event->acceptProposedAction();
 }
 
 void PictureInputPanel::dropEvent(QDropEvent* event) {

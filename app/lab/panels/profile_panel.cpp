@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
+#include "app/lab/panels/picture_heads.h"
 #include "app/lab/widgets/lines_view.h"
 
 #include <QHeaderView>
@@ -26,8 +27,9 @@ QString distanceText(int bin) {
 } // namespace
 
 ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), title_(new QLabel), split_(new QSplitter), received_(new LinesView),
-      distances_(new LinesView), largest_(new QTreeWidget) {
+    : Panel(parent), bench_(bench), text_(new QWidget),
+      picture_(new PictureHeads(PictureHeads::Kind::Distances, bench)), title_(new QLabel), split_(new QSplitter),
+      received_(new LinesView), distances_(new LinesView), largest_(new QTreeWidget) {
     title_->setObjectName("profileTitle");
     title_->setWordWrap(true);
     received_->setObjectName("profileReceived");
@@ -49,10 +51,15 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     for (QWidget* part :
          {static_cast<QWidget*>(received_), static_cast<QWidget*>(distances_), static_cast<QWidget*>(largest_)})
         split_->addWidget(part);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
+    auto* column = new QVBoxLayout(text_);
+    column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(title_);
     column->addWidget(split_, 1);
+    auto* whole = new QVBoxLayout(this);
+    whole->setContentsMargins(8, 8, 8, 8);
+    whole->addWidget(text_);
+    whole->addWidget(picture_);
+    picture_->hide();
 
     connect(received_, &LinesView::pointedAt, this, [this](std::optional<int> place) {
         bench_.hoverToken(place && shown_ && shown_->keysOfPlace == 1 ? *place : -1);
@@ -80,8 +87,12 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
 
 void ProfilePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
+    text_->setVisible(!snapshot->readsPictures()); // only the visible one needs room
+    picture_->setVisible(snapshot->readsPictures());
     showIfNew();
 }
+
+QWidget* ProfilePanel::figure() { return bench_.readsPictures() ? picture_ : static_cast<QWidget*>(this); }
 
 void ProfilePanel::showIfNew() {
     if (!snapshot_) return;
@@ -167,6 +178,7 @@ void ProfilePanel::showTitle() {
 }
 
 ExportNumbers ProfilePanel::numbers() const {
+    if (bench_.readsPictures()) return picture_->figure() ? numbersOf(*picture_->figure()) : ExportNumbers{};
     if (!shown_) return {};
     const auto array = [](const char* name, const std::vector<float>& values) {
         return NumberArray{name, {static_cast<int64_t>(values.size())}, values};

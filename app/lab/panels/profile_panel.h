@@ -10,8 +10,10 @@ class QTreeWidgetItem;
 namespace attn {
 
 class LinesView;
+class PictureHeads;
 
-/// Summarises the selected head: attention received by each key, attention by distance, and the largest weights.
+/// Summarises the selected head of a text: attention received by each key, attention by distance, and the largest
+/// weights. Of a picture, it shows how far every head looks.
 class ProfilePanel : public Panel {
     Q_OBJECT
 
@@ -19,6 +21,7 @@ public:
     explicit ProfilePanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QWidget* figure() override;
     ExportNumbers numbers() const override;
 
 protected:
@@ -36,6 +39,8 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const HeadProfile> shown_, before_; ///< before_: of the original run; null: not compared
     uint64_t shownVersion_ = 0;                         ///< Snapshot::sequenceVersion of shown_
+    QWidget* text_;
+    PictureHeads* picture_;
     QLabel* title_;
     QSplitter* split_;
     LinesView *received_, *distances_;

@@ -63,6 +63,11 @@ void PointedView::mousePressEvent(QMouseEvent* event) {
     if (event->button() == Qt::LeftButton && item) emit chosen(*item);
 }
 
+void PointedView::mouseDoubleClickEvent(QMouseEvent* event) {
+    const auto item = figure_ ? figure_->itemAt(event->position(), rect(), theme_) : std::nullopt;
+    if (event->button() == Qt::LeftButton && item) emit activated(*item);
+}
+
 void PointedView::mouseMoveEvent(QMouseEvent* event) {
     const auto item = figure_ ? figure_->itemAt(event->position(), rect(), theme_) : std::nullopt;
     point(item);
@@ -75,6 +80,9 @@ void PointedView::mouseMoveEvent(QMouseEvent* event) {
 void PointedView::leaveEvent(QEvent*) { point({}); }
 
 void PointedView::keyPressEvent(QKeyEvent* event) {
+    const bool activates =
+        event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space;
+    if (activates && figure_ && figure_->chosen) return emit activated(*figure_->chosen);
     const auto step = arrowStep(*event);
     if (!step || !figure_ || figure_->items() == 0) return QWidget::keyPressEvent(event);
     const auto from = figure_->chosen;

@@ -30,10 +30,13 @@ public:
 signals:
     void pointedAt(std::optional<int> item);
     void chosen(int item);
+    /// An item was double-clicked, or Return or Space pressed on the chosen one.
+    void activated(int item);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;

@@ -114,6 +114,19 @@ void Workbench::addChanges(const std::vector<Intervention>& interventions) {
     change(std::move(after), tr("adding a change"), what);
 }
 
+void Workbench::setGate(int site, int head, float gate) {
+    if (!hasModel()) return;
+    Changes after = *changes_;
+    for (int s = 0; s < snapshot_->model->layers; ++s)
+        for (int h = 0; h < snapshot_->model->site(s).heads; ++h)
+            if ((site < 0 || s == site) && (head < 0 || h == head)) after.setGate(s, h, gate);
+    change(std::move(after), tr("changing a gate"), QStringLiteral("gate %1.%2").arg(site).arg(head));
+}
+
+float Workbench::shownGate(int site, int head) const {
+    return shownRun_ == ShownRun::Original ? 1.0f : changes_->gate(site, head);
+}
+
 void Workbench::restoreOriginal() {
     change({}, tr("restoring the original"), "reset");
     showRun(ShownRun::Changed);

@@ -97,6 +97,10 @@ public:
     void change(Changes changes, const QString& text, const QString& what);
     /// Appends changes to values, as one step of undo.
     void addChanges(const std::vector<Intervention>& interventions);
+    /// Sets the gate of a head, as one step of undo. @param site, head -1: all of them
+    void setGate(int site, int head, float gate);
+    /// The gate of a head in the run on display; every gate of the original run is open.
+    float shownGate(int site, int head) const;
     /// Removes all changes and shows the changed run, as one step of undo.
     void restoreOriginal();
     /// Replaces all changes without a step of undo.

@@ -1,0 +1,102 @@
+#include "app/lab/panels/answers.h"
+
+#include "app/figures/difference.h"
+#include "app/figures/token_label.h"
+#include "app/lab/widgets/plain_table.h"
+#include "engine/inference/sampling.h"
+
+#include <QTreeWidget>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace attn {
+namespace {
+
+constexpr size_t kShownAnswers = 10; ///< most rows of a table
+
+/// The name of an answer: a class, a token, or "#id" if the model has no text for it.
+std::string answerName(const ModelInfo& model, int answer) {
+    if (model.readsPictures()) return model.labelOf(answer);
+    const auto at = static_cast<size_t>(answer);
+    return at < model.tokenTexts.size() ? model.tokenTexts[at] : "#" + std::to_string(answer);
+}
+
+} // namespace
+
+std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal) {
+    if (snapshot.readsPictures()) {
+        const auto& answer = isOriginal ? snapshot.uneditedAnswer : snapshot.answer;
+        return answer ? answer->probabilities : std::vector<float>();
+    }
+    const auto& next = isOriginal ? snapshot.unedited : snapshot.next;
+    if (!next || next->logits.empty()) return {};
+    std::vector<float> probabilities(next->logits.size());
+    for (const Candidate& each : rankCandidates(next->logits, {.greedy = false}, {}, -1))
+        probabilities[static_cast<size_t>(each.token)] = each.probability;
+    return probabilities;
+}
+
+std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_t count) {
+    std::vector<int> order(probabilities.size());
+    std::iota(order.begin(), order.end(), 0);
+    count = std::min(order.size(), count);
+    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), std::less(),
+                              [&](int at) { return std::pair(-probabilities[static_cast<size_t>(at)], at); });
+    order.resize(count);
+    return order;
+}
+
+int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to) {
+    const int count = to.readsPictures() ? to.classes : to.vocabulary;
+    const bool hasSameNames = &from == &to || (from.tokenTexts == to.tokenTexts && from.labels == to.labels);
+    if (hasSameNames) return answer < count ? answer : -1;
+    const std::string name = answerName(from, answer);
+    for (int each = 0; each < count; ++each)
+        if (answerName(to, each) == name) return each;
+    return -1;
+}
+
+std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float>& first, const ModelInfo& b,
+                                     const std::vector<float>& second) {
+    std::vector<std::pair<int, int>> shown; // the answer of each model
+    const std::vector<int> ofFirst = likeliestAnswers(first, kShownAnswers),
+                           ofSecond = likeliestAnswers(second, kShownAnswers);
+    const auto take = [&](std::pair<int, int> answer) {
+        if (shown.size() < kShownAnswers && std::ranges::find(shown, answer) == shown.end()) shown.push_back(answer);
+    };
+    for (size_t at = 0; at < std::max(ofFirst.size(), ofSecond.size()); ++at) {
+        if (at < ofFirst.size()) take({ofFirst[at], sameAnswer(a, ofFirst[at], b)});
+        if (at < ofSecond.size()) take({sameAnswer(b, ofSecond[at], a), ofSecond[at]});
+    }
+    const auto of = [](const std::vector<float>& probabilities, int answer) {
+        const bool isThere = answer >= 0 && static_cast<size_t>(answer) < probabilities.size();
+        return !isThere ? std::nullopt : std::optional(static_cast<double>(probabilities[static_cast<size_t>(answer)]));
+    };
+    std::vector<AnswerRow> rows;
+    for (const auto& [one, other] : shown) {
+        const std::string name = one >= 0 ? answerName(a, one) : answerName(b, other);
+        rows.push_back({visibleText(QString::fromStdString(name)), of(first, one), of(second, other)});
+    }
+    std::ranges::stable_sort(rows, std::greater(), [](const AnswerRow& row) {
+        return std::max(row.first.value_or(0), row.second.value_or(0));
+    });
+    return rows;
+}
+
+void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign) {
+    const auto percent = [](std::optional<double> share) {
+        return share ? QStringLiteral("%1 %").arg(*share * 100, 0, 'f', 1) : QStringLiteral("–");
+    };
+    table.clear();
+    for (const AnswerRow& row : rows) {
+        const bool hasBoth = row.first && row.second;
+        const double difference = hasBoth ? sign * (*row.first - *row.second) * 100 : 0;
+        addPlainRow(&table, {row.name, percent(row.first), percent(row.second),
+                             hasBoth ? QStringLiteral("%1 %").arg(formatSigned(difference, 1)) : QString()});
+    }
+}
+
+} // namespace attn

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "engine/session/snapshot.h"
+
+#include <QString>
+
+#include <optional>
+#include <vector>
+
+class QTreeWidget;
+
+namespace attn {
+
+/// The probability of each answer of a run, at temperature 1: of the next token, or of the class of a picture.
+/// @param isOriginal of the original run  @return [choices]; empty: there is no answer
+std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal = false);
+/// The `count` most likely answers, likeliest first.
+std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_t count);
+
+/// The answer of another model with the same name; -1: it has none.
+int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to);
+
+/// An answer in two runs.
+struct AnswerRow {
+    QString name;
+    std::optional<double> first, second; ///< probabilities; none: the model has no such answer
+};
+
+/// The likely answers of one run, or of two, as rows of a table.
+/// @param a, b the models; answers of two models with other tokens or classes are matched by name
+/// @param first, second answerProbabilities(); `second` may be empty
+std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float>& first, const ModelInfo& b,
+                                     const std::vector<float>& second);
+/// Fills a table of four columns: the name, both probabilities, and their difference.
+/// @param sign of first - second
+void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign);
+
+} // namespace attn

@@ -1,0 +1,50 @@
+#include "app/lab/panels/gate_slider.h"
+
+#include "app/lab/widgets/named.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSlider>
+
+namespace attn {
+namespace {
+constexpr int kGateSteps = 100;
+}
+
+GateSlider::GateSlider(const char* id, Workbench& bench)
+    : bench_(bench), head_(new QLabel), value_(new QLabel), gate_(new QSlider(Qt::Horizontal)) {
+    named(gate_, id, tr("Gate of the selected head"),
+          tr("0 removes the head's output, 1 keeps all of it. The model was trained with 1 only."));
+    gate_->setRange(0, kGateSteps);
+    gate_->setValue(kGateSteps);
+    value_->setMinimumWidth(fontMetrics().horizontalAdvance("0.00 "));
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addWidget(head_);
+    row->addWidget(gate_, 1);
+    row->addWidget(value_);
+    connect(gate_, &QSlider::valueChanged, this, [this](int step) {
+        bench_.setGate(bench_.selection().site, bench_.selection().head, static_cast<float>(step) / kGateSteps);
+    });
+    for (const auto signal : {&Workbench::changesChanged, &Workbench::selectionChanged})
+        connect(&bench_, signal, this, &GateSlider::show);
+    connect(&bench_, &Workbench::shownRunChanged, this, &GateSlider::show);
+    connect(&bench_, &Workbench::snapshotChanged, this, &GateSlider::show);
+    show();
+}
+
+void GateSlider::show() {
+    const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
+    const bool hasHead = bench_.hasModel() && site < bench_.snapshot()->model->layers &&
+                         head < bench_.snapshot()->model->site(site).heads;
+    setEnabled(hasHead);
+    head_->setText(bench_.hasModel() ? tr("Layer %1, head %2").arg(site).arg(head) : tr("No model"));
+    const float gate = bench_.shownGate(site, head);
+    value_->setText(QString::number(static_cast<double>(gate), 'f', 2));
+    if (gate_->isSliderDown()) return; // during a drag the slider is ahead of the run
+    const QSignalBlocker quiet(gate_);
+    gate_->setValue(qRound(gate * kGateSteps));
+}
+
+} // namespace attn

@@ -1,0 +1,40 @@
+#include "app/lab/widgets/plain_table.h"
+
+#include "app/lab/widgets/named.h"
+
+#include <QHeaderView>
+#include <QTreeWidget>
+
+namespace attn {
+
+QTreeWidget* makePlainTable(const char* id, const QString& name, const QString& help, const QStringList& headers) {
+    auto* table = named(new QTreeWidget, id, name, help);
+    table->setHeaderLabels(headers);
+    table->setRootIsDecorated(false);
+    table->setUniformRowHeights(true);
+    table->header()->setStretchLastSection(false);
+    table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    table->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    table->setMinimumHeight(table->fontMetrics().height() * 6);
+    return table;
+}
+
+QTreeWidgetItem* addPlainRow(QTreeWidget* table, const QStringList& texts) {
+    auto* row = new QTreeWidgetItem(table, texts);
+    for (int column = 1; column < table->columnCount(); ++column)
+        row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    return row;
+}
+
+QString plainCsv(const QTreeWidget& table, const QString& headers) {
+    QString text = headers + '\n';
+    for (int row = 0; row < table.topLevelItemCount(); ++row) {
+        QStringList cells;
+        for (int column = 0; column < table.columnCount(); ++column)
+            cells << '"' + table.topLevelItem(row)->text(column).replace('"', "\"\"") + '"';
+        text += cells.join(',') + '\n';
+    }
+    return text;
+}
+
+} // namespace attn

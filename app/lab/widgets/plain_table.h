@@ -1,0 +1,18 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+class QTreeWidget;
+class QTreeWidgetItem;
+
+namespace attn {
+
+/// A table of a name and numbers: the first column takes the room that the others leave.
+QTreeWidget* makePlainTable(const char* id, const QString& name, const QString& help, const QStringList& headers);
+/// Adds a row, with the numbers at the right.
+QTreeWidgetItem* addPlainRow(QTreeWidget* table, const QStringList& texts);
+/// The rows as they are on screen, hidden columns too, below a line of headers.
+QString plainCsv(const QTreeWidget& table, const QString& headers);
+
+} // namespace attn
