@@ -32,4 +32,23 @@ TEST_CASE("pattern divergence: only matched tokens count, with their rows scaled
     CHECK(patternDivergence(square(1, {0}), square(1, {1}), std::vector{0}) == 0); // a row without weight
 }
 
+TEST_CASE("pattern divergence: heads of two pictures compare token by token, or not at all", "[inference]") {
+    // Two tokens and two heads; the second head of b looks elsewhere from its first token.
+    const SitePattern a{.layout = {.tokens = 2, .tokenOf = {0, 1}}, .heads = 2, .values = {1, 0, 0, 1, 1, 0, 0, 1}};
+    SitePattern b = a;
+    b.values[4] = 0;
+    b.values[5] = 1;
+    CHECK(patternDivergence(a, b, 0) == 0.0);
+    CHECK(patternDivergence(a, b, 1).value() == Approx(0.5).margin(1e-9));
+    CHECK_FALSE(patternDivergence(a, b, 2)); // no such head
+    b.layout.tokenOf = {1, 0};               // other patches in its tokens
+    CHECK_FALSE(patternDivergence(a, b, 0));
+    CHECK_FALSE(patternDivergence(a, SitePattern{.layout = a.layout, .heads = 2, .values = {}}, 0));
+    // Windows of one place: each token sees itself.
+    const WindowLayout windows{.windows = 2, .side = 1, .order = {1, 0}, .places = {1, 0}, .regions = {0, 0}};
+    const SitePattern c{.layout = {.tokens = 2, .tokenOf = {0, 1}, .windows = windows}, .heads = 1, .values = {1, 1}};
+    CHECK(patternDivergence(c, c, 0) == 0.0);
+    CHECK_FALSE(patternDivergence(a, c, 0));
+}
+
 } // namespace attn

@@ -47,7 +47,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(heads.topLevelItem(1)->text(1).toDouble() < 1e-3);
     QTest::mouseClick(heads.viewport(), Qt::LeftButton, {}, heads.visualItemRect(heads.topLevelItem(0)).center());
     auto& difference = lab.find<MatrixView>("compareDifference");
-    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && !difference.figure().isEmpty(); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && !difference.figure().isEmpty(); }, 120'000));
     float most = 0;
     for (int row = 0; row < difference.figure().rows(); ++row)
         for (int column = 0; column < difference.figure().columns(); ++column)
@@ -60,7 +60,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
     REQUIRE(lab.waitFor(
         [&] {
-            return panel.waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
+            return panel.second().waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
                    lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
         },
         120'000));
@@ -69,7 +69,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
     auto& a = lab.find<MatrixView>("compareA");
     auto& b = lab.find<MatrixView>("compareB");
-    REQUIRE(lab.waitFor([&] { return panel.waitIdle(1) && b.figure().rows() == 25; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && b.figure().rows() == 25; }, 120'000));
     CHECK(a.figure().rows() == 20);
     CHECK(lab.find<QLabel>("compareMessage").text().contains("20 tokens matched (A 20, B 25)"));
     CHECK(heads.topLevelItemCount() == 4);
@@ -131,8 +131,9 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
     const auto& a = lab.find<MatrixView>("compareA");
     const auto& b = lab.find<MatrixView>("compareB");
     const auto& difference = lab.find<MatrixView>("compareDifference");
-    REQUIRE(lab.waitFor([&] { return lab.find<ComparePanel>("compare").waitIdle(1) && !difference.figure().isEmpty(); },
-                        120'000));
+    REQUIRE(lab.waitFor(
+        [&] { return lab.find<ComparePanel>("compare").second().waitIdle(1) && !difference.figure().isEmpty(); },
+        120'000));
     CHECK(a.figure().rows() == b.figure().rows());
     REQUIRE(lab.waitFor([&] { return lab.find<QTreeWidget>("compareHeads").topLevelItemCount() == 4; }, 120'000));
     // The first token taken back: both follow.
@@ -140,7 +141,7 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor(
         [&] {
-            return lab.find<ComparePanel>("compare").waitIdle(1) && !difference.figure().isEmpty() &&
+            return lab.find<ComparePanel>("compare").second().waitIdle(1) && !difference.figure().isEmpty() &&
                    !a.figure().note.contains("first token") && !b.figure().note.contains("first token");
         },
         120'000));

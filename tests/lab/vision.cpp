@@ -1,6 +1,6 @@
 #include "app/figures/vision_figures.h"
+#include "app/lab/panels/compare_panel.h"
 #include "app/lab/panels/model_panel.h"
-#include "app/lab/panels/vision_comparison.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/io/decode_image.h"
 #include "tests/lab/vision_test.h"
@@ -9,6 +9,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTabWidget>
@@ -282,50 +283,77 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     LabWindow lab;
     openGolden(lab, "vit");
     lab.showPanel("compare");
-    auto& comparison = *lab.window().findChild<VisionComparison*>();
-    const auto& map = lab.find<PatchOverlayView>("visionSecond");
-    const auto& difference = lab.find<PatchOverlayView>("visionDifference");
+    auto& panel = lab.find<ComparePanel>("compare");
+    auto& with = lab.find<QComboBox>("compareWith");
+    const auto& message = lab.find<QLabel>("compareMessage");
+    const auto& map = lab.find<PatchOverlayView>("comparePictureB");
+    const auto& difference = lab.find<PatchOverlayView>("comparePictureDifference");
+    const auto second = [&]() -> const Snapshot& { return *panel.second().snapshot(); };
     CHECK_FALSE(map.isVisible());
-    comparison.compareWith("picture:stripes");
-    REQUIRE(lab.waitFor([&] { return comparison.second()->answer != nullptr && map.isVisible(); }, 120'000));
+    with.setCurrentIndex(SecondRun::OtherInput);
+    CHECK(with.currentText() == "Same model on another picture");
+    CHECK(message.text() == "Choose the other picture.");
+    auto& other = lab.find<QComboBox>("comparePicture");
+    other.setCurrentIndex(other.findData("stripes"));
+    emit other.activated(other.currentIndex());
+    REQUIRE(lab.waitFor([&] { return second().answer != nullptr && map.isVisible(); }, 120'000));
     const auto differs = [&] {
         const auto first = lab.find<PatchOverlayView>("attentionPicture").figure().numbers()[0].values,
-                   second = map.figure().numbers()[0].values, found = difference.figure().numbers()[0].values;
+                   shown = map.figure().numbers()[0].values, found = difference.figure().numbers()[0].values;
         for (size_t i = 0; i < first.size(); ++i)
-            if (found[i] != first[i] - second[i]) return false;
-        return first != second;
+            if (found[i] != first[i] - shown[i]) return false;
+        return first != shown;
     };
     CHECK(differs());
     lab.find<QSpinBox>("visionLayer").setValue(0);
     CHECK(differs()); // both follow the view
-    CHECK(lab.find<QTreeWidget>("visionBoth").isVisible());
-    CHECK(lab.find<QTreeWidget>("visionBoth").topLevelItemCount() >= 5);
+    CHECK(lab.find<QTreeWidget>("compareNext").isVisible());
+    CHECK(lab.find<QTreeWidget>("compareNext").topLevelItemCount() >= 5);
+    const auto& heads = lab.find<QTreeWidget>("compareHeads");
+    CHECK(heads.topLevelItemCount() == 2 * 3);
+    CHECK(heads.topLevelItem(0)->text(1).toDouble() > heads.topLevelItem(5)->text(1).toDouble());
+    // Without a change: only the layer after it differs.
+    lab.closeGate(0, 0, 0);
+    with.setCurrentIndex(SecondRun::Original);
+    REQUIRE(lab.waitFor([&] {
+        return lab.snapshot().uneditedAnswer && second().answer &&
+               second().answer->logits == lab.snapshot().uneditedAnswer->logits && heads.topLevelItemCount() == 6;
+    }));
+    CHECK(heads.topLevelItem(2)->text(0).startsWith("layer 1"));
+    CHECK(heads.topLevelItem(2)->text(1).toDouble() > 0);
+    CHECK(heads.topLevelItem(3)->text(1).toDouble() == 0);
     // A model with other labels, and as many patches.
-    comparison.compareWith("model:" + QString::fromStdString((test::kGoldenRoot / "deit").string()));
-    REQUIRE(lab.waitFor(
-        [&] {
-            return comparison.second()->model && comparison.second()->model->name == "deit" &&
-                   comparison.second()->answer;
-        },
-        120'000));
-    CHECK(comparison.second()->picture->image == setup(lab).given.image);
+    const auto compareWith = [&](const QString& path) {
+        with.setCurrentIndex(SecondRun::OtherModel);
+        lab.find<QLineEdit>("comparePath").setText(path);
+        QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
+    };
+    const auto hasAnswered = [&](const char* model) {
+        return lab.waitFor([&] { return second().model && second().model->name == model && second().answer; }, 120'000);
+    };
+    compareWith(QString::fromStdString((test::kGoldenRoot / "deit").string()));
+    REQUIRE(hasAnswered("deit"));
+    CHECK(second().picture->image == setup(lab).given.image);
     CHECK(differs());
-    // One that cuts another grid has no difference, and one that is none a sentence.
-    comparison.compareWith("model:" + QString::fromStdString((test::kGoldenRoot / "vit_features").string()));
-    REQUIRE(lab.waitFor(
-        [&] {
-            return comparison.second()->model && comparison.second()->model->name == "vit_features" &&
-                   comparison.second()->answer;
-        },
-        120'000));
+    // One that cuts another grid has no difference, one of text nothing to compare, and one that is none a sentence.
+    compareWith(QString::fromStdString((test::kGoldenRoot / "vit_features").string()));
+    REQUIRE(hasAnswered("vit_features"));
     CHECK(map.isVisible());
     CHECK_FALSE(difference.isVisible());
-    comparison.compareWith("model:/no/such/folder");
-    REQUIRE(lab.waitFor([&] { return comparison.second()->failure.has_value(); }, 120'000));
-    CHECK(lab.find<QLabel>("visionCompareText").text().contains("/no/such/folder"));
-    comparison.compareWith({});
+    compareWith("builtin:induction");
+    REQUIRE(lab.waitFor([&] { return message.text().startsWith("Both models must read texts"); }, 120'000));
+    compareWith("/no/such/folder");
+    REQUIRE(lab.waitFor([&] { return message.text().contains("/no/such/folder"); }, 120'000));
+    with.setCurrentIndex(SecondRun::Nothing);
     CHECK_FALSE(map.isVisible());
     CHECK(lab.snapshot().answer);
+    // As session files had it when the comparison of pictures was apart.
+    lab.window().setView("compare", {{"picture", QJsonObject{{"compare", "picture:shapes"}}}});
+    REQUIRE(lab.waitFor([&] { return setup(lab).otherName == "shapes" && second().answer; }));
+    CHECK(with.currentIndex() == SecondRun::OtherInput);
+    lab.window().setView("compare", {{"picture", QJsonObject{{"compare", "model:/no/such/folder"}}}});
+    CHECK(with.currentIndex() == SecondRun::OtherModel);
+    REQUIRE(lab.waitFor([&] { return message.text().contains("/no/such/folder"); }));
 }
 
 } // namespace attn

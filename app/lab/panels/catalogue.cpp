@@ -22,7 +22,6 @@
 #include "app/lab/panels/samples_panel.h"
 #include "app/lab/panels/text_panel.h"
 #include "app/lab/panels/train_panel.h"
-#include "app/lab/panels/vision_comparison.h"
 
 #include <QCoreApplication>
 
@@ -64,7 +63,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"interventions", QT_TRANSLATE_NOOP("attn::Panel", "Changes"), "heads", make<ChangesPanel>},
     {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
-    {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", makeByInput<ComparePanel, VisionComparison>},
+    {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", make<ComparePanel>},
     {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", makeByInput<TextPanel, NothingForPictures>},
 };
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "app/lab/panels/second_run.h"
 #include "app/lab/workbench/panel.h"
+
+#include <array>
 
 class QComboBox;
 class QLabel;
@@ -13,58 +16,70 @@ namespace attn {
 
 class FrontWatch;
 class MatrixView;
-class SessionBridge;
+class OtherPictureBox;
+class PatchOverlayView;
 struct MatrixCell;
 
-/// Compares the current run, A, with a second run, B: the same model without changes, the same model on another text,
-/// or another model. Shows both patterns of the selected head, their difference, a divergence for each head, and the
-/// next tokens of both.
+/// Compares the current run, A, with a second run, B. Shows both patterns of the selected head, or both overlays, their
+/// difference, a divergence for each head, and the next tokens or classes of both.
 class ComparePanel : public Panel {
     Q_OBJECT
 
 public:
     explicit ComparePanel(Workbench& bench, QWidget* parent = nullptr);
-    ~ComparePanel() override;
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
-    bool waitIdle(double seconds); ///< waits until B is idle, for tests
+    SecondRun& second() { return second_; }
 
 private:
-    enum With { Nothing, Unedited, OtherText, OtherModel };
+    /// Views of A, B and A - B: `matrix` of a text, `overlay` of a picture.
+    struct Map {
+        MatrixView* matrix;
+        PatchOverlayView* overlay;
+    };
+    using Tile = std::shared_ptr<const PatternTile>;
+
+    QLayout* makeChoice();
+    QLayout* makeTables();
+    void makeMaps();
     void choose();
-    void follow(); ///< runs B on the sequence of A
-    void postView();
-    void wantPatterns();
+    void chooseFolder();
+    void want(); ///< the views of both runs
+    void show();
+    void showControls();
+    void showMatrices(bool isOn);
+    void showOverlays(bool isOn);
+    void showHeads(bool isOn);
     /// Patterns of the selected head in A and B, at the same resolution where possible. Null: not available.
-    std::pair<std::shared_ptr<const PatternTile>, std::shared_ptr<const PatternTile>> tiles() const;
+    std::pair<Tile, Tile> tiles() const;
     /// Finds for each token of A the matching token of B.
     void align();
-    void showMaps();
-    void showHeads();
-    void showNext();
+    /// The divergence of each head, (site, head) first; empty: the heads cannot be compared.
+    using Divergences = std::vector<std::pair<std::pair<int, int>, double>>;
+    Divergences divergences() const;
     std::optional<MatrixCell> partnerOf(const MatrixCell& cell) const; ///< the cell of B that matches a cell of A
     void link(const std::optional<MatrixCell>& cell);
     QString alignedText() const; ///< how many tokens match; empty: all of them
 
     Workbench& bench_;
-    std::shared_ptr<const Snapshot> first_, second_;
-    std::unique_ptr<SessionBridge> bridge_; ///< the session of B, created when it is first needed
+    SecondRun second_;
+    std::shared_ptr<const Snapshot> first_;
     QComboBox* with_;
     QLineEdit *text_, *path_;
-    QPushButton* compare_;
+    OtherPictureBox* picture_;
+    QPushButton *browse_, *compare_;
     QLabel* message_;
     QSplitter* maps_;
-    MatrixView *a_, *b_, *difference_;
-    QTreeWidget *heads_, *next_;
+    Map a_, b_, difference_;
+    QTreeWidget *heads_, *answers_;
     std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
     std::vector<int> partners_; ///< [tokens of A] matching token of B; -1: none
-    std::string openPath_;      ///< model that is open in B
+    Divergences byHead_;
+    std::array<std::shared_ptr<const void>, 4> counted_; ///< the patterns and the tokens that byHead_ belongs to
     FrontWatch* front_ = nullptr;
-    uint64_t followed_ = 0;
-    std::optional<PatternRequest> posted_; ///< last view command sent to B
 };
 
 } // namespace attn
