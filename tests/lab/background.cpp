@@ -105,7 +105,7 @@ TEST_CASE("background: a folder of pictures is listed beside the window", "[lab]
     REQUIRE(colouredPicture(Qt::red).save(folder + "/a.png"));
     REQUIRE(colouredPicture(Qt::blue).save(folder + "/b.png"));
     openGolden(lab, "vit");
-    const auto& list = lab.find<QComboBox>("visionPicture");
+    const auto& list = lab.find<QComboBox>("pictureChoice");
     const QString before = setup(lab).name;
     {
         HeldPool held;
@@ -123,7 +123,7 @@ TEST_CASE("background: a folder of pictures is listed beside the window", "[lab]
     REQUIRE(lab.waitFor([&] { return setup(lab).name == folder + "/a.png"; }));
     CHECK(list.findText("b.png") >= 0);
     input(lab).openPictures(empty);
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("visionMessage").text().contains("contains no pictures"); }));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("pictureMessage").text().contains("contains no pictures"); }));
 }
 
 TEST_CASE("background: dropped and pasted pictures are decoded beside the window", "[lab][vision]") {
@@ -154,13 +154,13 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
     QGuiApplication::clipboard()->setImage(colouredPicture(Qt::blue));
     {
         HeldPool held;
-        QTest::mouseClick(&lab.find<QPushButton>("visionPaste"), Qt::LeftButton);
+        QTest::mouseClick(&lab.find<QPushButton>("picturePaste"), Qt::LeftButton);
         CHECK_FALSE(isShown(Qt::blue));
     }
     REQUIRE(lab.waitFor([&] { return isShown(Qt::blue); }));
     dropped.setData("image/png", png.data().left(40));
     drop();
-    const auto& message = lab.find<QLabel>("visionMessage");
+    const auto& message = lab.find<QLabel>("pictureMessage");
     REQUIRE(lab.waitFor([&] { return message.text().contains("damaged"); }));
     input(lab).setSnapshot(lab.window().workbench().snapshot()); // the model's answer does not hide it
     CHECK(message.text().contains("damaged"));

@@ -74,9 +74,8 @@ TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "
     const std::string model = opensShapes(lab);
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     auto& heads = lab.find<PointedView>("headsPictures");
-    auto& head = lab.find<QComboBox>("visionHead");
-    head.setCurrentIndex(head.findData(1));
-    lab.find<QSpinBox>("visionLayer").setValue(1);
+    lab.find<QSpinBox>("attentionHeadNumber").setValue(1);
+    lab.find<QSpinBox>("attentionLayer").setValue(1);
     CHECK(exported(lab, overlay.figure()) == rendered(lab, model + " --layer 1 --head 1"));
     CHECK(exported(lab, *heads.figure()) == rendered(lab, model + " --view heads --layer 1 --head 1"));
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, overlay.patchRect(5).center().toPoint());
@@ -84,7 +83,7 @@ TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "
     QTest::mouseMove(&overlay, QPoint(1, 1)); // away from the patches
     REQUIRE(lab.waitFor([&] { return !overlay.figure().hovered; }));
     CHECK(exported(lab, overlay.figure()) == rendered(lab, model + " --layer 1 --head 1 --patch 5"));
-    lab.find<QComboBox>("visionView").setCurrentIndex(1);
+    lab.find<QComboBox>("attentionView").setCurrentIndex(1);
     REQUIRE(lab.waitFor([&] { return !overlayValues(lab).empty() && lab.snapshot().analyses.contains("rollout"); }));
     REQUIRE(lab.settle());
     CHECK(exported(lab, overlay.figure()) == rendered(lab, model + " --view rollout --patch 5"));

@@ -174,9 +174,9 @@ TEST_CASE("session file: what a menu stands at is kept by its key, and old files
     const Menu menus[]{
         {"compareWith", "compare", "with", {"nothing", "unedited", "text", "model"}},
         {"textShade", "text", "shade", {"loss", "entropy", "rank", "attention"}},
-        {"visionView", "attention", "view", {"attention", "rollout"}, "picture"},
-        {"visionFusion", "attention", "fusion", {"mean", "maximum", "minimum"}, "picture"},
-        {"visionFilterKind", "model", "filters", {"components", "all"}},
+        {"attentionView", "attention", "view", {"attention", "rollout"}, "picture"},
+        {"attentionFusion", "attention", "fusion", {"mean", "maximum", "minimum"}, "picture"},
+        {"modelFilterKind", "model", "filters", {"components", "all"}},
     };
     for (const Menu& menu : menus) {
         INFO(menu.box);
@@ -311,7 +311,7 @@ TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go,
     CHECK(lab.find<QDockWidget>("dock.model").isHidden());
     CHECK_FALSE(lab.action("panel.model").isVisible());
     lab.window().setLocks({});
-    CHECK_FALSE(lab.find<QComboBox>("visionPicture").isVisible()); // the model reads text
+    CHECK_FALSE(lab.find<QComboBox>("pictureChoice").isVisible()); // the model reads text
     CHECK(lab.find<QPushButton>("run").isEnabled());
     CHECK(lab.action("run").isEnabled());
     CHECK_FALSE(lab.find<QWidget>("candidates").isHidden());

@@ -106,7 +106,7 @@ TEST_CASE("lab: a run over pictures is exported as an animation of the picture",
     lab.showPanel("attention");
     REQUIRE(trains(lab));
     REQUIRE(shows(lab, "step 10"));
-    auto& attention = lab.find<PictureAttention>("attention");
+    auto& attention = lab.find<AttentionPanel>("attention");
     attention.setFocus();
     QTest::mouseClick(attention.figure(), Qt::LeftButton);
     const QString path = lab.folder() + "/run.gif";

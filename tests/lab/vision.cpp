@@ -49,17 +49,16 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     openGolden(lab, "vit");
     const Snapshot shown = lab.snapshot();
     const auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
-    auto& head = lab.find<QComboBox>("visionHead");
-    head.setCurrentIndex(head.findData(1));
-    lab.find<QSpinBox>("visionLayer").setValue(0);
+    lab.find<QSpinBox>("attentionHeadNumber").setValue(1);
+    lab.find<QSpinBox>("attentionLayer").setValue(0);
     const auto tokens = static_cast<size_t>(shown.model->tokens());
     const std::vector<float>& pattern = shown.answer->patterns[0].values;
-    const std::vector<NumberArray> numbers = lab.find<PictureAttention>("attention").numbers().arrays();
+    const std::vector<NumberArray> numbers = lab.find<AttentionPanel>("attention").numbers().arrays();
     REQUIRE(numbers.size() == 1);
     for (size_t patch = 0; patch + 1 < tokens; ++patch)
         CHECK(numbers[0].values[patch] == pattern[tokens * tokens + patch + 1]); // head 1, from CLS
     CHECK(overlay.figure().title.contains("CLS"));
-    const auto& answers = lab.find<QTreeWidget>("visionAnswers");
+    const auto& answers = lab.find<QTreeWidget>("classes");
     CHECK(answers.isVisible());
     CHECK(answers.topLevelItemCount() == shown.model->classes);
 }
@@ -77,7 +76,7 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
     QTest::keyClick(&overlay, Qt::Key_Right);
     CHECK(overlay.figure().marked == 6);
     QTest::mouseMove(&overlay, QPoint(1, 1));
-    auto& back = lab.find<QPushButton>("visionFrom");
+    auto& back = lab.find<QPushButton>("attentionFrom");
     REQUIRE(back.isEnabled());
     QTest::mouseClick(&back, Qt::LeftButton);
     CHECK_FALSE(overlay.figure().marked);
@@ -89,20 +88,20 @@ TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all lay
     openGolden(lab, "vit");
     auto& heads = lab.find<PointedView>("headsPictures");
     clickHead(lab, 0, 1);
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == 0);
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 1);
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == 0);
+    CHECK(shownHead(lab) == 1);
     QTest::keyClick(&heads, Qt::Key_Down);
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
-    auto& view = lab.find<QComboBox>("visionView");
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == 1);
+    auto& view = lab.find<QComboBox>("attentionView");
     view.setFocus();
     QTest::keyClick(&view, Qt::Key_Down);
-    CHECK(lab.find<QComboBox>("visionFusion").isVisible());
-    CHECK_FALSE(lab.find<QComboBox>("visionHead").isVisible());
+    CHECK(lab.find<QComboBox>("attentionFusion").isVisible());
+    CHECK_FALSE(lab.find<QSpinBox>("attentionHeadNumber").isVisible());
     REQUIRE(lab.waitFor([&] { return rollout(lab) != nullptr; }));
     const auto rolled = overlayValues(lab);
     const std::vector<float> map = rollout(lab)->map.values;
     for (size_t patch = 0; patch < rolled.size(); ++patch) CHECK(rolled[patch] == map[patch + 1]);
-    auto& fusion = lab.find<QComboBox>("visionFusion");
+    auto& fusion = lab.find<QComboBox>("attentionFusion");
     fusion.setFocus();
     QTest::keyClick(&fusion, Qt::Key_Down);
     REQUIRE(lab.waitFor([&] { return overlayValues(lab) != rolled; }));
@@ -111,13 +110,13 @@ TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all lay
 TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and tokens", "[lab][vision]") {
     LabWindow lab;
     openGolden(lab, "swin");
-    CHECK(lab.find<QLabel>("visionModel").text().contains("4 layers of 2 to 4 heads"));
+    CHECK(lab.find<QLabel>("pictureModel").text().contains("4 layers of 2 to 4 heads"));
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     clickHead(lab, 0, 3); // there are two
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() != 3);
+    CHECK(shownHead(lab) != 3);
     clickHead(lab, 3, 3);
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == 3);
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 3);
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == 3);
+    CHECK(shownHead(lab) == 3);
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 9)); // row 1, column 1 of 8 x 8: token 0 of 4 x 4
     const SitePattern pattern = lab.snapshot().answer->patterns[3];
     const auto& shown = overlay.figure();
@@ -133,7 +132,7 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
         chooseTab(lab, page);
         REQUIRE(lab.settle());
     }
-    CHECK(lab.find<QLabel>("visionModel").isVisible());
+    CHECK(lab.find<QLabel>("pictureModel").isVisible());
 }
 
 TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go through them", "[lab][vision]") {
@@ -143,7 +142,7 @@ TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go thro
     const std::filesystem::path folder = (lab.folder() + "/album").toStdString();
     input(lab).openPictures(QString::fromStdString(folder.string()));
     REQUIRE(reads(lab));
-    CHECK(lab.find<QLabel>("visionMessage").text().contains("contains no pictures"));
+    CHECK(lab.find<QLabel>("pictureMessage").text().contains("contains no pictures"));
     std::filesystem::create_directories(folder);
     for (const uint8_t grey : {10, 90, 240})
         writePpm(folder / (std::to_string(100 + grey) + ".ppm"),
@@ -151,7 +150,7 @@ TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go thro
     input(lab).openPictures(QString::fromStdString(folder.string()));
     REQUIRE(reads(lab));
     CHECK(setup(lab).given.image->rgb.front() == 10);
-    auto& pictures = lab.find<QComboBox>("visionPicture");
+    auto& pictures = lab.find<QComboBox>("pictureChoice");
     CHECK(pictures.currentText() == "110.ppm");
     pictures.setFocus();
     QTest::keyClick(&pictures, Qt::Key_Down);
@@ -170,7 +169,7 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
     openGolden(lab, "vit");
     const auto plain = lab.snapshot().answer->probabilities;
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
-    QTest::mouseClick(&lab.find<QCheckBox>("visionHide"), Qt::LeftButton);
+    QTest::mouseClick(&lab.find<QCheckBox>("pictureHide"), Qt::LeftButton);
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(overlay, 0));
     QTest::mouseMove(&overlay, centreOf(overlay, 1));
     REQUIRE(lab.waitFor([&] { return setup(lab).given.hidden.size() == 2; }));
@@ -178,7 +177,7 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
     CHECK(setup(lab).given.hidden == std::vector<int>{0, 1});
     REQUIRE(lab.waitFor(
         [&] { return lab.snapshot().picture->hidden.size() == 2 && lab.snapshot().answer->probabilities != plain; }));
-    CHECK_FALSE(lab.find<QTreeWidget>("visionAnswers").isColumnHidden(2));
+    CHECK_FALSE(lab.find<QTreeWidget>("classes").isColumnHidden(2));
     lab.press(lab.action("undo"));
     CHECK(setup(lab).given.hidden.empty());
     REQUIRE(lab.waitFor(
@@ -196,16 +195,16 @@ TEST_CASE("lab: a picture that cannot be read is a sentence, and what was shown 
     file.close();
     input(lab).openPicture(path);
     REQUIRE(reads(lab));
-    CHECK(lab.find<QLabel>("visionMessage").isVisible());
-    CHECK(lab.find<QLabel>("visionMessage").text().contains("broken.png"));
+    CHECK(lab.find<QLabel>("pictureMessage").isVisible());
+    CHECK(lab.find<QLabel>("pictureMessage").text().contains("broken.png"));
     CHECK(setup(lab) == before);
 }
 
 TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vision]") {
     LabWindow lab;
     openGolden(lab, "vit");
-    auto& answers = lab.find<QTreeWidget>("visionAnswers");
-    const auto& weighted = lab.find<QComboBox>("visionWeighted");
+    auto& answers = lab.find<QTreeWidget>("classes");
+    const auto& weighted = lab.find<QComboBox>("attentionWeighted");
     CHECK(weighted.count() == lab.snapshot().model->classes + 1);
     const QTreeWidgetItem* second = answers.topLevelItem(1);
     const int label = second->data(0, Qt::UserRole).toInt();
@@ -214,7 +213,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     QTest::mouseClick(answers.viewport(), Qt::LeftButton, {}, row.center());
     REQUIRE(lab.waitFor([&] { return rolloutClass(lab) == label; }, 120'000));
     CHECK(weighted.currentData().toInt() == label);
-    CHECK_FALSE(lab.find<QComboBox>("visionFusion").isEnabled());
+    CHECK_FALSE(lab.find<QComboBox>("attentionFusion").isEnabled());
     const auto relevance = overlayValues(lab);
     const std::vector<float> map = rollout(lab)->map.values;
     for (size_t patch = 0; patch < relevance.size(); ++patch) CHECK(relevance[patch] == map[patch + 1]);
@@ -226,9 +225,9 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     QTest::keyClick(&answers, Qt::Key_Return);
     REQUIRE(lab.waitFor([&] { return rolloutClass(lab) && rolloutClass(lab) != label; }, 120'000));
     CHECK(overlayValues(lab) != relevance);
-    lab.find<QComboBox>("visionWeighted").setCurrentIndex(0);
+    lab.find<QComboBox>("attentionWeighted").setCurrentIndex(0);
     REQUIRE(lab.waitFor([&] { return rollout(lab) && !rolloutClass(lab); }));
-    CHECK(lab.find<QComboBox>("visionFusion").isEnabled());
+    CHECK(lab.find<QComboBox>("attentionFusion").isEnabled());
 }
 
 TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard", "[lab][vision]") {
@@ -245,11 +244,11 @@ TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard",
     REQUIRE(lab.waitFor([&] { return view.figure()->hovered == 2; }));
     CHECK(view.accessibleDescription().startsWith("Layer 0, head 2: "));
     QTest::mouseClick(&view, Qt::LeftButton, {}, dot.toPoint());
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == 0);
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 2);
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == 0);
+    CHECK(shownHead(lab) == 2);
     QTest::keyClick(&view, Qt::Key_Right);
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 2);
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == 1);
+    CHECK(shownHead(lab) == 2);
     CHECK(lab.find<Panel>("profile").numbers().csv().startsWith("layer,head,pixels\r\n"));
 }
 
@@ -260,7 +259,7 @@ TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][
     CHECK_FALSE(isKnown());
     lab.showPanel("model");
     chooseTab(lab, "Patch positions");
-    auto& positions = lab.find<PointedView>("visionPositions");
+    auto& positions = lab.find<PointedView>("modelPositions");
     REQUIRE(lab.waitFor([&] { return positions.figure()->items() == 16; }));
     REQUIRE(lab.settle());
     QTest::keyClick(&positions, Qt::Key_Down);
@@ -269,10 +268,10 @@ TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][
           4); // the same patch in the picture
     CHECK(positions.accessibleDescription().toStdString() == "Patch 1, 0");
     chooseTab(lab, "Patch filters");
-    auto& filters = lab.find<PointedView>("visionFilters");
+    auto& filters = lab.find<PointedView>("modelFilters");
     CHECK(filters.figure()->items() == 23); // 24 filters about their mean
     CHECK(lab.find<ModelPanel>("model").numbers().arrays()[0].shape == std::vector<int64_t>{23, 3, 4, 4});
-    lab.find<QComboBox>("visionFilterKind").setCurrentIndex(1);
+    lab.find<QComboBox>("modelFilterKind").setCurrentIndex(1);
     CHECK(filters.figure()->items() == 24);
     REQUIRE(isKnown());
     CHECK(lab.find<ModelPanel>("model").numbers().arrays()[0].values ==
@@ -305,7 +304,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
         return first != shown;
     };
     CHECK(differs());
-    lab.find<QSpinBox>("visionLayer").setValue(0);
+    lab.find<QSpinBox>("attentionLayer").setValue(0);
     CHECK(differs()); // both follow the view
     CHECK(lab.find<QTreeWidget>("compareNext").isVisible());
     CHECK(lab.find<QTreeWidget>("compareNext").topLevelItemCount() >= 5);

@@ -49,8 +49,8 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
     lab.showPanel("interventions");
     const std::vector<float> whole = lab.snapshot().answer->logits;
     clickHead(lab, 0, 1);
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == 0); // the picture follows
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == 1);
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == 0); // the picture follows
+    CHECK(shownHead(lab) == 1);
     auto& heads = lab.find<PointedView>("headsPictures");
     QTest::keyClick(&heads, Qt::Key_Return);
     const std::vector<float> closed = logitsOf(lab, 0, 1, 0, {});
@@ -59,7 +59,7 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 reduced gate.");
     CHECK(lab.find<QTreeWidget>("interventionsEffect").topLevelItemCount() > 1);
     CHECK_FALSE(lab.find<QTreeWidget>("interventionsEffect").isColumnHidden(3));
-    CHECK_FALSE(lab.find<QTreeWidget>("visionAnswers").isColumnHidden(2)); // what it changes
+    CHECK_FALSE(lab.find<QTreeWidget>("classes").isColumnHidden(2)); // what it changes
     CHECK(static_cast<const HeadOverlaysFigure&>(*heads.figure()).gates[1] == 0);
     CHECK(lab.find<QSlider>("gate").value() == 0);
 
@@ -69,7 +69,7 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
 
     // The picture before, after, and the difference.
     const auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
-    lab.find<QSpinBox>("visionLayer").setValue(1);
+    lab.find<QSpinBox>("attentionLayer").setValue(1);
     const auto after = overlay.figure().numbers().front().values;
     auto& run = lab.find<QComboBox>("interventionsRun");
     run.setCurrentIndex(1);
@@ -157,23 +157,21 @@ TEST_CASE("lab: a restored vision view has its layer, head and class once its mo
     LabWindow lab;
     openGolden(lab, "vit");
     lab.showPanel("interventions");
-    const auto number = [&](const char* name) { return lab.find<QComboBox>(name).currentData().toInt(); };
-    lab.find<QSpinBox>("visionLayer").setValue(1);
-    for (const auto& [name, value] : {std::pair("visionHead", 2), std::pair("visionWeighted", 3)}) {
-        auto& box = lab.find<QComboBox>(name);
-        REQUIRE(box.findData(value) >= 0);
-        box.setCurrentIndex(box.findData(value));
-    }
+    lab.find<QSpinBox>("attentionLayer").setValue(1);
+    lab.find<QSpinBox>("attentionHeadNumber").setValue(2);
+    auto& weighted = lab.find<QComboBox>("attentionWeighted");
+    REQUIRE(weighted.findData(3) >= 0);
+    weighted.setCurrentIndex(weighted.findData(3));
     lab.saveSession(lab.folder() + "/view.attnlab");
     // A model without these heads and classes comes between.
     openGolden(lab, "deit");
-    lab.find<QSpinBox>("visionLayer").setValue(0);
+    lab.find<QSpinBox>("attentionLayer").setValue(0);
     lab.window().openSession(lab.folder() + "/view.attnlab");
     REQUIRE(answers(lab, "vit"));
     REQUIRE(lab.settle());
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == 1);
-    CHECK(number("visionHead") == 2);
-    CHECK(number("visionWeighted") == 3);
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == 1);
+    CHECK(shownHead(lab) == 2);
+    CHECK(weighted.currentData().toInt() == 3);
 }
 
 TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on the picture", "[lab][vision]") {
@@ -250,7 +248,7 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     page.setCurrentIndex(1);
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text().startsWith("The logit of"); }));
     const QString before = lab.find<QLabel>("lensSummary").text();
-    input(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
+    input(lab).openPicture(lab.find<QComboBox>("pictureChoice").itemData(1).toString());
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text() != before; }, 120'000));
 }
 

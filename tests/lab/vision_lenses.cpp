@@ -102,11 +102,10 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     const auto at = std::ranges::find_if(
         heads, [&](const HeadScores& head) { return head.site == place[0].toInt() && head.head == place[1].toInt(); });
     CHECK(said.contains(QString::fromStdString(at->finding(*at->kind()))));
-    CHECK(lab.find<QSpinBox>("visionLayer").value() == place[0].toInt());
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() == place[1].toInt());
+    CHECK(lab.find<QSpinBox>("attentionLayer").value() == place[0].toInt());
+    CHECK(shownHead(lab) == place[1].toInt());
     QTest::keyClick(&table, Qt::Key_Down);
-    CHECK(lab.find<QComboBox>("visionHead").currentData().toInt() ==
-          placeOf(table.topLevelItem(1)->text(0)).back().toInt());
+    CHECK(shownHead(lab) == placeOf(table.topLevelItem(1)->text(0)).back().toInt());
 
     // Heads like the one that is selected: itself first, then by falling likeness.
     const QString own = table.currentItem()->text(0);
@@ -134,7 +133,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // Another picture: the head that was selected stays so.
     const QString selected = table.currentItem()->text(0);
-    input(lab).openPicture(lab.find<QComboBox>("visionPicture").itemData(1).toString());
+    input(lab).openPicture(lab.find<QComboBox>("pictureChoice").itemData(1).toString());
     REQUIRE(lab.waitFor(
         [&] {
             const auto& shown = lab.snapshot();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/figures/head_overlays_figure.h"
-#include "app/lab/panels/picture_attention.h"
+#include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/pointed_view.h"
@@ -24,9 +24,12 @@ inline const Selection& selection(LabWindow& lab) { return lab.window().workbenc
 
 /// What the picture shows in the Attention panel: the weights of the patches.
 inline std::vector<float> overlayValues(LabWindow& lab) {
-    const auto arrays = lab.find<PictureAttention>("attention").numbers().arrays();
+    const auto arrays = lab.find<AttentionPanel>("attention").numbers().arrays();
     return arrays.empty() ? std::vector<float>() : arrays.front().values;
 }
+
+/// The head that is shown over the picture, or an aggregate.
+inline int shownHead(LabWindow& lab) { return lab.window().workbench().pictures().look().head; }
 
 /// Until the picture that was asked for is open, or was refused.
 inline bool reads(LabWindow& lab) {

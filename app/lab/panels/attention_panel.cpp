@@ -5,10 +5,14 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/panel_theme.h"
+#include "app/lab/panels/picture_heads.h"
+#include "app/lab/panels/picture_tools.h"
+#include "app/lab/panels/picture_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
+#include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/undo_commands.h"
 
 #include <QCheckBox>
@@ -57,18 +61,56 @@ void AttentionPanel::apply(const AttentionLook& next) {
 }
 
 HeadChoice AttentionPanel::choice() const {
-    return {bench_.selection().site, bench_.selection().head, look_.aggregate};
+    HeadAggregate aggregate = look_.aggregate;
+    if (bench_.readsPictures()) {
+        const int head = bench_.pictures().look().head;
+        aggregate = head >= 0                  ? HeadAggregate::None
+                    : head == VisionLook::Mean ? HeadAggregate::Mean
+                                               : HeadAggregate::Maximum;
+    }
+    return {bench_.selection().site, bench_.selection().head, aggregate};
 }
 
 void AttentionPanel::choose(const HeadChoice& choice) {
     if (choice == this->choice() || isChoiceLocked()) return showSettings();
+    if (bench_.readsPictures() && choice.head != bench_.selection().head)
+        return bench_.pictures().showHead(choice.site, choice.head);
     bench_.selectHead(choice.site, choice.head);
+    if (bench_.readsPictures()) return;
     AttentionLook next = look_;
     next.aggregate = choice.aggregate;
     apply(next);
 }
 
+void AttentionPanel::chooseAggregate(HeadAggregate aggregate) {
+    if (bench_.readsPictures()) {
+        VisionLook look = bench_.pictures().look();
+        look.head = aggregate == HeadAggregate::None   ? bench_.selection().head
+                    : aggregate == HeadAggregate::Mean ? VisionLook::Mean
+                                                       : VisionLook::Maximum;
+        return bench_.pictures().setLook(look);
+    }
+    AttentionLook next = look_;
+    next.aggregate = aggregate;
+    change(next, tr("combining heads"));
+}
+
+void AttentionPanel::chooseColours(ColourMapId colours) {
+    if (bench_.readsPictures()) {
+        VisionLook look = bench_.pictures().look();
+        look.colours = colours;
+        return bench_.pictures().setLook(look);
+    }
+    AttentionLook next = look_;
+    next.colours = colours;
+    change(next, tr("changing the colour map"));
+}
+
 void AttentionPanel::setLevel(AttentionLevel level) {
+    if (bench_.readsPictures()) {
+        if (level != AttentionLevel::OneCell) pictureLevel_ = level;
+        return showSettings();
+    }
     AttentionLook next = look_;
     next.level = level;
     apply(next);
@@ -90,6 +132,7 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const auto before = std::exchange(snapshot_, snapshot);
     const bool isNewModel = !before || before->model != snapshot->model;
     const bool isNewSequence = !before || before->sequence != snapshot->sequence;
+    pictureTools_->setSnapshot(snapshot);
     if (isNewModel) {
         if (look_.level == AttentionLevel::OneCell) look_.level = AttentionLevel::OneHead;
         heatmap_->resetZoom();
@@ -123,6 +166,7 @@ void AttentionPanel::showPictures() {
 }
 
 void AttentionPanel::want() {
+    if (bench_.readsPictures()) return bench_.want(this, {});
     const bool showsGrid = isVisible() && look_.level == AttentionLevel::AllHeads,
                showsHead = look_.level == AttentionLevel::OneHead;
     WantedViews wanted{.pattern =
@@ -167,6 +211,10 @@ void AttentionPanel::restoreView(const QJsonObject& view) {
     const auto [look, selection] = attentionFromJson(view);
     bench_.select(selection);
     apply(look);
+    const QJsonObject picture = view["picture"].toObject();
+    pictureTools_->restoreView(picture);
+    pictureLevel_ = picture["level"] == "all" ? AttentionLevel::AllHeads : AttentionLevel::OneHead;
+    showSettings();
 }
 
 void AttentionPanel::showSettings() {
@@ -177,23 +225,36 @@ void AttentionPanel::showSettings() {
     head_->setRange(0, model ? std::max(0, model->heads - 1) : 0);
     layer_->setValue(bench_.selection().site);
     head_->setValue(bench_.selection().head);
-    head_->setEnabled(look_.aggregate == HeadAggregate::None);
-    aggregate_->setCurrentIndex(static_cast<int>(look_.aggregate));
+    const HeadAggregate aggregate = choice().aggregate;
+    head_->setEnabled(aggregate == HeadAggregate::None);
+    aggregate_->setCurrentIndex(static_cast<int>(aggregate));
     scale_->setCurrentIndex(static_cast<int>(look_.scale.kind));
-    colours_->setCurrentIndex(static_cast<int>(look_.colours));
+    const bool isPicture = bench_.readsPictures();
+    colours_->setCurrentIndex(static_cast<int>(isPicture ? bench_.pictures().look().colours : look_.colours));
     hidesFirst_->setChecked(look_.scale.hidesFirst);
     reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());
 
     const bool hasTokens = bench_.tokenCount() > 0;
     QToolButton* const buttons[] = {allButton_, headButton_, cellButton_};
-    for (QToolButton* button : buttons) button->setChecked(button == buttons[static_cast<size_t>(look_.level)]);
-    headButton_->setText(headTitle(choice()));
+    for (QToolButton* button : buttons) button->setChecked(button == buttons[static_cast<size_t>(level())]);
+    const bool isRollout = isPicture && bench_.pictures().look().isRollout;
+    headButton_->setText(isRollout ? tr("Rollout") : headTitle(choice()));
     cellButton_->setEnabled(hasTokens);
     cellButton_->setText(
         bench_.selection().cell
             ? tr("Query %1 → key %2").arg(bench_.selection().cell->query).arg(bench_.selection().cell->key)
             : tr("One cell"));
 
+    for (QWidget* tool : std::initializer_list<QWidget*>{scale_->parentWidget(), hidesFirst_, reset_, strip_})
+        tool->setVisible(!isPicture);
+    for (QWidget* tool : std::initializer_list<QWidget*>{layer_->parentWidget(), head_->parentWidget(), aggregate_})
+        tool->setVisible(!isRollout);
+    pictureTools_->setVisible(isPicture);
+    if (isPicture) {
+        change_->hide();
+        return stack_->setCurrentWidget(level() == AttentionLevel::AllHeads ? pictures_
+                                                                            : static_cast<QWidget*>(picture_));
+    }
     // The heatmap keeps its title until the requested pattern arrives.
     HeadChoice shown = choice();
     if (const PatternTile* tile = heatmap_->figure().tile.get()) {
@@ -278,30 +339,31 @@ void AttentionPanel::updateEmptyTexts() {
 }
 
 QWidget* AttentionPanel::figure() {
-    switch (look_.level) {
-    case AttentionLevel::AllHeads:
-        return grid_;
-    case AttentionLevel::OneHead:
-        return heatmap_;
-    case AttentionLevel::OneCell:
-        break;
-    }
-    return cell_;
+    QWidget* const text[] = {grid_, heatmap_, cell_};
+    if (bench_.readsPictures())
+        return level() == AttentionLevel::AllHeads ? pictures_ : static_cast<QWidget*>(picture_);
+    return text[static_cast<size_t>(look_.level)];
 }
 
-const Figure& AttentionPanel::shownFigure() const {
-    switch (look_.level) {
-    case AttentionLevel::AllHeads:
-        return grid_->figure();
-    case AttentionLevel::OneHead:
-        return heatmap_->figure();
-    case AttentionLevel::OneCell:
-        break;
+const Figure* AttentionPanel::shownFigure() const {
+    if (!bench_.readsPictures()) {
+        const Figure* const text[] = {&grid_->figure(), &heatmap_->figure(), &cell_->figure()};
+        return text[static_cast<size_t>(look_.level)];
     }
-    return cell_->figure();
+    return level() == AttentionLevel::AllHeads ? static_cast<const Figure*>(pictures_->figure()) : &picture_->figure();
 }
 
-ExportNumbers AttentionPanel::numbers() const { return numbersOf(shownFigure()); }
+ExportNumbers AttentionPanel::numbers() const {
+    const Figure* figure = shownFigure();
+    return figure ? numbersOf(*figure) : ExportNumbers{};
+}
+
+QJsonObject AttentionPanel::saveView() const {
+    QJsonObject view = attentionToJson(look_, bench_.selection()), picture = pictureTools_->saveView();
+    picture["level"] = pictureLevel_ == AttentionLevel::AllHeads ? "all" : "head";
+    view["picture"] = picture;
+    return view;
+}
 
 void AttentionPanel::showTheme() {
     const FigureTheme theme = figureTheme(bench_.theme());

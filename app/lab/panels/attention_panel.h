@@ -17,11 +17,14 @@ namespace attn {
 
 class CellView;
 class HeatmapView;
+class PictureHeads;
+class PictureTools;
+class PictureView;
 class ThumbnailGridView;
 class TokenStrip;
 
 /// Attention at three levels, one click apart: all heads as thumbnails, one head as a heatmap, one cell as arithmetic.
-/// The token strip below highlights the rows and columns that belong to a token.
+/// The token strip below highlights the rows and columns that belong to a token. Attention of a picture lies over it.
 class AttentionPanel : public Panel {
     Q_OBJECT
 
@@ -29,12 +32,13 @@ public:
     explicit AttentionPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
-    QJsonObject saveView() const override { return attentionToJson(look_, bench_.selection()); }
+    QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
     ExportNumbers numbers() const override;
 
     const AttentionLook& look() const { return look_; }
+    AttentionLevel level() const { return bench_.readsPictures() ? pictureLevel_ : look_.level; }
     void setLevel(AttentionLevel level);
 
 protected:
@@ -54,6 +58,8 @@ private:
     void apply(const AttentionLook& next);
     HeadChoice choice() const; ///< the selected head, or the aggregate that is shown in its place
     void choose(const HeadChoice& choice);
+    void chooseAggregate(HeadAggregate aggregate);
+    void chooseColours(ColourMapId colours);
     void want();
     void showSettings();
     void showPictures();
@@ -62,18 +68,20 @@ private:
     void showTheme();
     void updateEmptyTexts();
     bool isChoiceLocked() const;
-    const Figure& shownFigure() const;
+    const Figure* shownFigure() const; ///< null: nothing was shown yet
     Cell strongestCell() const;
 
     Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
-    AttentionLook look_;
-    int hoveredToken_ = -1; ///< token under the pointer in any panel; -1: none
+    AttentionLook look_;                                    ///< of texts; that of pictures is in PictureBench
+    AttentionLevel pictureLevel_ = AttentionLevel::OneHead; ///< a picture has no single cells
+    int hoveredToken_ = -1;                                 ///< token under the pointer in any panel; -1: none
     std::optional<Cell> hoveredCell_;
     QRectF window_; ///< visible tokens of the heatmap
 
     QToolButton *allButton_, *headButton_, *cellButton_;
     QWidget* tools_;
+    PictureTools* pictureTools_;
     QLabel* change_; ///< explains the colours of a difference
     QSpinBox *layer_, *head_;
     QComboBox *aggregate_, *scale_, *colours_;
@@ -81,6 +89,8 @@ private:
     QPushButton* reset_;
     QStackedWidget* stack_;
     QScrollArea *gridScroll_, *cellScroll_;
+    PictureHeads* pictures_;
+    PictureView* picture_;
     ThumbnailGridView* grid_;
     HeatmapView* heatmap_;
     CellView* cell_;

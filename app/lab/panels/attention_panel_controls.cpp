@@ -2,12 +2,17 @@
 #include "app/lab/panels/attention_panel.h"
 
 #include "app/lab/common/control_groups.h"
+#include "app/lab/panels/picture_heads.h"
+#include "app/lab/panels/picture_tools.h"
+#include "app/lab/panels/picture_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/named.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
+#include "app/lab/workbench/picture_bench.h"
 
 #include <QAction>
 #include <QCheckBox>
@@ -35,21 +40,16 @@ QScrollArea* scrolling(QWidget* content) {
     return area;
 }
 
-template <class T> T* described(T* control, const char* id, const QString& toolTip) {
-    control->setObjectName(QString::fromLatin1(id));
-    control->setAccessibleName(toolTip);
-    control->setToolTip(toolTip);
-    return control;
-}
-
 } // namespace
 
 AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     : Panel(parent), bench_(bench), allButton_(new QToolButton), headButton_(new QToolButton),
-      cellButton_(new QToolButton), tools_(nullptr), change_(makeHintLabel("attentionChange")), layer_(new QSpinBox),
-      head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox), colours_(new QComboBox),
-      hidesFirst_(new QCheckBox(tr("&Hide first token"))), reset_(new QPushButton(tr("Rese&t view"))),
-      stack_(new QStackedWidget), gridScroll_(nullptr), cellScroll_(nullptr), grid_(new ThumbnailGridView),
+      cellButton_(new QToolButton), tools_(nullptr), pictureTools_(new PictureTools(bench)),
+      change_(makeHintLabel("attentionChange")), layer_(new QSpinBox), head_(new QSpinBox), aggregate_(new QComboBox),
+      scale_(new QComboBox), colours_(new QComboBox), hidesFirst_(new QCheckBox(tr("&Hide first token"))),
+      reset_(new QPushButton(tr("Rese&t view"))), stack_(new QStackedWidget), gridScroll_(nullptr),
+      cellScroll_(nullptr), pictures_(new PictureHeads("attentionPictures", PictureHeads::Kind::Overlays, bench)),
+      picture_(new PictureView("attentionPicture", false, bench)), grid_(new ThumbnailGridView),
       heatmap_(new HeatmapView), cell_(new CellView), strip_(new TokenStrip) {
     grid_->setObjectName("attentionGrid");
     heatmap_->setObjectName("attentionHeatmap");
@@ -60,6 +60,8 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     stack_->addWidget(gridScroll_);
     stack_->addWidget(heatmap_);
     stack_->addWidget(cellScroll_);
+    stack_->addWidget(pictures_);
+    stack_->addWidget(picture_);
     grid_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
     heatmap_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
 
@@ -68,6 +70,7 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     column->setSpacing(6);
     column->addWidget(makeBreadcrumbs());
     column->addWidget(makeTools());
+    column->addWidget(pictureTools_);
     column->addWidget(change_);
     column->addWidget(stack_, 1);
     column->addWidget(strip_);
@@ -102,8 +105,7 @@ QWidget* AttentionPanel::makeBreadcrumbs() {
 void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, const char* id,
                                      const QKeySequence& keys, const QString& toolTip) {
     const QString hint = QStringLiteral("%1 (%2)").arg(toolTip, keys.toString(QKeySequence::NativeText));
-    described(button, id, hint);
-    button->setAccessibleName(toolTip);
+    named(button, id, toolTip, hint);
     button->setCheckable(true);
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::StrongFocus);
@@ -120,26 +122,16 @@ QWidget* AttentionPanel::makeTools() {
     tools_ = new QWidget;
     assignControlGroup(tools_, "attention");
     auto* row = new FlowLayout(tools_);
-    const auto addLabelled = [row](const QString& text, QWidget* control) {
-        auto* pair = new QWidget;
-        auto* layout = new QHBoxLayout(pair);
-        layout->setContentsMargins(0, 0, 0, 0);
-        auto* label = new QLabel(text);
-        label->setBuddy(control);
-        layout->addWidget(label);
-        layout->addWidget(control);
-        row->addWidget(pair);
-    };
-    addLabelled(tr("La&yer"), described(layer_, "attentionLayer", tr("Layer to show, from 0")));
-    addLabelled(tr("Hea&d"), described(head_, "attentionHeadNumber", tr("Head to show, from 0")));
-    row->addWidget(described(aggregate_, "attentionAggregate",
-                             tr("Show one head, or the mean or maximum over the heads of the layer")));
-    addLabelled(tr("&Scale"), described(scale_, "attentionScale", tr("How attention weights become colours")));
-    row->addWidget(described(colours_, "attentionColours", tr("Colour map")));
+    row->addLabelled(tr("La&yer"), named(layer_, "attentionLayer", tr("Layer to show, from 0")));
+    row->addLabelled(tr("Hea&d"), named(head_, "attentionHeadNumber", tr("Head to show, from 0")));
+    row->addWidget(named(aggregate_, "attentionAggregate",
+                         tr("Show one head, or the mean or maximum over the heads of the layer")));
+    row->addLabelled(tr("&Scale"), named(scale_, "attentionScale", tr("How attention weights become colours")));
+    row->addWidget(named(colours_, "attentionColours", tr("Colour map")));
     row->addWidget(
-        described(hidesFirst_, "attentionHideFirst",
-                  tr("Leave out the first token, to which many heads attend by default, and renormalise each row")));
-    row->addWidget(described(reset_, "attentionReset", tr("Restore one head, the linear scale and all tokens")));
+        named(hidesFirst_, "attentionHideFirst",
+              tr("Leave out the first token, to which many heads attend by default, and renormalise each row")));
+    row->addWidget(named(reset_, "attentionReset", tr("Restore one head, the linear scale and all tokens")));
     aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
     for (const ScaleInfo& scale : scaleKinds()) {
         scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));
@@ -160,26 +152,20 @@ QWidget* AttentionPanel::makeTools() {
     colours_->setIconSize({48, 12});
 
     connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
-        choose({layer, bench_.selection().head, look_.aggregate});
+        choose({layer, bench_.selection().head, choice().aggregate});
     });
     connect(head_, &QSpinBox::valueChanged, this, [this](int head) {
-        choose({bench_.selection().site, head, look_.aggregate});
+        choose({bench_.selection().site, head, choice().aggregate});
     });
-    connect(aggregate_, &QComboBox::currentIndexChanged, this, [this](int index) {
-        AttentionLook next = look_;
-        next.aggregate = static_cast<HeadAggregate>(index);
-        change(next, tr("combining heads"));
-    });
+    connect(aggregate_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { chooseAggregate(static_cast<HeadAggregate>(index)); });
     connect(scale_, &QComboBox::currentIndexChanged, this, [this](int index) {
         AttentionLook next = look_;
         next.scale.kind = scaleKinds()[static_cast<size_t>(index)].kind;
         change(next, tr("changing the scale"));
     });
-    connect(colours_, &QComboBox::currentIndexChanged, this, [this](int index) {
-        AttentionLook next = look_;
-        next.colours = colourMaps()[static_cast<size_t>(index)].id;
-        change(next, tr("changing the colour map"));
-    });
+    connect(colours_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { chooseColours(colourMaps()[static_cast<size_t>(index)].id); });
     connect(hidesFirst_, &QCheckBox::toggled, this, [this](bool isHidden) {
         AttentionLook next = look_;
         next.scale.hidesFirst = isHidden;
@@ -230,6 +216,10 @@ void AttentionPanel::connectViews() {
         want();
     });
     connect(&bench_, &Workbench::selectionChanged, this, &AttentionPanel::showSettings);
+    connect(pictures_, &PointedView::activated, this, [this] { setLevel(AttentionLevel::OneHead); });
+    connect(&bench_.pictures(), &PictureBench::lookChanged, this, [this] {
+        if (bench_.readsPictures()) showSettings();
+    });
 }
 
 } // namespace attn

@@ -13,7 +13,6 @@
 #include "app/lab/panels/lenses_panel.h"
 #include "app/lab/panels/model_panel.h"
 #include "app/lab/panels/next_token_panel.h"
-#include "app/lab/panels/picture_attention.h"
 #include "app/lab/panels/picture_classes.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/playground_panel.h"
@@ -47,8 +46,7 @@ Panel* makeNext(Workbench& bench, QWidget* parent) {
 
 constexpr PanelDescriptor kPanels[] = {
     {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, makeInput},
-    {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr,
-     makeByInput<AttentionPanel, PictureAttention>},
+    {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr, make<AttentionPanel>},
     {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, makeNext},
     {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, makeByInput<BranchesPanel, NothingForPictures>},
     {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},

@@ -19,7 +19,8 @@ namespace attn {
 
 HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
     : Panel(parent), bench_(bench), grid_(new HeadsGrid),
-      pictures_(new PictureHeads(PictureHeads::Kind::Overlays, bench)), change_(makeHintLabel("headsChange")) {
+      pictures_(new PictureHeads("headsPictures", PictureHeads::Kind::Overlays, bench)),
+      change_(makeHintLabel("headsChange")) {
     grid_->setObjectName("headsGrid");
     grid_->setAccessibleName(tr("Heads: attention of the newest token, and gates"));
     pictures_->hide();

@@ -21,12 +21,12 @@ PatchEmbeddingPage::PatchEmbeddingPage(Kind kind, Workbench& bench, QWidget* par
     : QWidget(parent), kind_(kind), bench_(bench),
       view_(
           new PointedView(kind == Kind::Positions ? tr("Position similarity") : tr("Filters of the patch embedding"))) {
-    view_->setObjectName(kind == Kind::Positions ? "visionPositions" : "visionFilters");
+    view_->setObjectName(kind == Kind::Positions ? "modelPositions" : "modelFilters");
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 4, 0, 0);
     if (kind == Kind::Filters) {
         filterKind_ = new QComboBox;
-        filterKind_->setObjectName("visionFilterKind");
+        filterKind_->setObjectName("modelFilterKind");
         filterKind_->setAccessibleName(tr("Filters to show"));
         filterKind_->setToolTip(tr("The directions in which the filters differ most, or the filters themselves"));
         filterKind_->addItems({tr("Principal components"), tr("All filters")});

@@ -26,8 +26,8 @@ std::vector<int> likeliest(const std::vector<float>& probabilities) {
 } // namespace
 
 PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), text_(makeHintLabel("visionAnswer")), classes_(new QTreeWidget) {
-    classes_->setObjectName("visionAnswers");
+    : Panel(parent), bench_(bench), text_(makeHintLabel("classesText")), classes_(new QTreeWidget) {
+    classes_->setObjectName("classes");
     classes_->setAccessibleName(tr("Predicted classes"));
     classes_->setToolTip(
         tr("The most probable classes. With hidden patches or changes, also the difference from the original run in "

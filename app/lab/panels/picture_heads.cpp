@@ -8,10 +8,10 @@
 
 namespace attn {
 
-PictureHeads::PictureHeads(Kind kind, Workbench& bench)
+PictureHeads::PictureHeads(const char* id, Kind kind, Workbench& bench)
     : PointedView(kind == Kind::Overlays ? tr("Every head of every layer") : tr("Attention distance of every head")),
       kind_(kind), bench_(bench) {
-    setObjectName(kind == Kind::Overlays ? "headsPictures" : "profilePicture");
+    setObjectName(QString::fromLatin1(id));
     connect(this, &PointedView::chosen, this, [this](int item) { // both number the heads of layer 0 first
         const int heads = bench_.snapshot()->model->heads;
         bench_.pictures().showHead(item / heads, item % heads);

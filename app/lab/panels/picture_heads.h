@@ -12,7 +12,7 @@ class PictureHeads : public PointedView {
 
 public:
     enum class Kind { Overlays, Distances };
-    PictureHeads(Kind kind, Workbench& bench);
+    PictureHeads(const char* id, Kind kind, Workbench& bench);
 
 private:
     void show();

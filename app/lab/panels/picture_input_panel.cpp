@@ -60,25 +60,25 @@ QString textOf(const ModelInfo& info) {
 
 PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
     : Panel(parent), bench_(bench), pictures_(bench.pictures()), controls_(new QWidget),
-      modelText_(makeHintLabel("visionModel")), message_(new QLabel), picture_(new QComboBox),
+      modelText_(makeHintLabel("pictureModel")), message_(new QLabel), picture_(new QComboBox),
       hide_(new QCheckBox(tr("Hide patches"))), showAll_(new QPushButton(tr("Show all"))) {
     setAcceptDrops(true);
     assignControlGroup(controls_, "vision"); // not the page itself, which is hidden for models of text
-    message_->setObjectName("visionMessage");
+    message_->setObjectName("pictureMessage");
     message_->setWordWrap(true);
     message_->hide();
-    picture_->setObjectName("visionPicture");
+    picture_->setObjectName("pictureChoice");
     picture_->setAccessibleName(tr("Picture"));
     picture_->setToolTip(tr("The picture that the model reads"));
     picture_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     picture_->setMinimumContentsLength(10);
-    hide_->setObjectName("visionHide");
+    hide_->setObjectName("pictureHide");
     hide_->setToolTip(
         tr("Drag over the picture to hide patches from the model. Drag over hidden patches to show them again"));
-    showAll_->setObjectName("visionShowAll");
+    showAll_->setObjectName("pictureShowAll");
     showAll_->setToolTip(tr("Show all hidden patches to the model again"));
     auto* paste = new QPushButton(tr("Paste"));
-    paste->setObjectName("visionPaste");
+    paste->setObjectName("picturePaste");
     paste->setToolTip(tr("Use the picture from the clipboard"));
     auto* label = new QLabel(tr("Picture"));
     label->setBuddy(picture_);

@@ -28,8 +28,8 @@ QString distanceText(int bin) {
 
 ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     : Panel(parent), bench_(bench), text_(new QWidget),
-      picture_(new PictureHeads(PictureHeads::Kind::Distances, bench)), title_(new QLabel), split_(new QSplitter),
-      received_(new LinesView), distances_(new LinesView), largest_(new QTreeWidget) {
+      picture_(new PictureHeads("profilePicture", PictureHeads::Kind::Distances, bench)), title_(new QLabel),
+      split_(new QSplitter), received_(new LinesView), distances_(new LinesView), largest_(new QTreeWidget) {
     title_->setObjectName("profileTitle");
     title_->setWordWrap(true);
     received_->setObjectName("profileReceived");

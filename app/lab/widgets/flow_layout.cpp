@@ -1,5 +1,7 @@
 #include "app/lab/widgets/flow_layout.h"
 
+#include <QHBoxLayout>
+#include <QLabel>
 #include <QStyle>
 #include <QWidget>
 
@@ -14,6 +16,18 @@ FlowLayout::FlowLayout(QWidget* parent) : QLayout(parent) {
 }
 
 FlowLayout::~FlowLayout() { qDeleteAll(items_); }
+
+QWidget* FlowLayout::addLabelled(const QString& text, QWidget* control) {
+    auto* pair = new QWidget;
+    auto* row = new QHBoxLayout(pair);
+    row->setContentsMargins(0, 0, 0, 0);
+    auto* label = new QLabel(text);
+    label->setBuddy(control);
+    row->addWidget(label);
+    row->addWidget(control);
+    addWidget(pair);
+    return pair;
+}
 
 QLayoutItem* FlowLayout::takeAt(int index) {
     return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr;

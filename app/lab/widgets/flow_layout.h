@@ -12,6 +12,8 @@ public:
     explicit FlowLayout(QWidget* parent = nullptr);
     ~FlowLayout() override;
 
+    /// Adds a control with its label before it, in a widget of their own.
+    QWidget* addLabelled(const QString& text, QWidget* control);
     void addItem(QLayoutItem* item) override { items_.append(item); }
     int count() const override { return static_cast<int>(items_.size()); }
     QLayoutItem* itemAt(int index) const override { return items_.value(index); }
