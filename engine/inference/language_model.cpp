@@ -103,12 +103,13 @@ void LanguageModel::require(const Input& input) const {
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
     require(input);
     truncate(0);
-    types_ = input.types();
+    setTypes(input.types());
     return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
 }
 
 std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     require(input);
+    setTypes(input.types());
     const std::span<const int> tokens = input.tokens();
     row = std::min(row, tokens.size() - 1); // the last token gives the logits
     const bool isHeld = tokens_.size() >= row && std::ranges::equal(tokens.first(row), std::span(tokens_).first(row));
@@ -152,6 +153,17 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
     return params;
 }
 
+TextInput LanguageModel::typed(std::span<const int> tokens) const {
+    const auto known = static_cast<std::ptrdiff_t>(std::min(types_.size(), tokens.size()));
+    return {{tokens.begin(), tokens.end()}, {types_.begin(), types_.begin() + known}};
+}
+
+void LanguageModel::setTypes(std::vector<int> types) {
+    if (config().tokenTypes == 0) types.clear();
+    if (types != types_) truncate(0);
+    types_ = std::move(types);
+}
+
 void LanguageModel::truncate(size_t length) {
     if (length >= tokens_.size()) return;
     tokens_.resize(length);
@@ -164,8 +176,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     if (tokens.empty()) return true;
     std::vector<int> all = tokens_;
     all.insert(all.end(), tokens.begin(), tokens.end());
-    types_.resize(std::min(types_.size(), all.size()));
-    require(std::move(all));
+    require(typed(all));
     return whyNoCache_.empty() ? feedSteps(tokens, isCancelled) : feedWhole(tokens, isCancelled);
 }
 

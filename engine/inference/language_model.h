@@ -44,8 +44,11 @@ public:
 
     /// The tokens in the cache, whose first tokens().size() rows are valid.
     const std::vector<int>& tokens() const { return tokens_; }
-    /// The same with their types, which predict() and capture() set.
-    Input input() const { return TextInput{tokens_, types_}; }
+    /// The same with their types.
+    Input input() const { return typed(tokens_); }
+    /// Sets the types of the tokens to come, from the first one on; those of the others are 0. Clears the tokens if
+    /// their types change.
+    void setTypes(std::vector<int> types);
     /// Removes the tokens from `length` on.
     void truncate(size_t length);
     /// Runs tokens after those in the cache. @throws Error if they do not fit or are outside the vocabulary
@@ -154,6 +157,8 @@ private:
     int64_t capacity_ = 0;
     /// By queries and keys, or capacity_ for a whole run; without and with edited hooks.
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_;
+    TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with their types
+
     std::vector<int> tokens_, types_;
     std::vector<float> logits_;
     size_t cached_ = 0;            ///< number of leading tokens in the caches and states

@@ -15,8 +15,8 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     const std::vector<int>& tokens = input.tokens();
     const auto count = static_cast<int64_t>(tokens.size());
     // A run of the whole leaves caches alone.
-    if (isCached_ || tokens != tokens_ || input.types() != types_) truncate(0);
-    types_ = input.types();
+    if (isCached_ || tokens != tokens_) truncate(0);
+    setTypes(input.types());
     const std::set<std::string> probes(names.begin(), names.end());
     const auto step = isCached_ ? makeStep(count, 0, true, probes) : makeWholeStep(probes, wholeRows(tokens.size()));
     if (!isCached_) {

@@ -84,7 +84,7 @@ size_t readRow(const DecoderConfig& config, const Tokenizer* tokenizer, std::spa
 std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<const int> tokens,
                                                           const Cancelled& isCancelled) {
     GpuExecutor& executor = *step.executor;
-    writeWhole(executor, TextInput{{tokens.begin(), tokens.end()}, types_});
+    writeWhole(executor, typed(tokens));
     if (!executor.run({}, isCancelled)) return {};
     if (config().readout == TextReadout::None) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
@@ -140,7 +140,7 @@ std::vector<float> LanguageModel::formedLogits() {
     const ModelGraph graph = buildDecoder(
         config(), {.queries = runsAnyLength_ ? count : capacity_, .isFormed = true, .edited = editedHooks()});
     const auto executor = executorOf(graph, {{"all_logits", graph.logits}});
-    writeWhole(*executor, TextInput{tokens_, types_});
+    writeWhole(*executor, typed(tokens_));
     executor->run({});
     std::vector<float> logits = denseResult(*executor, "all_logits");
     logits.resize(static_cast<size_t>(count * info_.vocabulary));

@@ -53,6 +53,10 @@ std::string poolingOf(VisionPooling pooling) {
 
 } // namespace
 
+bool ModelInfo::predicts(Readout::Kind kind) const {
+    return std::ranges::any_of(structure.readouts, [kind](const Readout& each) { return each.kind == kind; });
+}
+
 std::string ModelInfo::labelOf(int index) const {
     const auto at = static_cast<size_t>(index);
     return at < labels.size() && !labels[at].empty() ? labels[at] : "class " + std::to_string(index);
@@ -71,6 +75,8 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     info.hasTokenizer = tokenizer != nullptr;
     if (!tokenizer) return info;
     info.tokenizerSummary = tokenizer->summary();
+    if (info.predicts(Readout::Kind::MaskedToken)) info.maskToken = tokenizer->maskId();
+    info.readsPairs = !info.writesText();
     for (int id = 0; id < tokenizer->vocabularySize(); ++id) info.tokenTexts.push_back(tokenizer->tokenText(id));
     if (static_cast<int64_t>(tokenizer->vocabularySize()) > config.vocabulary)
         info.warnings.push_back(

@@ -4,6 +4,7 @@
 #include "engine/models/structure.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct ModelInfo {
     bool hasTokenizer = false;
     std::string tokenizerSummary;        ///< e.g. "BPE with byte fallback, 512 tokens"
     std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
+    std::optional<int> maskToken;        ///< of a model that fills in hidden words: the token that stands for one
+    bool readsPairs = false;             ///< whether it reads a second text after the first
 
     // Models of pictures.
     ImageSize image{}; ///< size that it reads, in pixels
@@ -62,6 +65,8 @@ struct ModelInfo {
     /// @throws Error naming the model and its heads if it has no such head
     void requireHead(int site, int head) const;
     bool readsPictures() const { return patch > 0; }
+    bool writesText() const { return predicts(Readout::Kind::NextToken); }
+    bool predicts(Readout::Kind kind) const; ///< whether it has such a readout
     /// The number of tokens of a picture in the first layer.
     int tokens() const { return static_cast<int>(prefix.size()) + static_cast<int>(grid.area()); }
     /// The name of a class: "tabby cat", or "class 281" if it has none.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/text/encoding.h"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@ struct TokenInfo {
     int branchNode = 0;     ///< index of its node in the branch tree
     bool isSpecial = false; ///< BOS and the like
     bool isPrompt = false;  ///< typed by the user (or BOS), not generated
+    bool isSecond = false;  ///< of the second text of a pair
+    ByteRange word;         ///< of the prompt, or of the second text: its word. Empty: of neither
     std::optional<float> probability; ///< its probability under the sampling settings that generated it
 };
 
@@ -22,6 +26,7 @@ struct Sequence {
     std::vector<TokenInfo> tokens;
     std::string text;   ///< decoded text of all tokens except special tokens
     std::string prompt; ///< the prompt text as posted
+    std::string second; ///< the second text of a pair as posted; empty: none
     /// A rule that changed the sequence, e.g. "too long: the oldest 12 tokens are ignored (limit 512)".
     std::string notice;
 };

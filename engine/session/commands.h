@@ -48,7 +48,8 @@ inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;
 struct SetPromptCommand {
     static constexpr CommandKind kKind = CommandKind::RunValue;
     std::string text;
-    std::vector<int> tokens; ///< replaces `text` if not empty
+    std::vector<int> tokens{}; ///< replaces `text` if not empty
+    std::string second{};      ///< second text of a pair; empty: none
 };
 /// Replaces the picture that a vision model reads.
 struct SetPictureCommand {
@@ -87,6 +88,7 @@ struct RestoreBranchesCommand {
     int current = -1;
     std::string prompt;
     int promptLength = 0; ///< number of tokens, counted from the root, that belong to the prompt
+    std::string second{}; ///< as in SetPromptCommand
 };
 struct SetSamplingCommand {
     Sampling sampling;

@@ -71,7 +71,14 @@ private:
     /// Makes a loaded model the open one, and destroys the old one.
     void adopt(std::unique_ptr<RunningModel> model, const std::string& path);
     void describe(const std::string& path, const std::string& name); ///< publishes the description of the model
-    std::vector<int> promptTokens(const std::string& prompt) const;
+    /// The text that a person gave, and its tokens before any are written.
+    struct Prompt {
+        std::string text;
+        std::string second{}; ///< of a pair; empty: none
+        Encoding encoding{};  ///< no ranges and types: not known
+    };
+    /// @throws Error if the model cannot read the text, or no second text
+    Prompt encoded(std::string text, std::string second) const;
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
     size_t forgotten(size_t tokens) const; ///< number of oldest tokens that do not fit into the context
     bool isCurrent() const;                ///< whether the model has run exactly the current branch
@@ -79,7 +86,7 @@ private:
     /// @throws Error if there is no input
     void catchUp();
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
-    void moveTo(TokenPath path, std::string promptText);
+    void moveTo(TokenPath path, Prompt prompt);
     /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
     void runPath(const std::optional<CellRequest>& cell = std::nullopt);
     void runPicture();                               ///< runs the picture, if there is one, and its original run
@@ -112,12 +119,12 @@ private:
     DeviceChoice choice_;
     std::unique_ptr<RunningModel> model_;
     TokenPath path_;
-    std::string promptText_;
+    Prompt prompt_;
     GivenPicture given_;
     struct LostInput {
         std::string model; ///< path
         TokenPath path;
-        std::string promptText;
+        Prompt prompt;
         std::shared_ptr<const GivenPicture> picture;
     };
     /// The input when the device was lost. Opening the same model again restores it.

@@ -31,7 +31,9 @@ void Session::Worker::workOut(const Changes& changes) {
     }
     std::vector<int> prompt = path_.tokens(); // the path may end within the prompt
     prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
-    text().setChanges(changes, prompt);
+    std::vector<int> types = prompt_.encoding.types;
+    types.resize(std::min(types.size(), prompt.size()));
+    text().setChanges(changes, TextInput{std::move(prompt), std::move(types)});
 }
 
 void Session::Worker::runAgain() {
@@ -161,6 +163,7 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
     const HookEdits edits = model().hookEdits();
     const auto feed = [&] { // the cache of a model of text, which views and some analyses read
         if (!given.isText()) return;
+        text().setTypes(given.types());
         text().truncate(0);
         text().feed(given.tokens());
     };

@@ -24,7 +24,7 @@ void Session::Worker::on(const OpenModelCommand& command) {
         lostInput_.reset();
         return;
     }
-    if (isAgain && !namesPrompt) return moveTo(lostInput_->path, lostInput_->promptText);
+    if (isAgain && !namesPrompt) return moveTo(lostInput_->path, lostInput_->prompt);
     lostInput_.reset();
     const std::string example = text().source().example();
     if (namesPrompt || !example.empty()) {
@@ -72,7 +72,7 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     path_ = {};
     uneditedTokens_.clear();
     explained_.reset();
-    promptText_.clear();
+    prompt_ = {};
     given_ = {};
     if (next_.readsPictures()) return;
     refreshSequence();

@@ -22,11 +22,33 @@ std::string groupDigits(size_t number) {
     return digits;
 }
 
+/// The word of a token in the text that it came from.
+ByteRange wordOf(const Encoding& encoding, size_t token, const Tokenizer& tokenizer) {
+    if (token >= encoding.ranges.size()) return {};
+    const auto isContinued = [&](size_t at) {
+        return at < encoding.ids.size() && tokenizer.continuesWord(encoding.ids[at]);
+    };
+    size_t first = token, last = token;
+    while (first > 0 && isContinued(first)) --first;
+    while (isContinued(last + 1)) ++last;
+    return {encoding.ranges[first].begin, encoding.ranges[last].end};
+}
+
 } // namespace
 
-std::vector<int> Session::Worker::promptTokens(const std::string& prompt) const {
-    if (const Tokenizer* tokenizer = text().tokenizer()) return tokenizer->encode(prompt).ids;
-    return parseTokenIds(prompt);
+Session::Worker::Prompt Session::Worker::encoded(std::string text, std::string second) const {
+    const LanguageModel& model = this->text();
+    if (!second.empty() && !model.info().readsPairs)
+        throw Error({.what = "this model reads one text, not a pair",
+                     .where = model.info().name,
+                     .hint = "remove the second text"});
+    Prompt prompt{std::move(text), std::move(second)};
+    if (const Tokenizer* tokenizer = model.tokenizer(); !tokenizer)
+        prompt.encoding.ids = parseTokenIds(prompt.text);
+    else
+        prompt.encoding =
+            prompt.second.empty() ? tokenizer->encode(prompt.text) : tokenizer->encodePair(prompt.text, prompt.second);
+    return prompt;
 }
 
 void Session::Worker::on(const SetPromptCommand& command) {
@@ -37,16 +59,21 @@ void Session::Worker::on(const SetPromptCommand& command) {
                          .where = "prompt",
                          .hint = "shorten it; attention-cli perplexity reads texts of any length"});
     };
-    check(command.text.size(), kMostPromptBytes, "bytes");
-    const std::vector<int> tokens = command.tokens.empty() ? promptTokens(command.text) : command.tokens;
+    check(command.text.size() + command.second.size(), kMostPromptBytes, "bytes");
+    Prompt prompt;
+    if (command.tokens.empty())
+        prompt = encoded(command.text, command.second);
+    else
+        prompt = {.text = text().tokenizer() ? text().tokenizer()->decode(command.tokens, true) : command.text,
+                  .encoding = {.ids = command.tokens}};
+    const std::vector<int>& tokens = prompt.encoding.ids;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     check(tokens.size(), kMostPromptTokens, "tokens");
     for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     TokenPath path;
     path.setPrompt(tokens);
     hasStaleChanges_ = true;
-    moveTo(std::move(path),
-           command.tokens.empty() || !text().tokenizer() ? command.text : text().tokenizer()->decode(tokens, true));
+    moveTo(std::move(path), std::move(prompt));
 }
 
 void Session::Worker::checkToken(int token, const char* where, const char* hint) {
@@ -79,16 +106,16 @@ void Session::Worker::catchUp() {
     }
 }
 
-void Session::Worker::moveTo(TokenPath path, std::string promptText) {
+void Session::Worker::moveTo(TokenPath path, Prompt prompt) {
     text();
     std::swap(path_, path);
-    std::swap(promptText_, promptText);
+    std::swap(prompt_, prompt);
     try {
         runPath();
         lostInput_.reset();
     } catch (...) {
         std::swap(path_, path);
-        std::swap(promptText_, promptText);
+        std::swap(prompt_, prompt);
         throw;
     }
 }
@@ -98,6 +125,9 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     refreshChanges();
+    std::vector<int> types = prompt_.encoding.types;
+    types.erase(types.begin(), types.begin() + std::min(std::ssize(types), std::ssize(all) - std::ssize(tokens)));
+    text().setTypes(std::move(types));
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
@@ -203,7 +233,7 @@ void Session::Worker::on(const StopCommand&) {
 void Session::Worker::on(const ResetCommand&) {
     TokenPath path = path_;
     path.reset();
-    moveTo(std::move(path), promptText_);
+    moveTo(std::move(path), prompt_);
 }
 
 void Session::Worker::on(const TakeTokenCommand& command) {
@@ -215,14 +245,14 @@ void Session::Worker::on(const TakeTokenCommand& command) {
         if (candidate.token == command.token) probability = candidate.probability;
     TokenPath path = path_;
     path.take(command.token, probability);
-    moveTo(std::move(path), promptText_);
+    moveTo(std::move(path), prompt_);
 }
 
 void Session::Worker::on(const GoToBranchCommand& command) {
     TokenPath path = path_;
     path.goTo(command.node);
     if (path.tokens().empty()) path = path_; // the root holds nothing to show
-    moveTo(std::move(path), promptText_);
+    moveTo(std::move(path), prompt_);
 }
 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
@@ -233,7 +263,14 @@ void Session::Worker::on(const RestoreBranchesCommand& command) {
     hasStaleChanges_ = true;
     if (path.tokens().empty())
         throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
-    moveTo(std::move(path), command.prompt);
+    Prompt prompt{.text = command.prompt, .second = command.second};
+    if (text().tokenizer()) prompt = encoded(command.prompt, command.second);
+    std::vector<int> tokens = path.tokens(); // the path may end within the prompt
+    tokens.resize(std::min(tokens.size(), static_cast<size_t>(command.promptLength)));
+    if (!std::ranges::equal(tokens,
+                            std::span(prompt.encoding.ids).first(std::min(tokens.size(), prompt.encoding.ids.size()))))
+        prompt.encoding = {}; // the session was saved with another tokenizer, or with token ids
+    moveTo(std::move(path), std::move(prompt));
 }
 
 void Session::Worker::on(const SetSamplingCommand& command) {
@@ -303,6 +340,7 @@ void Session::Worker::refreshSequence() {
     const size_t first = forgotten(tokens.size());
     std::optional<StreamDecoder> decoder;
     if (tokenizer) decoder.emplace(*tokenizer, true);
+    const Encoding& encoding = prompt_.encoding;
     for (size_t i = 0; i < nodes.size(); ++i) {
         const BranchNode& node = path_.tree().nodes[static_cast<size_t>(nodes[i])];
         if (node.text.empty())
@@ -318,11 +356,14 @@ void Session::Worker::refreshSequence() {
                                     .branchNode = nodes[i],
                                     .isSpecial = isSpecial,
                                     .isPrompt = isPrompt,
+                                    .isSecond = isPrompt && i < encoding.texts.size() && encoding.texts[i] > 0,
+                                    .word = isPrompt && tokenizer ? wordOf(encoding, i, *tokenizer) : ByteRange{},
                                     .probability = isPrompt ? std::nullopt : std::optional(node.probability)});
     }
     if (decoder && !sequence->tokens.empty()) sequence->tokens.back().written += decoder->finish();
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
-    sequence->prompt = promptText_;
+    sequence->prompt = prompt_.text;
+    sequence->second = prompt_.second;
     if (first > 0)
         sequence->notice = fmt::format("too long: the oldest {} tokens are ignored (limit {})", groupDigits(first),
                                        groupDigits(static_cast<size_t>(text().capacity())));

@@ -38,6 +38,8 @@ public:
     virtual void encode(std::string_view word, std::vector<Token>& tokens) const = 0;
     virtual std::string kind() const = 0;              ///< "byte-level BPE"
     virtual std::string details() const { return {}; } ///< ", 165 merges"
+    /// The text before tokens that belong to the word of the token before them: "##". Empty: no such tokens.
+    virtual std::string continuingPrefix() const { return {}; }
     const StringMap<int>& vocabulary() const { return vocabulary_; }
     std::optional<int> idOf(std::string_view token) const;
 

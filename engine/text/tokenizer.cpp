@@ -248,6 +248,12 @@ bool Tokenizer::isSpecial(int id) const {
     return entry != nullptr && entry->isSpecial;
 }
 
+bool Tokenizer::continuesWord(int id) const {
+    const std::optional<std::string> text = token(id);
+    const std::string prefix = parts_->model->continuingPrefix();
+    return !prefix.empty() && text && text->starts_with(prefix);
+}
+
 std::optional<int> Tokenizer::beginId() const {
     constexpr std::array<std::string_view, 4> kNames{"<s>", "<|begin_of_text|>", "<bos>", "<|endoftext|>"};
     const auto& first = parts_->specials.single.front().token;

@@ -53,6 +53,7 @@ public:
 
     int vocabularySize() const; ///< one more than the largest id
     bool isSpecial(int id) const;
+    bool continuesWord(int id) const; ///< as "##ing" continues the word of the token before it
     /// The token for the beginning of text: the template's first token, else the special token with such a name.
     std::optional<int> beginId() const;
     /// The token for the end of text: the template's last token, else the special token with such a name.

@@ -12,6 +12,7 @@
 #include <QClipboard>
 #include <QDoubleSpinBox>
 #include <QGuiApplication>
+#include <QLabel>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollBar>
@@ -20,6 +21,7 @@
 #include <QStyleOptionSlider>
 #include <QTreeView>
 
+#include <algorithm>
 #include <set>
 
 namespace attn {
@@ -45,6 +47,43 @@ TEST_CASE("generate: opens with an example that has already run", "[lab]") {
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText().toStdString() == lab.snapshot().sequence->prompt);
     CHECK(lab.find<TokenChips>("promptTokens").count() > 3);
     CHECK(lab.find<QTreeView>("candidates").model()->rowCount() == CandidateModel::kLimit);
+}
+
+TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab]") {
+    LabWindow lab("builtin:masked", "It was the first day of spring.");
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.find<QPushButton>("run").isVisible()); // this model does not continue a text
+    CHECK_FALSE(lab.action("run").isEnabled());
+    lab.showPanel("next");
+    auto& candidates = lab.find<QTreeView>("candidates");
+    CHECK(candidates.model()->rowCount() == 0);
+    CHECK(lab.find<QLabel>("hiddenWordHint").isVisible());
+
+    auto& chips = lab.find<TokenChips>("promptTokens");
+    const auto clickWord = [&](const char* word) {
+        const auto& tokens = lab.snapshot().sequence->tokens;
+        const auto found = std::ranges::find(tokens, word, &TokenInfo::text);
+        REQUIRE(found != tokens.end());
+        click(chips, chips.chipRect(static_cast<int>(found - tokens.begin())).center());
+        REQUIRE(lab.settle());
+    };
+    clickWord(" first");
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "It was the [MASK] day of spring.");
+    CHECK(lab.window().workbench().selection().row == 4); // [CLS] it was the [MASK]
+    CHECK(candidates.model()->rowCount() == CandidateModel::kLimit);
+    CHECK_FALSE(lab.find<QLabel>("hiddenWordHint").isVisible());
+    clickWord(" day"); // one word at a time
+    CHECK(lab.snapshot().sequence->prompt == "It was the first [MASK] of spring.");
+    clickWord("[MASK]");
+    CHECK(lab.snapshot().sequence->prompt == "It was the first day of spring.");
+    clickWord(" spring");
+    const QString word = candidates.model()->index(0, 0).data(Qt::DisplayRole).toString().remove(0, 1);
+    click(candidates, candidates.visualRect(candidates.model()->index(0, 0)).center());
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->prompt == "It was the first day of " + word.toStdString() + ".");
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->prompt == "It was the first day of [MASK].");
 }
 
 TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {

@@ -1,5 +1,6 @@
 #include "engine/session/session.h"
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/token_path.h"
 #include "tests/session/session_test.h"
@@ -111,6 +112,40 @@ TEST_CASE("session: a model of hidden words does not continue a text, and says s
     REQUIRE(session.latest()->failure);
     CHECK(session.latest()->failure->what.find("does not continue a text") != std::string::npos);
     CHECK(session.latest()->next); // the candidates for the hidden word stay
+}
+
+TEST_CASE("session: a pair of texts runs with its token types, and comes back with its branches", "[session][gpu]") {
+    const std::string path = std::string(ATTN_TEST_DIR) + "/golden/bert", first = "The dogs ran.", second = "Who sat?";
+    Session session({.device = {}, .softwareThreads = 0, .validation = true});
+    succeed(session, OpenModelCommand{.path = path});
+    const auto pair = succeed(session, SetPromptCommand{.text = first, .second = second});
+    LanguageModel model(openModelSource(path), {.device = {.validation = true}});
+    const Encoding encoding = model.tokenizer()->encodePair(first, second);
+    CHECK(pair->next->logits == model.predict(TextInput{encoding.ids, encoding.types}));
+    CHECK(pair->next->logits != model.predict(encoding.ids)); // without types
+    const auto& tokens = pair->sequence->tokens;
+    REQUIRE(tokens.size() == encoding.ids.size());
+    const auto wordOf = [&](size_t token) {
+        const auto [begin, end] = tokens[token].word;
+        return (tokens[token].isSecond ? second : first).substr(begin, end - begin);
+    };
+    CHECK(wordOf(0).empty()); // [CLS]
+    CHECK(wordOf(2) == "dogs");
+    CHECK(wordOf(3) == "dogs"); // two pieces of one word
+    CHECK(wordOf(7) == "Who");
+
+    const RestoreBranchesCommand restore{
+        .nodes = {}, .current = 0, .prompt = first, .promptLength = 0, .second = second};
+    succeed(session, SetPromptCommand{.text = "the dog sat"});
+    RestoreBranchesCommand again = restore;
+    for (size_t i = 0; i < encoding.ids.size(); ++i) again.nodes.emplace_back(static_cast<int>(i) - 1, encoding.ids[i]);
+    again.current = again.promptLength = static_cast<int>(encoding.ids.size());
+    --again.current;
+    CHECK(succeed(session, again)->next->logits == pair->next->logits);
+
+    succeed(session, OpenModelCommand{.path = kInduction});
+    CHECK(failureOf(session, SetPromptCommand{.text = first, .second = second}).find("reads one text") !=
+          std::string::npos);
 }
 
 TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[session][gpu]") {

@@ -11,6 +11,7 @@
 #include <QPalette>
 
 #include <map>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -26,7 +27,9 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, co
     std::vector<Candidate> candidates;
     std::map<int, float> probabilities; // before
     showsChange_ = false;
-    if (snapshot.next && !snapshot.next->logits.empty()) {
+    const bool isFilling = snapshot.model && snapshot.model->maskToken;
+    if (isFilling != std::exchange(isFilling_, isFilling)) emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
+    if ((!isFilling || predictedWord(snapshot)) && snapshot.next && !snapshot.next->logits.empty()) {
         try {
             candidates = rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit);
             if (earlier && earlier->logits.size() == snapshot.next->logits.size()) {
@@ -82,9 +85,9 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
                                 .arg(candidate.token)
                                 .arg(logit)
-                          : tr("Token %1, probability %2, logit %3. Click to add it.")
+                          : tr("Token %1, probability %2, logit %3. %4")
                                 .arg(candidate.token)
-                                .arg(percent, logit);
+                                .arg(percent, logit, isFilling_ ? tr("Click to fill it in.") : tr("Click to add it."));
     case Qt::AccessibleTextRole:
         return tr("%1, probability %2, logit %3").arg(text, percent, logit);
     default:
@@ -94,7 +97,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
 
 QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-    return section == TokenColumn         ? tr("Next token")
+    return section == TokenColumn         ? (isFilling_ ? tr("Hidden word") : tr("Next token"))
            : section == ProbabilityColumn ? tr("Probability")
            : section == LogitColumn       ? tr("Logit")
                                           : tr("Difference");

@@ -40,6 +40,7 @@ private:
         float change = 0; ///< of the probability
     };
     std::vector<Row> rows_;
+    bool isFilling_ = false; ///< the candidates are for a hidden word
     bool showsChange_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSignalBlocker>
@@ -56,16 +57,17 @@ std::vector<int> parseIds(const QString& text) {
     return ids;
 }
 
-/// The prompt as the editor shows it: text, or ids where the model has no tokenizer.
-std::string promptOf(const Snapshot& snapshot) {
-    if (!snapshot.model || snapshot.model->hasTokenizer) return snapshot.sequence->prompt;
-    std::vector<int> ids;
-    for (const TokenInfo& token : snapshot.sequence->tokens)
-        if (token.isPrompt) ids.push_back(token.id);
-    return joinIds(ids);
-}
-
 } // namespace
+
+/// Text, or ids where the model has no tokenizer.
+GeneratePanel::Typed GeneratePanel::promptOf(const Snapshot& snapshot) {
+    const Sequence& sequence = *snapshot.sequence;
+    if (!snapshot.model || snapshot.model->hasTokenizer) return {sequence.prompt, sequence.second};
+    std::vector<int> ids;
+    for (const TokenInfo& token : sequence.tokens)
+        if (token.isPrompt) ids.push_back(token.id);
+    return {joinIds(ids), {}};
+}
 
 PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMostPromptBytes), parent) {
     setUndoRedoEnabled(false);
@@ -89,11 +91,12 @@ void PromptEditor::keyPressEvent(QKeyEvent* event) {
     LimitedEditor::keyPressEvent(event);
 }
 
-GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(parent), bench_(bench) {
+GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(parent), bench_(bench), hider_(bench) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(makePromptGroup());
-    column->addWidget(makeRunGroup());
+    generation_ = makeRunGroup();
+    column->addWidget(generation_);
     column->addWidget(makeTextGroup(), 1);
     text_->setShade(predictionColour(bench_.theme()));
     connect(&bench_, &Workbench::themeChanged, this,
@@ -121,17 +124,25 @@ QWidget* GeneratePanel::makePromptGroup() {
     prompt_->setFixedHeight(prompt_->fontMetrics().lineSpacing() * 3 + 14);
     connect(prompt_, &QPlainTextEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     connect(prompt_, &PromptEditor::runRequested, this, &GeneratePanel::run);
+    second_ = new QLineEdit;
+    second_->setObjectName("second");
+    second_->setPlaceholderText(tr("Second text (optional)"));
+    second_->setAccessibleName(tr("Second text"));
+    second_->setToolTip(tr("A text that the model reads after the first one, for example the answer to a question"));
+    second_->setMaxLength(static_cast<int>(kMostPromptBytes) / 4);
+    connect(second_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     chips_ = new TokenChips;
     chips_->setObjectName("promptTokens");
     chips_->setAccessibleName(tr("Tokens of the prompt"));
     chips_->setEmptyText(tr("The prompt's tokens appear here."));
     chips_->setMaximumHeight(fontMetrics().height() * 5);
-    connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::goTo);
+    connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::clickToken);
     tokenCount_ = makeHintLabel();
     tokenCount_->setObjectName("promptCount");
     tokenCount_->setAccessibleName(tr("Number of tokens"));
     connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
     column->addWidget(prompt_);
+    column->addWidget(second_);
     column->addWidget(chips_);
     column->addWidget(tokenCount_);
     return group("prompt", column);
@@ -207,22 +218,40 @@ QWidget* GeneratePanel::makeTextGroup() {
     text_ = new GeneratedText;
     text_->setObjectName("text");
     text_->setAccessibleName(tr("Text so far"));
-    text_->setPlaceholderText(tr("Press Run, and the model continues the prompt here, one token at a time. Click a "
-                                 "token to continue from there."));
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
-    connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::goTo);
+    connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::clickToken);
     notice_ = makeHintLabel();
     notice_->setAccessibleName(tr("Notice"));
     notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that wrapped text does not move the other widgets
     column->addWidget(text_, 1);
     column->addWidget(notice_);
-    notice_->setText(tr("Shading: token probability. Click a token to branch from there."));
     return group("text", column);
 }
 
+void GeneratePanel::showModel() {
+    const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
+    const bool isFilling = model && model->maskToken, isWriting = !model || model->writesText();
+    second_->setVisible(model && model->readsPairs);
+    generation_->setVisible(isWriting);
+    prompt_->setToolTip(isWriting   ? tr("The text that the model continues. Ctrl+Return runs it.")
+                        : isFilling ? tr("The text that the model reads. It fills in a hidden word.")
+                                    : tr("The text that the model reads"));
+    const QString click = isWriting   ? tr("Click to continue from here.")
+                          : isFilling ? tr("Click to hide this word, or to show it again.")
+                                      : QString();
+    chips_->setClickHelp(click);
+    text_->setClickHelp(click);
+    text_->setPlaceholderText(isWriting   ? tr("Press Run, and the model continues the prompt here, one token at a "
+                                                 "time. Click a token to continue from there.")
+                              : isFilling ? tr("The text appears here. Click a word to hide it.")
+                                          : tr("The text appears here."));
+}
+
 void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
-    const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence;
+    const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence,
+               isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
     snapshot_ = snapshot;
+    if (isNewModel) showModel();
     if (snapshot->failureCount != failureCount_) {
         failureCount_ = snapshot->failureCount;
         inFlight_.clear(); // a prompt that failed never appears in a snapshot
@@ -237,23 +266,33 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         chips_->setTokens(std::move(prompt));
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
+        const bool isWriting = !snapshot->model || snapshot->model->writesText();
         tokenCount_->setText(
-            tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context));
+            isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
+                      : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
-        notice_->setText(notice.isEmpty() ? tr("Shading: token probability. Click a token to branch from there.")
-                                          : notice);
+        notice_->setText(
+            !notice.isEmpty() ? notice
+            : isWriting       ? tr("Shading: token probability. Click a token to branch from there.")
+            : snapshot->model->maskToken
+                ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
+                     "it again to show it.")
+                : tr("This model has no readout: it predicts no words. Its attention is in the other panels."));
+        if (snapshot->model) hider_.follow(*snapshot);
     }
     updateButtons();
 }
 
 void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
-    const std::string prompt = promptOf(snapshot);
+    const Typed prompt = promptOf(snapshot);
     if (const auto echo = std::find(inFlight_.begin(), inFlight_.end(), prompt); echo != inFlight_.end()) {
         inFlight_.erase(inFlight_.begin(), echo + 1);
-    } else if (prompt != shownPrompt_ && prompt != prompt_->toPlainText().toStdString()) {
-        const QSignalBlocker quiet(prompt_);
-        prompt_->showText(QString::fromStdString(prompt));
+    } else if (prompt != shownPrompt_ &&
+               prompt != Typed{prompt_->toPlainText().toStdString(), second_->text().toStdString()}) {
+        const QSignalBlocker quiet(prompt_), quietSecond(second_);
+        prompt_->showText(QString::fromStdString(prompt.text));
         prompt_->moveCursor(QTextCursor::End);
+        second_->setText(QString::fromStdString(prompt.second));
         typing_.stop();
     }
     shownPrompt_ = prompt;
@@ -262,26 +301,33 @@ void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
 void GeneratePanel::postPrompt() {
     if (!snapshot_ || !snapshot_->model) return;
     const bool hasTokenizer = snapshot_->model->hasTokenizer;
-    const auto promptCommand = [&](const std::string& typed) {
-        return hasTokenizer ? SetPromptCommand{.text = typed}
-                            : SetPromptCommand{.tokens = parseIds(QString::fromStdString(typed))};
+    const auto promptCommand = [&](const Typed& typed) {
+        return hasTokenizer ? SetPromptCommand{.text = typed.text, .second = typed.second}
+                            : SetPromptCommand{.text = {}, .tokens = parseIds(QString::fromStdString(typed.text))};
     };
     const QString shown = prompt_->toPlainText();
     if (const QString why = prompt_->objectionTo(shown.size()); !why.isEmpty()) return tokenCount_->setText(why);
-    SetPromptCommand command = promptCommand(shown.toStdString());
-    const std::string text = hasTokenizer ? command.text : joinIds(command.tokens);
-    if (text.empty()) {
+    SetPromptCommand command = promptCommand(
+        {shown.toStdString(), snapshot_->model->readsPairs ? second_->text().toStdString() : std::string()});
+    const Typed typed{hasTokenizer ? command.text : joinIds(command.tokens), command.second};
+    if (typed.text.empty()) {
         tokenCount_->setText(hasTokenizer ? tr("The prompt is empty: type at least one character.")
                                           : tr("This model has no tokenizer: type token ids, such as 1, 403, 407."));
         return;
     }
-    if (text == (inFlight_.empty() ? shownPrompt_ : inFlight_.back())) return;
+    if (typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back())) return;
     // While a prompt that was typed before is still running, the snapshot is older than that one.
     Command before = SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
     if (!inFlight_.empty()) before = promptCommand(inFlight_.back());
-    inFlight_.push_back(text);
+    inFlight_.push_back(typed);
     bench_.undoStack().push(
         new PromptEdit(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
+}
+
+void GeneratePanel::clickToken(int tokenIndex) {
+    if (!snapshot_ || !snapshot_->model) return;
+    if (snapshot_->model->maskToken) return hider_.click(tokenIndex);
+    if (snapshot_->model->writesText()) goTo(tokenIndex);
 }
 
 void GeneratePanel::goTo(int tokenIndex) {
@@ -309,6 +355,7 @@ void GeneratePanel::run() {
         typing_.stop();
         postPrompt();
     }
+    if (snapshot_ && snapshot_->model && !snapshot_->model->writesText()) return;
     bench_.post(GenerateCommand{.maxTokens = amount_->value(), .tokensPerSecond = tokensPerSecond()});
 }
 
@@ -327,7 +374,7 @@ void GeneratePanel::focusPrompt() {
 }
 
 void GeneratePanel::updateButtons() {
-    const bool canGenerate = snapshot_ && snapshot_->next;
+    const bool canGenerate = snapshot_ && snapshot_->next && snapshot_->model && snapshot_->model->writesText();
     const bool isBusy = snapshot_ && snapshot_->status.activity == Activity::Generating;
     run_->setEnabled(canGenerate && !isBusy);
     step_->setEnabled(canGenerate && !isBusy);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lab/widgets/limited_editor.h"
+#include "app/lab/workbench/hidden_words.h"
 #include "app/lab/workbench/panel.h"
 
 #include <QTimer>
@@ -9,6 +10,7 @@
 #include <string>
 
 class QLabel;
+class QLineEdit;
 class QPushButton;
 class QSlider;
 class QSpinBox;
@@ -33,7 +35,8 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 };
 
-/// Shows the prompt with its tokens, the buttons that generate, and the text shaded by probability.
+/// Shows the prompt with its tokens, the buttons that generate, and the text shaded by probability. A model that fills
+/// in hidden words reads a second text, and a click on a word hides it.
 class GeneratePanel : public Panel {
     Q_OBJECT
 
@@ -54,7 +57,9 @@ private:
     QWidget* makeTextGroup();
     void postPrompt();
     void syncPrompt(const Snapshot& snapshot);
+    void clickToken(int tokenIndex);
     void goTo(int tokenIndex);
+    void showModel(); ///< shows the controls that the open model has a use for
     double tokensPerSecond() const;
     void showSpeed();
     void updateButtons();
@@ -62,8 +67,10 @@ private:
     Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     PromptEditor* prompt_;
+    QLineEdit* second_;
     TokenChips* chips_;
     QLabel* tokenCount_;
+    QWidget* generation_;
     QPushButton *run_, *step_, *stop_, *reset_;
     QSlider* speed_;
     QLabel* speedLabel_;
@@ -71,9 +78,16 @@ private:
     GeneratedText* text_;
     QLabel* notice_;
     QTimer typing_;
+    WordHider hider_;
+    /// A prompt as it stands in the editors.
+    struct Typed {
+        std::string text, second;
+        bool operator==(const Typed&) const = default;
+    };
+    static Typed promptOf(const Snapshot& snapshot);
     /// Prompts that were posted but not yet shown. A snapshot with one of them must not overwrite newer typing.
-    std::deque<std::string> inFlight_;
-    std::string shownPrompt_; ///< prompt of the last snapshot
+    std::deque<Typed> inFlight_;
+    Typed shownPrompt_; ///< prompt of the last snapshot
     uint64_t failureCount_ = 0;
 };
 

@@ -1,14 +1,18 @@
 #include "app/lab/panels/next_token_panel.h"
 
 #include "app/lab/bridge/sampling_fields.h"
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/probability_delegate.h"
+#include "app/lab/workbench/hidden_words.h"
 #include "app/lab/workbench/undo_commands.h"
 
 #include <QHeaderView>
+#include <QLabel>
 #include <QTreeView>
 #include <QVBoxLayout>
 
@@ -54,6 +58,11 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->addWidget(controls_);
+    hint_ = makeHintLabel("hiddenWordHint");
+    hint_->setText(
+        tr("Click a word in the text to hide it. The words that the model predicts in its place appear here."));
+    hint_->hide();
+    column->addWidget(hint_);
     column->addWidget(list_, 1);
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
@@ -119,6 +128,7 @@ ExportNumbers NextTokenPanel::numbers() const {
 
 void NextTokenPanel::rank() {
     if (!snapshot_) return;
+    hint_->setVisible(snapshot_->model && snapshot_->model->maskToken && !predictedWord(*snapshot_));
     candidates_->rank(*snapshot_, bench_.sampling(),
                       bench_.shownRun() == ShownRun::Difference ? snapshot_->unedited.get() : nullptr);
     list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
@@ -141,6 +151,11 @@ void NextTokenPanel::showSampling() {
 void NextTokenPanel::take(const QModelIndex& index) {
     if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
     const int token = index.data(CandidateModel::TokenRole).toInt();
+    if (const auto hidden = predictedWord(*snapshot_)) {
+        const std::string word = tokenText(*snapshot_, token).trimmed().toStdString();
+        return changePrompt(
+            bench_, withWord(*snapshot_->sequence, snapshot_->sequence->tokens[static_cast<size_t>(*hidden)], word));
+    }
     bench_.undoStack().push(
         new BranchMove(bench_.poster(), snapshot_->branches->current, TakeTokenCommand{token}, tr("choosing a token")));
 }

@@ -2,6 +2,7 @@
 
 #include "app/lab/workbench/panel.h"
 
+class QLabel;
 class QTreeView;
 
 namespace attn {
@@ -10,7 +11,7 @@ class CandidateModel;
 class ParamControls;
 
 /// Shows the sampling controls and the ranked next tokens, recomputed from the current logits. A click on a token
-/// appends it to the text.
+/// appends it to the text, or puts it in place of the hidden word.
 class NextTokenPanel : public Panel {
     Q_OBJECT
 
@@ -31,6 +32,7 @@ private:
     ParamControls* controls_;
     CandidateModel* candidates_;
     QTreeView* list_;
+    QLabel* hint_; ///< while no word is hidden
 };
 
 } // namespace attn

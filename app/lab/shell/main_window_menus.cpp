@@ -414,9 +414,10 @@ void MainWindow::updateActions() {
     const bool hasNext = bench_.snapshot() && bench_.snapshot()->next;
     const Activity activity = bench_.snapshot() ? bench_.snapshot()->status.activity : Activity::Idle;
     const bool isWriting = activity == Activity::Generating;
-    enableUnlessLocked(actions_.at("run"), hasNext && !isWriting);
-    enableUnlessLocked(actions_.at("step"), hasNext && !isWriting);
-    enableUnlessLocked(actions_.at("reset"), hasNext);
+    const bool canWrite = hasNext && bench_.snapshot()->model && bench_.snapshot()->model->writesText();
+    enableUnlessLocked(actions_.at("run"), canWrite && !isWriting);
+    enableUnlessLocked(actions_.at("step"), canWrite && !isWriting);
+    enableUnlessLocked(actions_.at("reset"), canWrite);
     const bool isChanged = !bench_.changes().empty();
     for (const char* id : {"resetEdits", "holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isChanged);
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));

@@ -171,8 +171,8 @@ bool GeneratedText::viewportEvent(QEvent* event) {
         token.isPrompt
             ? tr("from the prompt")
             : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
-    QToolTip::showText(help->globalPos(),
-                       tr("Token %1, id %2, %3. Click to continue from here.").arg(index).arg(token.id).arg(how), this);
+    QToolTip::showText(help->globalPos(), tr("Token %1, id %2, %3. %4").arg(index).arg(token.id).arg(how, clickHelp_),
+                       this);
     return true;
 }
 

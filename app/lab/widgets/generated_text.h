@@ -23,6 +23,8 @@ public:
     void setShade(const QColor& shade);
     /// Highlights the token under the pointer anywhere in the window; -1: none.
     void setHighlighted(int index);
+    /// Sets the sentence of tooltips that says what a click does; empty: nothing.
+    void setClickHelp(const QString& help) { clickHelp_ = help; }
     int count() const { return static_cast<int>(tokens_.size()); }
     /// The token under a point of the viewport, or -1.
     int tokenAt(const QPoint& position) const;
@@ -53,6 +55,7 @@ private:
     QColor shade_ = QColor(120, 120, 220);
     QPoint pressedAt_;
     int hovered_ = -1;
+    QString clickHelp_;
 };
 
 } // namespace attn

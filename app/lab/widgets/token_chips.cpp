@@ -181,8 +181,7 @@ bool TokenChips::viewportEvent(QEvent* event) {
             const Chip& chip = chips_[static_cast<size_t>(index)];
             QToolTip::showText(
                 help->globalPos(),
-                tr("Token %1: “%2”, id %3. Click to continue from here.").arg(index).arg(chip.label).arg(chip.token.id),
-                this);
+                tr("Token %1: “%2”, id %3. %4").arg(index).arg(chip.label).arg(chip.token.id).arg(clickHelp_), this);
         }
         return true;
     }

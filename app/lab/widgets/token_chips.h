@@ -23,6 +23,8 @@ public:
     void setHighlighted(int index);
     /// Sets the text that is shown while there are no tokens.
     void setEmptyText(const QString& text);
+    /// Sets the sentence of tooltips that says what a click does; empty: nothing.
+    void setClickHelp(const QString& help) { clickHelp_ = help; }
     int count() const { return static_cast<int>(chips_.size()); }
     /// @return the rectangle of a chip in the viewport
     QRect chipRect(int index) const;
@@ -61,6 +63,7 @@ private:
     int focused_ = -1;
     int highlighted_ = -1;
     int hovered_ = -1;
+    QString clickHelp_;
     int contentHeight_ = 0;
 };
 

@@ -147,6 +147,7 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
     if (snapshot.model) document.modelPath = QString::fromStdString(snapshot.path());
     if (snapshot.sequence) {
         document.prompt = QString::fromStdString(snapshot.sequence->prompt);
+        document.second = QString::fromStdString(snapshot.sequence->second);
         for (const TokenInfo& token : snapshot.sequence->tokens) document.promptLength += token.isPrompt ? 1 : 0;
     }
     if (snapshot.branches) {
@@ -159,7 +160,11 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
 }
 
 RestoreBranchesCommand SessionDocument::restoreCommand() const {
-    return {.nodes = branches, .current = current, .prompt = prompt.toStdString(), .promptLength = promptLength};
+    return {.nodes = branches,
+            .current = current,
+            .prompt = prompt.toStdString(),
+            .promptLength = promptLength,
+            .second = second.toStdString()};
 }
 
 QString SessionDocument::title() const { return prompt.isEmpty() ? QFileInfo(modelPath).fileName() : prompt; }
@@ -171,6 +176,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
         {"attnlab", SessionDocument::kVersion},
         {"model", document.modelPath},
         {"prompt", document.prompt},
+        {"second", document.second},
         {"branches",
          QJsonObject{{"nodes", nodes}, {"current", document.current}, {"promptLength", document.promptLength}}},
         {"sampling", samplingToJson(document.sampling)},
@@ -204,6 +210,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     document.modelPath = reader.text("model");
     if (document.modelPath.isEmpty()) reader.complain("\"model\" is empty");
     document.prompt = reader.text("prompt", kMostPromptBytes);
+    if (parsed.object().contains("second")) document.second = reader.text("second", kMostPromptBytes);
     branchesFromJson(reader.object("branches"), reader, document);
     document.sampling = samplingFromJson(reader.object("sampling"), reader);
     document.view = reader.object("view");

@@ -20,6 +20,7 @@ struct SessionDocument {
 
     QString modelPath;
     QString prompt;
+    QString second;                            ///< second text of a pair; empty: none
     int promptLength = 0;                      ///< number of tokens, from the root, that belong to the prompt
     std::vector<std::pair<int, int>> branches; ///< as in RestoreBranchesCommand
     int current = -1;
