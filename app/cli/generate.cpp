@@ -33,7 +33,7 @@ struct FormedCheck {
 FormedCheck compareWithFormed(LanguageModel& model, const std::vector<std::vector<float>>& written,
                               size_t promptLength) {
     FormedCheck check;
-    const std::vector<float> formed = model.formedLogits();
+    const std::vector<float> formed = model.formedLogits(model.input());
     for (size_t i = 0; i < written.size(); ++i) {
         const std::span<const float> own = written[i],
                                      other = std::span(formed).subspan((promptLength - 1 + i) * own.size(), own.size());

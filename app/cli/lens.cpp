@@ -1,6 +1,7 @@
 #include "app/cli/analysis_options.h"
 
 #include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/formed_path.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
@@ -252,18 +253,45 @@ void composition(const LensInput& input) {
     if (input.options.json) print({{"pairs", rows}});
 }
 
+void formed(const LensInput& input) {
+    FormedPathAnalysis analysis;
+    analysis.choices = input.options.top;
+    const auto found = input.asked.run<FormedPath>(analysis);
+    Json rows = Json::array();
+    if (!input.options.json) fmt::print("{:>12} {:>12} {:>10}\n", "this run", "formed path", "difference");
+    for (size_t at = 0; at < found->ids.size(); ++at) {
+        const auto own = static_cast<double>(found->ownLogits[at]),
+                   other = static_cast<double>(found->formedLogits[at]);
+        Json row = input.asked.choiceJson(found->ids[at]);
+        row["logit"] = own;
+        row["formedLogit"] = other;
+        rows.push_back(row);
+        if (!input.options.json)
+            fmt::print("{:12.5f} {:12.5f} {:10.2g}  {}\n", own, other, own - other, input.asked.choice(found->ids[at]));
+    }
+    if (input.options.json)
+        print({{"choices", rows},
+               {"largestDifference", found->largestDifference},
+               {"largestLogit", found->largestLogit},
+               {"sameChoice", found->best == found->bestFormed}});
+    else
+        fmt::print("all logits, up to {:.4g}, differ by at most {:.2g}\n", static_cast<double>(found->largestLogit),
+                   static_cast<double>(found->largestDifference));
+}
+
 struct Lens {
     std::string_view name;
     void (*print)(const LensInput& input);
     bool readsPictures = true;
 };
-constexpr std::array<Lens, 7> kLenses{{{"logit", logit},
+constexpr std::array<Lens, 8> kLenses{{{"logit", logit},
                                        {"attribution", attribution},
                                        {"gradients", gradients},
                                        {"flow", flow},
                                        {"weighted", weighted},
                                        {"circuits", circuits, false},
-                                       {"composition", composition}}};
+                                       {"composition", composition},
+                                       {"formed", formed}}};
 
 } // namespace
 
@@ -281,14 +309,16 @@ void addLens(Command& command) {
     command.option("--head N", options->head, "head, counted from 0, for weighted and circuits").atLeast(0);
     command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
     addJson(command, options->json);
-    command.list("Lenses (circuits only for texts)",
-                 {{"logit", "what each layer would predict as the next token, or as the class; ranks count from 1"},
-                  {"attribution", "what each head and MLP adds to a logit"},
-                  {"gradients", "how much each token or patch matters: gradient x input and integrated gradients"},
-                  {"flow", "how attention mixes tokens or patches through all layers: rollout and attention flow"},
-                  {"weighted", "attention weights of a head times the length of the vectors that they carry"},
-                  {"circuits", "which tokens a head looks for, and which it makes more probable, by its parameters"},
-                  {"composition", "which heads read from which earlier heads"}});
+    command.list(
+        "Lenses (circuits only for texts)",
+        {{"logit", "what each layer would predict as the next token, or as the class; ranks count from 1"},
+         {"attribution", "what each head and MLP adds to a logit"},
+         {"gradients", "how much each token or patch matters: gradient x input and integrated gradients"},
+         {"flow", "how attention mixes tokens or patches through all layers: rollout and attention flow"},
+         {"weighted", "attention weights of a head times the length of the vectors that they carry"},
+         {"circuits", "which tokens a head looks for, and which it makes more probable, by its parameters"},
+         {"composition", "which heads read from which earlier heads"},
+         {"formed", "the logits of this run beside those with whole patterns, without fused kernels and caches"}});
     command.example("attention-cli lens builtin:stories --prompt 'The cat sat on the'");
     command.example("attention-cli lens builtin:stories --what attribution --prompt 'Lily and Tom went to the' "
                     "--target park");
@@ -296,9 +326,10 @@ void addLens(Command& command) {
     command.action([=] {
         const Lens& lens = *std::ranges::find(kLenses, options->what, &Lens::name);
         if (!options->asked.picture.image.empty() && !lens.readsPictures)
-            throw Error({.what = fmt::format("--what {} needs text", options->what),
-                         .where = {},
-                         .hint = "with --image, choose logit, attribution, gradients, flow, weighted or composition"});
+            throw Error(
+                {.what = fmt::format("--what {} needs text", options->what),
+                 .where = {},
+                 .hint = "with --image, choose logit, attribution, gradients, flow, weighted, composition or formed"});
         const Asked asked(options->asked, "lens");
         lens.print({*options, asked});
         return kDone;

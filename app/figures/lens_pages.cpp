@@ -1,6 +1,7 @@
 #include "app/figures/lens_pages.h"
 
 #include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/formed_path.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/head_kinds.h"
 #include "engine/analysis/input_attribution.h"
@@ -100,6 +101,26 @@ PatchOverlayFigure overlayLogitLens(const AnalysisResult& result, const LensSubj
         LensText::tr("“%1” by patch, after %2").arg(subject.choiceName(lens.final[column]), stageName(stage));
     figure.note = LensText::tr("probability if the classifier reads only that patch");
     return figure;
+}
+
+LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subject) {
+    const auto& found = static_cast<const FormedPath&>(result);
+    const auto small = [](float value) { return QString::number(static_cast<double>(value), 'g', 3); };
+    LensAnswer answer{.summary = LensText::tr("The logits of this run and of the formed path are at most %1 apart; the "
+                                              "largest is %2. ")
+                                     .arg(small(found.largestDifference), formatFixed(found.largestLogit, 2))};
+    answer.summary += found.best == found.bestFormed
+                          ? LensText::tr("Both predict “%1”.").arg(subject.choiceName(found.best))
+                          : LensText::tr("This run predicts “%1”, the formed path “%2”.")
+                                .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
+    answer.columns = {subject.isPicture() ? LensText::tr("class") : LensText::tr("token"),
+                      LensText::tr("logit of this run"), LensText::tr("logit of the formed path"),
+                      LensText::tr("difference")};
+    for (size_t at = 0; at < found.ids.size(); ++at)
+        answer.rows.push_back({subject.choiceName(found.ids[at]), formatFixed(found.ownLogits[at], 5),
+                               formatFixed(found.formedLogits[at], 5),
+                               small(found.ownLogits[at] - found.formedLogits[at])});
+    return answer;
 }
 
 LensAnswer showAttribution(const AnalysisResult& result, const LensSubject& subject) {
@@ -397,6 +418,12 @@ const LensPage kPages[] = {
      .isQuick = false,
      .make = makePlain<CompositionScoresAnalysis>,
      .show = showComposition},
+    {.id = "formed",
+     .title = QT_TRANSLATE_NOOP("attn::Lens", "Formed path"),
+     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "The same run with whole attention patterns, and without fused "
+                                                    "kernels, a key/value cache or a running state."),
+     .make = makePlain<FormedPathAnalysis>,
+     .show = showFormedPath},
     {.id = "layer_kinds",
      .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
      .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where heads look: the mean over the heads of each layer."),

@@ -79,10 +79,15 @@ public:
     void require(const Input& input) const override;
     ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const override;
     /// A graph over whole sequences of up to `rows` tokens, without a cache and with the current changes.
-    ModelGraph wholeGraph(int64_t rows, std::set<std::string> edited = {}) const;
+    ModelGraph wholeGraph(int64_t rows, const WholeBuild& build = {}) const;
     void writeWhole(GpuExecutor& executor, const Input& input) const override;
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
+    /// That of the last token; of a model of masked tokens, that of a hidden token: the chosen one, else the last one.
+    size_t predictedRow(const Input& input) const override;
+    /// Chooses the hidden token to predict from the next run on. @param token its index; one that is not hidden: the
+    /// last hidden one
+    void predictAt(int token) { predictAt_ = token; }
     /// Keeps the rows before `row` in the cache, if it holds them.
     std::vector<float> predictFrom(const Input& input, size_t row) override;
     ModelGraph listing() const override;
@@ -101,10 +106,6 @@ public:
     /// yet.
     /// @return null if there are no tokens
     const GpuExecutor* formedExecutor();
-    /// Logits [tokens, V] after each token by the formed path: whole patterns, without a fused kernel, a cache or a
-    /// state.
-    std::vector<float> formedLogits();
-
     /// The queries, keys and values of a layer for the tokens in the cache. Clears the cache. @throws Error if there
     /// are no tokens, or the layer has no queries and keys
     SiteInputs siteInputs(int layer, uint64_t sequenceVersion);
@@ -160,6 +161,7 @@ private:
     TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with their types
 
     std::vector<int> tokens_, types_;
+    int predictAt_ = -1;
     std::vector<float> logits_;
     size_t cached_ = 0;            ///< number of leading tokens in the caches and states
     const Step* newest_ = nullptr; ///< the step that ran the last token by itself

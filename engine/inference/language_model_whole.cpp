@@ -56,40 +56,42 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
     writeEdits(executor, 0, tokens.size());
 }
 
-ModelGraph LanguageModel::wholeGraph(int64_t rows, std::set<std::string> edited) const {
+ModelGraph LanguageModel::wholeGraph(int64_t rows, const WholeBuild& build) const {
+    std::set<std::string> edited = build.edited;
     edited.merge(editedHooks());
-    return buildDecoder(config(), {.queries = runsAnyLength_ ? rows : capacity_, .edited = std::move(edited)});
+    return buildDecoder(
+        config(),
+        {.queries = runsAnyLength_ ? rows : capacity_, .isFormed = build.isFormed, .edited = std::move(edited)});
 }
 
 ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
     require(input);
     // The gradient of the fused kernel needs multiples of 4; a larger multiple lets similar lengths share kernels.
     const size_t tokens = input.tokens().size();
-    return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)), build.edited);
+    return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)), build);
 }
 
-namespace {
-
-/// The row whose logits a run gives: the last one, or that of the last hidden token.
-size_t readRow(const DecoderConfig& config, const Tokenizer* tokenizer, std::span<const int> tokens) {
+size_t LanguageModel::predictedRow(const Input& input) const {
+    const std::vector<int>& tokens = input.tokens();
     const std::optional<int> mask =
-        tokenizer && config.readout == TextReadout::MaskedToken ? tokenizer->maskId() : std::nullopt;
+        tokenizer() && config().readout == TextReadout::MaskedToken ? tokenizer()->maskId() : std::nullopt;
+    const auto chosen = static_cast<size_t>(predictAt_);
+    if (mask && chosen < tokens.size() && tokens[chosen] == *mask) return chosen;
     for (size_t row = tokens.size(); mask && row-- > 0;)
         if (tokens[row] == *mask) return row;
     return tokens.size() - 1;
 }
 
-} // namespace
-
 std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<const int> tokens,
                                                           const Cancelled& isCancelled) {
     GpuExecutor& executor = *step.executor;
-    writeWhole(executor, typed(tokens));
+    const Input input = typed(tokens);
+    writeWhole(executor, input);
     if (!executor.run({}, isCancelled)) return {};
     if (config().readout == TextReadout::None) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
-    const auto row = executor.result("all_logits")
-                         .subspan(readRow(config(), tokenizer(), tokens) * static_cast<size_t>(shape.rowStride()));
+    const auto row =
+        executor.result("all_logits").subspan(predictedRow(input) * static_cast<size_t>(shape.rowStride()));
     return std::vector<float>(row.begin(), row.begin() + info_.vocabulary);
 }
 
@@ -132,19 +134,6 @@ bool LanguageModel::feedWhole(std::span<const int> tokens, const Cancelled& isCa
     tokens_ = std::move(all);
     hasPatterns_ = true;
     return true;
-}
-
-std::vector<float> LanguageModel::formedLogits() {
-    if (tokens_.empty() || config().readout == TextReadout::None) return {};
-    const auto count = static_cast<int64_t>(tokens_.size());
-    const ModelGraph graph = buildDecoder(
-        config(), {.queries = runsAnyLength_ ? count : capacity_, .isFormed = true, .edited = editedHooks()});
-    const auto executor = executorOf(graph, {{"all_logits", graph.logits}});
-    writeWhole(*executor, typed(tokens_));
-    executor->run({});
-    std::vector<float> logits = denseResult(*executor, "all_logits");
-    logits.resize(static_cast<size_t>(count * info_.vocabulary));
-    return logits;
 }
 
 } // namespace attn

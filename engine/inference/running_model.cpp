@@ -6,6 +6,7 @@
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/parameter_source.h"
+#include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
 
@@ -175,6 +176,23 @@ CapturedHook RunningModel::valuesOf(const Input& input, const std::string& hook)
 }
 
 std::vector<float> RunningModel::predictFrom(const Input& input, size_t) { return predict(input); }
+size_t RunningModel::predictedRow(const Input&) const { return 0; }
+
+std::vector<float> RunningModel::formedLogits(const Input& input) {
+    const ModelGraph graph = wholeGraph(input, {.isFormed = true});
+    if (!graph.logits)
+        throw Error({.what = "this model has no readout",
+                     .where = info_.name,
+                     .hint = "open a model that predicts tokens or classes"});
+    const auto executor = executorOf(graph, {{"formed_logits", graph.logits}});
+    writeWhole(*executor, input);
+    executor->run({});
+    std::vector<float> logits = denseResult(*executor, "formed_logits");
+    const size_t rows = input.isText() ? input.tokens().size() : 1;
+    logits.resize(rows * static_cast<size_t>(choices())); // without rows of padding
+    return logits;
+}
+
 std::vector<int> RunningModel::rowsOfInput(int) const { return {}; }
 bool RunningModel::ordersByWindow(int) const { return false; }
 void RunningModel::requireSameRows(const std::string&) const {}

@@ -28,6 +28,7 @@ struct WholeBuild {
     std::set<std::string> edited{}; ///< hooks that can be changed, besides those that changes already do
     bool mayTrain = false;          ///< keeps the values that gradients need
     bool readsAllLayers = false;    ///< whether to build ModelGraph::stages
+    bool isFormed = false;          ///< see AttentionSite::isFormed
 };
 
 /// The values that a run is asked for.
@@ -100,6 +101,12 @@ public:
     virtual std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) = 0;
     /// predict() again, after changes that reach only rows from `row` on.
     virtual std::vector<float> predictFrom(const Input& input, size_t row);
+    /// The logits by the formed path: whole patterns, without a fused kernel, a cache or a state.
+    /// @return [rows, choices()]: a row for each token of a text, one for a picture  @throws Error if there is no
+    /// readout
+    std::vector<float> formedLogits(const Input& input);
+    /// The row of formedLogits() that predict() gives.
+    virtual size_t predictedRow(const Input& input) const;
     /// Captures hooks of a run, in execution order, cut to the rows of the input.
     /// @param hooks globs, separated by commas  @throws Error listing the hooks if a glob matches none; as require()
     virtual std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) = 0;

@@ -45,10 +45,12 @@ struct BranchTree {
     int current = 0; ///< node of the last token of the sequence
 };
 
-/// The logits after the last token. Views compute sampling probabilities from them without running the model.
+/// The logits after the last token, or those of a hidden word. Views compute sampling probabilities from them without
+/// running the model.
 struct NextToken {
     std::vector<float> logits;     ///< [V]
     std::vector<int> recentTokens; ///< ids that a repetition penalty looks at
+    int row = 0;                   ///< index of the last token, or of the hidden word
 };
 
 } // namespace attn

@@ -90,8 +90,10 @@ Tensor VisionModel::linearReadout(Tensor stream, Tensor) const {
 ModelGraph VisionModel::graphOf(const WholeBuild& build) const {
     std::set<std::string> edited = build.edited;
     edited.merge(editedHooks());
-    return buildVisionEncoder(
-        config(), {.mayTrain = build.mayTrain, .edited = std::move(edited), .readsAllLayers = build.readsAllLayers});
+    return buildVisionEncoder(config(), {.mayTrain = build.mayTrain,
+                                         .edited = std::move(edited),
+                                         .readsAllLayers = build.readsAllLayers,
+                                         .isFormed = build.isFormed});
 }
 
 ModelGraph VisionModel::wholeGraph(const Input& input, const WholeBuild& build) const {

@@ -86,7 +86,8 @@ public:
                                .keyPosition = positions,
                                .isPadded = isPadded(),
                                .sequence = build_.images == 1 ? 0 : rows_,
-                               .groups = groups ? &*groups : nullptr});
+                               .groups = groups ? &*groups : nullptr,
+                               .isFormed = build_.isFormed});
             if (build_.readsAllLayers) addStage(x, layer);
         }
         const Reading read =

@@ -17,6 +17,7 @@ struct VisionBuild {
     bool mayTrain = false;
     std::set<std::string> edited{}; ///< hooks that can be changed, by decoder_names::kept and added
     bool readsAllLayers = false;    ///< whether to build ModelGraph::stages
+    bool isFormed = false;          ///< see AttentionSite::isFormed
 };
 
 /// Names of the graph's inputs.

@@ -93,6 +93,11 @@ struct RestoreBranchesCommand {
 struct SetSamplingCommand {
     Sampling sampling;
 };
+/// Chooses the hidden word that Snapshot::next predicts, of a model that fills words in. A new prompt chooses the last
+/// one.
+struct PredictWordCommand {
+    int token = -1; ///< index in the sequence; one that is not hidden: the last hidden word
+};
 /// Chooses the head of Snapshot::profile. A negative layer chooses none.
 struct SetProfileCommand {
     int site = -1, head = 0;
@@ -136,10 +141,10 @@ struct CaptureInputsCommand {
 
 /// What a window asks of a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which the session
 /// computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
-using Command =
-    std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, SetPictureCommand, GenerateCommand,
-                 StopCommand, ResetCommand, TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand,
-                 SetSamplingCommand, PatternRequest, SetProfileCommand, CellRequest, ShowWeightCommand, CaptureCommand,
-                 CaptureInputsCommand, SetChangesCommand, ShowRunCommand, RunAnalysisCommand>;
+using Command = std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, SetPictureCommand, GenerateCommand,
+                             StopCommand, ResetCommand, TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand,
+                             SetSamplingCommand, PredictWordCommand, PatternRequest, SetProfileCommand, CellRequest,
+                             ShowWeightCommand, CaptureCommand, CaptureInputsCommand, SetChangesCommand, ShowRunCommand,
+                             RunAnalysisCommand>;
 
 } // namespace attn

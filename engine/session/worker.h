@@ -48,6 +48,7 @@ private:
     void on(const GoToBranchCommand& command);
     void on(const RestoreBranchesCommand& command);
     void on(const SetSamplingCommand& command);
+    void on(const PredictWordCommand& command);
     void on(const PatternRequest& command);
     void on(const SetProfileCommand& command);
     void on(const CellRequest& command);

@@ -63,8 +63,10 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
     bool isDone = false;
     try {
         isDone = text().feed(tokens, [&] { return isStopped(); });
-        next_.unedited = std::make_shared<NextToken>(
-            NextToken{{text().logits().begin(), text().logits().end()}, {tokens.begin(), tokens.end()}});
+        next_.unedited =
+            std::make_shared<NextToken>(NextToken{.logits = {text().logits().begin(), text().logits().end()},
+                                                  .recentTokens = {tokens.begin(), tokens.end()},
+                                                  .row = static_cast<int>(text().predictedRow(text().input()))});
         if (isDone && next_.run == ShownRun::Difference) {
             next_.uneditedViews = std::make_shared<UneditedViews>(uneditedViews());
             uneditedShown_ = shown();

@@ -70,6 +70,7 @@ void Session::Worker::on(const SetPromptCommand& command) {
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     check(tokens.size(), kMostPromptTokens, "tokens");
     for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
+    text().predictAt(-1);
     TokenPath path;
     path.setPrompt(tokens);
     hasStaleChanges_ = true;
@@ -278,6 +279,14 @@ void Session::Worker::on(const SetSamplingCommand& command) {
     publish();
 }
 
+void Session::Worker::on(const PredictWordCommand& command) {
+    const size_t before = text().predictedRow(text().input());
+    text().predictAt(command.token);
+    if (!hasTokens() || (isCurrent() && text().predictedRow(text().input()) == before)) return;
+    uneditedTokens_.clear(); // their prediction is that of another word
+    runPath(explained_);
+}
+
 void Session::Worker::on(const PatternRequest& command) {
     const bool gridChanged =
         command.thumbnailSize != view_.thumbnailSize || command.hidesFirst != view_.hidesFirst || !next_.grid;
@@ -371,7 +380,10 @@ void Session::Worker::refreshSequence() {
         sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
     next_.sequence = std::move(sequence);
     next_.branches = std::make_shared<BranchTree>(path_.tree());
-    next_.next = std::make_shared<NextToken>(NextToken{{text().logits().begin(), text().logits().end()}, tokens});
+    next_.next = std::make_shared<NextToken>(
+        NextToken{.logits = {text().logits().begin(), text().logits().end()},
+                  .recentTokens = tokens,
+                  .row = static_cast<int>(tokens.empty() ? 0 : text().predictedRow(text().input()))});
     next_.newest = std::make_shared<NewestRows>(text().patterns().newestRows());
     ++next_.sequenceVersion;
 }

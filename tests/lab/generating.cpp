@@ -5,6 +5,7 @@
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
+#include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/weight_canvas.h"
 
@@ -73,6 +74,7 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
     CHECK(candidates.model()->rowCount() == CandidateModel::kLimit);
     CHECK_FALSE(lab.find<QLabel>("hiddenWordHint").isVisible());
     clickWord(" day"); // one word at a time
+    CHECK(lab.snapshot().next->row == 5);
     CHECK(lab.snapshot().sequence->prompt == "It was the first [MASK] of spring.");
     clickWord("[MASK]");
     CHECK(lab.snapshot().sequence->prompt == "It was the first day of spring.");
@@ -84,6 +86,30 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->prompt == "It was the first day of [MASK].");
+
+    type(lab, "It [MASK] the first day of [MASK].");
+    CHECK(lab.snapshot().next->row == 7); // the last one
+    const std::vector<float> last = lab.snapshot().next->logits;
+    clickWord("[MASK]"); // the first one
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().next->row == 2; }));
+    CHECK(lab.snapshot().next->logits != last);
+    clickWord(" day"); // hides a third one, which is predicted
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().next->row == 5; }));
+}
+
+TEST_CASE("generate: the formed path stands beside the run", "[lab]") {
+    for (const char* model : {"builtin:stories", "builtin:vit-shapes"}) {
+        LabWindow lab(model);
+        REQUIRE(lab.settle());
+        lab.press(lab.action("formedPath"));
+        const auto& view = lab.find<LensAnswerView>("lensAnswer");
+        REQUIRE(lab.waitFor([&] { return !view.answer().rows.empty(); }));
+        const LensAnswer& answer = view.answer();
+        CAPTURE(answer.summary.toStdString());
+        CHECK(answer.summary.contains("Both predict"));
+        REQUIRE(answer.rows.size() > 1);
+        CHECK(answer.rows.front()[1].toDouble() == Approx(answer.rows.front()[2].toDouble()).margin(1e-3));
+    }
 }
 
 TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {

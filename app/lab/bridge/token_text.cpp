@@ -1,7 +1,5 @@
 #include "app/lab/bridge/token_text.h"
 
-#include <algorithm>
-
 namespace attn {
 QString tokenText(const Snapshot& snapshot, int token) {
     if (snapshot.model && token >= 0 && static_cast<size_t>(token) < snapshot.model->tokenTexts.size())
@@ -10,11 +8,11 @@ QString tokenText(const Snapshot& snapshot, int token) {
 }
 
 std::optional<int> predictedWord(const Snapshot& snapshot) {
-    if (!snapshot.model || !snapshot.model->maskToken || !snapshot.sequence) return {};
+    if (!snapshot.model || !snapshot.model->maskToken || !snapshot.sequence || !snapshot.next) return {};
+    const int row = snapshot.next->row;
     const auto& tokens = snapshot.sequence->tokens;
-    const auto last = std::ranges::find(tokens.rbegin(), tokens.rend(), *snapshot.model->maskToken, &TokenInfo::id);
-    if (last == tokens.rend()) return {};
-    return static_cast<int>(tokens.rend() - last) - 1;
+    const auto at = static_cast<size_t>(row);
+    return at < tokens.size() && tokens[at].id == *snapshot.model->maskToken ? std::optional(row) : std::nullopt;
 }
 
 } // namespace attn

@@ -11,7 +11,7 @@ namespace attn {
 /// The display piece of a token id, or "#id" for models without a tokenizer.
 QString tokenText(const Snapshot& snapshot, int token);
 
-/// The index of the hidden word that Snapshot::next predicts, of a model that fills words in: the last one.
+/// The index of the hidden word that Snapshot::next predicts, of a model that fills words in.
 /// @return none: no word is hidden
 std::optional<int> predictedWord(const Snapshot& snapshot);
 

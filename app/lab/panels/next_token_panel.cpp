@@ -90,6 +90,13 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     list_->header()->setSectionResizeMode(CandidateModel::ChangeColumn, QHeaderView::ResizeToContents);
     list_->setColumnHidden(CandidateModel::ChangeColumn, true);
     connect(&bench_, &Workbench::shownRunChanged, this, &NextTokenPanel::rank);
+    connect(&bench_, &Workbench::selectionChanged, this, [this] { // of several hidden words, the selected one
+        const std::optional<int> row = bench_.selection().row;
+        const std::shared_ptr<const Snapshot>& now = bench_.snapshot();
+        if (!now || !now->model || !now->model->maskToken || !row || row == predictedWord(*now)) return;
+        if (now->sequence->tokens.at(static_cast<size_t>(*row)).id == *now->model->maskToken)
+            bench_.post(PredictWordCommand{*row});
+    });
     list_->setMinimumHeight(fontMetrics().height() * 4);
     connect(list_, &QTreeView::clicked, this, &NextTokenPanel::take);
     connect(list_, &QTreeView::activated, this, &NextTokenPanel::take);

@@ -4,6 +4,7 @@
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/lenses_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/main_window.h"
@@ -203,6 +204,17 @@ void MainWindow::makeEditMenu() {
                {QKeySequence("Ctrl+Shift+D")},
                "heads"},
               [this] { toggleShownRun(ShownRun::Difference); });
+    addAction(menu,
+              {"formedPath",
+               tr("Compare with the formed &path"),
+               tr("Show the prediction beside that of the formed path: whole attention patterns, without fused "
+                  "kernels, a key/value cache or a running state"),
+               {QKeySequence("Ctrl+Shift+F")},
+               "heads"},
+              [this] {
+                  bench_.showPanel("lenses");
+                  findChild<LensesPanel*>()->chooseLens("formed");
+              });
     menu->addSeparator();
     addAction(menu,
               {"copyFigure",
@@ -420,6 +432,7 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("reset"), canWrite);
     const bool isChanged = !bench_.changes().empty();
     for (const char* id : {"resetEdits", "holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isChanged);
+    enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);

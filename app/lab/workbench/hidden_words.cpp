@@ -37,7 +37,7 @@ void WordHider::click(int token) {
             clicked.word.end += shown.word.size() - shown.mask.size();
         }
     }
-    if (clicked.id == *snapshot.model->maskToken) return; // the person has typed it
+    if (clicked.id == *snapshot.model->maskToken) return bench_.selectRow(token); // the person has typed it
     const std::string& text = clicked.isSecond ? sequence.second : sequence.prompt;
     const std::string word = text.substr(clicked.word.begin, clicked.word.end - clicked.word.begin);
     SetPromptCommand prompt = withWord(sequence, clicked, mask);

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "engine/analysis/analysis.h"
+
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// The prediction of a run beside that of the formed path, which computes the same with whole patterns, and without
+/// fused kernels, a key/value cache or a running state. They differ only by rounding.
+struct FormedPath : AnalysisResult {
+    std::vector<int> ids;                          ///< most likely tokens or classes of the run
+    std::vector<float> ownLogits, formedLogits;    ///< [ids]
+    float largestDifference = 0, largestLogit = 0; ///< over all tokens or classes; of the absolute values
+    int best = 0, bestFormed = 0;                  ///< the most likely token or class of either
+};
+
+/// Computes FormedPath.
+struct FormedPathAnalysis : Analysis {
+    int choices = 12;
+    std::string key() const override { return "formed_path"; }
+    /// @throws Error if the model has no readout
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
+};
+
+} // namespace attn
