@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/text/encoding.h"
+#include "engine/core/byte_range.h"
 
 #include <optional>
 #include <string>

@@ -1,15 +1,10 @@
 #pragma once
 
-#include <cstddef>
+#include "engine/core/byte_range.h"
+
 #include <vector>
 
 namespace attn {
-
-/// Bytes [begin, end) of a text.
-struct ByteRange {
-    size_t begin = 0, end = 0;
-    bool operator==(const ByteRange&) const = default;
-};
 
 /// A text, or a pair of texts, as token ids. ranges[i] are the bytes of the original text that ids[i] came from; tokens
 /// that the template adds (beginning and end of text) have an empty range. If a character becomes several tokens, each
