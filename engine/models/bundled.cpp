@@ -9,13 +9,17 @@
 namespace attn {
 namespace fs = std::filesystem;
 
-std::vector<BundledModel> bundledModels() {
+fs::path assetsFolder(const std::string& name) {
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    fs::path folder = program.parent_path() / ".." / "share" / "attention-lab" / "models";
-    if (program.empty() || !fs::is_directory(folder, error)) folder = fs::path(ATTN_ASSETS_DIR) / "models";
+    const fs::path installed = program.parent_path() / ".." / "share" / "attention-lab" / name;
+    return !program.empty() && fs::is_directory(installed, error) ? installed : fs::path(ATTN_ASSETS_DIR) / name;
+}
+
+std::vector<BundledModel> bundledModels() {
+    std::error_code error;
     std::vector<BundledModel> models;
-    for (const fs::path& entry : entriesOf(folder, error)) {
+    for (const fs::path& entry : entriesOf(assetsFolder("models"), error)) {
         const std::string name = entry.filename().string();
         if (fs::exists(entry / "config.json", error)) models.push_back({"builtin:" + name, name, entry});
     }

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <span>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace attn::stories {
 
-// The templates and words of the stories, written for this project.
+// The templates and words of the stories, written for this project, are in assets/stories/grammar.json.
 //
 // A template is a sentence or two with slots in braces. {A} is the first person, {B} the second, {AB} both; {R} and {X}
 // are relatives of A, {AR} and {AX} are A and that relative; {O} and {Q} are things, {N} and {M} animals. {P}, {P2} and
@@ -24,53 +25,43 @@ namespace attn::stories {
 
 enum class Pronouns { She, He, They, It };
 
-struct Noun {
-    std::string_view text;
-    Pronouns pronouns = Pronouns::It; ///< They: plural
+/// A word or phrase that fills a slot.
+struct Word {
+    std::string text;
+    Pronouns pronouns = Pronouns::It; ///< of nouns; They: plural
 };
 /// A state that someone is in, its cause and its remedy.
 struct State {
-    std::string_view state, cause, relief;
+    std::string state, cause, relief;
 };
 struct Weather {
-    std::string_view state, capitalised, wear;
+    std::string state, capitalised, wear;
 };
 
 /// Alternative templates for one step of a story.
-using Beat = std::vector<std::string_view>;
+using Beat = std::vector<std::string>;
 
 struct Plot {
-    std::span<const Noun> things; ///< choices for {O} and {Q}
+    std::string things; ///< name of the list of choices for {O} and {Q}
+    size_t pause = 0;   ///< index of the beat before which an interlude may come; 0: none
     std::vector<Beat> beats{};
-    size_t pause = 0; ///< index of the beat before which an interlude may come; 0: none
 };
 
-std::span<const std::string_view> girlNames();
-std::span<const std::string_view> boyNames();
-std::span<const Noun> relatives();
-std::span<const Noun> animals();
-std::span<const Noun> toys();
-std::span<const Noun> fragileThings();
-std::span<const Noun> handmadeThings();
-std::span<const Noun> crops();
-std::span<const Noun> tools();
-std::span<const std::string_view> colors();
-std::span<const std::string_view> sizes(); ///< sizes of animals
-std::span<const std::string_view> hidingPlaces();
-std::span<const std::string_view> indoorPlaces();
-std::span<const std::string_view> gardenPlaces();
-std::span<const std::string_view> traps();
-std::span<const std::string_view> destinations();
-std::span<const std::string_view> homes();
-std::span<const std::string_view> days();
-std::span<const State> states();
-std::span<const Weather> weathers();
+struct Grammar {
+    std::map<std::string, std::vector<Word>, std::less<>> words; ///< by the name of their list: "girls", "toys", ...
+    std::vector<State> states;
+    std::vector<Weather> weathers;
+    Beat introductions; ///< openings that tell whether A is a girl or a boy, for invented names
+    Beat openings;      ///< for names from the lists
+    Beat interludes;
+    std::vector<Plot> plots;
 
-/// Openings that tell whether A is a girl or a boy, for invented names.
-const Beat& introductions();
-/// Openings for names from the lists.
-const Beat& openings();
-const Beat& interludes();
-const std::vector<Plot>& plots();
+    /// @throws std::out_of_range if there is no such list
+    const std::vector<Word>& list(std::string_view name) const;
+};
+
+/// The grammar, read from its file when it is first needed.
+/// @throws Error naming the file if it is missing or damaged
+const Grammar& grammar();
 
 } // namespace attn::stories

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -67,7 +68,7 @@ public:
 
 private:
     std::vector<std::pair<Text, Entity>> entities_;
-    std::map<Text, Text> phrases_; ///< by slot
+    std::map<Text, std::string> phrases_; ///< by slot
 };
 
 /// A name of two or three syllables that is not a word of the stories.
@@ -83,14 +84,15 @@ std::string inventName(Draws& draws) {
             name += letter(kVowels);
         }
         name = capitalised(name);
-        const bool isKnown = std::ranges::find(girlNames(), name) != girlNames().end() ||
-                             std::ranges::find(boyNames(), name) != boyNames().end();
-        if (!isKnown) return name;
+        const auto has = [&](Text list) { return std::ranges::count(grammar().list(list), name, &Word::text) > 0; };
+        if (!has("girls") && !has("boys")) return name;
     }
 }
 
+const std::string& pickFrom(Draws& draws, Text list) { return draws.pick(std::span(grammar().list(list))).text; }
+
 Entity person(Draws& draws, bool isGirl) {
-    const std::string name(draws.pick(isGirl ? girlNames() : boyNames()));
+    const std::string& name = pickFrom(draws, isGirl ? "girls" : "boys");
     return {.mention = name,
             .identity = name,
             .pronouns = isGirl ? Pronouns::She : Pronouns::He,
@@ -98,13 +100,14 @@ Entity person(Draws& draws, bool isGirl) {
 }
 
 /// Fills the array with different choices.
-template <size_t count, class T> std::array<T, count> pickDifferent(Draws& draws, std::span<const T> from) {
-    std::vector<T> items(from.begin(), from.end());
+template <size_t count, class T> std::array<T, count> pickDifferent(Draws& draws, const std::vector<T>& from) {
+    std::vector<size_t> order(from.size());
+    std::iota(order.begin(), order.end(), size_t{0});
     std::array<T, count> picked;
     for (size_t i = 0; i < count; ++i) {
-        std::swap(items[i],
-                  items[static_cast<size_t>(draws.between(static_cast<int>(i), static_cast<int>(items.size()) - 1))]);
-        picked[i] = items[i];
+        const int other = draws.between(static_cast<int>(i), static_cast<int>(from.size()) - 1);
+        std::swap(order[i], order[static_cast<size_t>(other)]);
+        picked[i] = from[order[i]];
     }
     return picked;
 }
@@ -116,28 +119,29 @@ Cast::Cast(Draws& draws, const Plot& plot, bool isInvented) {
     if (isInvented) first.mention = first.identity = inventName(draws);
     first.isInvented = isInvented;
 
-    const auto [relative, other] = pickDifferent<2>(draws, relatives());
-    const auto relate = [&](const Noun& noun) {
-        const std::string text(noun.text);
-        return Entity{
-            .mention = first.pronoun(2) + " " + text, .identity = text, .pronouns = noun.pronouns, .noun = text};
+    const Grammar& all = grammar();
+    const auto [relative, other] = pickDifferent<2>(draws, all.list("relatives"));
+    const auto relate = [&](const Word& noun) {
+        return Entity{.mention = first.pronoun(2) + " " + noun.text,
+                      .identity = noun.text,
+                      .pronouns = noun.pronouns,
+                      .noun = noun.text};
     };
     const auto group = [&](const Entity& with) {
         const std::string both = first.mention + " and " + with.mention;
         return Entity{.mention = both, .identity = both, .pronouns = Pronouns::They};
     };
-    const auto thing = [](const Noun& noun, Text adjective) {
-        const std::string text(noun.text);
-        return Entity{.mention = "the " + text,
-                      .identity = text,
+    const auto thing = [](const Word& noun, const Word& adjective) {
+        return Entity{.mention = "the " + noun.text,
+                      .identity = noun.text,
                       .pronouns = noun.pronouns,
-                      .noun = text,
-                      .adjective = std::string(adjective)};
+                      .noun = noun.text,
+                      .adjective = adjective.text};
     };
-    const auto things = pickDifferent<2>(draws, plot.things);
-    const auto looks = pickDifferent<2>(draws, colors());
-    const auto beasts = pickDifferent<2>(draws, animals());
-    const auto beastLooks = pickDifferent<2>(draws, sizes());
+    const auto things = pickDifferent<2>(draws, all.list(plot.things));
+    const auto looks = pickDifferent<2>(draws, all.list("looks"));
+    const auto beasts = pickDifferent<2>(draws, all.list("animals"));
+    const auto beastLooks = pickDifferent<2>(draws, all.list("sizes"));
     const Entity r = relate(relative), x = relate(other);
     entities_ = {{"A", first},
                  {"B", second},
@@ -151,23 +155,23 @@ Cast::Cast(Draws& draws, const Plot& plot, bool isInvented) {
                  {"N", thing(beasts[0], beastLooks[0])},
                  {"M", thing(beasts[1], beastLooks[1])}};
 
-    const auto places = pickDifferent<3>(draws, hidingPlaces());
-    const Weather& weather = draws.pick(weathers());
-    phrases_ = {{"P", places[0]},
-                {"P2", places[1]},
-                {"P3", places[2]},
-                {"H", draws.pick(indoorPlaces())},
-                {"Y", draws.pick(gardenPlaces())},
-                {"K", draws.pick(traps())},
-                {"G", draws.pick(destinations())},
-                {"L", draws.pick(homes())},
-                {"D", draws.pick(days())},
+    const auto places = pickDifferent<3>(draws, all.list("hiding places"));
+    const Weather& weather = draws.pick(std::span(all.weathers));
+    phrases_ = {{"P", places[0].text},
+                {"P2", places[1].text},
+                {"P3", places[2].text},
+                {"H", pickFrom(draws, "indoor places")},
+                {"Y", pickFrom(draws, "garden places")},
+                {"K", pickFrom(draws, "traps")},
+                {"G", pickFrom(draws, "destinations")},
+                {"L", pickFrom(draws, "homes")},
+                {"D", pickFrom(draws, "days")},
                 {"W.state", weather.state},
                 {"W.State", weather.capitalised},
                 {"W.wear", weather.wear}};
     constexpr std::array<std::array<Text, 3>, 3> kStateSlots{
         {{"S.state", "S.cause", "S.relief"}, {"T.state", "T.cause", "T.relief"}, {"U.state", "U.cause", "U.relief"}}};
-    const auto picked = pickDifferent<3>(draws, states());
+    const auto picked = pickDifferent<3>(draws, all.states);
     for (size_t i = 0; i < picked.size(); ++i) {
         phrases_[kStateSlots[i][0]] = picked[i].state;
         phrases_[kStateSlots[i][1]] = picked[i].cause;
@@ -176,7 +180,7 @@ Cast::Cast(Draws& draws, const Plot& plot, bool isInvented) {
 }
 
 std::string Cast::show(Text slot) const {
-    if (const auto found = phrases_.find(slot); found != phrases_.end()) return std::string(found->second);
+    if (const auto found = phrases_.find(slot); found != phrases_.end()) return found->second;
     const size_t point = std::min(slot.find('.'), slot.size());
     if (const Entity* who = entity(slot.substr(0, point))) {
         const Text form = slot.substr(std::min(point + 1, slot.size()));
@@ -255,14 +259,15 @@ void tell(Draws& draws, const Cast& cast, Text sentence, Story& story) {
 } // namespace
 
 Story write(Draws& draws, double inventedShare) {
-    const Plot& plot = draws.pick(std::span(plots()));
+    const Grammar& all = grammar();
+    const Plot& plot = draws.pick(std::span(all.plots));
     const bool isInvented = draws.chance(inventedShare);
     const Cast cast(draws, plot, isInvented);
     Story story;
     const auto tellOne = [&](const Beat& beat) { tell(draws, cast, draws.pick(std::span(beat)), story); };
-    tellOne(isInvented || draws.chance(0.4) ? introductions() : openings());
+    tellOne(isInvented || draws.chance(0.4) ? all.introductions : all.openings);
     for (size_t i = 0; i < plot.beats.size(); ++i) {
-        if (i > 0 && i == plot.pause && draws.chance(0.4)) tellOne(interludes());
+        if (i > 0 && i == plot.pause && draws.chance(0.4)) tellOne(all.interludes);
         tellOne(plot.beats[i]);
     }
     return story;
@@ -299,21 +304,19 @@ std::vector<std::string> vocabulary() {
             }
         }
     };
-    addBeat(introductions());
-    addBeat(openings());
-    addBeat(interludes());
-    for (const Plot& plot : plots())
+    const Grammar& all = grammar();
+    addBeat(all.introductions);
+    addBeat(all.openings);
+    addBeat(all.interludes);
+    for (const Plot& plot : all.plots)
         for (const Beat& beat : plot.beats) addBeat(beat);
 
-    for (const auto phrases : {girlNames(), boyNames(), colors(), sizes(), hidingPlaces(), indoorPlaces(),
-                               gardenPlaces(), traps(), destinations(), homes(), days()})
-        for (const Text phrase : phrases) add(phrase);
-    for (const auto nouns : {relatives(), animals(), toys(), fragileThings(), handmadeThings(), crops(), tools()})
-        for (const Noun& noun : nouns) add(noun.text);
-    for (const State& state : states())
-        for (const Text text : {state.state, state.cause, state.relief}) add(text);
-    for (const Weather& weather : weathers())
-        for (const Text text : {weather.state, weather.capitalised, weather.wear}) add(text);
+    for (const auto& [name, list] : all.words)
+        for (const Word& word : list) add(word.text);
+    for (const State& state : all.states)
+        for (const auto& text : {state.state, state.cause, state.relief}) add(text);
+    for (const Weather& weather : all.weathers)
+        for (const auto& text : {weather.state, weather.capitalised, weather.wear}) add(text);
     add("she he they it her him them his their She He Her His");
     add("the The a A an An some Some and is are was were girl boy");
     for (const std::string& letter : letters()) words.erase(letter);
