@@ -31,6 +31,7 @@ void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
 }
 
 void subtract(LinesFigure& bars, const LinesFigure& before) {
+    if (bars.placeNames != before.placeNames) bars.lines.clear(); // the places are others
     std::vector<LinesFigure::Line> changes;
     for (LinesFigure::Line line : bars.lines) {
         const auto other = std::ranges::find(before.lines, line.label, &LinesFigure::Line::label);

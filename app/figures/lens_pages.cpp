@@ -113,9 +113,13 @@ LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subje
                           ? LensText::tr("Both predict “%1”.").arg(subject.choiceName(found.best))
                           : LensText::tr("This run predicts “%1”, the formed path “%2”.")
                                 .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
-    answer.columns = {subject.isPicture() ? LensText::tr("class") : LensText::tr("token"),
-                      LensText::tr("logit of this run"), LensText::tr("logit of the formed path"),
-                      LensText::tr("difference")};
+    answer.bars.title = LensText::tr("Logits of the most likely predictions");
+    answer.bars.placeTitle = subject.isPicture() ? LensText::tr("class") : LensText::tr("token");
+    answer.bars.lines = {{LensText::tr("this run"), found.ownLogits},
+                         {LensText::tr("formed path"), found.formedLogits}};
+    answer.columns = {answer.bars.placeTitle, LensText::tr("logit of this run"),
+                      LensText::tr("logit of the formed path"), LensText::tr("difference")};
+    for (const int id : found.ids) answer.bars.placeNames.push_back(subject.choiceName(id));
     for (size_t at = 0; at < found.ids.size(); ++at)
         answer.rows.push_back({subject.choiceName(found.ids[at]), formatFixed(found.ownLogits[at], 5),
                                formatFixed(found.formedLogits[at], 5),
