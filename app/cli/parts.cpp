@@ -39,9 +39,8 @@ std::string writingOf(const Part& part) {
     const StepExecution how = stepExecution(spec, kContext, kWidth);
     switch (how.kind) {
     case StepKind::Kernel:
-        return "from a cache of keys and values, by a fused kernel";
     case StepKind::Cache:
-        return "from a cache of keys and values";
+        return how.rule ? "from a cache of keys and values, by a fused kernel" : "from a cache of keys and values";
     case StepKind::State:
         return "from a running state";
     case StepKind::Whole:

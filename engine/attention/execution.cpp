@@ -39,6 +39,25 @@ MaskSize sizeOf(const AttentionSpec& spec, int64_t length, int layer) {
 
 } // namespace
 
+namespace {
+
+/// The rule of a softmax of q.k that sees all keys, or the last ones before the query; nothing if a spec is another.
+std::optional<AttentionRule> softmaxRule(const AttentionSpec& spec, const MaskSize& size, int64_t headWidth) {
+    const Part& score = spec.part(Slot::Score);
+    if (spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).isSoftmax || !score.dotScale ||
+        hasHooks(spec, Stage::Mask) || hasHooks(spec, Stage::Weights))
+        return {};
+    AttentionRule rule{.scale = score.dotScale(spec.values(Slot::Score), headWidth)};
+    if (const auto window = windowOf(spec.mask, size)) {
+        rule.window = *window;
+        return rule;
+    }
+    rule.causal = false;
+    return spec.mask.sight(size) == MaskSight::All ? std::optional(rule) : std::nullopt;
+}
+
+} // namespace
+
 bool hasHooks(const AttentionSpec& spec, Stage stage) {
     bool has = false;
     forHooks(spec, stage, [&](const Hook&, PartValues) { has = true; });
@@ -46,20 +65,9 @@ bool hasHooks(const AttentionSpec& spec, Stage stage) {
 }
 
 std::optional<AttentionRule> kernelRule(const AttentionSpec& spec, int64_t length, int64_t headWidth, int layer) {
-    const Part& score = spec.part(Slot::Score);
-    if (spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).isSoftmax || !score.dotScale)
-        return {};
-    for (const Stage stage : {Stage::Bias, Stage::Mask, Stage::Weights})
-        if (hasHooks(spec, stage)) return {};
+    if (hasHooks(spec, Stage::Bias)) return {};
     if (hasHooks(spec, Stage::QueriesKeys) && !spec.part(Slot::Position).rotation) return {};
-    AttentionRule rule{.scale = score.dotScale(spec.values(Slot::Score), headWidth)};
-    const MaskSize size = sizeOf(spec, length, layer);
-    if (const auto window = windowOf(spec.mask, size)) {
-        rule.window = *window;
-        return rule;
-    }
-    rule.causal = false;
-    return spec.mask.sight(size) == MaskSight::All ? std::optional(rule) : std::nullopt;
+    return softmaxRule(spec, sizeOf(spec, length, layer), headWidth);
 }
 
 bool isBare(const AttentionSpec& spec) {
@@ -94,8 +102,10 @@ StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t 
     if (shown == MaskSight::Ahead || (shown == MaskSight::All && context > 1))
         return {.reason = fmt::format("the mask {} shows tokens that come later", spec.mask.text())};
     if (core.keepsState) return {.kind = StepKind::State};
-    if (const auto rule = kernelRule(spec, context, headWidth, layer)) return {.kind = StepKind::Kernel, .rule = *rule};
-    return {.kind = StepKind::Cache};
+    if (const auto rule = kernelRule(spec, context, headWidth, layer)) return {.kind = StepKind::Kernel, .rule = rule};
+    StepExecution found{.kind = StepKind::Cache};
+    if (isFused(spec)) found.rule = softmaxRule(spec, sizeOf(spec, context, layer), headWidth);
+    return found;
 }
 
 } // namespace attn

@@ -39,7 +39,8 @@ std::string_view nameOf(StepKind kind);
 /// The way in which a spec computes the next tokens, worked out from its parts.
 struct StepExecution {
     StepKind kind = StepKind::Whole;
-    AttentionRule rule{}; ///< of Kernel
+    /// Of Kernel; and of Cache where the fused kernel computes z once the parts have given it a bias by distance.
+    std::optional<AttentionRule> rule{};
     std::string reason{}; ///< of Whole: a sentence
 };
 /// @param context the longest sequence, at which masks are evaluated  @param headWidth D

@@ -86,20 +86,37 @@ TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
             constant("bits", words, bits)};
 }
 
-/// z, without storing scores.
-Tensor fused(AttentionFlow& flow) {
+/// The scores of a fused kernel, as the parts give them; `learned` holds the whole bias.
+FusedScores fusedScores(AttentionFlow& flow) {
     FusedScores scores{.q = flow.q, .k = flow.k};
     for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.fuse(flow, values, scores); });
-    Tensor bias = scores.learned;
     if (!scores.bias.empty()) {
         const Tensor fixed = flow.constant("bias", {flow.heads, flow.queries + flow.keys - 1}, std::move(scores.bias));
-        bias = bias ? plus(bias, fixed) : fixed;
+        scores.learned = scores.learned ? plus(scores.learned, fixed) : fixed;
     }
+    return scores;
+}
+
+/// z, without storing scores.
+Tensor fused(AttentionFlow& flow) {
+    const FusedScores scores = fusedScores(flow);
     MaskExpression mask = flow.spec.mask.staticPart();
     if (scores.reach > 0) mask = mask & MaskExpression::within(scores.reach);
-    return blockAttention({.q = scores.q, .k = scores.k, .v = flow.v, .lists = tileLists(flow, mask), .bias = bias},
-                          scores.scale);
+    return blockAttention(
+        {.q = scores.q, .k = scores.k, .v = flow.v, .lists = tileLists(flow, mask), .bias = scores.learned},
+        scores.scale);
+}
+
+/// z of a step, without storing scores.
+Tensor fusedStep(AttentionFlow& flow) {
+    AttentionFlow whole = flow; // its bias holds every distance that the step can meet
+    whole.queries = flow.keys;
+    whole.positions = {};
+    const FusedScores scores = fusedScores(whole);
+    flow.parameters = whole.parameters;
+    flow.constants = whole.constants;
+    return flow.cachedAttention(scores.learned);
 }
 
 struct Lengths {
@@ -356,10 +373,12 @@ void buildAttention(AttentionFlow& flow) {
         flow.shown = shown;
     }
     run(Stage::QueriesKeys);
-    if (flow.isStep())
+    if (flow.isStep()) {
         remember(flow);
-    else if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec))
+        if (flow.cachedAttention && flow.mayFuse && !flow.editPattern) flow.z = fusedStep(flow);
+    } else if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec)) {
         flow.z = fused(flow);
+    }
     if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
     if (flow.v) flow.v = repeated(flow, flow.v);
     if (flow.v) flow.mask = maskOf(flow);

@@ -98,6 +98,9 @@ struct AttentionFlow {
     /// Compute q.k [B,H,T,S], and pattern . v [B,H,T,D], from the cache as it is stored. Null: k and v are read
     std::function<Tensor()> cachedProducts{};
     std::function<Tensor(Tensor pattern)> cachedMix{};
+    /// Computes z [B,H,T,D] from the cache by the fused kernel. @param bias [H,2S-1] by key minus query position; null:
+    /// none. Null: the kernel does not compute the parts' scores
+    std::function<Tensor(Tensor bias)> cachedAttention{};
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states that every plan must request
 
     std::vector<FlowParameter> parameters{};

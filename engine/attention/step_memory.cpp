@@ -3,8 +3,6 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/terms.h"
 
-#include <numeric>
-
 namespace attn {
 
 using namespace terms;
@@ -25,10 +23,11 @@ Tensor byToken(Tensor x) {
 }
 
 StepMemory::StepMemory(const AttentionSite& site, AttentionFlow& flow) : site_(site), flow_(flow) {
-    const StepKind kind = stepExecution(flow.spec, flow.context, flow.width, static_cast<int>(flow.layer)).kind;
+    const StepExecution how = stepExecution(flow.spec, flow.context, flow.width, static_cast<int>(flow.layer));
     const bool isEdited = flow.graph.isEdited(site.prefix + ".hook_pattern");
-    if (kind == StepKind::State && !isEdited && !site.recordsQueries) return;
+    if (how.kind == StepKind::State && !isEdited && !site.recordsQueries) return;
     flow.remember = [this](const char* letter, Tensor rows) { return keys(letter, rows); };
+    if (how.rule) flow.cachedAttention = [this, rule = *how.rule](Tensor bias) { return attention(rule, bias); };
     // Gathering the keys by heads costs more than the products, unless few of them are read.
     if (2 * site.keys <= site.cacheCapacity) return;
     flow.cachedProducts = [this] { return products(); };
@@ -45,15 +44,24 @@ Tensor StepMemory::keys(const char* letter, Tensor rows) {
 
 Tensor StepMemory::products() {
     const int64_t H = flow_.heads, T = flow_.queries, L = site_.cacheCapacity;
-    std::vector<float> places(static_cast<size_t>(L));
-    std::iota(places.begin(), places.end(), 0.0f);
-    const Tensor dots = attentionScores({.q = byToken(flow_.q),
-                                         .k = keys_,
-                                         .v = {},
-                                         .queryPosition = site_.queryPosition,
-                                         .keyPosition = toInteger(flow_.constant("cache.places", {L}, places))},
-                                        {}); // [H,T,L]
+    const Tensor dots = attentionScores(inputs(), {}); // [H,T,L]
     return slice(reshape(dots, {1, H, T, L}), 3, 0, site_.keys);
+}
+
+Tensor StepMemory::attention(const AttentionRule& rule, Tensor bias) {
+    const int64_t H = flow_.heads, T = flow_.queries, D = flow_.width;
+    AttentionInputs all = inputs();
+    all.bias = bias;
+    const Tensor z = fusedAttention(all, fill(flow_.graph, {H}, 1), rule);
+    return permute(reshape(z, {1, T, H, D}), {0, 2, 1, 3});
+}
+
+AttentionInputs StepMemory::inputs() const {
+    return {.q = byToken(flow_.q),
+            .k = keys_,
+            .v = values_,
+            .queryPosition = site_.queryPosition,
+            .keyPosition = site_.keyPosition};
 }
 
 Tensor StepMemory::mix(Tensor weights) {

@@ -15,6 +15,8 @@ private:
     Tensor keys(const char* letter, Tensor rows);
     Tensor products();
     Tensor mix(Tensor weights);
+    Tensor attention(const AttentionRule& rule, Tensor bias);
+    AttentionInputs inputs() const;
 
     const AttentionSite& site_;
     AttentionFlow& flow_;

@@ -38,11 +38,20 @@ void requireAttention(std::span<const TensorType> qkPositions, std::string_view 
             op, fmt::format("positions must be I32 [{}] and [{}]", q[0], k[0]));
 }
 
-std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule) {
-    return {
-        u32(q.shape[0]),       u32(k.shape[0]),  u32(q.shape[1]),       u32(k.shape[1]), u32(q.shape.rowStride() / 4),
-        pushFloat(rule.scale), u32(rule.window), rule.causal ? 1u : 0u, liveSlot(q),     liveSlot(k),
-        u32(rule.sequence)};
+std::vector<uint32_t> attentionPush(const OpTypes& types) {
+    const Shape &q = types.inputs[0].shape, &k = types.inputs[1].shape;
+    const AttentionRule rule = ruleOf(types.attributes);
+    return {u32(q[0]),
+            u32(k[0]),
+            u32(q[1]),
+            u32(k[1]),
+            u32(q.rowStride() / 4),
+            pushFloat(rule.scale),
+            u32(rule.window),
+            rule.causal ? 1u : 0u,
+            liveSlot(types.inputs[0]),
+            u32(types.attributes.integer("liveKeys")),
+            u32(rule.sequence)};
 }
 
 int64_t rowTiles(const AttentionRule& rule, int64_t rows) {
@@ -87,12 +96,13 @@ double probabilityOf(double score, const RowStatistics& row) {
     return score <= kMasked ? 0 : std::exp(score - row.maximum) * row.inverseSum;
 }
 
-Attributes ruleAttributes(const AttentionRule& rule, Tensor k) {
+Attributes ruleAttributes(const AttentionRule& rule, const AttentionInputs& inputs) {
+    const Tensor keys = inputs.k.type().liveRows || !inputs.keyPosition ? inputs.k : inputs.keyPosition;
     return {{"scale", rule.scale},
             {"causal", rule.causal ? 1 : 0},
             {"window", static_cast<double>(rule.window)},
             {"sequence", static_cast<double>(rule.sequence)},
-            {"liveKeys", static_cast<double>(liveSlot(k.type()))}};
+            {"liveKeys", static_cast<double>(liveSlot(keys.type()))}};
 }
 
 namespace {
@@ -118,7 +128,7 @@ std::vector<Dispatch> dispatchScores(const OpTypes& types, const KernelTraits&) 
     const Shape& out = types.outputs[0].shape;
     return {{.shader = "attention/scores",
              .bindings = {load4(0), load4(1), readInput(2), readInput(3), writeOutput(0)},
-             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .push = attentionPush(types),
              .x = GridAxis::fixed(u32((out.rowStride() + 63) / 64)),
              .y = GridAxis::fixed(u32(out[1])),
              .z = GridAxis::fixed(u32(out[0]))}};
@@ -172,16 +182,19 @@ std::vector<Tensor> gradientMix(const GradientCall& call) {
     return {dPattern, attentionMixTransposed(pattern, d, v.shape()[1]), {}};
 }
 
-// fusedAttention: q, k, v, queryPosition, keyPosition, gates -> z, statistics [H,T,4] (maximum of the scores in powers
-// of two, 1 / sum of their exponentials, 0, 0) ---------------------------------------------------------
+// fusedAttention: q, k, v, queryPosition, keyPosition, gates, bias (optional) -> z, statistics [H,T,4] (maximum of the
+// scores in powers of two, 1 / sum of their exponentials, 0, 0) ------------------------------------------------------
 
 std::vector<TensorType> inferFused(std::span<const TensorType> inputs, const Attributes&) {
-    requireInputs(inputs, 6, "fused_attention");
+    requireInputs(inputs, inputs.size() == 7 ? 7 : 6, "fused_attention");
     const std::array<TensorType, 4> main{inputs[0], inputs[1], inputs[3], inputs[4]};
     requireAttention(main, "fused_attention");
     require(inputs[2].shape == inputs[1].shape, "fused_attention",
             fmt::format("k {} and v {} differ", inputs[1].shape.text(), inputs[2].shape.text()));
     require(inputs[5].shape == Shape{inputs[0].shape[1]}, "fused_attention", "gates must be [H]");
+    if (inputs.size() == 7)
+        require(inputs[6].shape.rank() == 2 && inputs[6].shape[0] == inputs[0].shape[1] && inputs[6].shape[1] % 2 == 1,
+                "fused_attention", fmt::format("the bias {} must be [H,N] with an odd N", inputs[6].shape.text()));
     return {inputs[0], {.shape = {inputs[0].shape[1], inputs[0].shape[0], 4}}};
 }
 
@@ -190,7 +203,12 @@ void referenceFused(const ReferenceCall& call) {
     const int64_t heads = q.shape[1], groups = k.shape[1];
     for (int64_t t = 0; t < q.shape[0]; ++t)
         for (int64_t head = 0; head < heads; ++head) {
-            const auto scores = referenceScores(call, q, k, call.inputs[3], call.inputs[4], t, head);
+            auto scores = referenceScores(call, q, k, call.inputs[3], call.inputs[4], t, head);
+            for (size_t s = 0; s < scores.size() && call.inputs.size() == 7; ++s) {
+                if (scores[s] <= kMasked) continue;
+                const auto distance = static_cast<int64_t>(call.inputs[4].data[s] - call.inputs[3].data[t]);
+                scores[s] += call.inputs[6].row(head)[distance + call.inputs[6].columns() / 2];
+            }
             const RowStatistics row = statisticsOf(scores);
             double* statistics = call.outputs[1].row(head * q.shape[0] + t);
             statistics[0] = row.inverseSum == 0 ? -1e20 : row.maximum * std::numbers::log2e;
@@ -205,6 +223,7 @@ void referenceFused(const ReferenceCall& call) {
 
 /// The pattern is computed again and never stored. Gates have no gradient, because people set them.
 std::vector<Tensor> gradientFused(const GradientCall& call) {
+    require(call.inputs.size() == 6, "fused_attention", "a bias has no gradient");
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
     inputs.insert(inputs.end(), {call.outputs[0], call.outputs[1], call.outputGradients[0]});
     const Tensor dq = call.graph.add(kFusedAttentionGradient, inputs, call.attributes);
@@ -216,12 +235,15 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
     Dispatch result{.bindings = {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), writeOutput(0),
                                  writeOutput(1)},
-                    .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes))};
+                    .push = attentionPush(types)};
+    const bool isBiased = types.inputs.size() == 7;
+    result.bindings.push_back(readInput(isBiased ? 6 : 5));
+    const uint32_t distances = isBiased ? u32(types.inputs[6].shape[1]) : 0;
     const uint32_t blocks = q[2] > 32 ? 2 : 1; // of 32 features
     if (traits.prefersSubgroupTiles && q[0] == 1) {
         const uint32_t headsTogether = q[1] / types.inputs[1].shape[1] % 2 == 0 ? 2 : 1; // that share a key/value head
         result.shader = "attention/decode_subgroup8";
-        result.specialisation = {8, 1, blocks, headsTogether};
+        result.specialisation = {8, 1, blocks, headsTogether, distances};
         result.x = groups(q[1], headsTogether);
         result.y = groups(1, 1);
         result.z = groups(q[2], 32 * blocks);
@@ -230,12 +252,12 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
     if (traits.prefersSubgroupTiles) {
         constexpr uint32_t kSubgroups = 1; // of 8 queries each
         result.shader = "attention/fused_subgroup8";
-        result.specialisation = {8, kSubgroups, blocks};
+        result.specialisation = {8, kSubgroups, blocks, 0, distances};
         result.x = groups(rowTiles(ruleOf(types.attributes), q[0]), kSubgroups);
         result.z = groups(q[2], 32 * blocks);
     } else {
         result.shader = "attention/fused_shared";
-        result.specialisation = {128, 1};
+        result.specialisation = {128, 1, 0, 0, distances};
         result.x = groups(q[0], 64);
         result.z = groups(q[2], 64);
     }
@@ -281,7 +303,7 @@ const Op kFusedAttention{.name = "fused_attention",
 
 Tensor attentionScores(const AttentionInputs& inputs, const AttentionRule& rule) {
     return inputs.q.graph->add(kAttentionScores, {inputs.q, inputs.k, inputs.queryPosition, inputs.keyPosition},
-                               ruleAttributes(rule, inputs.k));
+                               ruleAttributes(rule, inputs));
 }
 
 Tensor attentionMix(Tensor pattern, Tensor v, Tensor like) {
@@ -290,9 +312,9 @@ Tensor attentionMix(Tensor pattern, Tensor v, Tensor like) {
 }
 
 Tensor fusedAttention(const AttentionInputs& inputs, Tensor gates, const AttentionRule& rule) {
-    return inputs.q.graph->add(kFusedAttention,
-                               {inputs.q, inputs.k, inputs.v, inputs.queryPosition, inputs.keyPosition, gates},
-                               ruleAttributes(rule, inputs.k));
+    std::vector<Tensor> all{inputs.q, inputs.k, inputs.v, inputs.queryPosition, inputs.keyPosition, gates};
+    if (inputs.bias) all.push_back(inputs.bias);
+    return inputs.q.graph->add(kFusedAttention, all, ruleAttributes(rule, inputs));
 }
 
 } // namespace attn

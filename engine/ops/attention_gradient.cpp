@@ -92,7 +92,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                           int64_t passes) {
         return Dispatch{.shader = shader,
                         .bindings = std::move(bindings),
-                        .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+                        .push = attentionPush(types),
                         .specialisation = {8, lanes.sets, blocks, lanes.isExact},
                         .x = groupsOf(rowTiles(ruleOf(types.attributes), rows), lanes.sets),
                         .y = groupsOf(heads, 1),

@@ -12,8 +12,8 @@ namespace attn {
 
 /// The rule in a node's attributes.
 AttentionRule ruleOf(const Attributes& attributes);
-/// The attributes of a node that follows a rule. @param k gives the number of live keys
-Attributes ruleAttributes(const AttentionRule& rule, Tensor k);
+/// The attributes of a node that follows a rule. The keys, or else their positions, give the number of live keys.
+Attributes ruleAttributes(const AttentionRule& rule, const AttentionInputs& inputs);
 /// Whether row t of the queries sees row s of the keys.
 bool isVisible(const AttentionRule& rule, const ReferenceTensor& queryPosition, const ReferenceTensor& keyPosition,
                int64_t t, int64_t s);
@@ -21,9 +21,9 @@ bool isVisible(const AttentionRule& rule, const ReferenceTensor& queryPosition, 
 /// Checks q [T,H,D], k [S,G,D], I32 positions [T] and [S]. @throws Error with the shapes
 void requireAttention(std::span<const TensorType> qkPositions, std::string_view op);
 
-/// The push constants that every attention kernel starts with: T, S, H, G, D/4 (padded), scale, window, causal, and the
-/// live slots of q and k.
-std::vector<uint32_t> attentionPush(const TensorType& q, const TensorType& k, const AttentionRule& rule);
+/// The push constants that every attention kernel starts with: T, S, H, G, D/4 (padded), scale, window, causal, the
+/// live slots of q and of the keys, sequence. @param types of a node with q and k first and the attributes of a rule
+std::vector<uint32_t> attentionPush(const OpTypes& types);
 
 /// The number of tiles that the kernels for small subgroups work on (attention_tile.glsl). A tile has eight rows of one
 /// sequence.

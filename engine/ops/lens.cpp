@@ -93,7 +93,7 @@ void referenceStatistics(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTraits& traits) {
     const Lanes8 lanes(traits);
-    std::vector<uint32_t> push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes));
+    std::vector<uint32_t> push = attentionPush(types);
     push.push_back(u32(types.attributes.integer("rows")));
     return {{.shader = "view/lens_statistics",
              .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), readInput(5), writeOutput(0)},
@@ -151,7 +151,7 @@ void referenceTile(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits& traits) {
     const Lanes8 lanes(traits);
-    std::vector<uint32_t> push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes));
+    std::vector<uint32_t> push = attentionPush(types);
     const int64_t heads = types.attributes.integer("heads");
     push.insert(push.end(), {u32(types.outputs[0].shape.rowStride()), u32(types.attributes.integer("rows")),
                              u32(types.inputs[5].shape[0] / heads)});
@@ -193,13 +193,13 @@ std::vector<Dispatch> dispatchDistances(const OpTypes& types, const KernelTraits
     return {{.shader = "view/lens_distances",
              .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), load4(5), readInput(6),
                           writeOutput(0)},
-             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .push = attentionPush(types),
              .specialisation = {8, lanes.sets, 0, lanes.isExact},
              .indirectFrom = readInput(6)}};
 }
 
 Attributes lensAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t rows, int64_t heads) {
-    Attributes attributes = ruleAttributes(rule, inputs.k);
+    Attributes attributes = ruleAttributes(rule, inputs);
     attributes.set("rows", static_cast<double>(rows));
     attributes.set("heads", static_cast<double>(heads));
     return attributes;

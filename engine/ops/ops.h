@@ -82,14 +82,17 @@ struct AttentionInputs {
     Tensor v;             ///< [S,G,D]; scores do not use it
     Tensor queryPosition; ///< I32 [T]
     Tensor keyPosition;   ///< I32 [S]
+    /// Of fusedAttention() without a gradient: added to the scores. [H,N] by the key's position minus the query's, from
+    /// -(N - 1) / 2 on, where N is odd; no difference may be larger. Null for none
+    Tensor bias{};
 };
 /// q.k * scale; kMasked where a key is invisible. @return [H,T,S]
 Tensor attentionScores(const AttentionInputs& inputs, const AttentionRule& rule);
 /// pattern . v for each head. @param pattern [H,T,S]  @param like [T,H,D]: gives the result's shape
 /// @return [T,H,D]
 Tensor attentionMix(Tensor pattern, Tensor v, Tensor like);
-/// attentionMix of the softmax of attentionScores, without storing either; each head's output is multiplied by its
-/// gate.
+/// attentionMix of the softmax of attentionScores plus bias, without storing either; each head's output is multiplied
+/// by its gate.
 /// @param gates [H]
 /// @source Dao et al. 2022, "FlashAttention", arXiv:2205.14135, algorithm 1 (forward)
 Tensor fusedAttention(const AttentionInputs& inputs, Tensor gates, const AttentionRule& rule);

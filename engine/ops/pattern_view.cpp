@@ -32,7 +32,7 @@ std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTrait
     const uint32_t rowsPerGroup = 4;
     return {{.shader = "attention/row_statistics",
              .bindings = {load4(0), load4(1), readInput(2), readInput(3), readInput(4), writeOutput(0)},
-             .push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes)),
+             .push = attentionPush(types),
              .specialisation = {traits.subgroupSize, rowsPerGroup},
              .x = GridAxis::over(types.inputs[0].liveRows, static_cast<uint64_t>(q[0]), rowsPerGroup),
              .y = GridAxis::fixed(u32(q[1]))}};
@@ -82,7 +82,7 @@ void referenceTile(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits&) {
     const Shape& out = types.outputs[0].shape;
-    std::vector<uint32_t> push = attentionPush(types.inputs[0], types.inputs[1], ruleOf(types.attributes));
+    std::vector<uint32_t> push = attentionPush(types);
     push.push_back(u32(out[1]));
     push.push_back(u32(out.rowStride()));
     return {{.shader = "view/pattern_tile",
@@ -94,7 +94,7 @@ std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits&) {
 }
 
 Attributes viewAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t heads, int64_t size) {
-    Attributes attributes = ruleAttributes(rule, inputs.k);
+    Attributes attributes = ruleAttributes(rule, inputs);
     attributes.set("heads", static_cast<double>(heads));
     attributes.set("size", static_cast<double>(size));
     return attributes;

@@ -105,6 +105,16 @@ std::vector<Dispatch> dispatchPermute(const OpTypes& types, const KernelTraits&)
                                     .written = out.rowStride()}});
 }
 
+/// Where only axes of one row move, the numbers stay where they are.
+int aliasPermute(const OpTypes& types, uint32_t) {
+    const Shape &in = types.inputs[0].shape, &out = types.outputs[0].shape, order = shapeOf(types.attributes);
+    std::vector<int64_t> moved;
+    for (const int64_t axis : order.extents())
+        if (in[static_cast<int>(axis)] != 1) moved.push_back(axis);
+    const bool bothUnpadded = in.columns() % 4 == 0 && out.columns() % 4 == 0;
+    return std::ranges::is_sorted(moved) && (bothUnpadded || in.columns() == out.columns()) ? 0 : -1;
+}
+
 std::vector<Tensor> gradientPermute(const GradientCall& call) {
     const Shape order = shapeOf(call.attributes);
     std::vector<int> inverse(static_cast<size_t>(order.rank()));
@@ -285,6 +295,7 @@ const Op kPermute{.name = "permute",
                   .infer = inferPermute,
                   .reference = referencePermute,
                   .dispatch = dispatchPermute,
+                  .aliasOf = aliasPermute,
                   .gradient = gradientPermute,
                   .operations = noOperations};
 const Op kSlice{.name = "slice",

@@ -54,7 +54,8 @@ void main() {
     const uint keyVectors = (liveKeys + 3) / 4;
     for (uint begin = 0; begin < keyVectors; begin += WIDTH) {
         const uint keyVector = begin + lane;
-        const bvec4 visible = visible4(rowAt, keyPosition4[min(keyVector, keyVectors - 1)], exists4(keyVector, liveKeys));
+        const ivec4 keyAt = keyPosition4[min(keyVector, keyVectors - 1)];
+        const bvec4 visible = visible4(rowAt, keyAt, exists4(keyVector, liveKeys));
         const uvec4 kBase = min(uvec4(keyVector * 4) + uvec4(0, 1, 2, 3), uvec4(liveKeys - 1)) * keyStride + headBase;
         vec4 score[2] = vec4[](vec4(0.0), vec4(0.0));
         for (uint d = 0; d < headVectors; ++d) {
@@ -67,7 +68,7 @@ void main() {
         }
         [[unroll]] for (uint i = 0; i < 2; ++i) {
             if (i >= HEADS) break;
-            const vec4 masked = mix(vec4(MASKED), score[i] * (scale * LOG2_E), visible);
+            const vec4 masked = mix(vec4(MASKED), scores4(score[i], head + i, rowAt, keyAt), visible);
             const float larger = max(maximum[i], maxOfLanes(masked));
             const float keep = exp2(maximum[i] - larger);
             maximum[i] = larger;

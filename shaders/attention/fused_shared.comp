@@ -96,7 +96,8 @@ void main() {
         const ivec4 keyAt = keyPosition4[min(begin / 4 + tx, (liveKeys - 1) / 4)];
         [[unroll]] for (uint i = 0; i < 4; ++i) {
             const bool isOwn = sequence == 0u || (row0 + ty * 4 + i) / sequence == keySequence;
-            score[i] = isOwn ? mix(vec4(MASKED), score[i] * (scale * LOG2_E), visible4(rowAt[ty * 4 + i], keyAt, exist)) : vec4(MASKED);
+            const int at = rowAt[ty * 4 + i];
+            score[i] = isOwn ? mix(vec4(MASKED), scores4(score[i], head, at, keyAt), visible4(at, keyAt, exist)) : vec4(MASKED);
             [[unroll]] for (uint j = 0; j < 4; ++j) pTile[(tx * 4 + j) * ROW_VECTORS + ty][i] = score[i][j];
         }
         [[unroll]] for (uint n = 0; n < KEYS * PASS / THREADS; ++n) {

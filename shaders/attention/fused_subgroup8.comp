@@ -97,7 +97,8 @@ void main() {
             }
         }
         [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
-            const vec4 masked = mix(vec4(MASKED), score[i] * (scale * LOG2_E), visible4(subgroupShuffle(rowPosition, i), keyAt, exist));
+            const int rowAt = subgroupShuffle(rowPosition, i);
+            const vec4 masked = mix(vec4(MASKED), scores4(score[i], head, rowAt, keyAt), visible4(rowAt, keyAt, exist));
             const float larger = max(maximum[i], maxOfLanes(masked));
             const float keep = exp2(maximum[i] - larger);
             maximum[i] = larger;

@@ -134,6 +134,11 @@ TEST_CASE("composed models: parts that need all tokens at once say why they run 
     CHECK(stepExecution(specOf("mask=causal & window(64)"), 64, 16).rule == AttentionRule{.scale = 0.25});
     CHECK(reasonOf("mask=strided(8)").first == StepKind::Cache);
     CHECK(reasonOf("position=alibi, mask=causal").first == StepKind::Cache);
+    // The kernel adds what depends on the distance alone.
+    CHECK(stepExecution(specOf("position=alibi, mask=causal"), 64, 16).rule == AttentionRule{.scale = 0.25});
+    CHECK(stepExecution(specOf("position=t5, mask=causal & window(9)"), 64, 16).rule ==
+          AttentionRule{.scale = 0.25, .causal = true, .window = 9});
+    CHECK(!stepExecution(specOf("position=shaw, mask=causal"), 64, 16).rule);
     CHECK(reasonOf("normaliser=linear, mask=causal").first == StepKind::State);
     CHECK(reasonOf("mixer=fast_weights, mask=causal & window(64)").first == StepKind::State);
 }

@@ -168,8 +168,10 @@ std::map<std::string, Builder> builders() {
             t.expect("out", z);
             t.expect("statistics", {z.graph, z.node, 1});
         } else {
-            attention([](Case& c, const AttentionInputs& in, const AttentionRule& r) {
-                c.expect("out", fusedAttention(in, c.real("gates", {in.q.shape()[1]}), r));
+            attention([](Case& c, AttentionInputs in, const AttentionRule& r) {
+                const int64_t H = in.q.shape()[1], farthest = in.k.shape()[0] + 4; // as attentionCase() places them
+                if (randomSize(2) == 1) in.bias = c.real("bias", {H, 2 * farthest + 1});
+                c.expect("out", fusedAttention(in, c.real("gates", {H}), r));
             })(t);
         }
     };

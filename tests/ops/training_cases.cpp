@@ -145,7 +145,7 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
                                  z,
                                  {z.graph, z.node, 1},
                                  t.real("dz", in.q.shape())},
-                                ruleAttributes(rule, in.k));
+                                ruleAttributes(rule, in));
         for (uint32_t i = 0; i < 3; ++i) t.expect(std::string{"qkv"[i]}, {out.graph, out.node, i});
     };
     const auto loss = [](Case& t, Tensor& logits, Tensor& targets, Tensor& weights) {
