@@ -48,7 +48,7 @@ Tensor taken(Tensor x, Tensor ids, int64_t sequences) {
                    {sequences * R, C});
 }
 
-void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
+void collect(const AttentionFlow& flow, PartTensors& needs) {
     needs.parameters.insert(needs.parameters.end(), flow.parameters.begin(), flow.parameters.end());
     needs.constants.insert(needs.constants.end(), flow.constants.begin(), flow.constants.end());
     needs.penalties.insert(needs.penalties.end(), flow.penalties.begin(), flow.penalties.end());
@@ -57,7 +57,7 @@ void collect(const AttentionFlow& flow, ComposedNeeds& needs) {
 /// Builds the attention of a site.
 class SiteBuilder {
 public:
-    SiteBuilder(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs)
+    SiteBuilder(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs)
         : layer_(layer), site_(site), needs_(needs), graph_(*site.input.graph), sequences_(sequencesOf(site)),
           input_(site.groups ? taken(site.input, site.groups->order, sequences_) : site.input),
           flow_(flowFor(layer, site, index, input_.shape()[0] / lengthOf(), lengthOf())) {}
@@ -247,7 +247,7 @@ private:
 
     const LayerAttention& layer_;
     const AttentionSite& site_;
-    ComposedNeeds& needs_;
+    PartTensors& needs_;
     Graph& graph_;
     const int64_t sequences_;
     const Tensor input_; ///< in the order of the groups
@@ -262,7 +262,7 @@ std::string scoreTermHook(std::string_view term) {
     return hook;
 }
 
-std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs) {
+std::vector<const FlowConstant*> usedConstants(const Plan& plan, const PartTensors& needs) {
     std::vector<const FlowConstant*> used;
     for (const FlowConstant& constant : needs.constants)
         if (std::ranges::find(plan.tensors, constant.name, &PlannedTensor::name) != plan.tensors.end() &&
@@ -272,11 +272,11 @@ std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedN
 }
 
 AttentionNodes selfAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
-                             ComposedNeeds& needs) {
+                             PartTensors& needs) {
     return SiteBuilder(layer, site, index, needs).build();
 }
 
-Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs) {
+Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs) {
     const int64_t rows = site.input.shape()[0], C = site.input.shape()[1];
     const int64_t sequences = sequencesOf(site);
     AttentionFlow flow = flowFor(layer, site, index, sequences, rows / sequences);

@@ -46,14 +46,14 @@ struct AttentionNodes {
 };
 
 /// Tensors that attention adds to a model; the owner of the parameters must provide them.
-struct ComposedNeeds {
+struct PartTensors {
     std::vector<FlowParameter> parameters; ///< learned by parts
     std::vector<FlowConstant> constants;
     std::vector<Tensor> penalties; ///< [1] each, added to the loss
 };
 
 /// The constants that a plan reads.
-std::vector<const FlowConstant*> usedConstants(const Plan& plan, const ComposedNeeds& needs);
+std::vector<const FlowConstant*> usedConstants(const Plan& plan, const PartTensors& needs);
 
 /// The last part of the hook name for a term of the scores: "position.bias" gives "hook_position_bias".
 /// @param term a name from AttentionFlow::terms
@@ -75,13 +75,12 @@ std::string scoreTermHook(std::string_view term);
 /// @param index the layer's number, from 0
 /// @param needs receives the parameters, constants and penalties of the layer
 /// @throws Error if the spec's parts do not combine, or if rows must not see each other and the spec computes no scores
-AttentionNodes selfAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
-                             ComposedNeeds& needs);
+AttentionNodes selfAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs);
 
 /// Adds the spec's position to the residual stream before a layer.
 /// @param site its input is the residual stream, [rows, C]
 /// @return the sum, of the same shape
-Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, ComposedNeeds& needs);
+Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs);
 
 /// What a sublayer adds to the residual stream, (x . W + b) times a scale for each feature, and the sum.
 struct SublayerNodes {

@@ -48,7 +48,7 @@ uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors) 
     return bytes;
 }
 
-void writeConstants(TensorStore& store, const Plan& plan, const ComposedNeeds& needs) {
+void writeConstants(TensorStore& store, const Plan& plan, const PartTensors& needs) {
     const auto constants = usedConstants(plan, needs);
     std::vector<std::pair<std::string, Shape>> room;
     for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);

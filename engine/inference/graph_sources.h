@@ -34,6 +34,6 @@ std::vector<std::string> loadParameters(TensorStore& store, std::span<const Para
 uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors);
 
 /// Allocates and fills the constants that a plan reads.
-void writeConstants(TensorStore& store, const Plan& plan, const ComposedNeeds& needs);
+void writeConstants(TensorStore& store, const Plan& plan, const PartTensors& needs);
 
 } // namespace attn

@@ -204,7 +204,7 @@ std::unique_ptr<GpuExecutor> RunningModel::executorOf(const ModelGraph& graph,
                                                       const std::set<std::string>& probes,
                                                       const GpuExecutorOptions& options) {
     const auto plan = compile(graph.graph, outputs, probes, {.alignment = 256});
-    writeConstants(*store_, *plan, graph.composed);
+    writeConstants(*store_, *plan, graph.partTensors);
     return std::make_unique<GpuExecutor>(*device_, *store_, plan, options);
 }
 

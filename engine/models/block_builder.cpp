@@ -25,7 +25,7 @@ BlockFlow BlockBuilder::blockFlow(const std::string& weights) {
             .width = settings_.modelWidth,
             .epsilon = settings_.normEpsilon,
             .hasBias = settings_.feedForward.bias,
-            .parameters = composed.parameters};
+            .parameters = partTensors.parameters};
 }
 
 Tensor BlockBuilder::mapped(size_t layer, Slot slot, const std::string& weights, const std::string& name, Tensor x) {
@@ -72,7 +72,7 @@ Tensor BlockBuilder::layerScale(const std::string& weights, const char* name) {
 AttentionNodes BlockBuilder::attend(size_t layer, AttentionSite& site, Tensor input, Tensor residual) {
     site.input = input;
     site.residual = residual;
-    const AttentionNodes nodes = selfAttention(settings_.layers[layer], site, static_cast<int64_t>(layer), composed);
+    const AttentionNodes nodes = selfAttention(settings_.layers[layer], site, static_cast<int64_t>(layer), partTensors);
     updates.insert(updates.end(), nodes.updates.begin(), nodes.updates.end());
     return nodes;
 }
@@ -135,7 +135,7 @@ Tensor BlockBuilder::withInputs(size_t layer, AttentionSite& site, Tensor x) {
     std::vector<Tensor> streams;
     for (int64_t begin = 0; begin < x.shape().columns(); begin += C) {
         site.input = x.shape().columns() == C ? x : slice(x, -1, begin, C);
-        streams.push_back(attentionInputs(settings_.layers[layer], site, static_cast<int64_t>(layer), composed));
+        streams.push_back(attentionInputs(settings_.layers[layer], site, static_cast<int64_t>(layer), partTensors));
     }
     return streams.size() == 1 ? streams.front() : concatenate(streams, -1);
 }

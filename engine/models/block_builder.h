@@ -66,7 +66,7 @@ public:
 
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states
     std::vector<NodeRange> blocks{};                       ///< the nodes of each layer
-    ComposedNeeds composed{};                              ///< needs of the layers' parts
+    PartTensors partTensors{};                             ///< those of the layers' parts
 
 private:
     BlockFlow blockFlow(const std::string& weights);

@@ -68,7 +68,7 @@ public:
         if (config_.readout != TextReadout::None) result_.logits = graph_.probe(unembedded(x), "logits", "TV");
         result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
         result_.blocks = std::move(blocks_.blocks);
-        result_.composed = std::move(blocks_.composed);
+        result_.partTensors = std::move(blocks_.partTensors);
         return std::move(result_);
     }
 

@@ -14,7 +14,7 @@ struct ModelGraph {
     std::shared_ptr<Graph> graph{};
     Tensor logits{};                 ///< [T,V] of a text, [B,classes] of pictures; null without a readout
     std::vector<NodeRange> blocks{}; ///< the nodes of each layer
-    ComposedNeeds composed{};        ///< needs of the layers' parts, and of computed positions
+    PartTensors partTensors{};       ///< those of the layers' parts, and of computed positions
 
     // Of texts with a cache.
     Tensor nextLogits{};                                   ///< [1,V] after the last token of the step

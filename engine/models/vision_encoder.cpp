@@ -95,10 +95,10 @@ public:
         result_.pooled = read.pooled;
         result_.logits = read.logits;
         result_.blocks = std::move(blocks_.blocks);
-        result_.composed.parameters = std::move(blocks_.composed.parameters);
-        result_.composed.penalties = std::move(blocks_.composed.penalties);
-        result_.composed.constants.insert(result_.composed.constants.end(), blocks_.composed.constants.begin(),
-                                          blocks_.composed.constants.end());
+        result_.partTensors.parameters = std::move(blocks_.partTensors.parameters);
+        result_.partTensors.penalties = std::move(blocks_.partTensors.penalties);
+        result_.partTensors.constants.insert(result_.partTensors.constants.end(), blocks_.partTensors.constants.begin(),
+                                             blocks_.partTensors.constants.end());
         return std::move(result_);
     }
 
@@ -174,7 +174,7 @@ private:
         std::vector<float> first; // evenly over the picture
         for (int64_t k = 0; k < K; ++k) first.push_back(static_cast<float>((2 * k + 1) * N / (2 * K)));
         const std::string name = fmt::format("pool.{}#{}", pool.layer, N);
-        result_.composed.constants.push_back({name, {K}, [first] { return first; }});
+        result_.partTensors.constants.push_back({name, {K}, [first] { return first; }});
         const Tensor ids = broadcast(reshape(toInteger(graph_.parameter(name, {K})), {1, K}), {B, K});
         Tensor centres = take(still, ids), nearest; // [B,K,C]
         const auto meansOf = [&](Tensor of) {       // an empty cluster keeps its centre
@@ -205,7 +205,7 @@ private:
         const std::string name = fmt::format("pool.{}.padding#{}", layer, rows_);
         std::vector<float> values(static_cast<size_t>(rows_), 0.0f);
         std::fill(values.begin() + tokens_, values.end(), 1.0f);
-        result_.composed.constants.push_back({name, {rows_}, [values] { return values; }});
+        result_.partTensors.constants.push_back({name, {rows_}, [values] { return values; }});
         const Tensor one = reshape(toInteger(graph_.parameter(name, {rows_})), {1, rows_});
         return reshape(broadcast(one, {build_.images, rows_}), {rows});
     }
@@ -218,7 +218,7 @@ private:
         const int64_t length = layout.length();
         const auto constant = [&](const char* part, Shape shape, std::vector<float> values) {
             const std::string name = fmt::format("windows.{}.{}#{}", layer, part, tokens_);
-            result_.composed.constants.push_back({name, shape, [values = std::move(values)] { return values; }});
+            result_.partTensors.constants.push_back({name, shape, [values = std::move(values)] { return values; }});
             return graph_.parameter(name, shape);
         };
         const auto ids = [&](const char* part, const std::vector<int32_t>& values) {
@@ -272,7 +272,7 @@ private:
         Tensor table;
         if (config_.positions == VisionPositions::Sinusoidal) {
             const ImageSize grid = config_.grid();
-            result_.composed.constants.push_back(
+            result_.partTensors.constants.push_back(
                 {vision_names::kSinusoids, {N, C}, [grid, C] { return sinusoidalGrid(grid, C); }});
             table = graph_.parameter(vision_names::kSinusoids, {N, C});
         } else {

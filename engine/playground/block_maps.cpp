@@ -54,7 +54,7 @@ private:
         BlockFlow flow{.graph = graph_,
                        .weights = blockName(0),
                        .width = config_.modelWidth,
-                       .parameters = decoder_.composed.parameters};
+                       .parameters = decoder_.partTensors.parameters};
         return (spec_.blockPart(slot)->block->*map)(flow, spec_.values(slot), name, x);
     }
 
@@ -64,7 +64,7 @@ private:
         for (int64_t t = 0; t < T; ++t)
             ramp.push_back(0.1f + static_cast<float>(t) / static_cast<float>(std::max<int64_t>(T - 1, 1)));
         const std::string name = "block_maps.ramp#";
-        decoder_.composed.constants.push_back({name, {T, 1}, [ramp] { return ramp; }});
+        decoder_.partTensors.constants.push_back({name, {T, 1}, [ramp] { return ramp; }});
         const Tensor rows = times(unitRows(stream()), graph_.parameter(name, {T, 1}));
         pictures_["norm.before"] = affine(rows, std::sqrt(static_cast<double>(config_.modelWidth)), 0.5);
         pictures_["norm.after"] = mapped(Slot::Norm, "ln1", pictures_["norm.before"], &BlockHooks::map);
@@ -119,7 +119,7 @@ public:
 
 private:
     std::vector<float> numbersOf(const std::string& name, const Shape& shape) const {
-        const ComposedNeeds& needs = decoder_.composed;
+        const PartTensors& needs = decoder_.partTensors;
         if (const auto found = std::ranges::find(needs.constants, name, &FlowConstant::name);
             found != needs.constants.end())
             return found->values();

@@ -70,7 +70,7 @@ Objective::Forward ImageObjective::forward(int rows, double dropout) const {
     return {.graph = encoder.graph,
             .logits = encoder.logits,
             .blocks = std::move(encoder.blocks),
-            .composed = std::move(encoder.composed)};
+            .partTensors = std::move(encoder.partTensors)};
 }
 
 void ImageObjective::add(Batch& batch, const LabelledImage& example) const {

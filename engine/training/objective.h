@@ -30,7 +30,7 @@ public:
         std::shared_ptr<Graph> graph;
         Tensor logits;                 ///< [rows * targetsPerRow(), choices]
         std::vector<NodeRange> blocks; ///< the nodes of each layer
-        ComposedNeeds composed;        ///< needs of composed layers, and constants of the model
+        PartTensors partTensors;       ///< those of the layers' parts, and constants of the model
     };
     /// Builds the graph. @param rows examples per batch
     virtual Forward forward(int rows, double dropout) const = 0;

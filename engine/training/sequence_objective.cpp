@@ -39,7 +39,7 @@ Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, doubl
     return {.graph = decoder.graph,
             .logits = decoder.logits,
             .blocks = std::move(decoder.blocks),
-            .composed = std::move(decoder.composed)};
+            .partTensors = std::move(decoder.partTensors)};
 }
 
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {

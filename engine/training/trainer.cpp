@@ -68,7 +68,7 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     const Tensor losses = crossEntropy(forward.logits, graph.input(kTargets, {.shape = {targets}, .dtype = DType::I32}),
                                        graph.input(kWeights, {.shape = {targets}}), recipe_.smoothing);
     Tensor total = sum(losses);
-    for (const Tensor penalty : forward.composed.penalties) total = add(total, penalty);
+    for (const Tensor penalty : forward.partTensors.penalties) total = add(total, penalty);
     return {.model = std::move(forward), .losses = losses, .total = total};
 }
 
@@ -90,7 +90,7 @@ void Trainer::describe() {
     for (const Named& state : states_) room.emplace_back(state.name, state.shape);
     store_->reserve(room);
     for (const Named& parameter : parameters_) {
-        const auto& learned = model.composed.parameters;
+        const auto& learned = model.partTensors.parameters;
         const auto part = std::ranges::find(learned, parameter.name, &FlowParameter::name);
         write(parameter.name,
               part != learned.end()
@@ -105,7 +105,7 @@ std::unique_ptr<GpuExecutor> Trainer::makeExecutor(const Objective::Forward& mod
                                                    const std::map<std::string, Tensor>& outputs,
                                                    const GpuExecutorOptions& execution) {
     const auto plan = compile(model.graph, outputs);
-    const auto constants = usedConstants(*plan, model.composed);
+    const auto constants = usedConstants(*plan, model.partTensors);
     std::vector<std::pair<std::string, Shape>> room;
     for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);
     store_->reserve(room);

@@ -17,7 +17,7 @@ constexpr int64_t kTokens = 6, kWidth = 8;
 struct SegmentCase {
     LayerAttention layer;
     std::shared_ptr<Graph> graph = std::make_shared<Graph>();
-    ComposedNeeds needs;
+    PartTensors needs;
     std::map<std::string, std::vector<double>> values;
     Tensor x, loss;
 

@@ -78,7 +78,7 @@ TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][v
             source->read(parameter.name, Shape(parameter.shape),
                          [&](const auto& fill) { store.write(parameter.name, fill); });
         }
-        writeConstants(store, *plan, batch.composed);
+        writeConstants(store, *plan, batch.partTensors);
         GpuExecutor executor(model.device(), store, plan);
         const auto input = executor.input(vision_names::kPatches);
         std::ranges::copy(first, input.begin());
