@@ -4,7 +4,6 @@
 #include "engine/inference/linear_readout.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
-#include "engine/models/recipes.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/runtime/dense_result.h"
 

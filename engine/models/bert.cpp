@@ -17,10 +17,8 @@ constexpr const char* kPrefix = "bert.";
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("hidden_size"), heads = read.size("num_attention_heads"),
+    const int64_t width = read.size("hidden_size"), heads = read.heads("num_attention_heads", width, "hidden_size"),
                   layers = read.size("num_hidden_layers");
-    if (width % heads != 0)
-        read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
     if (const std::string positions = read.text("position_embedding_type", "absolute"); positions != "absolute")
         read.fail("position_embedding_type", fmt::format("is \"{}\", but only \"absolute\" is supported", positions));
     if (read.flag("is_decoder", false)) read.fail("is_decoder", "is true, but only encoders are supported");
@@ -62,27 +60,18 @@ std::string nameIn(const TensorNames& names, const std::string& name) {
 }
 
 WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{
-        {"embed.W_E", "embeddings.word_embeddings.weight"},
-        {"pos_embed.W_pos", "embeddings.position_embeddings.weight"},
-        {"token_type_embed.W_token_type", "embeddings.token_type_embeddings.weight"},
-        {"embed.ln.w", "embeddings.LayerNorm.weight"},
-        {"embed.ln.b", "embeddings.LayerNorm.bias"},
-        {"mlm_head.W", "cls.predictions.transform.dense.weight"},
-        {"mlm_head.b", "cls.predictions.transform.dense.bias"},
-        {"mlm_head.ln.w", "cls.predictions.transform.LayerNorm.weight"},
-        {"mlm_head.ln.b", "cls.predictions.transform.LayerNorm.bias"},
-        {"unembed.W_U", "cls.predictions.decoder.weight"},
-        {"unembed.b_U", "cls.predictions.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"attn.W_Q", "attention.self.query.weight"},    {"attn.b_Q", "attention.self.query.bias"},
-        {"attn.W_K", "attention.self.key.weight"},      {"attn.b_K", "attention.self.key.bias"},
-        {"attn.W_V", "attention.self.value.weight"},    {"attn.b_V", "attention.self.value.bias"},
-        {"attn.W_O", "attention.output.dense.weight"},  {"attn.b_O", "attention.output.dense.bias"},
-        {"ln1.w", "attention.output.LayerNorm.weight"}, {"ln1.b", "attention.output.LayerNorm.bias"},
-        {"mlp.W_in", "intermediate.dense.weight"},      {"mlp.b_in", "intermediate.dense.bias"},
-        {"mlp.W_out", "output.dense.weight"},           {"mlp.b_out", "output.dense.bias"},
-        {"ln2.w", "output.LayerNorm.weight"},           {"ln2.b", "output.LayerNorm.bias"}};
+    static const NameTable kGlobal{{"embed.W_E", "embeddings.word_embeddings.weight"},
+                                   {"pos_embed.W_pos", "embeddings.position_embeddings.weight"},
+                                   {"token_type_embed.W_token_type", "embeddings.token_type_embeddings.weight"},
+                                   {"embed.ln", "embeddings.LayerNorm"},
+                                   {"mlm_head", "cls.predictions.transform.dense"},
+                                   {"mlm_head.ln", "cls.predictions.transform.LayerNorm"},
+                                   {"unembed.W_U", "cls.predictions.decoder.weight"},
+                                   {"unembed.b_U", "cls.predictions.bias"}};
+    static const NameTable kBlock{{"attn.Q", "attention.self.query"},    {"attn.K", "attention.self.key"},
+                                  {"attn.V", "attention.self.value"},    {"attn.O", "attention.output.dense"},
+                                  {"ln1", "attention.output.LayerNorm"}, {"mlp.in", "intermediate.dense"},
+                                  {"mlp.out", "output.dense"},           {"ln2", "output.LayerNorm"}};
     const auto [layer, rest] = splitName(parameter);
     if (layer >= 0) return {.source = nameIn(names, fmt::format("encoder.layer.{}.{}", layer, lookUp(kBlock, rest)))};
     const std::string name = nameIn(names, lookUp(kGlobal, rest));
@@ -101,10 +90,7 @@ nlohmann::json describe(const DecoderConfig& config) {
             {"intermediate_size", config.feedForward.width},
             {"max_position_embeddings", config.context},
             {"type_vocab_size", config.tokenTypes},
-            {"hidden_act", config.feedForward.activation == Activation::GeluErf ? "gelu"
-                           : config.feedForward.activation == Activation::Relu  ? "relu"
-                           : config.feedForward.activation == Activation::Silu  ? "silu"
-                                                                                : "gelu_new"},
+            {"hidden_act", activationName(config.feedForward.activation)},
             {"layer_norm_eps", config.normEpsilon},
             {"position_embedding_type", "absolute"},
             {"tie_word_embeddings", config.tiedEmbedding},

@@ -16,8 +16,7 @@ constexpr const char* kWhere = "'attention-cli parts' lists the parts of attenti
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("width"), heads = read.size("heads");
-    if (width % heads != 0) read.fail("heads", fmt::format("is {}, which does not divide the width {}", heads, width));
+    const int64_t width = read.size("width"), heads = read.heads("heads", width, "the width");
     const auto specs = json.find("attention");
     if (specs == json.end() || !specs->is_array() || specs->empty() ||
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
@@ -55,7 +54,6 @@ nlohmann::json describe(const DecoderConfig& config) {
     const LayerAttention& attention = config.layers.front();
     nlohmann::json specs = nlohmann::json::array();
     for (const LayerAttention& layer : config.layers) specs.push_back(layer.spec.text());
-    const Activation activation = config.feedForward.activation;
     return {{"model_type", "attention-lab"},
             {"attention", specs},
             {"vocab_size", config.vocabulary},
@@ -66,10 +64,7 @@ nlohmann::json describe(const DecoderConfig& config) {
             {"norm_epsilon", config.normEpsilon},
             {"attention_only", config.feedForward.width == 0},
             {"feed_forward", std::max<int64_t>(config.feedForward.width, 1)},
-            {"activation", activation == Activation::GeluErf ? "gelu"
-                           : activation == Activation::Relu  ? "relu"
-                           : activation == Activation::Silu  ? "silu"
-                                                             : "gelu_new"},
+            {"activation", activationName(config.feedForward.activation)},
             {"gated", config.feedForward.gated},
             {"bias", attention.outputBias}};
 }

@@ -42,6 +42,12 @@ constexpr std::array kBounds{Bound{"n_layer", 1024},
                              Bound{"shortest_edge", 8192},
                              Bound{"num_register_tokens", 1024}};
 
+constexpr std::array kActivations{
+    std::pair{"gelu", Activation::GeluErf},       std::pair{"gelu_new", Activation::GeluTanh},
+    std::pair{"gelu_fast", Activation::GeluTanh}, std::pair{"gelu_pytorch_tanh", Activation::GeluTanh},
+    std::pair{"silu", Activation::Silu},          std::pair{"swish", Activation::Silu},
+    std::pair{"relu", Activation::Relu}};
+
 int64_t mostOf(std::string_view field) {
     const auto bound = std::ranges::find(kBounds, field, &Bound::field);
     return bound == kBounds.end() ? kMost : bound->most;
@@ -118,17 +124,18 @@ std::optional<std::string> ConfigReader::optionalText(const char* field) const {
 
 Activation ConfigReader::activation(const char* field, const std::string& fallback) const {
     const std::string name = text(field, fallback);
-    constexpr std::array kNames{
-        std::pair{"gelu", Activation::GeluErf},       std::pair{"gelu_new", Activation::GeluTanh},
-        std::pair{"gelu_fast", Activation::GeluTanh}, std::pair{"gelu_pytorch_tanh", Activation::GeluTanh},
-        std::pair{"silu", Activation::Silu},          std::pair{"swish", Activation::Silu},
-        std::pair{"relu", Activation::Relu}};
     std::string supported;
-    for (const auto& [known, activation] : kNames) {
+    for (const auto& [known, activation] : kActivations) {
         if (name == known) return activation;
         supported += fmt::format("{} {}", supported.empty() ? "supported:" : ",", known);
     }
     fail(field, fmt::format("names the unknown activation {}", shownJson(name)), supported);
+}
+
+int64_t ConfigReader::heads(const char* field, int64_t width, const char* widthField) const {
+    const int64_t heads = size(field);
+    if (width % heads != 0) fail(field, fmt::format("is {}, which does not divide {} {}", heads, widthField, width));
+    return heads;
 }
 
 ConfigReader ConfigReader::object(const char* field) const {
@@ -136,6 +143,11 @@ ConfigReader ConfigReader::object(const char* field) const {
     if (value == nullptr) fail(field, "is missing");
     failUnless(value->is_object(), field, *value, "an object");
     return {*value, file_};
+}
+
+std::string activationName(Activation activation) {
+    const auto found = std::ranges::find(kActivations, activation, [](const auto& known) { return known.second; });
+    return found == kActivations.end() ? "none" : found->first;
 }
 
 } // namespace attn

@@ -23,6 +23,8 @@ public:
     std::string text(const char* field, const std::string& fallback) const;
     std::optional<std::string> optionalText(const char* field) const; ///< no value if it is missing or something else
     Activation activation(const char* field, const std::string& fallback) const;
+    /// A required number of heads. @throws Error also if it does not divide the width, which `widthField` holds
+    int64_t heads(const char* field, int64_t width, const char* widthField) const;
     ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is not one
     const nlohmann::json& json() const { return json_; }
 
@@ -39,5 +41,8 @@ private:
     const nlohmann::json& json_; ///< must outlive the reader
     std::string file_;
 };
+
+/// The name of an activation in config.json, which ConfigReader::activation() reads.
+std::string activationName(Activation activation);
 
 } // namespace attn

@@ -31,47 +31,29 @@ VisionConfig config(const VisionFolder& folder) {
 }
 
 WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{
-        {"embed.W_E", "embeddings.patch_embeddings.projection.weight"},
-        {"embed.b_E", "embeddings.patch_embeddings.projection.bias"},
-        {"embed.cls", "embeddings.cls_token"},
-        {"embed.registers", "embeddings.register_tokens"},
-        {"pos_embed.W_pos", "embeddings.position_embeddings"},
-        {"ln_final.w", "layernorm.weight"},
-        {"ln_final.b", "layernorm.bias"},
-        {"head.W_H", "classifier.weight"},
-        {"head.b_H", "classifier.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "norm1.weight"},
-        {"ln1.b", "norm1.bias"},
-        {"ln2.w", "norm2.weight"},
-        {"ln2.b", "norm2.bias"},
-        {"attn.W_Q", "attention.attention.query.weight"},
-        {"attn.b_Q", "attention.attention.query.bias"},
-        {"attn.W_K", "attention.attention.key.weight"},
-        {"attn.b_K", "attention.attention.key.bias"},
-        {"attn.W_V", "attention.attention.value.weight"},
-        {"attn.b_V", "attention.attention.value.bias"},
-        {"attn.W_O", "attention.output.dense.weight"},
-        {"attn.b_O", "attention.output.dense.bias"},
-        {"scale1", "layer_scale1.lambda1"},
-        {"scale2", "layer_scale2.lambda1"},
-        {"mlp.W_in", "mlp.fc1.weight"},
-        {"mlp.b_in", "mlp.fc1.bias"},
-        {"mlp.W_out", "mlp.fc2.weight"},
-        {"mlp.b_out", "mlp.fc2.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kGated{
-        {"mlp.W_gate", "mlp.weights_in.weight"}, {"mlp.b_gate", "mlp.weights_in.bias"},
-        {"mlp.W_in", "mlp.weights_in.weight"},   {"mlp.b_in", "mlp.weights_in.bias"},
-        {"mlp.W_out", "mlp.weights_out.weight"}, {"mlp.b_out", "mlp.weights_out.bias"}};
-    const bool hasRegisters = config.registers > 0;
-    const std::string prefix = hasRegisters ? "dinov2_with_registers." : "dinov2.";
+    const bool isGated = config.feedForward.gated;
+    const FamilyNames all{.prefix = config.registers > 0 ? "dinov2_with_registers." : "dinov2.",
+                          .global = {{"embed.E", "embeddings.patch_embeddings.projection"},
+                                     {"embed.cls", "embeddings.cls_token"},
+                                     {"embed.registers", "embeddings.register_tokens"},
+                                     {"pos_embed.W_pos", "embeddings.position_embeddings"},
+                                     {"ln_final", "layernorm"},
+                                     {"head.H", "classifier"}},
+                          .blocks = "encoder.layer.",
+                          .inBlock = {{"ln1", "norm1"},
+                                      {"ln2", "norm2"},
+                                      {"attn.Q", "attention.attention.query"},
+                                      {"attn.K", "attention.attention.key"},
+                                      {"attn.V", "attention.attention.value"},
+                                      {"attn.O", "attention.output.dense"},
+                                      {"scale1", "layer_scale1.lambda1"},
+                                      {"scale2", "layer_scale2.lambda1"},
+                                      {"mlp.gate", "mlp.weights_in"},
+                                      {"mlp.in", isGated ? "mlp.weights_in" : "mlp.fc1"},
+                                      {"mlp.out", isGated ? "mlp.weights_out" : "mlp.fc2"}}};
     const auto [layer, rest] = splitName(parameter);
-    if (layer < 0) return {.source = names.resolve(prefix, lookUp(kGlobal, rest)), .flattened = true};
-    const bool isGated = config.feedForward.gated && rest.starts_with("mlp.");
-    WeightRecipe result{.source = names.resolve(prefix, fmt::format("encoder.layer.{}.{}", layer,
-                                                                    lookUp(isGated ? kGated : kBlock, rest)))};
-    if (isGated && !rest.ends_with("out")) { // weights_in is gate | in
+    WeightRecipe result{.source = all.tensorOf(parameter, names), .flattened = layer < 0};
+    if (isGated && rest.starts_with("mlp.") && !rest.ends_with("out")) { // weights_in is gate | in
         result.group = config.feedForward.width;
         result.offset = rest.ends_with("gate") ? 0 : config.feedForward.width;
     }

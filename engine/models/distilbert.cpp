@@ -1,6 +1,5 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
-#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
@@ -12,12 +11,9 @@
 namespace attn {
 namespace {
 
-constexpr const char* kPrefix = "distilbert.";
-
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("dim"), heads = read.size("n_heads"), layers = read.size("n_layers");
-    if (width % heads != 0) read.fail("n_heads", fmt::format("is {}, which does not divide dim {}", heads, width));
+    const int64_t width = read.size("dim"), heads = read.heads("n_heads", width, "dim"), layers = read.size("n_layers");
     const bool hasHead = names.contains("vocab_transform.weight");
     const LayerAttention attention{.spec = plainAttention({heads, heads}, {}),
                                    .headWidth = width / heads,
@@ -39,30 +35,25 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
 }
 
+const FamilyNames kNames{.prefix = "distilbert.",
+                         .global = {{"embed.W_E", "embeddings.word_embeddings.weight"},
+                                    {"pos_embed.W_pos", "embeddings.position_embeddings.weight"},
+                                    {"embed.ln", "embeddings.LayerNorm"},
+                                    {"mlm_head", "vocab_transform"},
+                                    {"mlm_head.ln", "vocab_layer_norm"},
+                                    {"unembed.U", "vocab_projector"}},
+                         .blocks = "transformer.layer.",
+                         .inBlock = {{"attn.Q", "attention.q_lin"},
+                                     {"attn.K", "attention.k_lin"},
+                                     {"attn.V", "attention.v_lin"},
+                                     {"attn.O", "attention.out_lin"},
+                                     {"ln1", "sa_layer_norm"},
+                                     {"mlp.in", "ffn.lin1"},
+                                     {"mlp.out", "ffn.lin2"},
+                                     {"ln2", "output_layer_norm"}}};
+
 WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{
-        {"embed.W_E", "embeddings.word_embeddings.weight"},
-        {"pos_embed.W_pos", "embeddings.position_embeddings.weight"},
-        {"embed.ln.w", "embeddings.LayerNorm.weight"},
-        {"embed.ln.b", "embeddings.LayerNorm.bias"},
-        {"mlm_head.W", "vocab_transform.weight"},
-        {"mlm_head.b", "vocab_transform.bias"},
-        {"mlm_head.ln.w", "vocab_layer_norm.weight"},
-        {"mlm_head.ln.b", "vocab_layer_norm.bias"},
-        {"unembed.W_U", "vocab_projector.weight"},
-        {"unembed.b_U", "vocab_projector.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"attn.W_Q", "attention.q_lin.weight"},   {"attn.b_Q", "attention.q_lin.bias"},
-        {"attn.W_K", "attention.k_lin.weight"},   {"attn.b_K", "attention.k_lin.bias"},
-        {"attn.W_V", "attention.v_lin.weight"},   {"attn.b_V", "attention.v_lin.bias"},
-        {"attn.W_O", "attention.out_lin.weight"}, {"attn.b_O", "attention.out_lin.bias"},
-        {"ln1.w", "sa_layer_norm.weight"},        {"ln1.b", "sa_layer_norm.bias"},
-        {"mlp.W_in", "ffn.lin1.weight"},          {"mlp.b_in", "ffn.lin1.bias"},
-        {"mlp.W_out", "ffn.lin2.weight"},         {"mlp.b_out", "ffn.lin2.bias"},
-        {"ln2.w", "output_layer_norm.weight"},    {"ln2.b", "output_layer_norm.bias"}};
-    const auto [layer, rest] = splitName(parameter);
-    if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
-    return {.source = names.resolve(kPrefix, fmt::format("transformer.layer.{}.{}", layer, lookUp(kBlock, rest)))};
+    return {.source = kNames.tensorOf(parameter, names)};
 }
 
 } // namespace

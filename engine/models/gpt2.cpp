@@ -14,12 +14,10 @@
 namespace attn {
 namespace {
 
-constexpr const char* kPrefix = "transformer.";
-
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("n_embd"), heads = read.size("n_head"), layers = read.size("n_layer");
-    if (width % heads != 0) read.fail("n_head", fmt::format("is {}, which does not divide n_embd {}", heads, width));
+    const int64_t width = read.size("n_embd"), heads = read.heads("n_head", width, "n_embd"),
+                  layers = read.size("n_layer");
     const auto inner = json.find("n_inner");
     const bool attentionOnly = inner != json.end() && *inner == 0; // trained by this program without MLPs
     LayerAttention attention{.spec = plainAttention({heads, heads}, MaskExpression::causal()),
@@ -48,31 +46,28 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     return config;
 }
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{{"embed.W_E", "wte.weight"},
-                                                                          {"pos_embed.W_pos", "wpe.weight"},
-                                                                          {"ln_final.w", "ln_f.weight"},
-                                                                          {"ln_final.b", "ln_f.bias"},
-                                                                          {"unembed.W_U", "lm_head.weight"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "ln_1.weight"},           {"ln1.b", "ln_1.bias"},
-        {"ln2.w", "ln_2.weight"},           {"ln2.b", "ln_2.bias"},
-        {"attn.W_Q", "attn.c_attn.weight"}, {"attn.W_K", "attn.c_attn.weight"},
-        {"attn.W_V", "attn.c_attn.weight"}, {"attn.b_Q", "attn.c_attn.bias"},
-        {"attn.b_K", "attn.c_attn.bias"},   {"attn.b_V", "attn.c_attn.bias"},
-        {"attn.W_O", "attn.c_proj.weight"}, {"attn.b_O", "attn.c_proj.bias"},
-        {"mlp.W_in", "mlp.c_fc.weight"},    {"mlp.b_in", "mlp.c_fc.bias"},
-        {"mlp.W_out", "mlp.c_proj.weight"}, {"mlp.b_out", "mlp.c_proj.bias"}};
-    const auto [layer, rest] = splitName(parameter);
-    if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
+const FamilyNames kNames{.prefix = "transformer.",
+                         .global = {{"embed.W_E", "wte.weight"},
+                                    {"pos_embed.W_pos", "wpe.weight"},
+                                    {"ln_final", "ln_f"},
+                                    {"unembed.W_U", "lm_head.weight"}},
+                         .blocks = "h.",
+                         .inBlock = {{"ln1", "ln_1"},
+                                     {"ln2", "ln_2"},
+                                     {"attn.Q", "attn.c_attn"},
+                                     {"attn.K", "attn.c_attn"},
+                                     {"attn.V", "attn.c_attn"},
+                                     {"attn.O", "attn.c_proj"},
+                                     {"mlp.in", "mlp.c_fc"},
+                                     {"mlp.out", "mlp.c_proj"}}};
 
-    const bool isMatrix = rest.starts_with("attn.W") || rest.starts_with("mlp.W");
-    WeightRecipe result{.source = names.resolve(kPrefix, fmt::format("h.{}.{}", layer, lookUp(kBlock, rest))),
-                        .transposed = isMatrix};
-    if (const size_t part = std::string("QKV").find(rest.back());
-        rest.starts_with("attn.") && part != std::string::npos) {
+WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+    const std::string inBlock = splitName(parameter).rest;
+    WeightRecipe result{.source = kNames.tensorOf(parameter, names),
+                        .transposed = inBlock.starts_with("attn.W") || inBlock.starts_with("mlp.W")};
+    if (const int part = projectionOf(inBlock); part >= 0) {
         result.group = config.modelWidth; // c_attn is Q | K | V
-        result.offset = static_cast<int64_t>(part) * config.modelWidth;
+        result.offset = part * config.modelWidth;
     }
     return result;
 }
@@ -87,9 +82,7 @@ nlohmann::json describe(const DecoderConfig& config) {
             {"n_layer", config.layers.size()},
             {"n_inner", config.feedForward.width},
             {"n_positions", config.context},
-            {"activation_function", config.feedForward.activation == Activation::GeluErf ? "gelu"
-                                    : config.feedForward.activation == Activation::Relu  ? "relu"
-                                                                                         : "gelu_new"},
+            {"activation_function", activationName(config.feedForward.activation)},
             {"layer_norm_epsilon", config.normEpsilon},
             {"tie_word_embeddings", config.tiedEmbedding},
             {"resid_pdrop", 0.0},
@@ -106,6 +99,6 @@ const ModelFamily kGpt2{.id = "gpt2",
                         .config = config,
                         .recipe = recipe,
                         .describe = describe,
-                        .prefix = kPrefix};
+                        .prefix = kNames.prefix};
 
 } // namespace attn

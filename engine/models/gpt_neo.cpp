@@ -1,6 +1,5 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
-#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
@@ -12,8 +11,6 @@
 
 namespace attn {
 namespace {
-
-constexpr const char* kPrefix = "transformer.";
 
 /// Which layers are local: attention_layers, or attention_types [[["global","local"], n], ...] unrolled.
 std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
@@ -43,9 +40,8 @@ std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("hidden_size"), heads = read.size("num_heads"), layers = read.size("num_layers");
-    if (width % heads != 0)
-        read.fail("num_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
+    const int64_t width = read.size("hidden_size"), heads = read.heads("num_heads", width, "hidden_size"),
+                  layers = read.size("num_layers");
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,
                          .context = read.size("max_position_embeddings", 2048),
@@ -69,28 +65,23 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     return config;
 }
 
+const FamilyNames kNames{.prefix = "transformer.",
+                         .global = {{"embed.W_E", "wte.weight"},
+                                    {"pos_embed.W_pos", "wpe.weight"},
+                                    {"ln_final", "ln_f"},
+                                    {"unembed.W_U", "lm_head.weight"}},
+                         .blocks = "h.",
+                         .inBlock = {{"ln1", "ln_1"},
+                                     {"ln2", "ln_2"},
+                                     {"attn.Q", "attn.attention.q_proj"},
+                                     {"attn.K", "attn.attention.k_proj"},
+                                     {"attn.V", "attn.attention.v_proj"},
+                                     {"attn.O", "attn.attention.out_proj"},
+                                     {"mlp.in", "mlp.c_fc"},
+                                     {"mlp.out", "mlp.c_proj"}}};
+
 WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{{"embed.W_E", "wte.weight"},
-                                                                          {"pos_embed.W_pos", "wpe.weight"},
-                                                                          {"ln_final.w", "ln_f.weight"},
-                                                                          {"ln_final.b", "ln_f.bias"},
-                                                                          {"unembed.W_U", "lm_head.weight"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{{"ln1.w", "ln_1.weight"},
-                                                                         {"ln1.b", "ln_1.bias"},
-                                                                         {"ln2.w", "ln_2.weight"},
-                                                                         {"ln2.b", "ln_2.bias"},
-                                                                         {"attn.W_Q", "attn.attention.q_proj.weight"},
-                                                                         {"attn.W_K", "attn.attention.k_proj.weight"},
-                                                                         {"attn.W_V", "attn.attention.v_proj.weight"},
-                                                                         {"attn.W_O", "attn.attention.out_proj.weight"},
-                                                                         {"attn.b_O", "attn.attention.out_proj.bias"},
-                                                                         {"mlp.W_in", "mlp.c_fc.weight"},
-                                                                         {"mlp.b_in", "mlp.c_fc.bias"},
-                                                                         {"mlp.W_out", "mlp.c_proj.weight"},
-                                                                         {"mlp.b_out", "mlp.c_proj.bias"}};
-    const auto [layer, rest] = splitName(parameter);
-    if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
-    return {.source = names.resolve(kPrefix, fmt::format("h.{}.{}", layer, lookUp(kBlock, rest)))};
+    return {.source = kNames.tensorOf(parameter, names)};
 }
 
 } // namespace

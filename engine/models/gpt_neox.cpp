@@ -12,13 +12,9 @@
 namespace attn {
 namespace {
 
-constexpr const char* kPrefix = "gpt_neox.";
-
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("hidden_size"), heads = read.size("num_attention_heads");
-    if (width % heads != 0)
-        read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
+    const int64_t width = read.size("hidden_size"), heads = read.heads("num_attention_heads", width, "hidden_size");
     const int64_t headWidth = width / heads;
     const double fraction = read.number("rotary_pct", 0.25);
     if (!(fraction > 0 && fraction <= 1))
@@ -45,32 +41,27 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("num_hidden_layers")), attention)};
 }
 
+const FamilyNames kNames{
+    .prefix = "gpt_neox.",
+    .global = {{"embed.W_E", "embed_in.weight"}, {"ln_final", "final_layer_norm"}, {"unembed.W_U", "embed_out.weight"}},
+    .blocks = "layers.",
+    .inBlock = {{"ln1", "input_layernorm"},
+                {"ln2", "post_attention_layernorm"},
+                {"attn.Q", "attention.query_key_value"},
+                {"attn.K", "attention.query_key_value"},
+                {"attn.V", "attention.query_key_value"},
+                {"attn.O", "attention.dense"},
+                {"mlp.in", "mlp.dense_h_to_4h"},
+                {"mlp.out", "mlp.dense_4h_to_h"}}};
+
 WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{{"embed.W_E", "embed_in.weight"},
-                                                                          {"ln_final.w", "final_layer_norm.weight"},
-                                                                          {"ln_final.b", "final_layer_norm.bias"},
-                                                                          {"unembed.W_U", "embed_out.weight"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "input_layernorm.weight"},          {"ln1.b", "input_layernorm.bias"},
-        {"ln2.w", "post_attention_layernorm.weight"}, {"ln2.b", "post_attention_layernorm.bias"},
-        {"attn.W_O", "attention.dense.weight"},       {"attn.b_O", "attention.dense.bias"},
-        {"mlp.W_in", "mlp.dense_h_to_4h.weight"},     {"mlp.b_in", "mlp.dense_h_to_4h.bias"},
-        {"mlp.W_out", "mlp.dense_4h_to_h.weight"},    {"mlp.b_out", "mlp.dense_4h_to_h.bias"}};
-    const auto [layer, rest] = splitName(parameter);
-    if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
-    const auto source = [&, layer = layer](const std::string& name) {
-        return names.resolve(kPrefix, fmt::format("layers.{}.{}", layer, name));
-    };
-    if (const size_t part = std::string("QKV").find(rest.back());
-        rest.starts_with("attn.") && part != std::string::npos) {
-        const int64_t headWidth = config.layers.front().headWidth; // query_key_value is [head, 3, D]
-        return {.source =
-                    source(rest[5] == 'W' ? "attention.query_key_value.weight" : "attention.query_key_value.bias"),
-                .offset = static_cast<int64_t>(part) * headWidth,
-                .group = headWidth,
-                .stride = 3 * headWidth};
+    WeightRecipe result{.source = kNames.tensorOf(parameter, names)};
+    if (const int part = projectionOf(splitName(parameter).rest); part >= 0) {
+        result.group = config.layers.front().headWidth; // query_key_value is [head, 3, D]
+        result.offset = part * result.group;
+        result.stride = 3 * result.group;
     }
-    return {.source = source(lookUp(kBlock, rest))};
+    return result;
 }
 
 } // namespace

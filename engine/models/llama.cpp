@@ -1,6 +1,5 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
-#include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
@@ -14,8 +13,6 @@
 
 namespace attn {
 namespace {
-
-constexpr const char* kPrefix = "model.";
 
 /// The values of rotary positions from "rope_theta" and "rope_scaling", or from "rope_parameters", which replaces both
 /// in newer files.
@@ -42,10 +39,10 @@ std::vector<double> rotaryValues(const ConfigReader& read) {
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
-    const int64_t width = read.size("hidden_size"), heads = read.size("num_attention_heads"),
+    const int64_t width = read.size("hidden_size"),
+                  heads = read.has("head_dim") ? read.size("num_attention_heads")
+                                               : read.heads("num_attention_heads", width, "hidden_size"),
                   groups = read.size("num_key_value_heads", heads);
-    if (!read.has("head_dim") && width % heads != 0)
-        read.fail("num_attention_heads", fmt::format("is {}, which does not divide hidden_size {}", heads, width));
     if (heads % groups != 0)
         read.fail("num_key_value_heads", fmt::format("is {}, which does not divide {} heads", groups, heads));
     const int64_t headWidth = read.size("head_dim", width / heads);
@@ -84,21 +81,22 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .layers = std::move(specs)};
 }
 
+const FamilyNames kNames{
+    .prefix = "model.",
+    .global = {{"embed.W_E", "embed_tokens.weight"}, {"ln_final", "norm"}, {"unembed.W_U", "lm_head.weight"}},
+    .blocks = "layers.",
+    .inBlock = {{"ln1", "input_layernorm"},
+                {"ln2", "post_attention_layernorm"},
+                {"attn.Q", "self_attn.q_proj"},
+                {"attn.K", "self_attn.k_proj"},
+                {"attn.V", "self_attn.v_proj"},
+                {"attn.O", "self_attn.o_proj"},
+                {"mlp.gate", "mlp.gate_proj"},
+                {"mlp.in", "mlp.up_proj"},
+                {"mlp.out", "mlp.down_proj"}}};
+
 WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{
-        {"embed.W_E", "embed_tokens.weight"}, {"ln_final.w", "norm.weight"}, {"unembed.W_U", "lm_head.weight"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "input_layernorm.weight"},     {"ln2.w", "post_attention_layernorm.weight"},
-        {"attn.W_Q", "self_attn.q_proj.weight"}, {"attn.W_K", "self_attn.k_proj.weight"},
-        {"attn.W_V", "self_attn.v_proj.weight"}, {"attn.W_O", "self_attn.o_proj.weight"},
-        {"attn.b_Q", "self_attn.q_proj.bias"},   {"attn.b_K", "self_attn.k_proj.bias"},
-        {"attn.b_V", "self_attn.v_proj.bias"},   {"attn.b_O", "self_attn.o_proj.bias"},
-        {"mlp.W_gate", "mlp.gate_proj.weight"},  {"mlp.W_in", "mlp.up_proj.weight"},
-        {"mlp.W_out", "mlp.down_proj.weight"},   {"mlp.b_gate", "mlp.gate_proj.bias"},
-        {"mlp.b_in", "mlp.up_proj.bias"},        {"mlp.b_out", "mlp.down_proj.bias"}};
-    const auto [layer, rest] = splitName(parameter);
-    if (layer < 0) return {.source = names.resolve(kPrefix, lookUp(kGlobal, rest))};
-    return {.source = names.resolve(kPrefix, fmt::format("layers.{}.{}", layer, lookUp(kBlock, rest)))};
+    return {.source = kNames.tensorOf(parameter, names)};
 }
 
 nlohmann::json describe(const DecoderConfig& config) {
@@ -130,6 +128,6 @@ const ModelFamily kLlama{.id = "llama",
                          .config = config,
                          .recipe = recipe,
                          .describe = describe,
-                         .prefix = kPrefix};
+                         .prefix = kNames.prefix};
 
 } // namespace attn

@@ -89,36 +89,21 @@ VisionConfig config(const VisionFolder& folder) {
 }
 
 WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{
-        {"embed.W_E", "embeddings.patch_embeddings.projection.weight"},
-        {"embed.b_E", "embeddings.patch_embeddings.projection.bias"},
-        {"embed.ln.w", "embeddings.norm.weight"},
-        {"embed.ln.b", "embeddings.norm.bias"},
-        {"pos_embed.W_pos", "embeddings.position_embeddings"},
-        {"ln_final.w", "layernorm.weight"},
-        {"ln_final.b", "layernorm.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "layernorm_before.weight"},
-        {"ln1.b", "layernorm_before.bias"},
-        {"ln2.w", "layernorm_after.weight"},
-        {"ln2.b", "layernorm_after.bias"},
-        {"attn.position.grid_bias", "attention.self.relative_position_bias_table"},
-        {"attn.W_Q", "attention.self.query.weight"},
-        {"attn.b_Q", "attention.self.query.bias"},
-        {"attn.W_K", "attention.self.key.weight"},
-        {"attn.b_K", "attention.self.key.bias"},
-        {"attn.W_V", "attention.self.value.weight"},
-        {"attn.b_V", "attention.self.value.bias"},
-        {"attn.W_O", "attention.output.dense.weight"},
-        {"attn.b_O", "attention.output.dense.bias"},
-        {"mlp.W_in", "intermediate.dense.weight"},
-        {"mlp.b_in", "intermediate.dense.bias"},
-        {"mlp.W_out", "output.dense.weight"},
-        {"mlp.b_out", "output.dense.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kMerge{
-        {"W", "reduction.weight"}, {"ln.w", "norm.weight"}, {"ln.b", "norm.bias"}};
-    if (parameter == "head.W_H") return {.source = "classifier.weight"};
-    if (parameter == "head.b_H") return {.source = "classifier.bias"};
+    static const NameTable kGlobal{{"embed.E", "embeddings.patch_embeddings.projection"},
+                                   {"embed.ln", "embeddings.norm"},
+                                   {"pos_embed.W_pos", "embeddings.position_embeddings"},
+                                   {"ln_final", "layernorm"}};
+    static const NameTable kBlock{{"ln1", "layernorm_before"},
+                                  {"ln2", "layernorm_after"},
+                                  {"attn.position.grid_bias", "attention.self.relative_position_bias_table"},
+                                  {"attn.Q", "attention.self.query"},
+                                  {"attn.K", "attention.self.key"},
+                                  {"attn.V", "attention.self.value"},
+                                  {"attn.O", "attention.output.dense"},
+                                  {"mlp.in", "intermediate.dense"},
+                                  {"mlp.out", "output.dense"}};
+    static const NameTable kMerge{{"W", "reduction.weight"}, {"ln", "norm"}}, kHead{{"head.H", "classifier"}};
+    if (parameter.starts_with("head.")) return {.source = lookUp(kHead, parameter)};
     if (const auto [merge, rest] = splitName(parameter, "merge."); merge >= 0)
         return {.source = names.resolve(kBody, fmt::format("encoder.layers.{}.downsample.{}",
                                                            placeOf(config, merge).stage - 1, lookUp(kMerge, rest)))};

@@ -117,35 +117,33 @@ VisionConfig config(const VisionFolder& folder) {
     return config;
 }
 
-WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames&) {
-    const std::vector<std::pair<std::string, std::string>> global{
-        {"embed.W_E", "patch_embed.proj.weight"},
-        {"embed.b_E", "patch_embed.proj.bias"},
-        {"embed.cls", "cls_token"},
-        {"embed.distillation", "dist_token"},
-        {"embed.registers", "reg_token"},
-        {"pos_embed.W_pos", "pos_embed"},
-        {"ln_final.w", config.normAfterPooling ? "fc_norm.weight" : "norm.weight"},
-        {"ln_final.b", config.normAfterPooling ? "fc_norm.bias" : "norm.bias"},
-        {"head.W_H", "head.weight"},
-        {"head.b_H", "head.bias"},
-        {"distillation_head.W_H", "head_dist.weight"},
-        {"distillation_head.b_H", "head_dist.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "norm1.weight"},       {"ln1.b", "norm1.bias"},          {"ln2.w", "norm2.weight"},
-        {"ln2.b", "norm2.bias"},         {"attn.W_Q", "attn.qkv.weight"},  {"attn.b_Q", "attn.qkv.bias"},
-        {"attn.W_K", "attn.qkv.weight"}, {"attn.b_K", "attn.qkv.bias"},    {"attn.W_V", "attn.qkv.weight"},
-        {"attn.b_V", "attn.qkv.bias"},   {"attn.W_O", "attn.proj.weight"}, {"attn.b_O", "attn.proj.bias"},
-        {"scale1", "ls1.gamma"},         {"scale2", "ls2.gamma"},          {"mlp.W_gate", "mlp.fc1.weight"},
-        {"mlp.b_gate", "mlp.fc1.bias"},  {"mlp.W_in", "mlp.fc1.weight"},   {"mlp.b_in", "mlp.fc1.bias"},
-        {"mlp.W_out", "mlp.fc2.weight"}, {"mlp.b_out", "mlp.fc2.bias"}};
+WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames& names) {
+    const FamilyNames all{.prefix = "",
+                          .global = {{"embed.E", "patch_embed.proj"},
+                                     {"embed.cls", "cls_token"},
+                                     {"embed.distillation", "dist_token"},
+                                     {"embed.registers", "reg_token"},
+                                     {"pos_embed.W_pos", "pos_embed"},
+                                     {"ln_final", config.normAfterPooling ? "fc_norm" : "norm"},
+                                     {"head.H", "head"},
+                                     {"distillation_head.H", "head_dist"}},
+                          .blocks = "blocks.",
+                          .inBlock = {{"ln1", "norm1"},
+                                      {"ln2", "norm2"},
+                                      {"attn.Q", "attn.qkv"},
+                                      {"attn.K", "attn.qkv"},
+                                      {"attn.V", "attn.qkv"},
+                                      {"attn.O", "attn.proj"},
+                                      {"scale1", "ls1.gamma"},
+                                      {"scale2", "ls2.gamma"},
+                                      {"mlp.gate", "mlp.fc1"},
+                                      {"mlp.in", "mlp.fc1"},
+                                      {"mlp.out", "mlp.fc2"}}};
     const auto [layer, rest] = splitName(parameter);
-    if (layer < 0) return {.source = lookUp(global, rest), .flattened = true};
-    WeightRecipe result{.source = fmt::format("blocks.{}.{}", layer, lookUp(kBlock, rest))};
-    if (const size_t part = std::string("QKV").find(rest.back());
-        rest.starts_with("attn.") && part != std::string::npos) { // qkv is Q | K | V
+    WeightRecipe result{.source = all.tensorOf(parameter, names), .flattened = layer < 0};
+    if (const int part = projectionOf(rest); layer >= 0 && part >= 0) { // qkv is Q | K | V
         result.group = config.modelWidth;
-        result.offset = static_cast<int64_t>(part) * config.modelWidth;
+        result.offset = part * config.modelWidth;
     } else if (config.feedForward.gated && (rest.ends_with("_gate") || rest.ends_with("_in"))) { // fc1 is gate | in
         result.group = config.feedForward.width;
         result.offset = rest.ends_with("_gate") ? 0 : config.feedForward.width;

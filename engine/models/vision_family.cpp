@@ -116,15 +116,12 @@ VisionConfig visionConfigOf(const ConfigReader& read) {
 
 nlohmann::json visionConfigJson(const VisionConfig& config) {
     const LayerAttention& layer = config.layers.front();
-    const Activation activation = config.feedForward.activation;
     return {{"image_size", {config.image.height, config.image.width}},
             {"patch_size", config.patch},
             {"num_channels", config.channels},
             {"hidden_size", config.modelWidth},
             {"intermediate_size", config.feedForward.width},
-            {"hidden_act", activation == Activation::GeluTanh ? "gelu_new"
-                           : activation == Activation::Relu   ? "relu"
-                                                              : "gelu"},
+            {"hidden_act", activationName(config.feedForward.activation)},
             {"layer_norm_eps", config.normEpsilon},
             {"num_attention_heads", layer.heads().heads},
             {"num_hidden_layers", config.layers.size()},

@@ -34,45 +34,28 @@ VisionConfig deitConfig(const VisionFolder& folder) {
     return config;
 }
 
-WeightRecipe recipe(const std::string& prefix, const std::string& parameter, const TensorNames& names) {
-    static const std::vector<std::pair<std::string, std::string>> kGlobal{
-        {"embed.W_E", "embeddings.patch_embeddings.projection.weight"},
-        {"embed.b_E", "embeddings.patch_embeddings.projection.bias"},
-        {"embed.cls", "embeddings.cls_token"},
-        {"embed.distillation", "embeddings.distillation_token"},
-        {"pos_embed.W_pos", "embeddings.position_embeddings"},
-        {"ln_final.w", "layernorm.weight"},
-        {"ln_final.b", "layernorm.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kHeads{
-        {"head.W_H", "classifier.weight"},
-        {"head.b_H", "classifier.bias"},
-        {"distillation_head.W_H", "distillation_classifier.weight"},
-        {"distillation_head.b_H", "distillation_classifier.bias"}};
-    static const std::vector<std::pair<std::string, std::string>> kBlock{
-        {"ln1.w", "layernorm_before.weight"},
-        {"ln1.b", "layernorm_before.bias"},
-        {"ln2.w", "layernorm_after.weight"},
-        {"ln2.b", "layernorm_after.bias"},
-        {"attn.W_Q", "attention.attention.query.weight"},
-        {"attn.b_Q", "attention.attention.query.bias"},
-        {"attn.W_K", "attention.attention.key.weight"},
-        {"attn.b_K", "attention.attention.key.bias"},
-        {"attn.W_V", "attention.attention.value.weight"},
-        {"attn.b_V", "attention.attention.value.bias"},
-        {"attn.W_O", "attention.output.dense.weight"},
-        {"attn.b_O", "attention.output.dense.bias"},
-        {"mlp.W_in", "intermediate.dense.weight"},
-        {"mlp.b_in", "intermediate.dense.bias"},
-        {"mlp.W_out", "output.dense.weight"},
-        {"mlp.b_out", "output.dense.bias"}};
-    const auto [layer, rest] = splitName(parameter);
-    if (layer >= 0)
-        return {.source = names.resolve(prefix, fmt::format("encoder.layer.{}.{}", layer, lookUp(kBlock, rest)))};
-    if (rest.find("head.") != std::string::npos) {
-        const std::string name = lookUp(kHeads, rest); // DeiT with two classifiers names the first after its token
+WeightRecipe recipe(std::string_view prefix, const std::string& parameter, const TensorNames& names) {
+    static const NameTable kHeads{{"head.H", "classifier"}, {"distillation_head.H", "distillation_classifier"}};
+    const FamilyNames all{.prefix = prefix,
+                          .global = {{"embed.E", "embeddings.patch_embeddings.projection"},
+                                     {"embed.cls", "embeddings.cls_token"},
+                                     {"embed.distillation", "embeddings.distillation_token"},
+                                     {"pos_embed.W_pos", "embeddings.position_embeddings"},
+                                     {"ln_final", "layernorm"}},
+                          .blocks = "encoder.layer.",
+                          .inBlock = {{"ln1", "layernorm_before"},
+                                      {"ln2", "layernorm_after"},
+                                      {"attn.Q", "attention.attention.query"},
+                                      {"attn.K", "attention.attention.key"},
+                                      {"attn.V", "attention.attention.value"},
+                                      {"attn.O", "attention.output.dense"},
+                                      {"mlp.in", "intermediate.dense"},
+                                      {"mlp.out", "output.dense"}}};
+    if (parameter.find("head.") != std::string::npos) {
+        const std::string name = lookUp(kHeads, parameter); // DeiT with two classifiers names the first after its token
         return {.source = names.contains("cls_" + name) ? "cls_" + name : name};
     }
-    return {.source = names.resolve(prefix, lookUp(kGlobal, rest)), .flattened = true};
+    return {.source = all.tensorOf(parameter, names), .flattened = splitName(parameter).layer < 0};
 }
 
 } // namespace

@@ -6,7 +6,6 @@
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
 #include "engine/models/decoder.h"
-#include "engine/models/recipes.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
