@@ -3,6 +3,7 @@
 #include "engine/analysis/sweeps.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>

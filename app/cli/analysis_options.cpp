@@ -7,6 +7,7 @@
 #include "engine/models/vision_source.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include "engine/analysis/logit_target.h"
 #include "engine/inference/running_model.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <memory>
 #include <optional>

@@ -3,6 +3,7 @@
 #include "engine/analysis/head_kinds.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <set>
 #include <span>

@@ -11,6 +11,7 @@
 #include "engine/core/quoting.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
