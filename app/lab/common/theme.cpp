@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QFont>
+#include <QFontInfo>
 #include <QPainter>
 #include <QProxyStyle>
 #include <QStyleOption>
@@ -135,6 +136,19 @@ QColor predictionColour(ThemeId theme) {
     return theme == ThemeId::Dark        ? QColor("#f0883e")
            : theme == ThemeId::Projector ? QColor("#c04a00")
                                          : QColor("#e07b39");
+}
+
+FigureTheme figureTheme(ThemeId theme) {
+    const double size = QFontInfo(QApplication::font()).pixelSize();
+    switch (theme) {
+    case ThemeId::Dark:
+        return FigureTheme::dark(size);
+    case ThemeId::Projector:
+        return FigureTheme::projector(size);
+    case ThemeId::Light:
+        break;
+    }
+    return FigureTheme::light(size);
 }
 
 void applyTheme(ThemeId theme, int textSize) {

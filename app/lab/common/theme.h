@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/figures/figure_theme.h"
 #include "app/lab/common/preferences.h"
 
 #include <QPalette>
@@ -11,6 +12,9 @@ QPalette themePalette(ThemeId theme);
 
 /// The colour of predictions in text, bars and plots.
 QColor predictionColour(ThemeId theme);
+
+/// Colours of figures in a theme of the application, with the application's font size.
+FigureTheme figureTheme(ThemeId theme);
 
 /// Sets the style, palette, text size and style sheet of the whole application.
 /// @param textSize per cent of the theme's own size; projector text is 1.5 times as large as in the other themes

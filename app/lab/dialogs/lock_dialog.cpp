@@ -1,23 +1,22 @@
 #include "app/lab/dialogs/lock_dialog.h"
 
+#include "app/lab/widgets/widget_makers.h"
+
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QDialogButtonBox>
 #include <QFormLayout>
-#include <QLabel>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 namespace attn {
 
 LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(parent) {
     setWindowTitle(tr("Lock for class"));
     auto* column = new QVBoxLayout(this);
-    auto* lead = new QLabel(tr("Choose which controls your class may use, then save the session and hand out the file. "
-                               "A locked control is visible but disabled. A hidden control does not appear. "
-                               "Open this dialog again to unlock the controls."),
-                            this);
-    lead->setWordWrap(true);
+    auto* lead =
+        makeTextLabel({}, tr("Choose which controls your class may use, then save the session and hand out the file. "
+                             "A locked control is visible but disabled. A hidden control does not appear. "
+                             "Open this dialog again to unlock the controls."));
     column->addWidget(lead);
     auto* form = new QFormLayout;
     for (const ControlGroup& group : controlGroups()) {

@@ -1,16 +1,14 @@
 #include "app/lab/dialogs/start_page.h"
 
 #include "app/lab/widgets/flow_layout.h"
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/models/bundled.h"
 
 #include <QDialogButtonBox>
 #include <QFileInfo>
 #include <QIcon>
-#include <QLabel>
 #include <QScrollArea>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -87,11 +85,8 @@ StartPage::StartPage(const Offers& offers, QWidget* parent) : QDialog(parent) {
 
 QToolButton* StartPage::card(const QString& name, const QString& text, const QString& help,
                              std::function<void()> chosen) {
-    auto* button = new QToolButton;
-    button->setObjectName(name);
+    auto* button = named(new QToolButton, name, QString(text).replace('\n', QStringLiteral(": ")).remove('&'), help);
     button->setText(text);
-    button->setToolTip(help);
-    button->setAccessibleName(QString(text).replace('\n', QStringLiteral(": ")).remove('&'));
     button->setAccessibleDescription(help);
     button->setProperty("start", true);
     button->setFocusPolicy(Qt::StrongFocus);
@@ -118,8 +113,7 @@ void StartPage::makeContinue(QVBoxLayout* column, const Offers& offers) {
         row->addWidget(button);
     }
     if (row->count() == 0) {
-        auto* hint = makeHintLabel();
-        hint->setText(tr("Lessons, models and sessions that you open will appear here next time."));
+        auto* hint = makeHintLabel({}, tr("Lessons, models and sessions that you open will appear here next time."));
         column->addWidget(hint);
     }
     column->addLayout(row);

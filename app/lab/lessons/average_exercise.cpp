@@ -1,12 +1,12 @@
 #include "app/lab/lessons/average_exercise.h"
 
+#include "app/lab/widgets/widget_makers.h"
+
 #include <QDoubleSpinBox>
 #include <QGridLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QSignalBlocker>
 #include <QSlider>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -83,10 +83,8 @@ private:
 };
 
 AverageExercise::AverageExercise(QWidget* parent)
-    : QWidget(parent), arithmetic_(new QLabel(this)), plane_(new Plane(this)) {
+    : QWidget(parent), arithmetic_(makeTextLabel("averageArithmetic")), plane_(new Plane(this)) {
     setObjectName("average");
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
     auto* grid = new QGridLayout;
     grid->setColumnStretch(1, 1);
     for (int i = 0; i < 3; ++i) {
@@ -94,17 +92,14 @@ AverageExercise::AverageExercise(QWidget* parent)
         auto* label = labels_[at] = new QLabel(this);
         auto* slider = sliders_[at] = new QSlider(Qt::Horizontal, this);
         auto* box = weights_[at] = new QDoubleSpinBox(this);
-        slider->setObjectName(QStringLiteral("averageSlider%1").arg(i));
+        named(slider, QStringLiteral("averageSlider%1").arg(i), tr("Weight %1, slider").arg(i + 1),
+              tr("The weight of value %1").arg(i + 1));
         slider->setRange(0, kSteps);
         slider->setPageStep(2);
         slider->setMinimumWidth(40);
-        slider->setAccessibleName(tr("Weight %1, slider").arg(i + 1));
-        slider->setToolTip(tr("The weight of value %1").arg(i + 1));
-        box->setObjectName(QStringLiteral("averageWeight%1").arg(i));
+        named(box, QStringLiteral("averageWeight%1").arg(i), tr("Weight %1").arg(i + 1), slider->toolTip());
         box->setRange(0, 1);
         box->setSingleStep(kStep);
-        box->setAccessibleName(tr("Weight %1").arg(i + 1));
-        box->setToolTip(slider->toolTip());
         label->setBuddy(box);
         grid->addWidget(label, i, 0);
         grid->addWidget(slider, i, 1);
@@ -116,12 +111,8 @@ AverageExercise::AverageExercise(QWidget* parent)
             refresh();
         });
     }
-    arithmetic_->setObjectName("averageArithmetic");
-    arithmetic_->setWordWrap(true);
     plane_->setAccessibleName(tr("The three values and their weighted average"));
-    column->addLayout(grid);
-    column->addWidget(arithmetic_);
-    column->addWidget(plane_, 1);
+    makeColumn(this, 0, {grid, arithmetic_, {plane_, 1}});
 }
 
 void AverageExercise::setAverage(const LessonAverage& average) {

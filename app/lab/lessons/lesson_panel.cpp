@@ -3,23 +3,19 @@
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/lessons/lesson_progress.h"
 #include "app/lab/lessons/lesson_step_view.h"
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QApplication>
-#include <QFileDialog>
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 namespace attn {
 namespace {
 constexpr int kWidestLine = 100; // characters; longer lines are hard to read
 }
 
-LessonPanel::LessonPanel(Workbench&, QWidget* parent) : Panel(parent), steps_(new LessonStepView) {
+LessonPanel::LessonPanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), steps_(new LessonStepView) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 8, 8, 8);
     page_ = makeList();
@@ -34,48 +30,29 @@ LessonPanel::LessonPanel(Workbench&, QWidget* parent) : Panel(parent), steps_(ne
 
 QWidget* LessonPanel::makeList() {
     auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(makeHintLabel());
-    static_cast<QLabel*>(column->itemAt(0)->widget())
-        ->setText(tr("Each lesson uses real models in this window. It asks for your prediction before it shows what "
-                     "happens. When you leave a lesson, your own work comes back."));
-    list_ = new QListWidget;
-    list_->setObjectName("lessonList");
-    list_->setAccessibleName(tr("Lessons"));
-    list_->setToolTip(tr("Press Return to start the selected lesson. A tick marks finished lessons."));
+    auto* about = makeHintLabel(
+        {}, tr("Each lesson uses real models in this window. It asks for your prediction before it shows what "
+               "happens. When you leave a lesson, your own work comes back."));
+    list_ = named(new QListWidget, "lessonList", tr("Lessons"),
+                  tr("Press Return to start the selected lesson. A tick marks finished lessons."));
     list_->setWordWrap(true);
     list_->setSpacing(3);
     list_->setMinimumHeight(fontMetrics().height() * 9);
-    summary_ = new QLabel;
-    summary_->setObjectName("lessonSummary");
-    summary_->setWordWrap(true);
+    summary_ = makeTextLabel("lessonSummary");
     summary_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     problems_ = makeHintLabel("lessonProblems");
-    const auto button = [](const char* name, const QString& text, const QString& help) {
-        auto* made = new QPushButton(text);
-        made->setObjectName(QString::fromLatin1(name));
-        made->setToolTip(help);
-        return made;
-    };
-    start_ = button("lessonStart", tr("&Start"), tr("Start the lesson, or continue where you left it"));
+    start_ =
+        helped(new QPushButton(tr("&Start")), "lessonStart", tr("Start the lesson, or continue where you left it"));
     start_->setProperty("primary", true);
-    again_ = button("lessonAgain", tr("From the &beginning"), tr("Start the lesson at its first step"));
-    auto* file = button("lessonFile", tr("Open a lesson &file…"), tr("Try a lesson that you are writing"));
-    auto* forget = button("lessonForget", tr("Clear &progress"), tr("Clear all lesson progress"));
-    auto* buttons = new QHBoxLayout;
-    buttons->addWidget(start_, 1);
-    buttons->addWidget(again_);
-    auto* others = new QHBoxLayout;
-    others->addWidget(file);
-    others->addWidget(forget);
-    others->addStretch(1);
-    column->addWidget(list_, 1);
-    column->addWidget(summary_);
-    column->addLayout(buttons);
-    column->addLayout(others);
-    column->addWidget(problems_);
+    again_ =
+        helped(new QPushButton(tr("From the &beginning")), "lessonAgain", tr("Start the lesson at its first step"));
+    auto* file =
+        helped(new QPushButton(tr("Open a lesson &file…")), "lessonFile", tr("Try a lesson that you are writing"));
+    auto* forget = helped(new QPushButton(tr("Clear &progress")), "lessonForget", tr("Clear all lesson progress"));
+    makeColumn(
+        page, 0,
+        {about, {list_, 1}, summary_, makeRow({{start_, 1}, again_}), makeRow({file, forget, room()}), problems_});
     connect(list_, &QListWidget::currentRowChanged, this, &LessonPanel::showChosen);
     connect(list_, &QListWidget::itemActivated, this, [this] { start_->click(); });
     connect(start_, &QPushButton::clicked, this, [this] {
@@ -154,10 +131,7 @@ void LessonPanel::start(const Lesson& lesson, int step) {
 void LessonPanel::focusList() { list_->setFocus(); }
 
 void LessonPanel::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Open a lesson file"));
-    dialog->setObjectName("fileDialog");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
+    auto* dialog = makeFileDialog(this, tr("Open a lesson file"), QFileDialog::ExistingFile);
     dialog->setNameFilter(tr("Lessons (*.json)"));
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
         auto loaded = loadLesson(path);

@@ -19,8 +19,6 @@ class LessonPanel : public Panel {
 public:
     LessonPanel(Workbench& bench, QWidget* parent);
 
-    void setSnapshot(const std::shared_ptr<const Snapshot>&) override {}
-
     /// @param userFolder folder of the user's own lessons
     void setPlayer(LessonPlayer& player, const QWidget& window, const QString& userFolder);
     const std::vector<Lesson>& lessons() const { return library_.lessons; }

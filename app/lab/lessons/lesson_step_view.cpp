@@ -2,12 +2,9 @@
 
 #include "app/lab/lessons/average_exercise.h"
 #include "app/lab/lessons/lesson_player.h"
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QDoubleSpinBox>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -15,9 +12,7 @@ namespace attn {
 namespace {
 
 QLabel* makeText(const char* name) {
-    auto* label = new QLabel;
-    label->setObjectName(QString::fromLatin1(name));
-    label->setWordWrap(true);
+    auto* label = makeTextLabel(name);
     label->setTextFormat(Qt::RichText);
     return label;
 }
@@ -75,9 +70,8 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     makeQuestion(column);
     taskCard_ = makeCard("task");
     task_ = makeText("lessonTask");
-    show_ = new QPushButton(tr("Go to th&is control"));
-    show_->setObjectName("lessonShow");
-    show_->setToolTip(tr("Move the keyboard focus to the control with the ring"));
+    show_ = helped(new QPushButton(tr("Go to th&is control")), "lessonShow",
+                   tr("Move the keyboard focus to the control with the ring"));
     taskCard_->layout()->addWidget(task_);
     taskCard_->layout()->addWidget(show_);
     taskCard_->layout()->setAlignment(show_, Qt::AlignLeft);
@@ -87,20 +81,13 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     column->addWidget(taskCard_);
     column->addWidget(outcomeCard_);
     column->addStretch(1);
-    auto* buttons = new QHBoxLayout;
-    const auto button = [&](const char* name, const QString& text, const QString& help) {
-        auto* made = new QPushButton(text);
-        made->setObjectName(QString::fromLatin1(name));
-        made->setToolTip(help);
-        buttons->addWidget(made);
-        return made;
-    };
-    leave_ = button("lessonLeave", tr("&Leave"), tr("Leave the lesson and restore your own work (Esc)"));
-    buttons->addStretch(1);
-    back_ = button("lessonBack", tr("&Back"), tr("Go to the previous step"));
-    next_ = button("lessonNext", tr("&Next"), tr("Go to the next step when this one is done (Return)"));
+    leave_ =
+        helped(new QPushButton(tr("&Leave")), "lessonLeave", tr("Leave the lesson and restore your own work (Esc)"));
+    back_ = helped(new QPushButton(tr("&Back")), "lessonBack", tr("Go to the previous step"));
+    next_ =
+        helped(new QPushButton(tr("&Next")), "lessonNext", tr("Go to the next step when this one is done (Return)"));
     next_->setProperty("primary", true);
-    column->addLayout(buttons);
+    column->addLayout(makeRow({leave_, room(), back_, next_}));
     connect(leave_, &QPushButton::clicked, this, [this] { player_->leave(); });
     connect(back_, &QPushButton::clicked, this, [this] { player_->back(); });
     connect(next_, &QPushButton::clicked, this, [this] { player_->next(); });
@@ -125,18 +112,10 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
     choices->setContentsMargins(0, 0, 0, 0);
     choices->setSpacing(5);
     numberRow_ = new QWidget;
-    auto* row = new QHBoxLayout(numberRow_);
-    row->setContentsMargins(0, 0, 0, 0);
-    number_ = new QDoubleSpinBox;
-    number_->setObjectName("lessonNumber");
-    number_->setAccessibleName(tr("Your prediction"));
-    number_->setToolTip(tr("Type the number that you expect"));
+    number_ = named(new QDoubleSpinBox, "lessonNumber", tr("Your prediction"), tr("Type the number that you expect"));
     number_->setRange(-1e6, 1e6);
-    answer_ = new QPushButton(tr("&Answer"));
-    answer_->setObjectName("lessonAnswer");
-    answer_->setToolTip(tr("Submit this number as your prediction"));
-    row->addWidget(number_, 1);
-    row->addWidget(answer_);
+    answer_ = helped(new QPushButton(tr("&Answer")), "lessonAnswer", tr("Submit this number as your prediction"));
+    makeRow(numberRow_, 0, {{number_, 1}, answer_});
     reply_ = makeText("lessonReply");
     for (QWidget* widget : std::initializer_list<QWidget*>{question_, choices_, numberRow_, reply_})
         questionCard_->layout()->addWidget(widget);
@@ -174,10 +153,8 @@ void LessonStepView::showStep() {
     number_->setValue(player_->progress().number.value_or(0));
     for (size_t i = 0; i < step.prediction->choices.size(); ++i) {
         const QString& text = step.prediction->choices[i].text;
-        auto* button = new ChoiceButton(QString::number(i + 1), text);
-        button->setObjectName(QStringLiteral("lessonChoice%1").arg(i));
-        button->setAccessibleName(tr("Choice %1: %2").arg(i + 1).arg(text));
-        button->setToolTip(tr("Press %1").arg(i + 1));
+        auto* button = named(new ChoiceButton(QString::number(i + 1), text), QStringLiteral("lessonChoice%1").arg(i),
+                             tr("Choice %1: %2").arg(i + 1).arg(text), tr("Press %1").arg(i + 1));
         choices_->layout()->addWidget(button);
         connect(button, &QPushButton::clicked, this, [this, i] {
             player_->answer(static_cast<int>(i));

@@ -4,7 +4,6 @@
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/picture_heads.h"
 #include "app/lab/panels/picture_tools.h"
 #include "app/lab/panels/picture_view.h"
@@ -363,14 +362,6 @@ QJsonObject AttentionPanel::saveView() const {
     picture["level"] = pictureLevel_ == AttentionLevel::AllHeads ? "all" : "head";
     view["picture"] = picture;
     return view;
-}
-
-void AttentionPanel::showTheme() {
-    const FigureTheme theme = figureTheme(bench_.theme());
-    grid_->setTheme(theme);
-    heatmap_->setTheme(theme);
-    cell_->setTheme(theme);
-    strip_->setTheme(theme);
 }
 
 } // namespace attn

@@ -65,13 +65,11 @@ private:
     void showPictures();
     void showChange();
     void showLinks();
-    void showTheme();
     void updateEmptyTexts();
     bool isChoiceLocked() const;
     const Figure* shownFigure() const; ///< null: nothing was shown yet
     Cell strongestCell() const;
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     AttentionLook look_;                                    ///< of texts; that of pictures is in PictureBench
     AttentionLevel pictureLevel_ = AttentionLevel::OneHead; ///< a picture has no single cells

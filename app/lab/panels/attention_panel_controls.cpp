@@ -8,17 +8,16 @@
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heatmap_view.h"
-#include "app/lab/widgets/hint_label.h"
-#include "app/lab/widgets/named.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QCoreApplication>
-#include <QLabel>
 #include <QPainter>
 #include <QPixmap>
 #include <QPushButton>
@@ -26,7 +25,6 @@
 #include <QSpinBox>
 #include <QStackedWidget>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 namespace attn {
 namespace {
@@ -43,10 +41,10 @@ QScrollArea* scrolling(QWidget* content) {
 } // namespace
 
 AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), allButton_(new QToolButton), headButton_(new QToolButton),
-      cellButton_(new QToolButton), tools_(nullptr), pictureTools_(new PictureTools(bench)),
-      change_(makeHintLabel("attentionChange")), layer_(new QSpinBox), head_(new QSpinBox), aggregate_(new QComboBox),
-      scale_(new QComboBox), colours_(new QComboBox), hidesFirst_(new QCheckBox(tr("&Hide first token"))),
+    : Panel(bench, parent), allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton),
+      tools_(nullptr), pictureTools_(new PictureTools(bench)), change_(makeHintLabel("attentionChange")),
+      layer_(new QSpinBox), head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox),
+      colours_(new QComboBox), hidesFirst_(new QCheckBox(tr("&Hide first token"))),
       reset_(new QPushButton(tr("Rese&t view"))), stack_(new QStackedWidget), gridScroll_(nullptr),
       cellScroll_(nullptr), pictures_(new PictureHeads("attentionPictures", PictureHeads::Kind::Overlays, bench)),
       picture_(new PictureView("attentionPicture", false, bench)), grid_(new ThumbnailGridView),
@@ -65,23 +63,15 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     grid_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
     heatmap_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
 
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
+    auto* column = makeColumn(this, 8, {makeBreadcrumbs(), makeTools(), pictureTools_, change_, {stack_, 1}, strip_});
     column->setSpacing(6);
-    column->addWidget(makeBreadcrumbs());
-    column->addWidget(makeTools());
-    column->addWidget(pictureTools_);
-    column->addWidget(change_);
-    column->addWidget(stack_, 1);
-    column->addWidget(strip_);
     connectViews();
-    connect(&bench_, &Workbench::themeChanged, this, [this] { showTheme(); });
     connect(&bench_, &Workbench::shownRunChanged, this, [this] {
         if (!snapshot_) return;
         showPictures();
         showSettings();
     });
-    showTheme();
+    followTheme(bench_, grid_, heatmap_, cell_, strip_);
     showSettings();
 }
 
@@ -109,10 +99,8 @@ void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, 
     button->setCheckable(true);
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::StrongFocus);
-    auto* action = new QAction(toolTip, this);
-    action->setObjectName(QString::fromLatin1(id));
+    auto* action = helped(new QAction(toolTip, this), id, toolTip);
     action->setShortcut(keys);
-    action->setToolTip(toolTip);
     addAction(action);
     connect(action, &QAction::triggered, this, [this, level] { setLevel(level); });
     connect(button, &QToolButton::clicked, action, &QAction::trigger);

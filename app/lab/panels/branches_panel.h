@@ -22,7 +22,6 @@ public:
 private:
     void goTo(const QModelIndex& index);
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     BranchTreeModel* model_;
     QTreeView* tree_;

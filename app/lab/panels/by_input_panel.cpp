@@ -1,16 +1,15 @@
 #include "app/lab/panels/by_input_panel.h"
 
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QDockWidget>
-#include <QVBoxLayout>
 
 #include <utility>
 
 namespace attn {
 
-ByInputPanel::ByInputPanel(Panel* text, Panel* picture, QString pictureTitle, QWidget* parent)
-    : Panel(parent), text_(text), picture_(picture), pictureTitle_(std::move(pictureTitle)) {
+ByInputPanel::ByInputPanel(Workbench& bench, Panel* text, Panel* picture, QString pictureTitle, QWidget* parent)
+    : Panel(bench, parent), text_(text), picture_(picture), pictureTitle_(std::move(pictureTitle)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(text_); // only the visible page needs room
@@ -55,13 +54,11 @@ void ByInputPanel::restoreView(const QJsonObject& view) {
     picture_->restoreView(view["picture"].toObject());
 }
 
-NothingForPictures::NothingForPictures(Workbench&, QWidget* parent) : Panel(parent) {
-    auto* hint = makeHintLabel("nothingForPictures");
-    hint->setText(tr("The open model reads pictures. This panel is for models that read text."));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(hint);
-    column->addStretch(1);
+NothingForPictures::NothingForPictures(Workbench& bench, QWidget* parent) : Panel(bench, parent) {
+    makeColumn(this, 8,
+               {makeHintLabel("nothingForPictures",
+                              tr("The open model reads pictures. This panel is for models that read text.")),
+                room()});
 }
 
 } // namespace attn

@@ -14,7 +14,7 @@ class ByInputPanel : public Panel {
 public:
     /// @param text, picture become children
     /// @param pictureTitle title of the dock while the picture's page is shown; empty: that of the text
-    ByInputPanel(Panel* text, Panel* picture, QString pictureTitle, QWidget* parent);
+    ByInputPanel(Workbench& bench, Panel* text, Panel* picture, QString pictureTitle, QWidget* parent);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     /// The view of the text's page, with that of the picture's under "picture".
@@ -38,7 +38,6 @@ class NothingForPictures : public Panel {
 
 public:
     explicit NothingForPictures(Workbench& bench, QWidget* parent = nullptr);
-    void setSnapshot(const std::shared_ptr<const Snapshot>&) override {}
 };
 
 } // namespace attn

@@ -31,16 +31,16 @@ template <class T> Panel* make(Workbench& bench, QWidget* parent) { return new T
 
 /// A panel for texts and one for pictures in one dock.
 template <class Text, class Picture> Panel* makeByInput(Workbench& bench, QWidget* parent) {
-    return new ByInputPanel(new Text(bench), new Picture(bench), {}, parent);
+    return new ByInputPanel(bench, new Text(bench), new Picture(bench), {}, parent);
 }
 
 Panel* makeInput(Workbench& bench, QWidget* parent) {
-    return new ByInputPanel(new GeneratePanel(bench), new PictureInputPanel(bench), ByInputPanel::tr("Picture"),
+    return new ByInputPanel(bench, new GeneratePanel(bench), new PictureInputPanel(bench), ByInputPanel::tr("Picture"),
                             parent);
 }
 
 Panel* makeNext(Workbench& bench, QWidget* parent) {
-    return new ByInputPanel(new NextTokenPanel(bench), new PictureClasses(bench), ByInputPanel::tr("Prediction"),
+    return new ByInputPanel(bench, new NextTokenPanel(bench), new PictureClasses(bench), ByInputPanel::tr("Prediction"),
                             parent);
 }
 

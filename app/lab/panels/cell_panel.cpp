@@ -1,45 +1,36 @@
 #include "app/lab/panels/cell_panel.h"
 
 #include "app/figures/token_label.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 
-#include <QLabel>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
 namespace attn {
 
 CellPanel::CellPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), query_(new QSpinBox), key_(new QSpinBox), view_(new CellView(this)) {
-    auto* column = new QVBoxLayout(this);
+    : Panel(bench, parent), query_(new QSpinBox), key_(new QSpinBox), view_(new CellView(this)) {
     auto* row = new FlowLayout;
     const auto addSpin = [&](QSpinBox* spin, const char* name, const QString& title, const QString& toolTip) {
-        auto* label = new QLabel(title);
-        label->setBuddy(spin);
-        spin->setObjectName(QString::fromLatin1(name));
+        named(spin, name, toolTip);
         spin->setRange(0, 0);
         spin->setEnabled(false);
-        spin->setAccessibleName(toolTip);
-        spin->setToolTip(toolTip);
-        row->addWidget(label);
+        row->addWidget(labelFor(spin, title));
         row->addWidget(spin);
         connect(spin, &QSpinBox::valueChanged, this, [this] { ask(); });
     };
     addSpin(query_, "cellQuery", tr("&Query"), tr("Position of the token that looks"));
     addSpin(key_, "cellKey", tr("&Key"), tr("Position of the token that is looked at"));
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addLayout(row);
-    column->addWidget(view_, 1);
+    makeColumn(this, 8, {row, {view_, 1}});
 
     connect(&bench_, &Workbench::selectionChanged, this, &CellPanel::showSelection);
-    connect(&bench_, &Workbench::themeChanged, this, [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); });
     connect(&bench_, &Workbench::shownRunChanged, this, &CellPanel::showExplanation);
-    view_->setTheme(figureTheme(bench_.theme()));
+    followTheme(bench_, view_);
 }
 
 void CellPanel::ask() { bench_.selectCell(Cell{query_->value(), key_->value()}); }

@@ -24,7 +24,6 @@ private:
     void showExplanation();
     void showSelection();
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     QSpinBox *query_, *key_;
     CellView* view_;

@@ -1,7 +1,7 @@
 #include "app/lab/panels/change_source.h"
 
 #include "app/lab/panels/other_picture_box.h"
-#include "app/lab/widgets/named.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QComboBox>
@@ -26,15 +26,9 @@ ChangeSource::ChangeSource(QFormLayout& form, Workbench& bench, QWidget* parent)
     source_ = named(new QComboBox, "interventionSource", tr("Source of the value"),
                     tr("This picture without hidden patches and without changes, or the other picture"));
     source_->addItems({tr("use this picture"), tr("use the other picture")});
-    const auto rowOf = [](QWidget* wide, QWidget* narrow) {
-        auto* row = new QHBoxLayout;
-        row->addWidget(wide, 1);
-        row->addWidget(narrow);
-        return row;
-    };
-    form.addRow(tr("Text"), textRow_ = rowOf(text_, token_));
+    form.addRow(tr("Text"), textRow_ = makeRow({{text_, 1}, token_}));
     form.addRow(tr("Minus"), contrast_);
-    form.addRow(tr("Picture"), pictureRow_ = rowOf(other_, source_));
+    form.addRow(tr("Picture"), pictureRow_ = makeRow({{other_, 1}, source_}));
     connect(text_, &QLineEdit::textChanged, this, &ChangeSource::changed);
     connect(source_, &QComboBox::currentIndexChanged, this, &ChangeSource::changed);
     for (QLineEdit* line : {text_, contrast_}) connect(line, &QLineEdit::returnPressed, this, &ChangeSource::entered);

@@ -1,29 +1,38 @@
 #include "app/lab/panels/changes_panel.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/panels/change_source.h"
 #include "app/lab/panels/front_watch.h"
+#include "app/lab/panels/gate_slider.h"
 #include "app/lab/panels/pattern_editor.h"
 #include "app/lab/panels/shown_axis.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/run_cells_view.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/workbench.h"
 #include "engine/analysis/continuation.h"
+#include "engine/analysis/text_tokens.h"
 #include "engine/inference/whole_layer.h"
 
 #include <QComboBox>
+#include <QFormLayout>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QLabel>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
+#include <QStackedWidget>
+#include <QTimer>
 #include <QTreeWidget>
 
 #include <algorithm>
-
-// What the panel of changes shows and does. Its controls are in changes_panel_controls.cpp.
 
 namespace attn {
 namespace {
@@ -34,6 +43,15 @@ void restoreGates(Changes& changes, const QJsonArray& gates, const ModelInfo& mo
     for (int at = 0; at < gates.size(); ++at)
         if (const double gate = gates[at].toDouble(1); gate >= 0 && gate <= 1)
             changes.setGate(at / model.heads, at % model.heads, static_cast<float>(gate));
+}
+
+constexpr size_t kMostCells = 256; ///< most tokens of a text that are shown
+constexpr int kCellTypingPauseMs = 300;
+
+bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
+    return std::ranges::equal(a, b, [](const Intervention& x, const Intervention& y) {
+        return x.kind == y.kind && x.hook == y.hook && x.head == y.head;
+    });
 }
 
 } // namespace
@@ -244,6 +262,224 @@ void ChangesPanel::restoreView(const QJsonObject& view) {
     if (changes != bench_.changes()) bench_.setChanges(std::move(changes));
     bench_.showRun(ShownRun::Changed);
     if (!problem.isEmpty()) title_->setText(problem);
+}
+
+// The controls of the panel of changes.
+
+ChangesPanel::ChangesPanel(Workbench& bench, QWidget* parent)
+    : Panel(bench, parent), right_(new QStackedWidget), pattern_(new PatternEditor(bench)) {
+    QLayout* head = makeHead();
+    auto* left = makeColumn({makeForm(), makeList()});
+    effect_ = makePlainTable("interventionsEffect", tr("Answers of the original and the changed run"),
+                             tr("Probabilities at temperature 1: original, changed and difference"),
+                             {tr("Next token"), tr("Original"), tr("Changed"), tr("Difference")});
+    effect_->setSelectionMode(QAbstractItemView::NoSelection);
+    left->addWidget(effect_, 1);
+    left->addLayout(makeContinuations());
+    right_->addWidget(pattern_);
+    right_->addWidget(makeCells());
+    auto* both = makeRow({{left, 3}, {right_, 2}});
+    makeColumn(this, 8, {head, {both, 1}});
+
+    new FrontWatch(this,
+                   [this](bool isInFront) { bench_.want(this, isInFront ? WantedViews::patterns() : WantedViews()); });
+    connect(&bench_, &Workbench::selectionChanged, this, &ChangesPanel::showHead);
+    connect(&bench_, &Workbench::changesChanged, this, [this] {
+        showList();
+        showCells();
+    });
+    connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
+        const QSignalBlocker quiet(run_);
+        run_->setCurrentIndex(static_cast<int>(run));
+        showList();
+    });
+    showForm();
+    showList();
+}
+
+QLayout* ChangesPanel::makeHead() {
+    title_ = makeTextLabel("interventionsTitle");
+    run_ = named(new QComboBox, "interventionsRun", tr("Run that the views show"),
+                 tr("Show the changed run, the original run or their difference in every view"));
+    run_->addItems({tr("Changed"), tr("Original"), tr("Difference")});
+    reset_ = named(new QPushButton(tr("Restore original")), "interventionsReset", tr("Restore the original model"),
+                   tr("Remove every change and set every gate to 1"));
+    connect(run_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { bench_.showRun(static_cast<ShownRun>(index)); });
+    connect(reset_, &QPushButton::clicked, &bench_, &Workbench::restoreOriginal);
+    return makeRow({{title_, 1}, run_, reset_});
+}
+
+QWidget* ChangesPanel::makeForm() {
+    where_ = named(new QComboBox, "interventionWhere", tr("What to change"),
+                   tr("A whole layer is everything that its attention and its MLP add to the residual stream. Removing "
+                      "all of it skips the layer."));
+    where_->addItems({tr("Head output"), tr("Attention output"), tr("MLP output"), tr("Whole layer"),
+                      tr("Residual stream before layer"), tr("Embedding")});
+    layer_ = named(new QSpinBox, "interventionLayer", tr("Layer"));
+    head_ = named(new QSpinBox, "interventionHead", tr("Head"));
+    layer_->setPrefix(tr("layer "));
+    head_->setPrefix(tr("head "));
+    token_ = named(new QComboBox, "interventionToken", tr("Token to change"),
+                   tr("Change every token, or a single one. While a single token is chosen, click another in the text "
+                      "or in the picture to choose that"));
+    kind_ = named(new QComboBox, "interventionKind", tr("How to change it"),
+                  tr("Remove the value; replace it with the mean over a run (mean ablation); replace it with the "
+                     "value\nfrom another run (activation patching); or add a direction between runs (steering)"));
+    kind_->addItems(
+        {tr("Remove"), tr("Replace with a text's mean"), tr("Replace with a text's value"), tr("Add a direction")});
+    amount_ = named(new QSlider(Qt::Horizontal), "interventionAmount", tr("Amount"),
+                    tr("The share that is replaced, or the factor of a direction. Drag to adjust the change that is "
+                       "selected below."));
+    amount_->setRange(0, kAmountSteps);
+    amountText_ = new QLabel;
+    amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
+    add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
+    for (QComboBox* box : {where_, token_, kind_}) {
+        setLeastCharacters(*box, 6);
+    }
+
+    auto* form = new QWidget;
+    auto* rows = new QFormLayout(form);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    rows->addRow(tr("Where"), makeRow({{where_, 1}, layer_, head_}));
+    rows->addRow(tr("Token"), token_);
+    rows->addRow(tr("How"), kind_);
+    source_ = new ChangeSource(*rows, bench_, this);
+    rows->addRow(tr("Amount"), makeRow({{amount_, 1}, amountText_, add_}));
+    rows->addRow(tr("Gate"), new GateSlider("interventionGate", bench_));
+    for (QComboBox* box : {where_, kind_}) connect(box, &QComboBox::currentIndexChanged, this, &ChangesPanel::showForm);
+    for (QSpinBox* box : {layer_, head_})
+        connect(box, &QSpinBox::valueChanged, this, [this] { bench_.selectHead(layer_->value(), head_->value()); });
+    connect(token_, &QComboBox::currentIndexChanged, this, &ChangesPanel::showRow);
+    connect(source_, &ChangeSource::changed, this, &ChangesPanel::showSource);
+    connect(source_, &ChangeSource::entered, this, &ChangesPanel::addDescribed);
+    connect(amount_, &QSlider::valueChanged, this, &ChangesPanel::changeSelected);
+    connect(add_, &QPushButton::clicked, this, &ChangesPanel::addDescribed);
+    return form;
+}
+
+QLayout* ChangesPanel::makeList() {
+    list_ = named(new QTreeWidget, "interventionsList", tr("Changes"),
+                  tr("Select a change to set its amount or to remove it"));
+    list_->setHeaderHidden(true);
+    list_->setRootIsDecorated(false);
+    list_->setUniformRowHeights(true);
+    list_->setFixedHeight(fontMetrics().height() * 5);
+    remove_ = named(new QPushButton(tr("Remove")), "interventionsRemove", tr("Remove the selected change"));
+    connect(list_, &QTreeWidget::itemSelectionChanged, this,
+            [this] { remove_->setEnabled(list_->currentItem() != nullptr && list_->currentItem()->isSelected()); });
+    connect(remove_, &QPushButton::clicked, this, &ChangesPanel::removeSelected);
+    auto* row = makeRow({{list_, 1}, remove_});
+    row->setAlignment(remove_, Qt::AlignTop);
+    return row;
+}
+
+QLayout* ChangesPanel::makeContinuations() {
+    write_ = named(new QPushButton(tr("Compare continuations")), "interventionsWrite",
+                   tr("Compare continuations of the original and the changed run"),
+                   tr("Continue the text by 24 tokens in the original and the changed run, always with the most likely "
+                      "token"));
+    written_ = makeHintLabel("interventionsWritten");
+    written_->setAccessibleName(tr("Continuations of the original and the changed run"));
+    written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    connect(write_, &QPushButton::clicked, this,
+            [this] { bench_.post(RunAnalysisCommand{std::make_shared<ContinuationAnalysis>()}); });
+    auto* row = new QHBoxLayout;
+    row->addWidget(write_, 0, Qt::AlignTop);
+    row->addWidget(written_, 1);
+    return row;
+}
+
+// Values of a run on another text, which the user drags to tokens of the prompt.
+
+QWidget* ChangesPanel::makeCells() {
+    cells_ = identified(new RunCellsView, "interventionCells");
+    auto* scroll = spoken(new QScrollArea, "interventionCellsArea", tr("Values of both runs"));
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setWidget(cells_);
+    cellsHint_ = makeHintLabel("interventionCellsHint");
+    cellsHint_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that a longer text does not move the cells
+    cellsHint_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    askTokens_ = identified(new QTimer(this), "typingPause");
+    askTokens_->setSingleShot(true);
+    askTokens_->setInterval(kCellTypingPauseMs);
+    connect(askTokens_, &QTimer::timeout, this, [this] {
+        auto analysis = std::make_shared<TextTokensAnalysis>();
+        analysis->text = source_->text().toStdString();
+        bench_.post(RunAnalysisCommand{std::move(analysis)});
+    });
+    connect(cells_, &RunCellsView::moved, this,
+            [this](const RunCellsView::Move& move) { patch(move.row, move.from, move.to); });
+    connect(cells_, &RunCellsView::reached, scroll, [scroll](const QRect& cell) {
+        scroll->ensureVisible(cell.center().x(), cell.center().y(), cell.width(), cell.height());
+    });
+    connect(cells_, &RunCellsView::described, this, [this](const QString& text) {
+        cellsHint_->setText(
+            text.isEmpty() ? tr("Drag a value of the other text to a token of the prompt in the same row") : text);
+    });
+    followTheme(bench_, cells_);
+    auto* part = new QWidget;
+    makeColumn(part, 0, {{scroll, 1}, cellsHint_});
+    return part;
+}
+
+std::vector<Intervention> ChangesPanel::changeOfRow(int row) const {
+    return row == 0 ? described(ChangePlace::Embedding, 0) : described(place(), row - 1);
+}
+
+void ChangesPanel::showCells() {
+    const bool isWanted = kind() == Intervention::Kind::Patch && !source_->text().isEmpty() && snapshot_ &&
+                          snapshot_->model && snapshot_->sequence;
+    right_->setCurrentIndex(isWanted ? 1 : 0);
+    if (!isWanted) return askTokens_->stop();
+    const std::string text = source_->text().toStdString();
+    const auto found = snapshot_->analyses.find(TextTokensAnalysis{}.key());
+    const auto* cut =
+        found == snapshot_->analyses.end() ? nullptr : static_cast<const TextTokens*>(found->second.get());
+    std::vector<QString> rows, other, prompt = tokenLabels(snapshot_->sequence.get());
+    if (cut && cut->text == text) {
+        askTokens_->stop();
+        for (int token : cut->tokens) other.push_back(visibleText(tokenText(*snapshot_, token)));
+    } else if (std::pair asked(snapshot_->model, source_->text()); asked != asked_) {
+        asked_ = std::move(asked);
+        askTokens_->start();
+    }
+    rows.push_back(tr("embedding"));
+    for (int layer = 0; layer < snapshot_->model->layers && place() != ChangePlace::Embedding; ++layer)
+        rows.push_back(tr("layer %1").arg(layer));
+    other.resize(std::min(other.size(), kMostCells));
+    prompt.resize(std::min(prompt.size(), kMostCells));
+    std::vector<RunCellsView::Move> moves;
+    for (const auto change : changesOf(bench_.changes().interventions)) {
+        const Intervention& first = change.front();
+        if (first.kind != Intervention::Kind::Patch || first.text != text || first.position < 0) continue;
+        for (int row = 0; row < static_cast<int>(rows.size()); ++row)
+            if (isSamePlace(change, changeOfRow(row)))
+                moves.push_back({row, first.textPosition < 0 ? first.position : first.textPosition, first.position});
+    }
+    cells_->setRuns(std::move(rows), std::move(other), std::move(prompt));
+    cells_->setMoves(std::move(moves));
+}
+
+void ChangesPanel::patch(int row, int from, int to) {
+    std::vector<Intervention> change = changeOfRow(row);
+    for (Intervention& each : change) {
+        each.position = to;
+        each.textPosition = from;
+    }
+    Changes after = bench_.changes();
+    std::erase_if(after.interventions, [&](const Intervention& old) { // an earlier patch of the same cell
+        return std::ranges::any_of(change, [&](const Intervention& each) {
+            return old.kind == each.kind && old.hook == each.hook && old.head == each.head && old.position == to;
+        });
+    });
+    after.interventions.insert(after.interventions.end(), change.begin(), change.end());
+    bench_.change(std::move(after), tr("patching a value"),
+                  QStringLiteral("patch %1.%2.%3").arg(row).arg(from).arg(to));
 }
 
 } // namespace attn

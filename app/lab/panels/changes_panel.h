@@ -58,7 +58,6 @@ private:
     void showEffect();
     void showContinuations();
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     QLabel* title_;
     QPushButton* reset_;

@@ -64,7 +64,6 @@ private:
     void link(const std::optional<MatrixCell>& cell);
     QString alignedText() const; ///< how many tokens match; empty: all of them
 
-    Workbench& bench_;
     SecondRun second_;
     std::shared_ptr<const Snapshot> first_;
     QComboBox* with_;

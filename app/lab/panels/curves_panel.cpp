@@ -1,16 +1,14 @@
 #include "app/lab/panels/curves_panel.h"
 
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/figure_view.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -74,49 +72,27 @@ std::vector<NumberArray> arraysOf(const std::vector<ExportedRun>& runs) {
 
 } // namespace
 
-CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(parent), bench_(bench) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    empty_ = new QLabel(tr("Curves appear here. Press Train, or tick one in the Training runs panel."));
-    empty_->setProperty("hint", true);
-    empty_->setWordWrap(true);
-    column->addWidget(empty_);
-    auto* row = new QHBoxLayout;
-    logarithmic_ = new QCheckBox(tr("Logarithmic loss axis"));
-    logarithmic_->setObjectName("logarithmicLoss");
-    logarithmic_->setAccessibleName(tr("Logarithmic loss axis"));
-    logarithmic_->setToolTip(tr("Show the loss on a logarithmic scale"));
-    quantity_ = new QComboBox;
-    quantity_->setObjectName("quantity");
-    quantity_->setAccessibleName(tr("Second chart"));
-    quantity_->setToolTip(tr("Choose what the second chart shows"));
+CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, parent) {
+    empty_ = makeHintLabel({}, tr("Curves appear here. Press Train, or tick one in the Training runs panel."));
+    logarithmic_ = named(new QCheckBox(tr("Logarithmic loss axis")), "logarithmicLoss", tr("Logarithmic loss axis"),
+                         tr("Show the loss on a logarithmic scale"));
+    quantity_ = named(new QComboBox, "quantity", tr("Second chart"), tr("Choose what the second chart shows"));
     quantity_->addItem(tr("Task metric"), "metric");
     quantity_->addItem(tr("Learning rate"), "learning_rate");
     quantity_->addItem(tr("Gradient norm"), "gradient_norm");
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
-    row->addWidget(logarithmic_);
-    row->addStretch(1);
-    row->addWidget(quantity_);
-    column->addLayout(row);
-    loss_ = new FigureView<PlotFigure>;
-    loss_->setObjectName("lossChart");
-    other_ = new FigureView<PlotFigure>;
-    other_->setObjectName("secondChart");
-    auto* charts = new QHBoxLayout;
-    charts->addWidget(loss_, 1);
-    charts->addWidget(other_, 1);
-    column->addLayout(charts, 1);
+    loss_ = identified(new FigureView<PlotFigure>, "lossChart");
+    other_ = identified(new FigureView<PlotFigure>, "secondChart");
+    makeColumn(this, 8, {empty_, makeRow({logarithmic_, room(), quantity_}), {makeRow({{loss_, 1}, {other_, 1}}), 1}});
     refresh_.setSingleShot(true);
     refresh_.setInterval(kRefreshMs);
     connect(&refresh_, &QTimer::timeout, this, &CurvesPanel::refresh);
-    const auto later = [this] {
+    connect(&bench_.runs(), &RunListModel::curvesChanged, this, [this] {
         if (!refresh_.isActive()) refresh_.start();
-    };
-    connect(&bench_.runs(), &RunListModel::curvesChanged, this, later);
+    });
     connect(logarithmic_, &QCheckBox::toggled, this, &CurvesPanel::refresh);
     connect(quantity_, &QComboBox::currentIndexChanged, this, &CurvesPanel::refresh);
-    connect(&bench_, &Workbench::themeChanged, this, &CurvesPanel::setTheme);
-    setTheme(bench_.theme());
+    followTheme(bench_, loss_, other_);
     refresh();
 }
 
@@ -185,10 +161,6 @@ void CurvesPanel::refresh() {
     if (!hasCurves) return;
     loss_->setFigure(figureOf("loss", logarithmic_->isChecked()));
     other_->setFigure(figureOf(quantity_->currentData().toString(), false));
-}
-
-void CurvesPanel::setTheme(ThemeId theme) {
-    for (auto* view : {loss_, other_}) view->setTheme(figureTheme(theme));
 }
 
 QJsonObject CurvesPanel::saveView() const {

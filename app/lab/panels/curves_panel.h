@@ -20,7 +20,6 @@ class CurvesPanel : public Panel {
 public:
     explicit CurvesPanel(Workbench& bench, QWidget* parent = nullptr);
 
-    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
@@ -32,9 +31,7 @@ private:
     std::vector<PlotFigure::Line> curvesOf(const QString& quantity) const;
     PlotFigure figureOf(const QString& quantity, bool isLogarithmic) const;
     void refresh();
-    void setTheme(ThemeId theme);
 
-    Workbench& bench_;
     QLabel* empty_;
     QComboBox* quantity_;
     QCheckBox* logarithmic_;

@@ -1,9 +1,7 @@
 #include "app/lab/panels/gate_slider.h"
 
-#include "app/lab/widgets/named.h"
+#include "app/lab/widgets/widget_makers.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QSignalBlocker>
 #include <QSlider>
 
@@ -19,11 +17,7 @@ GateSlider::GateSlider(const char* id, Workbench& bench)
     gate_->setRange(0, kGateSteps);
     gate_->setValue(kGateSteps);
     value_->setMinimumWidth(fontMetrics().horizontalAdvance("0.00 "));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->addWidget(head_);
-    row->addWidget(gate_, 1);
-    row->addWidget(value_);
+    makeRow(this, 0, {head_, {gate_, 1}, value_});
     connect(gate_, &QSlider::valueChanged, this, [this](int step) {
         bench_.setGate(bench_.selection().site, bench_.selection().head, static_cast<float>(step) / kGateSteps);
     });

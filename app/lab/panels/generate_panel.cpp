@@ -3,21 +3,18 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/widgets/generated_text.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_file.h"
 #include "app/lab/workbench/undo_commands.h"
 
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <array>
@@ -91,13 +88,8 @@ void PromptEditor::keyPressEvent(QKeyEvent* event) {
     LimitedEditor::keyPressEvent(event);
 }
 
-GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(parent), bench_(bench), hider_(bench) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(makePromptGroup());
-    generation_ = makeRunGroup();
-    column->addWidget(generation_);
-    column->addWidget(makeTextGroup(), 1);
+GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), hider_(bench) {
+    makeColumn(this, 8, {makePromptGroup(), generation_ = makeRunGroup(), {makeTextGroup(), 1}});
     text_->setShade(predictionColour(bench_.theme()));
     connect(&bench_, &Workbench::themeChanged, this,
             [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });
@@ -115,92 +107,57 @@ GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(parent),
 }
 
 QWidget* GeneratePanel::makePromptGroup() {
-    auto* column = new QVBoxLayout;
-    prompt_ = new PromptEditor;
-    prompt_->setObjectName("prompt");
+    prompt_ =
+        named(new PromptEditor, "prompt", tr("Prompt"), tr("The text that the model continues. Ctrl+Return runs it."));
     prompt_->setPlaceholderText(tr("Type a prompt. Its tokens appear below as you type."));
-    prompt_->setAccessibleName(tr("Prompt"));
-    prompt_->setToolTip(tr("The text that the model continues. Ctrl+Return runs it."));
     prompt_->setFixedHeight(prompt_->fontMetrics().lineSpacing() * 3 + 14);
     connect(prompt_, &QPlainTextEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     connect(prompt_, &PromptEditor::runRequested, this, &GeneratePanel::run);
-    second_ = new QLineEdit;
-    second_->setObjectName("second");
+    second_ = named(new QLineEdit, "second", tr("Second text"),
+                    tr("A text that the model reads after the first one, for example the answer to a question"));
     second_->setPlaceholderText(tr("Second text (optional)"));
-    second_->setAccessibleName(tr("Second text"));
-    second_->setToolTip(tr("A text that the model reads after the first one, for example the answer to a question"));
     second_->setMaxLength(static_cast<int>(kMostPromptBytes) / 4);
     connect(second_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
-    chips_ = new TokenChips;
-    chips_->setObjectName("promptTokens");
-    chips_->setAccessibleName(tr("Tokens of the prompt"));
+    chips_ = spoken(new TokenChips, "promptTokens", tr("Tokens of the prompt"));
     chips_->setEmptyText(tr("The prompt's tokens appear here."));
     chips_->setMaximumHeight(fontMetrics().height() * 5);
     connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::clickToken);
-    tokenCount_ = makeHintLabel();
-    tokenCount_->setObjectName("promptCount");
+    tokenCount_ = makeHintLabel("promptCount");
     tokenCount_->setAccessibleName(tr("Number of tokens"));
     connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
-    column->addWidget(prompt_);
-    column->addWidget(second_);
-    column->addWidget(chips_);
-    column->addWidget(tokenCount_);
-    return group("prompt", column);
+    return group("prompt", makeColumn({prompt_, second_, chips_, tokenCount_}));
 }
 
 QWidget* GeneratePanel::makeRunGroup() {
-    auto* column = new QVBoxLayout;
-    auto* buttons = new QHBoxLayout;
-    const auto addButton = [&](const QString& text, const QString& help, void (GeneratePanel::*slot)()) {
-        auto* button = new QPushButton(text);
-        button->setToolTip(help);
-        button->setAccessibleName(text);
-        connect(button, &QPushButton::clicked, this, slot);
-        buttons->addWidget(button);
-        return button;
+    const auto button = [this](const char* id, const QString& text, const QString& help,
+                               void (GeneratePanel::*slot)()) {
+        auto* made = named(new QPushButton(text), id, text, help);
+        connect(made, &QPushButton::clicked, this, slot);
+        return made;
     };
-    run_ = addButton(tr("▶  Run"), tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"),
-                     &GeneratePanel::run);
+    run_ = button("run", tr("▶  Run"), tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"),
+                  &GeneratePanel::run);
     run_->setAccessibleName(tr("Run"));
-    run_->setObjectName("run");
     run_->setProperty("primary", true);
     run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    step_ = addButton(tr("Step"), tr("Generate one token (Ctrl+T)"), &GeneratePanel::step);
-    stop_ = addButton(tr("Stop"), tr("Stop generating, loading or exporting (Ctrl+.)"), &GeneratePanel::stop);
-    reset_ =
-        addButton(tr("Reset"), tr("Return to the prompt; the branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
-    step_->setObjectName("step");
-    stop_->setObjectName("stop");
-    reset_->setObjectName("reset");
-    for (QPushButton* button : {step_, stop_, reset_})
-        button->setMinimumWidth(button->fontMetrics().horizontalAdvance(button->text()) + 22);
-    column->addLayout(buttons);
-
-    auto* pace = new QHBoxLayout;
-    speed_ = new QSlider(Qt::Horizontal);
-    speed_->setObjectName("speed");
+    step_ = button("step", tr("Step"), tr("Generate one token (Ctrl+T)"), &GeneratePanel::step);
+    stop_ = button("stop", tr("Stop"), tr("Stop generating, loading or exporting (Ctrl+.)"), &GeneratePanel::stop);
+    reset_ = button("reset", tr("Reset"), tr("Return to the prompt; the branches are kept (Ctrl+Shift+R)"),
+                    &GeneratePanel::reset);
+    for (QPushButton* each : {step_, stop_, reset_})
+        each->setMinimumWidth(each->fontMetrics().horizontalAdvance(each->text()) + 22);
+    speed_ = named(new QSlider(Qt::Horizontal), "speed", tr("Speed in tokens per second"),
+                   tr("Tokens per second; the right end is as fast as the device allows"));
     speed_->setRange(0, static_cast<int>(kSpeeds.size()));
     speed_->setPageStep(1);
     speed_->setMinimumWidth(70);
     speed_->setValue(kInitialSpeed);
-    speed_->setAccessibleName(tr("Speed in tokens per second"));
-    speed_->setToolTip(tr("Tokens per second; the right end is as fast as the device allows"));
     speedLabel_ = new QLabel;
     speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
-    amount_ = new QSpinBox;
-    amount_->setObjectName("amount");
+    amount_ = named(new QSpinBox, "amount", tr("Maximum number of tokens that Run generates"));
     amount_->setRange(1, 100'000);
     amount_->setValue(100);
     amount_->setSuffix(tr(" tokens"));
-    amount_->setAccessibleName(tr("Maximum number of tokens that Run generates"));
-    amount_->setToolTip(amount_->accessibleName());
-    auto* speedTitle = new QLabel(tr("Speed"));
-    speedTitle->setBuddy(speed_);
-    pace->addWidget(speedTitle);
-    pace->addWidget(speed_, 1);
-    pace->addWidget(speedLabel_);
-    pace->addWidget(amount_);
-    column->addLayout(pace);
     connect(speed_, &QSlider::valueChanged, this, [this] {
         showSpeed();
         const bool isGenerating = snapshot_ && snapshot_->status.activity == Activity::Generating;
@@ -210,22 +167,19 @@ QWidget* GeneratePanel::makeRunGroup() {
         }
     });
     showSpeed();
-    return group("generation", column);
+    return group("generation",
+                 makeColumn({makeRow({run_, step_, stop_, reset_}),
+                             makeRow({labelFor(speed_, tr("Speed")), {speed_, 1}, speedLabel_, amount_})}));
 }
 
 QWidget* GeneratePanel::makeTextGroup() {
-    auto* column = new QVBoxLayout;
-    text_ = new GeneratedText;
-    text_->setObjectName("text");
-    text_->setAccessibleName(tr("Text so far"));
+    text_ = spoken(new GeneratedText, "text", tr("Text so far"));
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::clickToken);
     notice_ = makeHintLabel();
     notice_->setAccessibleName(tr("Notice"));
     notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that wrapped text does not move the other widgets
-    column->addWidget(text_, 1);
-    column->addWidget(notice_);
-    return group("text", column);
+    return group("text", makeColumn({{text_, 1}, notice_}));
 }
 
 void GeneratePanel::showModel() {

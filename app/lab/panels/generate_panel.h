@@ -64,7 +64,6 @@ private:
     void showSpeed();
     void updateButtons();
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     PromptEditor* prompt_;
     QLineEdit* second_;

@@ -2,23 +2,19 @@
 
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/head_table.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QPushButton>
-#include <QVBoxLayout>
 
 namespace attn {
 
 HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), detect_(new QPushButton(tr("Find head kinds"))), heads_(new HeadTable("kind")) {
-    detect_->setObjectName("kindDetect");
-    detect_->setAccessibleName(tr("Find the kind of each head"));
-    detect_->setToolTip(tr("Score every head: on repeated random tokens and a short text, or on the picture and on the "
-                           "same picture with its patches shuffled"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(detect_);
-    column->addWidget(heads_, 1);
+    : Panel(bench, parent), detect_(new QPushButton(tr("Find head kinds"))), heads_(new HeadTable("kind")) {
+    named(detect_, "kindDetect", tr("Find the kind of each head"),
+          tr("Score every head: on repeated random tokens and a short text, or on the picture and on the "
+             "same picture with its patches shuffled"));
+    makeColumn(this, 8, {detect_, {heads_, 1}});
     connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
     connect(heads_, &HeadTable::headChosen, this, [this](int site, int head) {
         if (bench_.readsPictures())

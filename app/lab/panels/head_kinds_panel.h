@@ -26,7 +26,6 @@ private:
     std::shared_ptr<const HeadDetection> found() const; ///< null: none
     bool isCurrent() const;                             ///< the detection is of this model, and of this picture
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const ModelInfo> asked_; ///< the model whose heads were last named automatically
     uint64_t askedVersion_ = 0;              ///< of the input then

@@ -3,18 +3,15 @@
 #include "app/figures/difference.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/widgets/engine_text.h"
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/core/error.h"
 #include "engine/inference/model_info.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -147,27 +144,24 @@ std::vector<NumberArray> arraysOf(const HeadDetection& found) {
 } // namespace
 
 HeadTable::HeadTable(const QString& name, QWidget* parent)
-    : QWidget(parent), table_(new QTreeWidget), order_(new QComboBox), explanation_(makeHintLabel()),
-      similar_(new QPushButton(tr("Find similar heads"))) {
-    explanation_->setObjectName(name + "Explanation");
-    order_->setObjectName(name + "Order");
-    order_->setAccessibleName(tr("Order of the heads"));
-    order_->setToolTip(tr("Choose the order of the heads, and which score is shown"));
-    table_->setObjectName(name + "Heads");
-    table_->setAccessibleName(tr("Heads and their kinds"));
-    table_->setToolTip(tr("Select a head to see why it has its kind and where it looks. Click a column title to sort"));
+    : QWidget(parent), table_(new QTreeWidget), order_(new QComboBox),
+      explanation_(makeHintLabel(name + "Explanation")), similar_(new QPushButton(tr("Find similar heads"))) {
+    named(order_, name + "Order", tr("Order of the heads"),
+          tr("Choose the order of the heads, and which score is shown"));
+    named(table_, name + "Heads", tr("Heads and their kinds"),
+          tr("Select a head to see why it has its kind and where it looks. Click a column title to sort"));
     table_->setRootIsDecorated(false);
     table_->setUniformRowHeights(true);
     table_->setAllColumnsShowFocus(true);
     table_->setIconSize({kThumbnail, kThumbnail});
     table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score"), tr("Group"), tr("Similar")});
-    table_->headerItem()->setToolTip(
-        Head,
-        tr("Layer and head. The thumbnail shows where it looks: in random tokens that repeat, or around a patch"));
-    table_->headerItem()->setToolTip(Kind, tr("The most specific kind whose score is high enough"));
-    table_->headerItem()->setToolTip(Score, tr("The score for the kind of the head, or for the kind chosen above"));
-    table_->headerItem()->setToolTip(Group, tr("Heads with the same number have similar patterns"));
-    table_->headerItem()->setToolTip(Similarity, tr("Similarity to the head that all are compared with"));
+    const QString help[] = {
+        tr("Layer and head. The thumbnail shows where it looks: in random tokens that repeat, or around a patch"),
+        tr("The most specific kind whose score is high enough"),
+        tr("The score for the kind of the head, or for the kind chosen above"),
+        tr("Heads with the same number have similar patterns"),
+        tr("Similarity to the head that all are compared with")};
+    for (const Column each : {Head, Kind, Score, Group, Similarity}) table_->headerItem()->setToolTip(each, help[each]);
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::Fixed);
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
@@ -183,18 +177,10 @@ HeadTable::HeadTable(const QString& name, QWidget* parent)
     table_->setSortingEnabled(true);
     table_->sortByColumn(Kind, Qt::AscendingOrder);
     table_->setMinimumHeight(fontMetrics().height() * 4);
-    similar_->setObjectName(name + "Alike");
-    similar_->setAccessibleName(tr("Sort the heads by similarity to the selected one"));
-    similar_->setToolTip(tr("Sort the heads by similarity to the selected one, in this model and in models that you "
-                            "open later. Press again on the same head to return to groups"));
-    auto* top = new QHBoxLayout;
-    top->addWidget(order_, 1);
-    top->addWidget(similar_);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addLayout(top);
-    column->addWidget(table_, 1);
-    column->addWidget(explanation_);
+    named(similar_, name + "Alike", tr("Sort the heads by similarity to the selected one"),
+          tr("Sort the heads by similarity to the selected one, in this model and in models that you "
+             "open later. Press again on the same head to return to groups"));
+    makeColumn(this, 0, {makeRow({{order_, 1}, similar_}), {table_, 1}, explanation_});
     connect(order_, &QComboBox::activated, this, [this] {
         reference_.reset();
         list();
@@ -202,14 +188,13 @@ HeadTable::HeadTable(const QString& name, QWidget* parent)
         explain();
     });
     connect(similar_, &QPushButton::clicked, this, &HeadTable::sortBySimilarity);
-    connect(table_, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
-        explain();
+    const auto choose = [this](const QTreeWidgetItem* item) {
         if (const HeadScores* head = headOf(item)) emit headChosen(head->site, head->head);
-    });
+    };
+    connect(table_, &QTreeWidget::currentItemChanged, this, &HeadTable::explain);
+    connect(table_, &QTreeWidget::currentItemChanged, this, choose);
     // A click on the head that is selected already shows it again, whatever else was looked at meanwhile.
-    connect(table_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
-        if (const HeadScores* head = headOf(item)) emit headChosen(head->site, head->head);
-    });
+    connect(table_, &QTreeWidget::itemClicked, this, choose);
     listOrders();
     explain();
 }

@@ -5,32 +5,23 @@
 #include "app/lab/panels/gate_slider.h"
 #include "app/lab/panels/picture_heads.h"
 #include "app/lab/widgets/heads_grid.h"
-#include "app/lab/widgets/hint_label.h"
-#include "app/lab/widgets/named.h"
+#include "app/lab/widgets/widget_makers.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
 namespace attn {
 
 HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), grid_(new HeadsGrid),
+    : Panel(bench, parent), grid_(new HeadsGrid),
       pictures_(new PictureHeads("headsPictures", PictureHeads::Kind::Overlays, bench)),
       change_(makeHintLabel("headsChange")) {
     grid_->setObjectName("headsGrid");
     grid_->setAccessibleName(tr("Heads: attention of the newest token, and gates"));
     pictures_->hide();
     QWidget* gates = makeGates();
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(change_);
-    column->addWidget(grid_, 1);
-    column->addWidget(pictures_, 1);
-    column->addWidget(gates);
+    makeColumn(this, 8, {change_, {grid_, 1}, {pictures_, 1}, gates});
 
     const auto setGate = [this, gates](int layer, int head, float gate) {
         if (gates->isEnabled() && !gates->isHidden()) bench_.setGate(layer, head, gate);
@@ -58,11 +49,7 @@ QWidget* HeadsPanel::makeGates() {
                       tr("Remove all heads of this layer, or restore them"));
     restore_ = named(new QPushButton(tr("Restore all heads")), "gatesOn", tr("Set every gate of the model to 1"));
     auto* gates = new QWidget(this);
-    auto* row = new QHBoxLayout(gates);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->addWidget(new GateSlider("gate", bench_), 1);
-    row->addWidget(layerOff_);
-    row->addWidget(restore_);
+    makeRow(gates, 0, {{new GateSlider("gate", bench_), 1}, layerOff_, restore_});
     assignControlGroup(gates, "heads");
     connect(layerOff_, &QPushButton::clicked, this, &HeadsPanel::toggleLayer);
     connect(restore_, &QPushButton::clicked, this, [this] { bench_.setGate(-1, -1, 1); });

@@ -28,7 +28,6 @@ private:
     void showRows();
     void showGates();
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     HeadsGrid* grid_;        ///< of a text
     PictureHeads* pictures_; ///< of a picture

@@ -2,22 +2,21 @@
 
 #include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/shown_picture.h"
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QFormLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +24,7 @@
 namespace attn {
 
 LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), page_(new QComboBox), position_(new QComboBox), target_(new QComboBox),
+    : Panel(bench, parent), page_(new QComboBox), position_(new QComboBox), target_(new QComboBox),
       against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton), progress_(new QProgressBar),
       explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout), view_(new LensAnswerView("lens")),
       overlay_(new PatchOverlayView) {
@@ -58,12 +57,7 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
         asked_ = 0; // the original run has no result yet
         askIfQuick();
     });
-    const auto setTheme = [this](ThemeId theme) {
-        view_->setTheme(figureTheme(theme));
-        overlay_->setTheme(figureTheme(theme));
-    };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
-    setTheme(bench_.theme());
+    followTheme(bench_, view_, overlay_);
     front_ = new FrontWatch(this, [this](bool isInFront) {
         if (isInFront) askIfQuick();
     });
@@ -71,49 +65,30 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
 }
 
 void LensesPanel::name() {
-    const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
-        widget->setObjectName(QString::fromLatin1(id));
-        widget->setAccessibleName(title);
-        widget->setToolTip(help.isEmpty() ? title : help);
-    };
-    name(page_, "lensPage", tr("Lens"));
-    name(position_, "lensPosition", tr("Token to analyse"));
-    name(target_, "lensTargets", tr("Token or class whose logit is analysed"),
-         tr("A token as shown in lists, or #id; of a picture, a class. If empty, the top prediction is used."));
-    name(target_->lineEdit(), "lensTarget", target_->accessibleName(), target_->toolTip());
+    named(page_, "lensPage", tr("Lens"));
+    named(position_, "lensPosition", tr("Token to analyse"));
+    named(target_, "lensTargets", tr("Token or class whose logit is analysed"),
+          tr("A token as shown in lists, or #id; of a picture, a class. If empty, the top prediction is used."));
+    named(target_->lineEdit(), "lensTarget", target_->accessibleName(), target_->toolTip());
     target_->lineEdit()->setPlaceholderText(tr("top prediction"));
-    target_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    target_->setMinimumContentsLength(8);
-    name(against_, "lensAgainst", tr("Token or class whose logit is subtracted"),
-         tr("A token as shown in lists, or #id; of a picture, a class"));
+    setLeastCharacters(*target_, 8);
+    named(against_, "lensAgainst", tr("Token or class whose logit is subtracted"),
+          tr("A token as shown in lists, or #id; of a picture, a class"));
     against_->setPlaceholderText(tr("another one (optional)"));
-    name(text_, "lensText", tr("Other text, with the same number of tokens"));
-    name(run_, "lensRun", tr("Run or stop this lens"), tr("Run this lens. Press Stop to end it early."));
-    name(progress_, "lensProgress", tr("Progress of the lens"), tr("How much of the lens is done"));
+    named(text_, "lensText", tr("Other text, with the same number of tokens"));
+    named(run_, "lensRun", tr("Run or stop this lens"), tr("Run this lens. Press Stop to end it early."));
+    named(progress_, "lensProgress", tr("Progress of the lens"), tr("How much of the lens is done"));
     progress_->setRange(0, 100);
-    name(overlay_, "lensPicture", tr("Result over the picture"), tr("The result for each patch"));
+    named(overlay_, "lensPicture", tr("Result over the picture"), tr("The result for each patch"));
 }
 
 void LensesPanel::layOut() {
     view_->insert(overlay_, 4);
-    auto* targets = new QHBoxLayout;
-    targets->addWidget(target_, 1);
-    targets->addWidget(new QLabel(tr("−")));
-    targets->addWidget(against_, 1);
     form_->setContentsMargins(0, 0, 0, 0);
     form_->addRow(tr("After token"), position_);
-    form_->addRow(tr("Logit"), targets);
+    form_->addRow(tr("Logit"), makeRow({{target_, 1}, new QLabel(tr("−")), {against_, 1}}));
     form_->addRow(tr("Other text"), text_);
-    auto* top = new QHBoxLayout;
-    top->addWidget(page_, 1);
-    top->addWidget(run_);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addLayout(top);
-    column->addWidget(explanation_);
-    column->addLayout(form_);
-    column->addWidget(progress_);
-    column->addWidget(view_, 1);
+    makeColumn(this, 8, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
 }
 
 const LensPage& LensesPanel::page() const {

@@ -53,7 +53,6 @@ private:
     void showTokens();
     void activate(const MatrixCell& cell);
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     FrontWatch* front_;
     AxisKind axis_ = AxisKind::Tokens;

@@ -1,20 +1,19 @@
 #include "app/lab/panels/model_panel.h"
 
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/models/parameter_tree_model.h"
 #include "app/lab/panels/patch_embedding_page.h"
 #include "app/lab/widgets/long_words.h"
+#include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/weight_canvas.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 
 #include <QFontDatabase>
-#include <QHeaderView>
-#include <QLabel>
 #include <QLocale>
 #include <QPlainTextEdit>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 namespace attn {
 namespace {
@@ -54,10 +53,9 @@ QString factsOf(const ModelInfo& model) {
 } // namespace
 
 ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), facts_(new QLabel(this)), warnings_(new QLabel(this)),
-      model_(new ParameterTreeModel(this)), tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
-      weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(new QLabel),
-      positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
+    : Panel(bench, parent), facts_(new QLabel(this)), warnings_(new QLabel(this)), model_(new ParameterTreeModel(this)),
+      tree_(new QTreeView(this)), tabs_(new QTabWidget(this)), weight_(new WeightCanvas), config_(new QPlainTextEdit),
+      tokenizer_(new QLabel), positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
       filters_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Filters, bench)) {
     facts_->setAccessibleName(tr("Facts about the model"));
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
@@ -68,15 +66,10 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     }
     warnings_->setAccessibleName(tr("Warnings about the model"));
     warnings_->hide();
-    tree_->setObjectName("parameters");
-    tree_->setAccessibleName(tr("Parameters"));
-    tree_->setToolTip(tr("Choose a parameter to see its values"));
+    named(tree_, "parameters", tr("Parameters"), tr("Choose a parameter to see its values"));
     tree_->setModel(model_);
     tree_->setUniformRowHeights(true);
-    tree_->header()->setStretchLastSection(false);
-    tree_->header()->setSectionResizeMode(ParameterTreeModel::NameColumn, QHeaderView::Stretch);
-    tree_->header()->setSectionResizeMode(ParameterTreeModel::ShapeColumn, QHeaderView::ResizeToContents);
-    tree_->header()->setSectionResizeMode(ParameterTreeModel::CountColumn, QHeaderView::ResizeToContents);
+    fitColumns(*tree_, ParameterTreeModel::NameColumn);
     tree_->setMinimumSize(220, 120);
     connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ModelPanel::showWeight);
 
@@ -95,11 +88,9 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     tabs_->addTab(tokenizer_, tr("Tokenizer"));
     tabs_->addTab(positions_, tr("Patch positions"));
     tabs_->addTab(filters_, tr("Patch filters"));
-    for (QWidget* page : {static_cast<QWidget*>(positions_), static_cast<QWidget*>(filters_)})
-        tabs_->setTabVisible(tabs_->indexOf(page), false);
+    for (QWidget* page : {positions_, filters_}) tabs_->setTabVisible(tabs_->indexOf(page), false);
 
-    weight_->setTheme(figureTheme(bench_.theme()));
-    connect(&bench_, &Workbench::themeChanged, this, [this](ThemeId theme) { weight_->setTheme(figureTheme(theme)); });
+    followTheme(bench_, weight_);
 
     auto* split = new QSplitter(Qt::Horizontal, this);
     split->addWidget(tree_);
@@ -107,11 +98,7 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     split->setChildrenCollapsible(false);
     split->setStretchFactor(0, 2);
     split->setStretchFactor(1, 3);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(facts_);
-    column->addWidget(warnings_);
-    column->addWidget(split, 1);
+    makeColumn(this, 8, {facts_, warnings_, {split, 1}});
 }
 
 void ModelPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -135,8 +122,7 @@ ExportNumbers ModelPanel::numbers() const {
 void ModelPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;
     tabs_->setTabVisible(tabs_->indexOf(tokenizer_), !model.readsPictures());
-    for (QWidget* page : {static_cast<QWidget*>(positions_), static_cast<QWidget*>(filters_)})
-        tabs_->setTabVisible(tabs_->indexOf(page), model.readsPictures());
+    for (QWidget* page : {positions_, filters_}) tabs_->setTabVisible(tabs_->indexOf(page), model.readsPictures());
     facts_->setText(factsOf(model));
     QStringList warnings;
     for (const std::string& warning : model.warnings)

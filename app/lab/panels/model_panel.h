@@ -30,7 +30,6 @@ private:
     void showModel();
     void showWeight(const QModelIndex& index);
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     QLabel* facts_;
     QLabel* warnings_;

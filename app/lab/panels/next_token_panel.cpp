@@ -5,16 +5,14 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/probability_delegate.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/hidden_words.h"
 #include "app/lab/workbench/undo_commands.h"
 
-#include <QHeaderView>
-#include <QLabel>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 #include <vector>
 
@@ -53,26 +51,21 @@ std::span<const Param> controlParams() {
 } // namespace
 
 NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), controls_(new ParamControls(controlParams(), this)),
-      candidates_(new CandidateModel(this)), list_(new QTreeView(this)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(controls_);
-    hint_ = makeHintLabel("hiddenWordHint");
-    hint_->setText(
+    : Panel(bench, parent), controls_(new ParamControls(controlParams(), this)), candidates_(new CandidateModel(this)),
+      list_(new QTreeView(this)) {
+    hint_ = makeHintLabel(
+        "hiddenWordHint",
         tr("Click a word in the text to hide it. The words that the model predicts in its place appear here."));
     hint_->hide();
-    column->addWidget(hint_);
-    column->addWidget(list_, 1);
+    makeColumn(this, 8, {controls_, hint_, {list_, 1}});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
     connect(&bench_, &Workbench::samplingChanged, this, &NextTokenPanel::showSampling);
     showSampling();
 
-    list_->setObjectName("candidates");
-    list_->setAccessibleName(tr("Most likely next tokens"));
-    list_->setToolTip(tr("Click a token to use it instead of the model's choice"));
+    named(list_, "candidates", tr("Most likely next tokens"),
+          tr("Click a token to use it instead of the model's choice"));
     list_->setModel(candidates_);
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
@@ -83,11 +76,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
         bars->setColour(predictionColour(theme));
         list_->viewport()->update();
     });
-    list_->header()->setStretchLastSection(false);
-    list_->header()->setSectionResizeMode(CandidateModel::TokenColumn, QHeaderView::ResizeToContents);
-    list_->header()->setSectionResizeMode(CandidateModel::ProbabilityColumn, QHeaderView::Stretch);
-    list_->header()->setSectionResizeMode(CandidateModel::LogitColumn, QHeaderView::ResizeToContents);
-    list_->header()->setSectionResizeMode(CandidateModel::ChangeColumn, QHeaderView::ResizeToContents);
+    fitColumns(*list_, CandidateModel::ProbabilityColumn);
     list_->setColumnHidden(CandidateModel::ChangeColumn, true);
     connect(&bench_, &Workbench::shownRunChanged, this, &NextTokenPanel::rank);
     connect(&bench_, &Workbench::selectionChanged, this, [this] { // of several hidden words, the selected one

@@ -27,7 +27,6 @@ private:
     void rank();
     void showSampling();
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     ParamControls* controls_;
     CandidateModel* candidates_;

@@ -1,7 +1,7 @@
 #include "app/lab/panels/other_picture_box.h"
 
-#include "app/lab/widgets/file_dialog.h"
-#include "app/lab/widgets/named.h"
+#include "app/lab/widgets/choice_keys.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QSignalBlocker>
@@ -13,8 +13,7 @@ namespace attn {
 OtherPictureBox::OtherPictureBox(const char* id, Workbench& bench) : bench_(bench) {
     named(this, id, tr("Other picture"),
           tr("The picture whose run is compared, and whose values are used by changes and by activation patching"));
-    setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    setMinimumContentsLength(6);
+    setLeastCharacters(*this, 6);
     connect(this, &QComboBox::activated, this, [this](int item) { choose(itemData(item).toString()); });
     for (const auto signal : {&PictureBench::changed, &PictureBench::choicesChanged})
         connect(&bench.pictures(), signal, this, &OtherPictureBox::list);

@@ -1,14 +1,14 @@
 #include "app/lab/panels/patch_embedding_page.h"
 
 #include "app/figures/vision_figures.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/shown_picture.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/pointed_view.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QComboBox>
-#include <QVBoxLayout>
 
 namespace attn {
 namespace {
@@ -25,10 +25,8 @@ PatchEmbeddingPage::PatchEmbeddingPage(Kind kind, Workbench& bench, QWidget* par
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 4, 0, 0);
     if (kind == Kind::Filters) {
-        filterKind_ = new QComboBox;
-        filterKind_->setObjectName("modelFilterKind");
-        filterKind_->setAccessibleName(tr("Filters to show"));
-        filterKind_->setToolTip(tr("The directions in which the filters differ most, or the filters themselves"));
+        filterKind_ = named(new QComboBox, "modelFilterKind", tr("Filters to show"),
+                            tr("The directions in which the filters differ most, or the filters themselves"));
         filterKind_->addItems({tr("Principal components"), tr("All filters")});
         setChoiceKeys(*filterKind_, kFilterKeys);
         column->addWidget(filterKind_);
@@ -39,9 +37,7 @@ PatchEmbeddingPage::PatchEmbeddingPage(Kind kind, Workbench& bench, QWidget* par
         connect(&bench_, &Workbench::selectionChanged, this, [this] { view_->setChosen(bench_.selection().row); });
     }
     column->addWidget(view_, 1);
-    const auto setTheme = [this](ThemeId theme) { view_->setTheme(figureTheme(theme)); };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
-    setTheme(bench_.theme());
+    followTheme(bench_, view_);
 }
 
 void PatchEmbeddingPage::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {

@@ -1,20 +1,17 @@
 #include "app/lab/panels/pattern_editor.h"
 
 #include "app/figures/token_label.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/picture_view.h"
 #include "app/lab/panels/shown_axis.h"
 #include "app/lab/panels/shown_tile.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "app/lab/widgets/named.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 
-#include <QLabel>
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QSlider>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <numeric>
@@ -42,22 +39,9 @@ PatternEditor::PatternEditor(Workbench& bench)
     matrix_->installEventFilter(this);
     weight_->setRange(0, kWeightSteps);
     weight_->setValue(kWeightSteps);
-    auto* brushTitle = new QLabel(tr("Weight to paint"));
-    brushTitle->setBuddy(weight_);
-    auto* brush = new QHBoxLayout(brush_);
-    brush->setContentsMargins(0, 0, 0, 0);
-    brush->addWidget(brushTitle);
-    brush->addWidget(weight_, 1);
+    makeRow(brush_, 0, {labelFor(weight_, tr("Weight to paint")), {weight_, 1}});
     makeButtons();
-    auto* buttons = new QHBoxLayout;
-    for (QPushButton* each : {paint_, uniform_, pin_, own_}) buttons->addWidget(each);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(hint_);
-    column->addWidget(matrix_, 1);
-    column->addWidget(picture_, 1);
-    column->addWidget(brush_);
-    column->addLayout(buttons);
+    makeColumn(this, 0, {hint_, {matrix_, 1}, {picture_, 1}, brush_, makeRow({paint_, uniform_, pin_, own_})});
 
     connect(matrix_, &MatrixView::activated, this, [this] {
         if (const auto& cell = matrix_->figure().hovered) paintCell(*cell);
@@ -66,9 +50,7 @@ PatternEditor::PatternEditor(Workbench& bench)
     connect(&bench_.pictures(), &PictureBench::brushChanged, this,
             [this] { paint_->setChecked(bench_.pictures().brush() == PictureBench::Brush::Paint); });
     connect(&bench_, &Workbench::selectionChanged, this, &PatternEditor::show);
-    const auto setTheme = [this](ThemeId theme) { matrix_->setTheme(figureTheme(theme)); };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
-    setTheme(bench_.theme());
+    followTheme(bench_, matrix_);
 }
 
 void PatternEditor::makeButtons() {

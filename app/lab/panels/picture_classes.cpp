@@ -1,48 +1,27 @@
 #include "app/lab/panels/picture_classes.h"
 
 #include "app/figures/difference.h"
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/panels/answers.h"
+#include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/widget_makers.h"
 
-#include <QHeaderView>
 #include <QTreeWidget>
-#include <QVBoxLayout>
-
-#include <algorithm>
-#include <numeric>
 
 namespace attn {
 namespace {
-
-constexpr int kMostClasses = 10;
-
-std::vector<int> likeliest(const std::vector<float>& probabilities) {
-    std::vector<int> order(probabilities.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, std::greater<>(), [&](int at) { return probabilities[static_cast<size_t>(at)]; });
-    order.resize(std::min<size_t>(order.size(), kMostClasses));
-    return order;
+constexpr size_t kMostClasses = 10;
 }
 
-} // namespace
-
 PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), text_(makeHintLabel("classesText")), classes_(new QTreeWidget) {
-    classes_->setObjectName("classes");
-    classes_->setAccessibleName(tr("Predicted classes"));
-    classes_->setToolTip(
-        tr("The most probable classes. With hidden patches or changes, also the difference from the original run in "
-           "percentage points. Click a class, or press Return, to show rollout weighted by its gradient"));
+    : Panel(bench, parent), text_(makeHintLabel("classesText")), classes_(new QTreeWidget) {
+    named(classes_, "classes", tr("Predicted classes"),
+          tr("The most probable classes. With hidden patches or changes, also the difference from the original run in "
+             "percentage points. Click a class, or press Return, to show rollout weighted by its gradient"));
     classes_->setHeaderLabels({tr("Class"), tr("Probability"), tr("Difference")});
     classes_->setRootIsDecorated(false);
-    classes_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-    for (const int column : {1, 2}) classes_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
-    classes_->header()->setStretchLastSection(false);
+    fitColumns(*classes_, 0);
     classes_->setMinimumHeight(110);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(text_);
-    column->addWidget(classes_, 1);
-    column->addStretch(0);
+    makeColumn(this, 8, {text_, {classes_, 1}, room(0)});
     connect(classes_, &QTreeWidget::itemClicked, this, &PictureClasses::chooseClass);
     connect(classes_, &QTreeWidget::itemActivated, this, &PictureClasses::chooseClass);
 }
@@ -80,7 +59,7 @@ void PictureClasses::show() {
     const QTreeWidgetItem* current = classes_->currentItem();
     const int kept = current ? current->data(0, Qt::UserRole).toInt() : -1;
     classes_->clear();
-    for (const int index : likeliest(probabilities)) {
+    for (const int index : likeliestAnswers(probabilities, kMostClasses)) {
         const auto at = static_cast<size_t>(index);
         const double value = static_cast<double>(probabilities[at]);
         auto* item = new QTreeWidgetItem(

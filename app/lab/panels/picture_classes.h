@@ -25,7 +25,6 @@ private:
     void show();
     void chooseClass(const QTreeWidgetItem* item);
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::vector<float> plain_; ///< probabilities without hidden patches or changes
     std::shared_ptr<const Image> plainOf_;

@@ -2,8 +2,8 @@
 
 #include "app/figures/head_overlays_figure.h"
 #include "app/figures/vision_figures.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/shown_picture.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 
 namespace attn {
@@ -20,9 +20,7 @@ PictureHeads::PictureHeads(const char* id, Kind kind, Workbench& bench)
     connect(&bench, &Workbench::changesChanged, this, &PictureHeads::show); // the gates
     connect(&bench, &Workbench::shownRunChanged, this, &PictureHeads::show);
     connect(&bench, &Workbench::snapshotChanged, this, &PictureHeads::show);
-    const auto useTheme = [this](ThemeId theme) { setTheme(figureTheme(theme)); };
-    connect(&bench, &Workbench::themeChanged, this, useTheme);
-    useTheme(bench.theme());
+    followTheme(bench, this);
 }
 
 void PictureHeads::show() {

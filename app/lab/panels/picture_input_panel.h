@@ -85,7 +85,6 @@ private:
     void showMessage();
     void cross(int patch, bool isFirst);
 
-    Workbench& bench_;
     PictureBench& pictures_;
     std::shared_ptr<const Snapshot> snapshot_;
     QStringList examples_, others_;         ///< paths: of the model, and of an opened folder

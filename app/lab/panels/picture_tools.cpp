@@ -3,7 +3,7 @@
 #include "app/lab/panels/attention_settings.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
-#include "app/lab/widgets/named.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "engine/models/hook_names.h"
 
@@ -41,8 +41,7 @@ PictureTools::PictureTools(Workbench& bench) : bench_(bench), pictures_(bench.pi
                       tr("Weight attention by the gradient of a class: only attention that raises its logit "
                          "counts (Chefer et al. 2021). Heads and Discard then have no effect"));
     weighted_->addItem(tr("Nothing"), -1);
-    weighted_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    weighted_->setMinimumContentsLength(10);
+    setLeastCharacters(*weighted_, 10);
     fusion_ = named(new QComboBox, "attentionFusion", tr("Heads"),
                     tr("How the heads of a layer are combined before the layers are multiplied"));
     fusion_->addItems({tr("Mean"), tr("Maximum"), tr("Minimum")});

@@ -1,8 +1,8 @@
 #include "app/lab/panels/picture_view.h"
 
 #include "app/figures/vision_look.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/shown_picture.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 
 namespace attn {
@@ -19,9 +19,7 @@ PictureView::PictureView(const char* id, bool showsHead, Workbench& bench) : ben
     connect(&pictures, &PictureBench::lookChanged, this, &PictureView::show);
     connect(&bench, &Workbench::shownRunChanged, this, &PictureView::show);
     connect(&bench, &Workbench::snapshotChanged, this, &PictureView::show);
-    const auto useTheme = [this](ThemeId theme) { setTheme(figureTheme(theme)); };
-    connect(&bench, &Workbench::themeChanged, this, useTheme);
-    useTheme(bench.theme());
+    followTheme(bench, this);
 }
 
 void PictureView::show() {

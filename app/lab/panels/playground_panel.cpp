@@ -1,26 +1,26 @@
 #include "app/lab/panels/playground_panel.h"
 
+#include "app/figures/read_image.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/playground_bridge.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/widgets/comparison_view.h"
 #include "app/lab/widgets/cost_view.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/input_controls.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/mask_painter.h"
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/patch_view.h"
+#include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/position_view.h"
 #include "app/lab/widgets/spec_editor.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/undo_commands.h"
 #include "engine/core/error.h"
 #include "engine/training/attention_recipe.h"
 
 #include <QCheckBox>
 #include <QEvent>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPointer>
 #include <QPushButton>
 #include <QScrollArea>
@@ -34,6 +34,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace attn {
 namespace {
@@ -68,15 +69,11 @@ PlaygroundQuery firstQuery() {
 } // namespace
 
 PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), shown_(std::make_shared<PlaygroundSnapshot>()) {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(8, 8, 8, 8);
+    : Panel(bench, parent), shown_(std::make_shared<PlaygroundSnapshot>()) {
     auto* split = new QSplitter(Qt::Horizontal);
     split->setChildrenCollapsible(false);
     split->addWidget(makeControls());
-    views_ = new QTabWidget;
-    views_->setObjectName("playViews");
-    views_->setAccessibleName(tr("Views of the playground"));
+    views_ = spoken(new QTabWidget, "playViews", tr("Views of the playground"));
     views_->addTab(makeMaps(), tr("Heatmaps"));
     painter_ = new MaskPainter;
     views_->addTab(painter_, tr("Paint a mask"));
@@ -107,18 +104,8 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
         edit(with(next), QStringLiteral("stroke %1").arg(++strokes_)); // a new name: each stroke is one step of undo
     });
     split->setStretchFactor(1, 1);
-    row->addWidget(split);
-    const auto setTheme = [this](ThemeId theme) {
-        maps_->setTheme(figureTheme(theme));
-        comparison_->setTheme(figureTheme(theme));
-        painter_->setTheme(figureTheme(theme));
-        cards_->setTheme(figureTheme(theme));
-        costs_->setTheme(figureTheme(theme));
-        positions_->setTheme(figureTheme(theme));
-        patches_->setTheme(figureTheme(theme));
-    };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
-    setTheme(bench_.theme());
+    makeRow(this, 8, {split});
+    followTheme(bench_, maps_, comparison_, painter_, cards_, costs_, positions_, patches_);
     connect(&bench_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
     apply({.query = firstQuery()});
 }
@@ -128,8 +115,7 @@ QWidget* PlaygroundPanel::makeControls() {
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(0, 0, 6, 0);
     editor_ = new SpecEditor;
-    inputs_ = new InputControls;
-    inputs_->setObjectName("playInputs");
+    inputs_ = identified(new InputControls, "playInputs");
     makeHeader(column);
     column->addWidget(editor_);
     column->addSpacing(8);
@@ -139,40 +125,24 @@ QWidget* PlaygroundPanel::makeControls() {
         edit(with(spec), (editsOther() ? "B " : "") + what);
     });
     connect(inputs_, &InputControls::changed, this, &PlaygroundPanel::editInput);
-    auto* scroll = new ControlScroll(content);
-    scroll->setObjectName("playControls");
-    scroll->setAccessibleName(tr("Parts of the attention"));
+    auto* scroll = spoken(new ControlScroll(content), "playControls", tr("Parts of the attention"));
     return scroll;
 }
 
 void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
-    auto* row = new QHBoxLayout;
-    compares_ = new QCheckBox(tr("Compare"));
-    compares_->setObjectName("compare");
-    compares_->setToolTip(tr("Add a second attention, B, with the same queries, keys and values"));
-    auto* trainButton = new QPushButton(tr("Train this attention"));
-    trainButton->setObjectName("trainSpec");
-    trainButton->setToolTip(tr("Open this attention in the Train panel, with a task that shows what it does"));
-    row->addWidget(compares_);
-    row->addStretch(1);
-    row->addWidget(trainButton);
-    column->addLayout(row);
-    auto* choice = new QHBoxLayout;
-    which_ = new QTabBar;
-    which_->setObjectName("whichSpec");
-    which_->setAccessibleName(tr("Attention to change"));
-    which_->setToolTip(tr("Choose which of the two attentions to change below"));
+    compares_ = helped(new QCheckBox(tr("Compare")), "compare",
+                       tr("Add a second attention, B, with the same queries, keys and values"));
+    auto* trainButton = helped(new QPushButton(tr("Train this attention")), "trainSpec",
+                               tr("Open this attention in the Train panel, with a task that shows what it does"));
+    column->addLayout(makeRow({compares_, room(), trainButton}));
+    which_ = named(new QTabBar, "whichSpec", tr("Attention to change"),
+                   tr("Choose which of the two attentions to change below"));
     which_->setDrawBase(false);
     which_->setExpanding(false);
     which_->addTab(tr("A"));
     which_->addTab(tr("B"));
-    copy_ = new QPushButton(tr("Copy A to B"));
-    copy_->setObjectName("copySpec");
-    copy_->setToolTip(tr("Replace B by a copy of A"));
-    choice->addWidget(which_);
-    choice->addStretch(1);
-    choice->addWidget(copy_);
-    column->addLayout(choice);
+    copy_ = helped(new QPushButton(tr("Copy A to B")), "copySpec", tr("Replace B by a copy of A"));
+    column->addLayout(makeRow({which_, room(), copy_}));
     connect(trainButton, &QPushButton::clicked, this, [this] { train(edited(), {}); });
     connect(compares_, &QCheckBox::toggled, this, [this](bool on) {
         PlaygroundQuery next = setup_.query;
@@ -193,17 +163,11 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
 
 QWidget* PlaygroundPanel::makeMaps() {
     auto* container = new QWidget;
-    auto* column = new QVBoxLayout(container);
-    column->setContentsMargins(0, 0, 0, 0);
     auto* row = new QHBoxLayout;
     const auto spin = [&](const char* name, const QString& text, const QString& help) {
-        auto* title = new QLabel(text);
-        auto* box = new QSpinBox;
-        box->setObjectName(name);
+        auto* box = named(new QSpinBox, name, text, help);
+        auto* title = labelFor(box, text);
         box->setRange(0, 0);
-        box->setAccessibleName(text);
-        box->setToolTip(help);
-        title->setBuddy(box);
         row->addWidget(title);
         row->addWidget(box);
         connect(box, &QSpinBox::valueChanged, this, &PlaygroundPanel::refreshMaps);
@@ -213,30 +177,20 @@ QWidget* PlaygroundPanel::makeMaps() {
     std::tie(planeTitle_, plane_) = spin("playPlane", tr("Channel or step"), tr("Channel or step to show, from 0"));
     plane_->hide();
     planeTitle_->hide();
-    state_ = makeHintLabel("playState");
-    state_->setText(tr("Preparing the device. The first heatmaps take a moment."));
+    state_ = makeHintLabel("playState", tr("Preparing the device. The first heatmaps take a moment."));
     row->addWidget(state_, 1);
-    reading_ = new QLabel;
-    reading_->setObjectName("playReading");
-    maps_ = new MapGrid;
-    maps_->setObjectName("playMaps");
-    comparison_ = new ComparisonView;
-    comparison_->setObjectName("comparison");
+    reading_ = identified(new QLabel, "playReading");
+    maps_ = identified(new MapGrid, "playMaps");
+    comparison_ = identified(new ComparisonView, "comparison");
     pictures_ = new QStackedWidget;
     pictures_->addWidget(maps_);
     pictures_->addWidget(comparison_);
-    patches_ = new PatchView;
-    patches_->setObjectName("playPatches");
-    auto* beside = new QHBoxLayout;
-    beside->addWidget(pictures_, 3);
-    beside->addWidget(patches_, 1);
-    untrained_ = new QLabel(tr("Not retrained: the layer's parameters were trained with another mechanism. A model "
-                               "trained with this one would behave differently."));
-    untrained_->setObjectName("notRetrained");
-    untrained_->setWordWrap(true);
-    column->addLayout(row);
-    column->addWidget(untrained_);
-    column->addLayout(beside, 1);
+    patches_ = identified(new PatchView, "playPatches");
+    auto* beside = makeRow({{pictures_, 3}, {patches_, 1}});
+    untrained_ = makeTextLabel("notRetrained",
+                               tr("Not retrained: the layer's parameters were trained with another mechanism. A model "
+                                  "trained with this one would behave differently."));
+    auto* column = makeColumn(container, 0, {row, untrained_, {beside, 1}});
     connect(maps_, &MapGrid::rowPointed, this, &PlaygroundPanel::showPatches);
     connect(comparison_, &ComparisonView::rowPointed, this, &PlaygroundPanel::showPatches);
     connect(patches_, &PatchView::pointedAt, this, &PlaygroundPanel::showPatches);
@@ -418,6 +372,115 @@ const Figure* PlaygroundPanel::currentFigure() const {
 ExportNumbers PlaygroundPanel::numbers() const {
     const Figure* figure = currentFigure();
     return figure ? numbersOf(*figure) : ExportNumbers{};
+}
+
+// The inputs of the playground: random numbers, a sequence in the open model, or a picture.
+
+void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& what) {
+    PlaygroundSetup next = setup;
+    // Take the number of heads from the model's layer; the mask and the other parts stay.
+    if (next.input.kind == InputChoice::Kind::Sentence && setup_.input.kind != next.input.kind && model_->model) {
+        SiteInputs layer;
+        const Site& site = model_->model->structure.sites.front();
+        layer.heads = site.heads;
+        layer.keyValueHeads = site.keyValueHeads;
+        const AttentionSpec heads = AttentionSpec::parse("heads=" + layer.headsText());
+        next.query.spec.parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
+        if (next.query.other) next.query.other->parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
+    }
+    edit(next, what);
+}
+
+void PlaygroundPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const bool isSame = snapshot->sequence == model_->sequence && snapshot->model == model_->model &&
+                        snapshot->siteInputs == model_->siteInputs;
+    model_ = snapshot;
+    if (isSame && snapshot->status.activity != Activity::Idle) return;
+    inputs_->setSnapshot(*snapshot);
+    if (setup_.input.kind != InputChoice::Kind::Sentence) return;
+    if (!isSame) showEdited();
+    if (!isSame || captured_.first != snapshot->sequenceVersion) ask();
+}
+
+std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
+    PlaygroundQuery query = InputControls::completed(setup_).query;
+    const InputChoice& input = setup_.input;
+    if (input.kind == InputChoice::Kind::Picture) {
+        if (!features_ || featuresOf_ != input) {
+            if (std::exchange(pictureName_, input.picture) != input.picture) {
+                picture_ = builtInPicture(input.picture).value_or(QImage());
+                pictureTask_.cancel();
+                if (picture_.isNull()) readPicture();
+            }
+            if (picture_.isNull()) return {};
+            features_ = patchFeatures(picture_, input.rows, input.columns);
+            featuresOf_ = input;
+            patches_->setPicture(picture_, input.rows, input.columns);
+        }
+        query.features = features_;
+        query.tokens = features_->tokens;
+    }
+    if (input.kind == InputChoice::Kind::Sentence) {
+        if (!model_->model || !model_->sequence || model_->sequence->tokens.empty()) return {};
+        const int layer = std::min(input.layer, model_->model->layers - 1);
+        const auto& given = model_->siteInputs;
+        if (!given || given->site != layer || given->sequenceVersion != model_->sequenceVersion) {
+            const std::pair wanted(model_->sequenceVersion, layer);
+            if (model_->status.activity == Activity::Idle && std::exchange(captured_, wanted) != wanted)
+                bench_.post(CaptureInputsCommand{.site = layer});
+            return {};
+        }
+        query.layer = given;
+        query.tokens = tokens();
+        query.width = headWidth();
+    }
+    return query;
+}
+
+/// Reads the picture's file on another thread, then asks again.
+void PlaygroundPanel::readPicture() {
+    constexpr int kMostSide = 1024; // more than its patches show
+    pictureTask_.start<QImage>(
+        pictureName_.toStdString(),
+        [name = pictureName_](const std::atomic<bool>&) -> std::variant<QImage, Failure> {
+            auto read = readImage(name);
+            if (const auto* failure = std::get_if<Failure>(&read)) return *failure;
+            const QImage picture = toQImage(std::get<Image>(read));
+            if (std::max(picture.width(), picture.height()) <= kMostSide) return picture;
+            return picture.scaled(kMostSide, kMostSide, Qt::KeepAspectRatio, Qt::SmoothTransformation);
+        },
+        [this](std::variant<QImage, Failure> read) {
+            if (const auto* failure = std::get_if<Failure>(&read)) {
+                pictureName_.clear(); // the next query tries again
+                return editor_->setFailure(QString::fromStdString(failure->sentence()));
+            }
+            picture_ = std::get<QImage>(std::move(read));
+            ask();
+        });
+}
+
+int64_t PlaygroundPanel::tokens() const {
+    const InputChoice& input = setup_.input;
+    if (input.kind == InputChoice::Kind::Picture) return int64_t{input.rows} * input.columns;
+    if (input.kind == InputChoice::Kind::Sentence && model_->sequence && !model_->sequence->tokens.empty())
+        return std::min<int64_t>(InputControls::kMostTokens, std::ssize(model_->sequence->tokens));
+    return setup_.query.tokens;
+}
+
+int64_t PlaygroundPanel::headWidth() const {
+    const bool isSentence = setup_.input.kind == InputChoice::Kind::Sentence;
+    return isSentence && model_->model ? model_->model->structure.sites.front().headWidth : setup_.query.width;
+}
+
+/// Shows how much one patch attends to each other patch, in the pattern of the selected head.
+void PlaygroundPanel::showPatches(std::optional<int> row) {
+    if (setup_.input.kind != InputChoice::Kind::Picture) return;
+    const PlaygroundMap* pattern = findMap(shown_->maps, "pattern");
+    if (!row || !pattern || *row >= pattern->rows) return patches_->setWeights({}, {});
+    const auto cells =
+        pattern->at(head_->value())
+            .subspan(static_cast<size_t>(*row * pattern->columns), static_cast<size_t>(pattern->columns));
+    patches_->setWeights(row, {cells.begin(), cells.end()});
 }
 
 } // namespace attn

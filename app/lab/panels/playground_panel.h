@@ -71,7 +71,6 @@ private:
     void receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void refreshMaps();
 
-    Workbench& bench_;
     PlaygroundSetup setup_;
     PlaygroundQuery asked_; ///< the last query posted
     std::shared_ptr<const Snapshot> model_ = std::make_shared<Snapshot>();

@@ -1,16 +1,15 @@
 #include "app/lab/panels/profile_panel.h"
 
 #include "app/figures/token_label.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/picture_heads.h"
 #include "app/lab/widgets/lines_view.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 
 #include <QHeaderView>
-#include <QLabel>
 #include <QSplitter>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <bit>
@@ -27,18 +26,16 @@ QString distanceText(int bin) {
 } // namespace
 
 ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), text_(new QWidget),
-      picture_(new PictureHeads("profilePicture", PictureHeads::Kind::Distances, bench)), title_(new QLabel),
-      split_(new QSplitter), received_(new LinesView), distances_(new LinesView), largest_(new QTreeWidget) {
-    title_->setObjectName("profileTitle");
-    title_->setWordWrap(true);
+    : Panel(bench, parent), text_(new QWidget),
+      picture_(new PictureHeads("profilePicture", PictureHeads::Kind::Distances, bench)),
+      title_(makeTextLabel("profileTitle")), split_(new QSplitter), received_(new LinesView), distances_(new LinesView),
+      largest_(new QTreeWidget) {
     received_->setObjectName("profileReceived");
     received_->setAccessibleName(tr("Attention received by each key from all queries"));
     distances_->setObjectName("profileDistances");
     distances_->setAccessibleName(tr("Share of attention by distance"));
-    largest_->setObjectName("profileLargest");
-    largest_->setAccessibleName(tr("Largest attention weights of the head"));
-    largest_->setToolTip(tr("Click a row to see how its weight is computed"));
+    named(largest_, "profileLargest", tr("Largest attention weights of the head"),
+          tr("Click a row to see how its weight is computed"));
     largest_->setHeaderLabels({tr("Query"), tr("Key"), tr("Weight")});
     largest_->setRootIsDecorated(false);
     largest_->setUniformRowHeights(true);
@@ -48,17 +45,9 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     largest_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
     largest_->setMinimumHeight(fontMetrics().height() * 4);
     split_->setChildrenCollapsible(false);
-    for (QWidget* part :
-         {static_cast<QWidget*>(received_), static_cast<QWidget*>(distances_), static_cast<QWidget*>(largest_)})
-        split_->addWidget(part);
-    auto* column = new QVBoxLayout(text_);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(title_);
-    column->addWidget(split_, 1);
-    auto* whole = new QVBoxLayout(this);
-    whole->setContentsMargins(8, 8, 8, 8);
-    whole->addWidget(text_);
-    whole->addWidget(picture_);
+    for (QWidget* part : std::initializer_list<QWidget*>{received_, distances_, largest_}) split_->addWidget(part);
+    makeColumn(text_, 0, {title_, {split_, 1}});
+    makeColumn(this, 8, {text_, picture_});
     picture_->hide();
 
     connect(received_, &LinesView::pointedAt, this, [this](std::optional<int> place) {
@@ -75,12 +64,8 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     };
     connect(largest_, &QTreeWidget::itemClicked, this, open);
     connect(largest_, &QTreeWidget::itemActivated, this, open);
-    const auto setTheme = [this](ThemeId theme) {
-        for (LinesView* view : {received_, distances_}) view->setTheme(figureTheme(theme));
-    };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
     connect(&bench_, &Workbench::shownRunChanged, this, &ProfilePanel::showIfNew);
-    setTheme(bench_.theme());
+    followTheme(bench_, received_, distances_);
     new FrontWatch(this, [this](bool isInFront) { bench_.want(this, {.profile = isInFront}); });
     showProfile();
 }

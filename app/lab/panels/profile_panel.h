@@ -35,7 +35,6 @@ private:
     std::vector<float> lessBefore(std::vector<float> values, std::vector<float> HeadProfile::*part) const;
     QString tokenText(int token) const; ///< "12 “the”"
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const HeadProfile> shown_, before_; ///< before_: of the original run; null: not compared
     uint64_t shownVersion_ = 0;                         ///< Snapshot::sequenceVersion of shown_

@@ -3,15 +3,13 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
 
-#include <QHBoxLayout>
-#include <QHeaderView>
-#include <QLabel>
 #include <QPushButton>
 #include <QTreeView>
 #include <QUndoCommand>
-#include <QVBoxLayout>
 
 namespace attn {
 namespace {
@@ -38,41 +36,25 @@ private:
 } // namespace
 
 RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), table_(new QTreeView(this)), hint_(new QLabel(this)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    hint_->setProperty("hint", true);
-    hint_->setWordWrap(true);
-    column->addWidget(hint_);
-    column->addWidget(table_, 1);
-    auto* buttons = new QHBoxLayout;
-    const auto button = [&](const char* name, const QString& text, const QString& help) {
-        auto* made = new QPushButton(text);
-        made->setObjectName(name);
-        made->setAccessibleName(tr("%1 the selected run").arg(text));
-        made->setToolTip(help);
-        buttons->addWidget(made);
-        return made;
+    : Panel(bench, parent), table_(new QTreeView(this)), hint_(makeHintLabel()) {
+    const auto button = [](const char* name, const QString& text, const QString& help) {
+        return named(new QPushButton(text), name, tr("%1 the selected run").arg(text), help);
     };
     open_ = button("openRun", tr("Open"), tr("Load this run: recipe, timeline and model"));
     duplicate_ = button("duplicateRun", tr("Duplicate"),
                         tr("Copy this run's recipe to the Train panel. Change it there and train it as a new run."));
     delete_ = button("deleteRun", tr("Delete"), tr("Delete this run. Undo restores it."));
-    buttons->addStretch(1);
-    column->addLayout(buttons);
+    makeColumn(this, 8, {hint_, {table_, 1}, makeRow({open_, duplicate_, delete_, room()})});
     RunListModel& runs = bench_.runs();
-    table_->setObjectName("runs");
-    table_->setAccessibleName(tr("Training runs"));
-    table_->setToolTip(tr("Tick runs to compare their curves. Double-click a run to open it. Press F2 to rename it."));
+    named(table_, "runs", tr("Training runs"),
+          tr("Tick runs to compare their curves. Double-click a run to open it. Press F2 to rename it."));
     table_->setModel(&runs);
     table_->setRootIsDecorated(false);
     table_->setUniformRowHeights(true);
-    table_->header()->setStretchLastSection(false);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
     table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
-    table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    table_->header()->setSectionResizeMode(RunListModel::NameColumn, QHeaderView::Stretch);
+    fitColumns(*table_, RunListModel::NameColumn);
     assignControlGroup(table_, "runs");
     connect(table_, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) { open(index.row()); });
     connect(open_, &QPushButton::clicked, this, [this] { open(selectedRow()); });

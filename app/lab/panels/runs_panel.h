@@ -16,8 +16,6 @@ class RunsPanel : public Panel {
 public:
     explicit RunsPanel(Workbench& bench, QWidget* parent = nullptr);
 
-    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
-
 private:
     void open(int row);
     void duplicate();
@@ -25,7 +23,6 @@ private:
     int selectedRow() const;
     void updateButtons();
 
-    Workbench& bench_;
     BackgroundTask listing_;
     QTreeView* table_;
     QLabel* hint_;

@@ -1,30 +1,22 @@
 #include "app/lab/panels/samples_panel.h"
 
 #include "app/lab/bridge/training_bridge.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/sample_model.h"
 #include "app/lab/widgets/answer_delegate.h"
 #include "app/lab/widgets/predictions_view.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 
 #include <QHeaderView>
-#include <QLabel>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 namespace attn {
 
 SamplesPanel::SamplesPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), model_(new SampleModel(this)), table_(new QTreeView(this)),
-      predictions_(new PredictionsView(this)), hint_(new QLabel(this)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(hint_);
-    column->addWidget(table_, 1);
-    column->addWidget(predictions_, 1);
-    hint_->setObjectName("samplesHint");
-    hint_->setProperty("hint", true);
-    hint_->setWordWrap(true);
+    : Panel(bench, parent), model_(new SampleModel(this)), table_(new QTreeView(this)),
+      predictions_(new PredictionsView(this)), hint_(makeHintLabel("samplesHint")) {
+    makeColumn(this, 8, {hint_, {table_, 1}, {predictions_, 1}});
     table_->setObjectName("samples");
     table_->setAccessibleName(tr("Sample answers"));
     table_->setModel(model_);
@@ -39,9 +31,7 @@ SamplesPanel::SamplesPanel(Workbench& bench, QWidget* parent)
     connect(table_, &QTreeView::clicked, this, &SamplesPanel::showQuestion);
     connect(&bench_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
     connect(predictions_, &PredictionsView::chosen, this, &SamplesPanel::showPicture);
-    connect(&bench_, &Workbench::themeChanged, this,
-            [this](ThemeId theme) { predictions_->setTheme(figureTheme(theme)); });
-    predictions_->setTheme(figureTheme(bench_.theme()));
+    followTheme(bench_, predictions_);
     refresh();
 }
 

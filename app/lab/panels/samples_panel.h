@@ -17,7 +17,6 @@ class SamplesPanel : public Panel {
 public:
     explicit SamplesPanel(Workbench& bench, QWidget* parent = nullptr);
 
-    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
     ExportNumbers numbers() const override;
 
 private:
@@ -28,7 +27,6 @@ private:
     void showPicture(int row);
     bool hasPictures() const;
 
-    Workbench& bench_;
     SampleModel* model_;
     QTreeView* table_;
     PredictionsView* predictions_;

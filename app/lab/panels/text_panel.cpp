@@ -2,23 +2,21 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
-#include "app/lab/common/panel_theme.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/shown_tile.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/limited_editor.h"
 #include "app/lab/widgets/token_strip.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHeaderView>
-#include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -34,29 +32,24 @@ constexpr double kDarkestNats = 8;       ///< loss with the darkest shade
 } // namespace
 
 TextPanel::TextPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), text_(new LimitedEditor(kMostCharacters)), score_(new QPushButton(tr("Score"))),
+    : Panel(bench, parent), text_(new LimitedEditor(kMostCharacters)), score_(new QPushButton(tr("Score"))),
       prompt_(new QPushButton(tr("Score prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Whole words"))),
-      summary_(new QLabel), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
+      summary_(makeTextLabel("textSummary")), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
       alternatives_(new QTreeWidget) {
-    const auto name = [](QWidget* widget, const char* id, const QString& title, const QString& help = {}) {
-        widget->setObjectName(QString::fromLatin1(id));
-        widget->setAccessibleName(title);
-        widget->setToolTip(help.isEmpty() ? title : help);
-    };
-    name(text_, "scoredText", tr("Text to score"));
+    named(text_, "scoredText", tr("Text to score"));
     text_->setPlaceholderText(tr("Paste any text, even one longer than the context"));
     text_->setTabChangesFocus(true);
     text_->setFixedHeight(fontMetrics().height() * 4);
-    name(score_, "textScore", tr("Score the text"),
-         tr("Measure how well the model predicts each token. Press Stop to end it."));
-    name(prompt_, "textPrompt", tr("Score the prompt and the text generated after it"));
-    name(shade_, "textShade", tr("What the shading shows"));
+    named(score_, "textScore", tr("Score the text"),
+          tr("Measure how well the model predicts each token. Press Stop to end it."));
+    named(prompt_, "textPrompt", tr("Score the prompt and the text generated after it"));
+    named(shade_, "textShade", tr("What the shading shows"));
     shade_->addItems({tr("Loss"), tr("Entropy"), tr("Rank"), tr("Attention of the head")});
     setChoiceKeys(*shade_, kShadeKeys);
-    name(words_, "textWords", tr("Show whole words instead of tokens"),
-         tr("Add up the loss and entropy of each word's tokens. Untick to see tokens."));
-    name(strip_, "textTokens", tr("Shaded text"), tr("Click a token to see what the model predicted there"));
-    name(alternatives_, "textAlternatives", tr("Predictions of the model"));
+    named(words_, "textWords", tr("Show whole words instead of tokens"),
+          tr("Add up the loss and entropy of each word's tokens. Untick to see tokens."));
+    named(strip_, "textTokens", tr("Shaded text"), tr("Click a token to see what the model predicted there"));
+    named(alternatives_, "textAlternatives", tr("Predictions of the model"));
     alternatives_->setHeaderLabels({tr("Prediction"), tr("Probability")});
     alternatives_->setRootIsDecorated(false);
     alternatives_->setUniformRowHeights(true);
@@ -64,21 +57,12 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
     alternatives_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
     alternatives_->setFixedHeight(fontMetrics().height() * 8);
     strip_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-    summary_->setObjectName("textSummary");
-    summary_->setWordWrap(true);
     auto* controls = new FlowLayout;
     controls->addWidget(score_);
     controls->addWidget(prompt_);
     controls->addWidget(shade_);
     controls->addWidget(words_);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(text_);
-    column->addLayout(controls);
-    column->addWidget(summary_);
-    column->addWidget(strip_, 1);
-    column->addWidget(reading_);
-    column->addWidget(alternatives_);
+    makeColumn(this, 8, {text_, controls, summary_, {strip_, 1}, reading_, alternatives_});
     connect(text_, &LimitedEditor::refused, summary_, &QLabel::setText);
     connect(score_, &QPushButton::clicked, this, &TextPanel::score);
     connect(prompt_, &QPushButton::clicked, this, [this] {
@@ -102,9 +86,7 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
         // The original run has no scores yet.
         if (run == ShownRun::Difference && front_->isInFront() && scores_) score();
     });
-    const auto setTheme = [this](ThemeId theme) { strip_->setTheme(figureTheme(theme)); };
-    connect(&bench_, &Workbench::themeChanged, this, setTheme);
-    setTheme(bench_.theme());
+    followTheme(bench_, strip_);
     front_ = new FrontWatch(this, [this](bool) {
         wantPattern();
         scoreIfNew();

@@ -49,7 +49,6 @@ private:
     bool showsChange() const;                 ///< whether the shading shows changed minus original
     bool isPresent() const;                   ///< whether the text is the current sequence
 
-    Workbench& bench_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const TokenScores> scores_, before_; ///< before_: of the original run; null: not compared
     LimitedEditor* text_;

@@ -3,16 +3,14 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/recipe_form.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <QCheckBox>
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
@@ -20,7 +18,6 @@
 #include <QSlider>
 #include <QStyle>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <array>
@@ -40,16 +37,10 @@ QString duration(double seconds) {
 } // namespace
 
 TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
-    : Panel(parent), bench_(bench), training_(bench.training().snapshot()) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 8, 8, 8);
-    column->addWidget(makeButtons());
-    column->addWidget(makePace());
-    column->addWidget(makeTimeline());
+    : Panel(bench, parent), training_(bench.training().snapshot()) {
     form_ = new RecipeForm;
     assignControlGroup(form_, "recipe");
-    column->addWidget(form_);
-    column->addStretch(1);
+    makeColumn(this, 8, {makeButtons(), makePace(), makeTimeline(), form_, room()});
     TrainingBridge& bridge = bench_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);
@@ -71,36 +62,19 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
 
 QWidget* TrainPanel::makeButtons() {
     auto* container = new QWidget;
-    auto* column = new QVBoxLayout(container);
-    column->setContentsMargins(0, 0, 0, 0);
-    auto* buttons = new QHBoxLayout;
-    play_ = new QPushButton;
-    play_->setObjectName("train.play");
+    play_ = spoken(new QPushButton, "train.play", tr("Train or pause"));
     play_->setProperty("primary", true);
-    play_->setAccessibleName(tr("Train or pause"));
     play_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    step_ = new QPushButton(tr("Step"));
-    step_->setObjectName("trainStep");
-    step_->setAccessibleName(tr("Train one step"));
-    step_->setToolTip(tr("Update the parameters once, then pause"));
-    reset_ = new QPushButton(tr("Reset"));
-    reset_->setObjectName("trainReset");
-    reset_->setAccessibleName(tr("Reset training"));
-    reset_->setToolTip(tr("Start a new training run from untrained parameters. The current run stays in the list."));
-    for (QPushButton* button : {play_, step_, reset_}) buttons->addWidget(button);
-    column->addLayout(buttons);
-    progress_ = new QProgressBar;
-    progress_->setObjectName("trainProgress");
-    progress_->setAccessibleName(tr("Training progress"));
+    step_ = named(new QPushButton(tr("Step")), "trainStep", tr("Train one step"),
+                  tr("Update the parameters once, then pause"));
+    reset_ = named(new QPushButton(tr("Reset")), "trainReset", tr("Reset training"),
+                   tr("Start a new training run from untrained parameters. The current run stays in the list."));
+    progress_ = spoken(new QProgressBar, "trainProgress", tr("Training progress"));
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(8);
-    state_ = new QLabel;
-    state_->setObjectName("trainState");
-    state_->setWordWrap(true);
+    state_ = makeTextLabel("trainState");
     hint_ = makeHintLabel("trainHint");
-    column->addWidget(progress_);
-    column->addWidget(state_);
-    column->addWidget(hint_);
+    makeColumn(container, 0, {makeRow({play_, step_, reset_}), progress_, state_, hint_});
     assignControlGroup(container, "training");
     connect(play_, &QPushButton::clicked, this, &TrainPanel::playOrPause);
     connect(step_, &QPushButton::clicked, this, &TrainPanel::step);
@@ -110,35 +84,24 @@ QWidget* TrainPanel::makeButtons() {
 
 QWidget* TrainPanel::makePace() {
     auto* container = new QWidget;
-    auto* grid = new QGridLayout(container);
-    grid->setContentsMargins(0, 0, 0, 0);
+    auto* grid = layoutOf<QGridLayout>(container);
     grid->setColumnStretch(1, 1);
-    pace_ = new QSlider(Qt::Horizontal);
-    pace_->setObjectName("trainPace");
+    pace_ = named(new QSlider(Qt::Horizontal), "trainPace", tr("Training speed in steps per second"),
+                  tr("Slow training down; the right end is as fast as the device allows"));
     pace_->setRange(0, static_cast<int>(kPaces.size()));
     pace_->setPageStep(1);
     pace_->setValue(pace_->maximum());
-    pace_->setAccessibleName(tr("Training speed in steps per second"));
-    pace_->setToolTip(tr("Slow training down; the right end is as fast as the device allows"));
-    auto* title = new QLabel(tr("Speed"));
-    title->setBuddy(pace_);
     paceLabel_ = new QLabel(tr("fastest"));
     paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
-    ownRate_ = new QCheckBox(tr("Learning rate"));
-    ownRate_->setObjectName("ownRate");
-    ownRate_->setAccessibleName(tr("Set the learning rate yourself"));
-    ownRate_->setToolTip(
-        tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
-    rate_ = new QDoubleSpinBox;
-    rate_->setObjectName("rate");
+    ownRate_ = named(new QCheckBox(tr("Learning rate")), "ownRate", tr("Set the learning rate yourself"),
+                     tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
+    rate_ = named(new QDoubleSpinBox, "rate", tr("Current learning rate"), tr("The learning rate of the next steps"));
     rate_->setDecimals(6);
     rate_->setRange(0, 1);
     rate_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
     rate_->setKeyboardTracking(false);
     rate_->setEnabled(false);
-    rate_->setAccessibleName(tr("Current learning rate"));
-    rate_->setToolTip(tr("The learning rate of the next steps"));
-    grid->addWidget(title, 0, 0);
+    grid->addWidget(labelFor(pace_, tr("Speed")), 0, 0);
     grid->addWidget(pace_, 0, 1);
     grid->addWidget(paceLabel_, 0, 2);
     grid->addWidget(ownRate_, 1, 0);
@@ -162,41 +125,30 @@ QWidget* TrainPanel::makePace() {
 
 QWidget* TrainPanel::makeTimeline() {
     auto* container = new QWidget;
-    auto* column = new QVBoxLayout(container);
-    column->setContentsMargins(0, 0, 0, 0);
-    auto* row = new QHBoxLayout;
-    const auto button = [&](const char* name, const QString& text, const QString& title, const QString& help) {
-        auto* made = new QToolButton;
-        made->setObjectName(name);
+    const auto button = [](const char* name, const QString& text, const QString& title, const QString& help) {
+        auto* made = named(new QToolButton, name, title, help);
         made->setText(text);
-        made->setAccessibleName(title);
-        made->setToolTip(help);
-        row->addWidget(made);
         return made;
     };
     animate_ = button("animate", tr("▶"), tr("Play the run as an animation"),
                       tr("Play the run from its first checkpoint to its last"));
     animate_->setCheckable(true);
-    timeline_ = new QSlider(Qt::Horizontal);
-    timeline_->setObjectName("timeline");
+    timeline_ = named(new QSlider(Qt::Horizontal), "timeline", tr("Timeline of the run"),
+                      tr("Drag to show any checkpoint of the run in every view. You can generate text from it."));
     timeline_->setPageStep(1);
-    timeline_->setAccessibleName(tr("Timeline of the run"));
-    timeline_->setToolTip(tr("Drag to show any checkpoint of the run in every view. You can generate text from it."));
     timeline_->installEventFilter(this);
-    row->addWidget(timeline_, 1);
     live_ =
         button("live", tr("Live"), tr("Follow the run in every view"), tr("Show the current parameters in every view"));
     live_->setCheckable(true);
     export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
                      tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
     moment_ = makeHintLabel("moment");
-    column->addLayout(row);
-    column->addWidget(moment_);
+    makeColumn(container, 0, {makeRow({animate_, {timeline_, 1}, live_, export_}), moment_});
     assignControlGroup(container, "timeline");
     connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
     connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);
     connect(live_, &QToolButton::toggled, this, [this](bool on) { bench_.training().follow(on); });
-    connect(export_, &QToolButton::clicked, this, [this] { emit exportRequested(); });
+    connect(export_, &QToolButton::clicked, this, &TrainPanel::exportRequested);
     return container;
 }
 

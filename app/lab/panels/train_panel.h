@@ -28,8 +28,6 @@ class TrainPanel : public Panel {
 public:
     explicit TrainPanel(Workbench& bench, QWidget* parent = nullptr);
 
-    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override { Q_UNUSED(snapshot) }
-
     /// The recipe in the form; empty while its fields contradict each other.
     const std::optional<Recipe>& recipe() const;
     void playOrPause();
@@ -58,7 +56,6 @@ private:
     void updateButtons();
     double pace() const;
 
-    Workbench& bench_;
     std::shared_ptr<const TrainingSnapshot> training_;
     std::vector<std::filesystem::path> checkpoints_; ///< of the run in listed_
     QString listed_;

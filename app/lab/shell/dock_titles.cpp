@@ -1,5 +1,7 @@
 #include "app/lab/shell/dock_titles.h"
 
+#include "app/lab/widgets/widget_makers.h"
+
 #include <QApplication>
 #include <QContextMenuEvent>
 #include <QDockWidget>
@@ -68,8 +70,7 @@ void DockTitles::showMenu(QTabBar& tabs, int tab, const QPoint& position) {
     const auto found = std::ranges::find(docks, tabs.tabText(tab), &QDockWidget::windowTitle);
     if (found == docks.end()) return;
     QDockWidget* dock = *found;
-    auto* menu = new QMenu(&window_);
-    menu->setObjectName("tabMenu");
+    auto* menu = identified(new QMenu(&window_), "tabMenu");
     menu->setAttribute(Qt::WA_DeleteOnClose);
     const auto giveWindow = [dock, position, room = tabs.width()] {
         dock->setFloating(true);

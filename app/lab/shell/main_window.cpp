@@ -13,6 +13,7 @@
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/wheel_guard.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -161,9 +162,7 @@ MainWindow::~MainWindow() {
 void MainWindow::makeDocks() {
     for (const PanelDescriptor& descriptor : windowPanels()) {
         const QString id = QString::fromLatin1(descriptor.id), title = panelTitle(descriptor);
-        auto* dock = new QDockWidget(title, this);
-        dock->setObjectName("dock." + id);
-        dock->setAccessibleName(title);
+        auto* dock = spoken(new QDockWidget(title, this), "dock." + id, title);
         Panel* panel = descriptor.make(bench_, dock);
         dock->setWidget(new PanelScroll(panel));
         if (descriptor.controlGroup) assignControlGroup(dock, descriptor.controlGroup);
@@ -234,8 +233,7 @@ void MainWindow::arrangeDocks() {
 
 void MainWindow::makeBanners() {
     const auto makeBanner = [this](const char* name, const QString& title) {
-        auto* bar = new QToolBar(title, this);
-        bar->setObjectName(name);
+        auto* bar = identified(new QToolBar(title, this), name);
         bar->setMovable(false);
         bar->toggleViewAction()->setVisible(false);
         bar->toggleViewAction()->setEnabled(false);

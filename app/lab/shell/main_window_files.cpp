@@ -9,12 +9,12 @@
 #include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/hook_names.h"
 
 #include <QClipboard>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QImageReader>
@@ -27,8 +27,7 @@ namespace {
 /// Opens a file dialog without blocking the window.
 void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept,
                 const QString& filter, const QString& suffix, std::function<void(const QString&)> chosen) {
-    auto* dialog = new QFileDialog(parent, title);
-    dialog->setObjectName("fileDialog");
+    auto* dialog = identified(new QFileDialog(parent, title), "fileDialog");
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(mode);
     dialog->setAcceptMode(accept);

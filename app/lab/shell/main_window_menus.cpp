@@ -9,6 +9,7 @@
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/shell/window_panels.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/models/bundled.h"
 
 #include <QActionGroup>
@@ -26,10 +27,8 @@ constexpr int kTextStep = 10, kSmallestText = 60, kLargestText = 250;
 }
 
 QAction* MainWindow::addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot) {
-    auto* action = new QAction(spec.text, this);
-    action->setObjectName(spec.id);
+    auto* action = helped(new QAction(spec.text, this), spec.id, spec.toolTip);
     action->setShortcuts(spec.shortcuts);
-    action->setToolTip(spec.toolTip);
     action->setStatusTip(spec.toolTip);
     if (spec.controlGroup) assignControlGroup(action, spec.controlGroup);
     if (slot) connect(action, &QAction::triggered, this, std::move(slot));

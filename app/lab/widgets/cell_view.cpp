@@ -1,10 +1,8 @@
 #include "app/lab/widgets/cell_view.h"
 
-#include <QPainter>
-
 namespace attn {
 
-CellView::CellView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()) {
+CellView::CellView(QWidget* parent) : FigureView(parent, {360, 200}, {}) {
     setAccessibleName(tr("Arithmetic of the selected cell"));
     setMinimumWidth(220);
     QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Preferred);
@@ -31,21 +29,11 @@ void CellView::setLabels(std::vector<QString> labels) {
     refresh();
 }
 
-void CellView::setTheme(const FigureTheme& theme) {
-    theme_ = theme;
-    refresh();
-}
-
 void CellView::refresh() {
     updateGeometry();
     update();
 }
 
 int CellView::heightForWidth(int width) const { return static_cast<int>(figure_.heightForWidth(width, theme_)); }
-
-void CellView::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    figure_.paint(painter, rect(), theme_);
-}
 
 } // namespace attn

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "app/figures/cell_figure.h"
-
-#include <QWidget>
+#include "app/lab/widgets/figure_view.h"
 
 namespace attn {
 
 /// Shows the arithmetic of one cell. Its height depends on its width: put it into a scroll area.
-class CellView : public QWidget {
+class CellView : public FigureView<CellFigure> {
     Q_OBJECT
 
 public:
@@ -17,20 +16,11 @@ public:
     void setExplanation(const std::shared_ptr<const CellExplanation>& explanation,
                         const std::shared_ptr<const CellExplanation>& before = nullptr);
     void setLabels(std::vector<QString> labels);
-    void setTheme(const FigureTheme& theme);
-    const CellFigure& figure() const { return figure_; }
 
     int heightForWidth(int width) const override;
-    QSize sizeHint() const override { return {360, 200}; }
-
-protected:
-    void paintEvent(QPaintEvent* event) override;
 
 private:
     void refresh();
-
-    CellFigure figure_;
-    FigureTheme theme_;
 };
 
 } // namespace attn

@@ -9,6 +9,12 @@
 
 namespace attn {
 
+/// Makes a combo box as wide as this many characters, whatever its items are.
+inline void setLeastCharacters(QComboBox& box, int count) {
+    box.setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box.setMinimumContentsLength(count);
+}
+
 /// Gives each item of a combo box the key under which files keep it, as the item's data: items may then be renamed,
 /// moved and translated.
 inline void setChoiceKeys(QComboBox& box, std::span<const char* const> keys) {

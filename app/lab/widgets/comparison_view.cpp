@@ -1,13 +1,12 @@
 #include "app/lab/widgets/comparison_view.h"
 
 #include "app/figures/map_figure.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/spec_line.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QComboBox>
 #include <QGridLayout>
-#include <QLabel>
 
 #include <algorithm>
 
@@ -31,28 +30,16 @@ LinesFigure divergenceFigure(const PlaygroundMap& map, int head) {
 } // namespace
 
 ComparisonView::ComparisonView(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    auto* row = new QHBoxLayout;
-    auto* title = new QLabel(tr("Compare"));
-    kind_ = new QComboBox;
-    kind_->setObjectName("compareKind");
-    kind_->setAccessibleName(tr("Map to compare"));
-    kind_->setToolTip(tr("The kind of map to show for both attentions"));
+    kind_ =
+        named(new QComboBox, "compareKind", tr("Map to compare"), tr("The kind of map to show for both attentions"));
     kind_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    title->setBuddy(kind_);
-    error_ = new QLabel;
-    error_->setObjectName("compareError");
-    error_->setWordWrap(true);
-    error_->setToolTip(tr("The difference of the outputs, as a share of the root mean square of A's output"));
-    row->addWidget(title);
-    row->addWidget(kind_);
-    row->addWidget(error_, 1);
+    error_ = helped(makeTextLabel(), "compareError",
+                    tr("The difference of the outputs, as a share of the root mean square of A's output"));
+    auto* row = makeRow({labelFor(kind_, tr("Compare")), kind_, {error_, 1}});
     grid_ = new QGridLayout;
     grid_->setSpacing(4);
     for (size_t i = 0; i < maps_.size(); ++i) {
-        auto* view = maps_[i] = new MatrixView(this);
-        view->setObjectName(QLatin1String(kNames[i]));
+        auto* view = maps_[i] = identified(new MatrixView(this), QLatin1String(kNames[i]));
         connect(view, &MatrixView::pointedAt, this,
                 [this, view](const std::optional<MatrixCell>& cell) { point(view, cell); });
         connect(view, &MatrixView::activated, this, [this, view] {
@@ -60,13 +47,10 @@ ComparisonView::ComparisonView(QWidget* parent) : QWidget(parent) {
             arrange();
         });
     }
-    divergence_ = new LinesView(this);
-    divergence_->setObjectName("divergence");
+    divergence_ = identified(new LinesView(this), "divergence");
     connect(divergence_, &LinesView::pointedAt, this, [this] { emit readingChanged(divergence_->reading()); });
     remark_ = makeHintLabel("compareRemark");
-    column->addLayout(row);
-    column->addLayout(grid_, 1);
-    column->addWidget(remark_);
+    makeColumn(this, 0, {row, {grid_, 1}, remark_});
     connect(kind_, &QComboBox::activated, this, [this] { setKind(kind_->currentData().toString()); });
     arrange();
 }

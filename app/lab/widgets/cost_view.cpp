@@ -1,10 +1,8 @@
 #include "app/lab/widgets/cost_view.h"
 
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QGridLayout>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
 
@@ -27,25 +25,16 @@ AttentionSpec withHeadsOf(const AttentionSpec& spec, const char* text) {
 CostView::CostView(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 4, 0, 0);
-    auto* row = new QHBoxLayout;
-    run_ = new QPushButton(tr("Measure"));
-    run_->setObjectName("measureCost");
-    run_->setToolTip(tr("Run each attention on the device at every length that finishes within a few seconds"));
-    progress_ = new QProgressBar;
-    progress_->setObjectName("costProgress");
+    run_ = helped(new QPushButton(tr("Measure")), "measureCost",
+                  tr("Run each attention on the device at every length that finishes within a few seconds"));
+    progress_ = spoken(new QProgressBar, "costProgress", tr("Progress of the measurement"));
     progress_->setRange(0, 1000);
     progress_->setTextVisible(false);
     progress_->setMaximumWidth(160);
-    progress_->setAccessibleName(tr("Progress of the measurement"));
     progress_->hide();
     remark_ = makeHintLabel("costRemark");
-    row->addWidget(run_);
-    row->addWidget(progress_);
-    row->addWidget(remark_, 1);
-    column->addLayout(row);
-    legend_ = new QLabel;
-    legend_->setObjectName("costLegend");
-    legend_->setWordWrap(true);
+    column->addLayout(makeRow({run_, progress_, {remark_, 1}}));
+    legend_ = makeTextLabel("costLegend");
     legend_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     column->addWidget(legend_);
     auto* grid = new QGridLayout;
@@ -53,8 +42,7 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
     const std::array units{tr("visible pairs, all heads"), tr("floating-point, by formula"), tr("MiB, by formula"),
                            tr("ms, measured")};
     for (size_t plot = 0; plot < plots_.size(); ++plot) {
-        plots_[plot] = new FigureView<PlotFigure>;
-        plots_[plot]->setObjectName(QStringLiteral("costPlot%1").arg(plot));
+        plots_[plot] = identified(new FigureView<PlotFigure>, QStringLiteral("costPlot%1").arg(plot));
         PlotFigure figure;
         figure.title = titles[plot];
         figure.valueTitle = units[plot];
@@ -65,10 +53,7 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
     }
     column->addLayout(grid, 1);
     connect(run_, &QPushButton::clicked, this, [this] {
-        if (measured_ && measured_->isRunning) {
-            emit cancelled();
-            return;
-        }
+        if (measured_ && measured_->isRunning) return emit cancelled();
         query_.measures = true;
         emit queryChanged();
     });

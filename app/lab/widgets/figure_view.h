@@ -7,10 +7,12 @@
 
 namespace attn {
 
-/// Draws a figure that has nothing to point at.
+/// Draws a figure. Views that can be pointed at inherit it.
 template <class T> class FigureView : public QWidget {
 public:
-    using QWidget::QWidget;
+    /// @param preferred, least sizes; invalid: those of any widget
+    explicit FigureView(QWidget* parent = nullptr, QSize preferred = {260, 200}, QSize least = {88, 70})
+        : QWidget(parent), preferred_(preferred), least_(least) {}
 
     void setFigure(T figure) {
         figure_ = std::move(figure);
@@ -20,22 +22,34 @@ public:
     }
     void setTheme(const FigureTheme& theme) {
         theme_ = theme;
+        updateGeometry();
         update();
     }
     const T& figure() const { return figure_; }
+    const FigureTheme& theme() const { return theme_; }
+    /// The places of the figure's parts, of a figure that has a layout.
+    auto figureLayout() const { return figure_.layout(rect(), theme_); }
 
-    QSize sizeHint() const override { return {260, 200}; }
-    QSize minimumSizeHint() const override { return {88, 70}; }
+    QSize sizeHint() const override { return preferred_; }
+    QSize minimumSizeHint() const override { return least_; }
 
 protected:
     void paintEvent(QPaintEvent*) override {
         QPainter painter(this);
         figure_.paint(painter, rect(), theme_);
     }
+    /// Changes a part of the figure and draws it again, if the part differs.
+    template <class Part> void change(Part& part, const Part& next) {
+        if (part == next) return;
+        part = next;
+        update();
+    }
 
-private:
     T figure_;
     FigureTheme theme_ = FigureTheme::light();
+
+private:
+    QSize preferred_, least_;
 };
 
 } // namespace attn

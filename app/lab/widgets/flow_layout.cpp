@@ -1,7 +1,7 @@
 #include "app/lab/widgets/flow_layout.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
+#include "app/lab/widgets/widget_makers.h"
+
 #include <QStyle>
 #include <QWidget>
 
@@ -19,12 +19,9 @@ FlowLayout::~FlowLayout() { qDeleteAll(items_); }
 
 QWidget* FlowLayout::addLabelled(const QString& text, QWidget* control) {
     auto* pair = new QWidget;
-    auto* row = new QHBoxLayout(pair);
-    row->setContentsMargins(0, 0, 0, 0);
     auto* label = new QLabel(text);
     label->setBuddy(control);
-    row->addWidget(label);
-    row->addWidget(control);
+    makeRow(pair, 0, {label, control});
     addWidget(pair);
     return pair;
 }

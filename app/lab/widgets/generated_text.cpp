@@ -1,11 +1,11 @@
 #include "app/lab/widgets/generated_text.h"
 
+#include "app/lab/widgets/tool_tip.h"
+
 #include <QAbstractTextDocumentLayout>
 #include <QApplication>
-#include <QHelpEvent>
 #include <QScrollBar>
 #include <QTextBlock>
-#include <QToolTip>
 
 #include <algorithm>
 #include <utility>
@@ -159,21 +159,17 @@ void GeneratedText::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 bool GeneratedText::viewportEvent(QEvent* event) {
-    if (event->type() != QEvent::ToolTip) return QTextEdit::viewportEvent(event);
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const int index = tokenAt(help->pos());
-    if (index < 0) {
-        QToolTip::hideText();
-        return true;
-    }
-    const TokenInfo& token = tokens_[static_cast<size_t>(index)];
-    const QString how =
-        token.isPrompt
-            ? tr("from the prompt")
-            : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
-    QToolTip::showText(help->globalPos(), tr("Token %1, id %2, %3. %4").arg(index).arg(token.id).arg(how, clickHelp_),
-                       this);
-    return true;
+    const auto textAt = [this](const QPoint& point) {
+        const int index = tokenAt(point);
+        if (index < 0) return QString();
+        const TokenInfo& token = tokens_[static_cast<size_t>(index)];
+        const QString how =
+            token.isPrompt
+                ? tr("from the prompt")
+                : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
+        return tr("Token %1, id %2, %3. %4").arg(index).arg(token.id).arg(how, clickHelp_);
+    };
+    return showTip(this, event, textAt) || QTextEdit::viewportEvent(event);
 }
 
 } // namespace attn

@@ -1,12 +1,11 @@
 #include "app/lab/widgets/heads_grid.h"
 
 #include "app/figures/difference.h"
+#include "app/lab/widgets/arrow_step.h"
+#include "app/lab/widgets/tool_tip.h"
 
-#include <QHelpEvent>
-#include <QKeyEvent>
 #include <QPainter>
 #include <QScrollBar>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -191,48 +190,33 @@ void HeadsGrid::mouseDoubleClickEvent(QMouseEvent* event) {
 void HeadsGrid::keyPressEvent(QKeyEvent* event) {
     if (layers_ == 0) return QAbstractScrollArea::keyPressEvent(event);
     const float present = gate(layer_, head_);
+    if (const auto step = arrowStep(*event)) return choose(layer_ + step->down, head_ + step->right);
     switch (event->key()) {
-    case Qt::Key_Left:
-        return choose(layer_, head_ - 1);
-    case Qt::Key_Right:
-        return choose(layer_, head_ + 1);
-    case Qt::Key_Up:
-        return choose(layer_ - 1, head_);
-    case Qt::Key_Down:
-        return choose(layer_ + 1, head_);
     case Qt::Key_Space:
-        emit gateRequested(layer_, head_, ablated(present));
-        return;
+        return emit gateRequested(layer_, head_, ablated(present));
     case Qt::Key_Plus:
     case Qt::Key_Equal:
-        emit gateRequested(layer_, head_, std::min(1.0f, present + kGateStep));
-        return;
+        return emit gateRequested(layer_, head_, std::min(1.0f, present + kGateStep));
     case Qt::Key_Minus:
-        emit gateRequested(layer_, head_, std::max(0.0f, present - kGateStep));
-        return;
+        return emit gateRequested(layer_, head_, std::max(0.0f, present - kGateStep));
     default:
         QAbstractScrollArea::keyPressEvent(event);
     }
 }
 
 bool HeadsGrid::viewportEvent(QEvent* event) {
-    if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
-    const auto* help = static_cast<QHelpEvent*>(event);
-    int layer = 0, head = 0;
-    if (cellAt(help->pos(), layer, head))
-        QToolTip::showText(help->globalPos(),
-                           (showsChange()
-                                ? tr("Layer %1, head %2: where the newest token looks more (red) or less (blue) than "
-                                     "in the original run. Gate %3. Double-click to remove or restore the head.")
-                                : tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to remove "
-                                     "or restore the head."))
-                               .arg(layer)
-                               .arg(head)
-                               .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2),
-                           this);
-    else
-        QToolTip::hideText();
-    return true;
+    const auto textAt = [this](const QPoint& point) {
+        int layer = 0, head = 0;
+        if (!cellAt(point, layer, head)) return QString();
+        return (showsChange() ? tr("Layer %1, head %2: where the newest token looks more (red) or less (blue) than "
+                                   "in the original run. Gate %3. Double-click to remove or restore the head.")
+                              : tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to remove "
+                                   "or restore the head."))
+            .arg(layer)
+            .arg(head)
+            .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2);
+    };
+    return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }
 
 QSize HeadsGrid::sizeHint() const { return {320, headerHeight_ + std::max(2, layers_) * (cellHeight_ + kGap) + 4}; }

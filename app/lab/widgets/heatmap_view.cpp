@@ -2,13 +2,12 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
+#include "app/lab/widgets/arrow_step.h"
+#include "app/lab/widgets/tool_tip.h"
 
 #include <QApplication>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
-#include <QToolTip>
 #include <QWheelEvent>
 
 #include <algorithm>
@@ -22,7 +21,7 @@ constexpr double kFewestTokens = 3; ///< shown at the highest zoom
 } // namespace
 
 HeatmapView::HeatmapView(QWidget* parent)
-    : QWidget(parent), theme_(FigureTheme::light()), emptyText_(tr("Nothing to show yet.")) {
+    : FigureView(parent, {360, 220}, {160, 140}), emptyText_(tr("Nothing to show yet.")) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Attention heatmap: queries down, keys across"));
@@ -51,42 +50,15 @@ void HeatmapView::setLabels(std::vector<QString> labels) {
     update();
 }
 
-void HeatmapView::setTitle(const QString& title) {
-    figure_.title = title;
-    update();
-}
-
-void HeatmapView::setScale(const Scale& scale) {
-    figure_.scale = scale;
-    update();
-}
-
-void HeatmapView::setColours(ColourMapId colours) {
-    figure_.colours = colours;
-    update();
-}
-
 void HeatmapView::setTheme(const FigureTheme& theme) {
-    theme_ = theme;
     figure_.setLabels(figure_.labels()); // their widths depend on the font
-    update();
+    FigureView::setTheme(theme);
 }
 
 void HeatmapView::setSelected(std::optional<Cell> cell) {
     if (cell == figure_.selected) return;
     figure_.selected = cell;
     setAccessibleDescription(cell ? describe(*cell) : QString());
-    update();
-}
-
-void HeatmapView::setLinkedToken(int token) {
-    if (token == figure_.linkedToken) return;
-    figure_.linkedToken = token;
-    update();
-}
-
-void HeatmapView::setEmptyText(const QString& text) {
-    emptyText_ = text;
     update();
 }
 
@@ -126,11 +98,11 @@ void HeatmapView::zoomAt(const QPointF& point, double factor) {
     setWindow(QRectF(anchor.x() - part.x() * size, anchor.y() - part.y() * size, size, size));
 }
 
-void HeatmapView::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    if (figure_.isEmpty()) return drawMessage(painter, rect(), emptyText_, theme_);
+void HeatmapView::paintEvent(QPaintEvent* event) {
     figure_.hasFocus = hasFocus();
-    figure_.paint(painter, rect(), theme_);
+    if (!figure_.isEmpty()) return FigureView::paintEvent(event);
+    QPainter painter(this);
+    drawMessage(painter, rect(), emptyText_, theme_);
 }
 
 void HeatmapView::wheelEvent(QWheelEvent* event) {
@@ -214,15 +186,8 @@ void HeatmapView::keyPressEvent(QKeyEvent* event) {
     if (figure_.isEmpty()) return QWidget::keyPressEvent(event);
     const QPointF middle =
         figure_.selected ? figureLayout().cellRect(*figure_.selected).center() : figureLayout().plot.center();
+    if (const auto step = arrowStep(*event)) return moveSelection(step->down, step->right);
     switch (event->key()) {
-    case Qt::Key_Left:
-        return moveSelection(0, -1);
-    case Qt::Key_Right:
-        return moveSelection(0, 1);
-    case Qt::Key_Up:
-        return moveSelection(-1, 0);
-    case Qt::Key_Down:
-        return moveSelection(1, 0);
     case Qt::Key_Plus:
     case Qt::Key_Equal:
         return zoomAt(middle, kZoomStep);
@@ -237,16 +202,6 @@ void HeatmapView::keyPressEvent(QKeyEvent* event) {
     default:
         QWidget::keyPressEvent(event);
     }
-}
-
-void HeatmapView::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-
-void HeatmapView::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    update();
 }
 
 QString HeatmapView::describe(const Cell& cell) const {
@@ -272,15 +227,11 @@ QString HeatmapView::describe(const Cell& cell) const {
 }
 
 bool HeatmapView::event(QEvent* event) {
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        if (const auto cell = figure_.cellAt(help->pos(), figureLayout()))
-            QToolTip::showText(help->globalPos(), describe(*cell), this);
-        else
-            QToolTip::hideText();
-        return true;
-    }
-    return QWidget::event(event);
+    const auto textAt = [this](const QPoint& point) {
+        const auto cell = figure_.cellAt(point, figureLayout());
+        return cell ? describe(*cell) : QString();
+    };
+    return showTip(this, event, textAt) || QWidget::event(event);
 }
 
 } // namespace attn

@@ -1,14 +1,13 @@
 #pragma once
 
 #include "app/figures/heatmap_figure.h"
-
-#include <QWidget>
+#include "app/lab/widgets/figure_view.h"
 
 namespace attn {
 
 /// Shows the pattern of one head. The wheel zooms at the cursor, dragging moves the heatmap, a double click shows all
 /// of it again. Arrow keys move the selected cell, Return opens it, plus and minus zoom, Home shows all.
-class HeatmapView : public QWidget {
+class HeatmapView : public FigureView<HeatmapFigure> {
     Q_OBJECT
 
 public:
@@ -19,19 +18,16 @@ public:
     void setTile(std::shared_ptr<const PatternTile> tile, int tokenCount,
                  std::shared_ptr<const PatternTile> before = nullptr);
     void setLabels(std::vector<QString> labels);
-    void setTitle(const QString& title);
-    void setScale(const Scale& scale);
-    void setColours(ColourMapId colours);
+    void setTitle(const QString& title) { change(figure_.title, title); }
+    void setScale(const Scale& scale) { change(figure_.scale, scale); }
+    void setColours(ColourMapId colours) { change(figure_.colours, colours); }
     void setTheme(const FigureTheme& theme);
     void setSelected(std::optional<Cell> cell);
     /// Marks the row and column of a token that is under the pointer in another view; -1: none.
-    void setLinkedToken(int token);
+    void setLinkedToken(int token) { change(figure_.linkedToken, token); }
     /// Sets the text that is shown while there is no tile.
-    void setEmptyText(const QString& text);
+    void setEmptyText(const QString& text) { change(emptyText_, text); }
 
-    const HeatmapFigure& figure() const { return figure_; }
-    const FigureTheme& theme() const { return theme_; }
-    HeatmapFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
     bool isZoomed() const { return !figure_.window.isNull(); }
     /// @return the visible part, in tokens (x: keys, y: queries)
     QRectF visibleWindow() const;
@@ -39,9 +35,6 @@ public:
     void setWindow(const QRectF& window);
     void zoomAt(const QPointF& point, double factor);
     void resetZoom() { setWindow({}); }
-
-    QSize sizeHint() const override { return {360, 220}; }
-    QSize minimumSizeHint() const override { return {160, 140}; }
 
 signals:
     void hovered(int query, int key);
@@ -60,8 +53,6 @@ protected:
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
     bool event(QEvent* event) override;
 
 private:
@@ -70,8 +61,6 @@ private:
     void moveSelection(int queries, int keys);
     QString describe(const Cell& cell) const;
 
-    HeatmapFigure figure_;
-    FigureTheme theme_;
     QString emptyText_;
     std::optional<QPointF> pressedAt_;
     QRectF windowAtPress_;

@@ -1,17 +1,15 @@
 #include "app/lab/widgets/input_controls.h"
 
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/picture_patches.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/session/snapshot.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QLabel>
 #include <QSignalBlocker>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <array>
@@ -83,39 +81,23 @@ template <class F> void forParams(F&& f) {
 } // namespace
 
 InputControls::InputControls(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    auto* row = new QHBoxLayout;
-    auto* title = new QLabel(tr("Input"));
-    kind_ = new QComboBox;
-    kind_->setObjectName("playInput");
-    kind_->setAccessibleName(tr("Input"));
-    kind_->setToolTip(tr("Where the queries, keys and values come from"));
+    kind_ = named(new QComboBox, "playInput", tr("Input"), tr("Where the queries, keys and values come from"));
     kind_->addItems({tr("Random vectors"), tr("A sentence in the open model"), tr("A picture cut into patches")});
-    kind_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    kind_->setMinimumContentsLength(12);
-    title->setBuddy(kind_);
-    row->addWidget(title);
-    row->addWidget(kind_, 1);
+    setLeastCharacters(*kind_, 12);
     sentence_ = makeHintLabel("playSentence");
-    picture_ = new QComboBox;
-    picture_->setObjectName("playPicture");
-    picture_->setAccessibleName(tr("Picture"));
-    picture_->setToolTip(tr("The picture that is cut into patches"));
+    picture_ = named(new QComboBox, "playPicture", tr("Picture"), tr("The picture that is cut into patches"));
     for (const BuiltInPicture& picture : builtInPictures())
         picture_->addItem(QCoreApplication::translate("attn::Picture", picture.title), QLatin1String(picture.id));
     picture_->addItem(tr("From a file…"));
-    picture_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    picture_->setMinimumContentsLength(12);
+    setLeastCharacters(*picture_, 12);
     tokens_ = new ParamControls(kTokens);
     part_ = new ParamControls(kPart);
     layer_ = new ParamControls(kLayer);
     grid_ = new ParamControls(kGrid);
     numbers_ = new ParamControls(kNumbers);
-    column->addLayout(row);
-    for (QWidget* widget :
-         std::initializer_list<QWidget*>{sentence_, picture_, layer_, grid_, tokens_, part_, numbers_})
-        column->addWidget(widget);
+    makeColumn(this, 0,
+               {makeRow({labelFor(kind_, tr("Input")), {kind_, 1}}), sentence_, picture_, layer_, grid_, tokens_, part_,
+                numbers_});
     for (ParamControls* controls : {tokens_, part_, layer_, grid_, numbers_})
         connect(controls, &ParamControls::valueChanged, this, &InputControls::set);
     connect(kind_, &QComboBox::activated, this, [this](int index) {
@@ -140,10 +122,7 @@ void InputControls::choosePicture(int index) {
     };
     const QString name = picture_->itemData(index).toString();
     if (!name.isEmpty()) return choose(name);
-    auto* dialog = new QFileDialog(this, tr("Choose a picture"));
-    dialog->setObjectName("fileDialog");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
+    auto* dialog = makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, choose);
     connect(dialog, &QFileDialog::finished, this, [this] { setSetup(PlaygroundSetup(setup_)); });
     dialog->open();

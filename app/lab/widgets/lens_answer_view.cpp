@@ -1,43 +1,28 @@
 #include "app/lab/widgets/lens_answer_view.h"
 
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QHeaderView>
-#include <QLabel>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
 namespace attn {
 
 LensAnswerView::LensAnswerView(const QString& name, QWidget* parent)
-    : QWidget(parent), summary_(new QLabel), reading_(makeHintLabel()), matrix_(new MatrixView), bars_(new LinesView),
-      table_(new QTreeWidget), column_(new QVBoxLayout(this)) {
+    : QWidget(parent), summary_(makeTextLabel(name + QStringLiteral("Summary"))),
+      reading_(makeHintLabel(name + QStringLiteral("Reading"))), matrix_(new MatrixView), bars_(new LinesView),
+      table_(new QTreeWidget) {
     setObjectName(name + QStringLiteral("Answer"));
-    const auto call = [&](QWidget* widget, const char* part, const QString& title) {
-        widget->setObjectName(name + QLatin1String(part));
-        widget->setAccessibleName(title);
-        widget->setToolTip(title);
-    };
-    call(matrix_, "Matrix", tr("Result as a matrix"));
-    call(bars_, "Bars", tr("Result as lines"));
-    call(table_, "Table", tr("Result as a table"));
-    summary_->setObjectName(name + QStringLiteral("Summary"));
-    summary_->setWordWrap(true);
-    reading_->setObjectName(name + QStringLiteral("Reading"));
+    named(matrix_, name + "Matrix", tr("Result as a matrix"));
+    named(bars_, name + "Bars", tr("Result as lines"));
+    named(table_, name + "Table", tr("Result as a table"));
     table_->setRootIsDecorated(false);
     table_->setUniformRowHeights(true);
     table_->setMinimumHeight(fontMetrics().height() * 4);
-    column_->setContentsMargins(0, 0, 0, 0);
-    column_->addWidget(summary_);
-    column_->addWidget(matrix_, 3);
-    column_->addWidget(bars_, 2);
-    column_->addWidget(table_, 2);
-    column_->addWidget(reading_);
-    column_->addStretch(0);
+    column_ = makeColumn(this, 0, {summary_, {matrix_, 3}, {bars_, 2}, {table_, 2}, reading_, room(0)});
     connect(matrix_, &MatrixView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         showReading();
         emit pointedAt(cell);

@@ -2,13 +2,12 @@
 
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
 
 #include <algorithm>
 
 namespace attn {
 
-LinesView::LinesView(QWidget* parent) : QWidget(parent) {
+LinesView::LinesView(QWidget* parent) : FigureView(parent, {260, 180}) {
     setAccessibleName(tr("Plot"));
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
@@ -22,16 +21,9 @@ void LinesView::setFigure(LinesFigure figure) {
     update();
 }
 
-void LinesView::setTheme(const FigureTheme& theme) {
-    theme_ = theme;
-    update();
-}
-
 void LinesView::setLinked(std::optional<int> index) {
     if (index && *index >= figure_.places()) index.reset();
-    if (index == figure_.hovered) return;
-    figure_.hovered = index;
-    update();
+    change(figure_.hovered, index);
 }
 
 QString LinesView::reading() const {
@@ -52,11 +44,6 @@ void LinesView::point(std::optional<int> index) {
     if (index == figure_.hovered) return;
     setLinked(index);
     emit pointedAt(index);
-}
-
-void LinesView::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    figure_.paint(painter, rect(), theme_);
 }
 
 void LinesView::mouseMoveEvent(QMouseEvent* event) { point(figure_.indexAt(event->position(), figureLayout())); }

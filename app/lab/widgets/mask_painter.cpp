@@ -1,7 +1,7 @@
 #include "app/lab/widgets/mask_painter.h"
 
 #include "app/lab/widgets/flow_layout.h"
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/painted.h"
@@ -10,9 +10,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QMouseEvent>
 #include <QSignalBlocker>
 #include <QSpinBox>
@@ -99,27 +97,16 @@ void MaskCanvas::keyPressEvent(QKeyEvent* event) {
 }
 
 MaskPainter::MaskPainter(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
     auto* tools = new FlowLayout;
-    tool_ = new QComboBox;
-    tool_->setObjectName("paintTool");
-    tool_->setAccessibleName(tr("Tool"));
-    tool_->setToolTip(tr("What dragging the mouse does to cells"));
+    tool_ = named(new QComboBox, "paintTool", tr("Tool"), tr("What dragging the mouse does to cells"));
     tool_->addItems({tr("Paint"), tr("Erase"), tr("Fill rectangle"), tr("Clear rectangle")}); // as MaskCanvas::Tool
-    symmetric_ = new QCheckBox(tr("Symmetric"));
-    symmetric_->setObjectName("paintSymmetric");
-    symmetric_->setToolTip(tr("Paint each cell on both sides of the diagonal: if A sees B, then B sees A"));
+    symmetric_ = helped(new QCheckBox(tr("Symmetric")), "paintSymmetric",
+                        tr("Paint each cell on both sides of the diagonal: if A sees B, then B sees A"));
     const auto spin = [&](const char* name, const QString& text, const QString& help, int first, int last, int value) {
-        auto* title = new QLabel(text);
-        auto* box = new QSpinBox;
+        auto* box = named(new QSpinBox, name, text, help);
         box->setRange(first, last);
         box->setValue(value);
-        box->setObjectName(name);
-        box->setAccessibleName(text);
-        box->setToolTip(help);
-        title->setBuddy(box);
-        tools->addWidget(title);
+        tools->addWidget(labelFor(box, text));
         tools->addWidget(box);
         connect(box, &QSpinBox::valueChanged, this, &MaskPainter::showReach);
         return box;
@@ -130,14 +117,9 @@ MaskPainter::MaskPainter(QWidget* parent) : QWidget(parent) {
                   0, 0);
     layers_ = spin("reachLayers", tr("Layers"), tr("Number of stacked layers with this mask"), 1, 24, 6);
     remark_ = makeHintLabel("reachRemark");
-    canvas_ = new MaskCanvas;
-    canvas_->setObjectName("maskCanvas");
-    reach_ = new MatrixView;
-    reach_->setObjectName("reachMap");
-    column->addLayout(tools);
-    column->addWidget(canvas_, 3);
-    column->addWidget(reach_, 1);
-    column->addWidget(remark_);
+    canvas_ = identified(new MaskCanvas, "maskCanvas");
+    reach_ = identified(new MatrixView, "reachMap");
+    makeColumn(this, 0, {tools, {canvas_, 3}, {reach_, 1}, remark_});
     connect(tool_, &QComboBox::currentIndexChanged, this,
             [this](int index) { canvas_->setTool(static_cast<MaskCanvas::Tool>(index)); });
     connect(symmetric_, &QCheckBox::toggled, canvas_, &MaskCanvas::setSymmetric);

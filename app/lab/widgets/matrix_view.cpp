@@ -1,14 +1,15 @@
 #include "app/lab/widgets/matrix_view.h"
 
+#include "app/lab/widgets/arrow_step.h"
+
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
 
 #include <algorithm>
 
 namespace attn {
 
-MatrixView::MatrixView(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()) {
+MatrixView::MatrixView(QWidget* parent) : FigureView(parent, {260, 220}, {88, 88}) {
     setAccessibleName(tr("Heatmap"));
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
@@ -26,11 +27,6 @@ void MatrixView::setFigure(MatrixFigure figure) {
     update();
 }
 
-void MatrixView::setTheme(const FigureTheme& theme) {
-    theme_ = theme;
-    update();
-}
-
 void MatrixView::setSelected(std::optional<MatrixCell> cell) {
     figure_.selected = cell && cell->row < figure_.rows() && cell->column < figure_.columns() ? cell : std::nullopt;
     update();
@@ -38,15 +34,12 @@ void MatrixView::setSelected(std::optional<MatrixCell> cell) {
 
 void MatrixView::setLinked(std::optional<MatrixCell> cell) {
     if (cell && (cell->row >= figure_.rows() || cell->column >= figure_.columns())) cell.reset();
-    if (cell == figure_.hovered) return;
-    figure_.hovered = cell;
-    update();
+    change(figure_.hovered, cell);
 }
 
-void MatrixView::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
+void MatrixView::paintEvent(QPaintEvent* event) {
     figure_.hasFocus = hasFocus();
-    figure_.paint(painter, rect(), theme_);
+    FigureView::paintEvent(event);
 }
 
 void MatrixView::point(std::optional<MatrixCell> cell) {
@@ -71,32 +64,17 @@ void MatrixView::mouseDoubleClickEvent(QMouseEvent* event) {
 void MatrixView::leaveEvent(QEvent*) { point({}); }
 
 void MatrixView::keyPressEvent(QKeyEvent* event) {
-    const auto move = [&](int rows, int columns) {
-        if (figure_.isEmpty()) return;
-        const MatrixCell from = figure_.selected.value_or(MatrixCell{-rows, -columns});
-        const MatrixCell cell{std::clamp(from.row + rows, 0, figure_.rows() - 1),
-                              std::clamp(from.column + columns, 0, figure_.columns() - 1)};
-        figure_.selected = cell;
-        update();
-        point(cell);
-        emit chosen(cell);
-    };
-    switch (event->key()) {
-    case Qt::Key_Up:
-        return move(-1, 0);
-    case Qt::Key_Down:
-        return move(1, 0);
-    case Qt::Key_Left:
-        return move(0, -1);
-    case Qt::Key_Right:
-        return move(0, 1);
-    case Qt::Key_Return:
-    case Qt::Key_Enter:
-        emit activated();
-        return;
-    default:
-        QWidget::keyPressEvent(event);
-    }
+    if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) return emit activated();
+    const auto step = arrowStep(*event);
+    if (!step) return QWidget::keyPressEvent(event);
+    if (figure_.isEmpty()) return;
+    const MatrixCell from = figure_.selected.value_or(MatrixCell{-step->down, -step->right});
+    const MatrixCell cell{std::clamp(from.row + step->down, 0, figure_.rows() - 1),
+                          std::clamp(from.column + step->right, 0, figure_.columns() - 1)};
+    figure_.selected = cell;
+    update();
+    point(cell);
+    emit chosen(cell);
 }
 
 } // namespace attn

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "app/figures/matrix_figure.h"
-
-#include <QWidget>
+#include "app/lab/widgets/figure_view.h"
 
 namespace attn {
 
 /// Shows a matrix as a heatmap. The pointer marks a cell and the arrow keys select one; pointedAt() reports it.
-class MatrixView : public QWidget {
+class MatrixView : public FigureView<MatrixFigure> {
     Q_OBJECT
 
 public:
@@ -15,15 +14,9 @@ public:
 
     /// Shows a figure. The marked and selected cells stay if the new matrix has them.
     void setFigure(MatrixFigure figure);
-    void setTheme(const FigureTheme& theme);
     void setSelected(std::optional<MatrixCell> cell);
     /// Marks a cell that is under the pointer in another view.
     void setLinked(std::optional<MatrixCell> cell);
-    const MatrixFigure& figure() const { return figure_; }
-    MatrixFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
-
-    QSize sizeHint() const override { return {260, 220}; }
-    QSize minimumSizeHint() const override { return {88, 88}; }
 
 signals:
     /// @param cell none: the pointer has left
@@ -43,9 +36,6 @@ protected:
 
 private:
     void point(std::optional<MatrixCell> cell);
-
-    MatrixFigure figure_;
-    FigureTheme theme_;
 };
 
 } // namespace attn

@@ -3,12 +3,11 @@
 #include "app/figures/map_figure.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QTreeWidget>
 
@@ -88,12 +87,7 @@ QString cardText(const Part& part) {
 } // namespace
 
 PartCards::PartCards(QWidget* parent) : QWidget(parent) {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    list_ = new QTreeWidget;
-    list_->setObjectName("partList");
-    list_->setAccessibleName(tr("Parts of attention"));
-    list_->setToolTip(tr("All parts. Choose one to see its card"));
+    list_ = named(new QTreeWidget, "partList", tr("Parts of attention"), tr("All parts. Choose one to see its card"));
     list_->setHeaderHidden(true);
     list_->setRootIsDecorated(false);
     QTreeWidgetItem* group = nullptr;
@@ -109,30 +103,17 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     }
     list_->expandAll();
     list_->setItemsExpandable(false);
-    auto* card = new QVBoxLayout;
-    text_ = new QLabel;
-    text_->setObjectName("partText");
-    text_->setWordWrap(true);
+    text_ = makeTextLabel("partText");
     text_->setTextFormat(Qt::RichText);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     text_->setAccessibleName(tr("Reference card"));
-    picture_ = new MatrixView;
-    picture_->setObjectName("partPicture");
-    try_ = new QPushButton(tr("Try this part"));
-    try_->setObjectName("tryPart");
-    try_->setToolTip(tr("Compose an attention with this part and see its heatmaps"));
-    train_ = new QPushButton(tr("Train with this part"));
-    train_->setObjectName("trainPart");
-    train_->setToolTip(tr("Set up the Train panel with this part and a task that shows its effect"));
-    auto* buttons = new QHBoxLayout;
-    buttons->addWidget(try_);
-    buttons->addWidget(train_);
-    card->addWidget(text_);
-    card->addWidget(picture_, 1);
-    card->addLayout(buttons);
-    row->addWidget(list_, 2);
-    row->addLayout(card, 3);
+    picture_ = identified(new MatrixView, "partPicture");
+    try_ = helped(new QPushButton(tr("Try this part")), "tryPart",
+                  tr("Compose an attention with this part and see its heatmaps"));
+    train_ = helped(new QPushButton(tr("Train with this part")), "trainPart",
+                    tr("Set up the Train panel with this part and a task that shows its effect"));
+    makeRow(this, 0, {{list_, 2}, {makeColumn({text_, {picture_, 1}, makeRow({try_, train_})}), 3}});
     connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (item && item->data(0, kPartRole).isValid())
             choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));

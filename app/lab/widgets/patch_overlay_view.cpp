@@ -10,7 +10,7 @@
 
 namespace attn {
 
-PatchOverlayView::PatchOverlayView(QWidget* parent) : QWidget(parent) {
+PatchOverlayView::PatchOverlayView(QWidget* parent) : FigureView(parent, {420, 420}, {140, 140}) {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Where a patch looks"));
@@ -23,22 +23,17 @@ void PatchOverlayView::setFigure(PatchOverlayFigure figure) {
     update();
 }
 
-void PatchOverlayView::setTheme(const FigureTheme& theme) {
-    theme_ = theme;
-    update();
-}
-
 void PatchOverlayView::setHiding(bool hides) {
     hides_ = hides;
     setCursor(hides ? Qt::CrossCursor : Qt::ArrowCursor);
 }
 
 QRectF PatchOverlayView::patchRect(int patch) const {
-    return figure_.layout(rect(), theme_).patchRect(patch, figure_.columns(), figure_.rows());
+    return figureLayout().patchRect(patch, figure_.columns(), figure_.rows());
 }
 
 std::optional<int> PatchOverlayView::patchAt(const QPointF& point) const {
-    return figure_.patchAt(point, figure_.layout(rect(), theme_));
+    return figure_.patchAt(point, figureLayout());
 }
 
 void PatchOverlayView::paintEvent(QPaintEvent*) {

@@ -1,20 +1,24 @@
 #include "app/lab/widgets/plain_table.h"
 
-#include "app/lab/widgets/named.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QHeaderView>
 #include <QTreeWidget>
 
 namespace attn {
 
+void fitColumns(QTreeView& table, int widest) {
+    table.header()->setStretchLastSection(false);
+    table.header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    table.header()->setSectionResizeMode(widest, QHeaderView::Stretch);
+}
+
 QTreeWidget* makePlainTable(const char* id, const QString& name, const QString& help, const QStringList& headers) {
     auto* table = named(new QTreeWidget, id, name, help);
     table->setHeaderLabels(headers);
     table->setRootIsDecorated(false);
     table->setUniformRowHeights(true);
-    table->header()->setStretchLastSection(false);
-    table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    table->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    fitColumns(*table, 0);
     table->setMinimumHeight(table->fontMetrics().height() * 6);
     return table;
 }

@@ -3,10 +3,14 @@
 #include <QString>
 #include <QStringList>
 
+class QTreeView;
 class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace attn {
+
+/// Makes columns as wide as their contents, and gives the rest to one of them.
+void fitColumns(QTreeView& table, int widest);
 
 /// A table of a name and numbers: the first column takes the room that the others leave.
 QTreeWidget* makePlainTable(const char* id, const QString& name, const QString& help, const QStringList& headers);

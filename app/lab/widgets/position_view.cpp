@@ -1,14 +1,13 @@
 #include "app/lab/widgets/position_view.h"
 
 #include "app/lab/widgets/engine_text.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/part.h"
 
 #include <QGridLayout>
-#include <QLabel>
 #include <QSignalBlocker>
 
 #include <algorithm>
@@ -41,19 +40,14 @@ LinesFigure byDistance(const PlaygroundMap& map, const QString& title, const QSt
 } // namespace
 
 PositionView::PositionView(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    lengths_ = new ParamControls(kLengths);
-    lengths_->setObjectName("positionLengths");
+    lengths_ = identified(new ParamControls(kLengths), "positionLengths");
     for (const Param& param : kLengths) lengths_->setValue(param.id, param.initial);
     title_ = makeHintLabel("positionTitle");
-    reading_ = new QLabel;
-    reading_->setObjectName("positionReading");
+    reading_ = identified(new QLabel, "positionReading");
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     grid_ = new QGridLayout;
     grid_->setSpacing(4);
-    encodings_ = new MatrixView(this);
-    encodings_->setObjectName("positionEncodings");
+    encodings_ = identified(new MatrixView(this), "positionEncodings");
     connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         lastUsed_ = encodings_;
         reading_->setText(cell ? tr("position %1, feature %2: %3")
@@ -63,24 +57,19 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
                                : QString());
     });
     waves_ = plot("positionWaves");
-    rotation_ = new FigureView<RotationFigure>(this);
-    rotation_->setObjectName("positionRotation");
+    rotation_ = identified(new FigureView<RotationFigure>(this), "positionRotation");
     added_ = plot("positionAdded");
     factor_ = plot("positionFactor");
     slopes_ = plot("positionSlopes");
     similarity_ = plot("positionSimilarity");
     all_ = {encodings_, waves_, rotation_, added_, factor_, slopes_, similarity_};
-    column->addWidget(lengths_);
-    column->addWidget(title_);
-    column->addLayout(grid_, 1);
-    column->addWidget(reading_);
+    makeColumn(this, 0, {lengths_, title_, {grid_, 1}, reading_});
     connect(lengths_, &ParamControls::valueChanged, this, &PositionView::queryChanged);
     arrange({});
 }
 
 LinesView* PositionView::plot(const char* name) {
-    auto* view = new LinesView(this);
-    view->setObjectName(name);
+    auto* view = identified(new LinesView(this), name);
     connect(view, &LinesView::pointedAt, this, [this, view] {
         lastUsed_ = view;
         reading_->setText(view->reading());

@@ -2,12 +2,12 @@
 
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QCoreApplication>
 #include <QListView>
 #include <QScrollBar>
 #include <QSplitter>
-#include <QVBoxLayout>
 
 #include <numeric>
 
@@ -40,8 +40,6 @@ MatrixFigure confusionFigure(const ImagePredictions& predictions) {
 PredictionsView::PredictionsView(QWidget* parent)
     : QWidget(parent), model_(new ImagePredictionModel(this)), list_(new QListView), confusion_(new MatrixView),
       splitter_(new QSplitter(Qt::Vertical)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
     setObjectName("sightsView");
     splitter_->setObjectName("sightsSplitter");
     splitter_->setChildrenCollapsible(false);
@@ -62,7 +60,7 @@ PredictionsView::PredictionsView(QWidget* parent)
     splitter_->addWidget(confusion_);
     splitter_->setStretchFactor(0, 3);
     splitter_->setStretchFactor(1, 2);
-    column->addWidget(splitter_);
+    makeColumn(this, 0, {splitter_});
     connect(list_, &QListView::clicked, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
     connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { emit chosen(index.row()); });
 }

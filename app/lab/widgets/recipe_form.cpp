@@ -1,8 +1,9 @@
 #include "app/lab/widgets/recipe_form.h"
 
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
@@ -12,14 +13,10 @@
 
 #include <QComboBox>
 #include <QCoreApplication>
-#include <QFileDialog>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <array>
@@ -87,22 +84,22 @@ QString fromView(std::string_view text) { return QCoreApplication::translate("at
 
 RecipeForm::RecipeForm(QWidget* parent)
     : QWidget(parent), json_(std::make_unique<nlohmann::json>(toJson(suggestedRecipe(*taskCatalogue().front())))) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
     modelControls_ = new ParamControls(kModelParams);
     trainingControls_ = new ParamControls(kTrainingParams);
-    column->addWidget(makeTask());
-    column->addWidget(makeModel());
-    column->addWidget(makeSection(
-        tr("Training"), "trainingSection",
-        {{"optimiser", choice("optimiser", tr("Optimiser"), {"adamw", "adam", "sgd"},
-                              {tr("AdamW"), tr("Adam"), tr("SGD with momentum")}, tr("How gradients become updates"))},
-         {"schedule", choice("schedule", tr("Schedule"), {"constant", "inverse-square-root", "cosine", "linear"},
-                             {tr("Constant"), tr("Inverse square root"), tr("Cosine"), tr("Linear")},
-                             tr("The learning rate after the warm-up"))}},
-        trainingControls_));
     problem_ = makeHintLabel("recipeProblem");
-    column->addWidget(problem_);
+    makeColumn(
+        this, 0,
+        {makeTask(), makeModel(),
+         makeSection(
+             tr("Training"), "trainingSection",
+             {{"optimiser",
+               choice("optimiser", tr("Optimiser"), {"adamw", "adam", "sgd"},
+                      {tr("AdamW"), tr("Adam"), tr("SGD with momentum")}, tr("How gradients become updates"))},
+              {"schedule", choice("schedule", tr("Schedule"), {"constant", "inverse-square-root", "cosine", "linear"},
+                                  {tr("Constant"), tr("Inverse square root"), tr("Cosine"), tr("Linear")},
+                                  tr("The learning rate after the warm-up"))}},
+             trainingControls_),
+         problem_});
     for (ParamControls* controls : {modelControls_, trainingControls_})
         connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
             const std::string field = id.toStdString();
@@ -116,8 +113,6 @@ RecipeForm::~RecipeForm() = default;
 
 QWidget* RecipeForm::makeModel() {
     auto* container = new QWidget;
-    auto* column = new QVBoxLayout(container);
-    column->setContentsMargins(0, 0, 0, 0);
     attention_ =
         new SpecLine(tr("Attention"),
                      tr("A composition as in the Playground, such as position=alibi, mask=causal & window(8). Separate "
@@ -151,23 +146,16 @@ QWidget* RecipeForm::makeModel() {
           choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
                  {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Activation of the feed-forward layers"))}},
         modelControls_);
-    column->addWidget(attention_);
-    column->addWidget(section);
+    makeColumn(container, 0, {attention_, section});
     return container;
 }
 
 QWidget* RecipeForm::makeTask() {
     auto* container = new QWidget;
-    taskColumn_ = new QVBoxLayout(container);
-    taskColumn_->setContentsMargins(0, 0, 0, 0);
-    task_ = new QComboBox;
-    task_->setObjectName("task");
-    task_->setAccessibleName(tr("Task"));
-    task_->setToolTip(tr("What the model learns"));
+    task_ = named(new QComboBox, "task", tr("Task"), tr("What the model learns"));
     for (const Task* task : taskCatalogue()) task_->addItem(fromView(task->title));
     summary_ = makeHintLabel("taskSummary");
-    taskColumn_->addWidget(task_);
-    taskColumn_->addWidget(summary_);
+    taskColumn_ = makeColumn(container, 0, {task_, summary_});
     text_ = new QWidget;
     auto* textColumn = new QVBoxLayout(text_);
     textColumn->setContentsMargins(0, 0, 0, 0);
@@ -190,18 +178,12 @@ QWidget* RecipeForm::makeTask() {
 
 QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help) {
     auto* container = new QWidget;
-    auto* row = new QHBoxLayout(container);
-    row->setContentsMargins(0, 0, 0, 0);
-    line = new QLineEdit;
-    line->setObjectName(QString("%1Path").arg(field));
+    line = named(new QLineEdit, QString("%1Path").arg(field), title, help);
     line->setPlaceholderText(title);
-    line->setAccessibleName(title);
-    line->setToolTip(help);
     auto* browse = new QPushButton(tr("Choose…"));
     browse->setAccessibleName(tr("Choose: %1").arg(title));
     browse->setToolTip(help);
-    row->addWidget(line, 1);
-    row->addWidget(browse);
+    makeRow(container, 0, {{line, 1}, browse});
     connect(line, &QLineEdit::editingFinished, this, [this, line, field] { set(field, line->text().toStdString()); });
     connect(browse, &QPushButton::clicked, this, [this, title, line, field] { choosePath(title, field, line); });
     return container;
@@ -209,12 +191,8 @@ QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QStr
 
 QComboBox* RecipeForm::choice(const char* field, const QString& title, const QStringList& ids,
                               const QStringList& titles, const QString& help) {
-    auto* box = new QComboBox;
-    box->setObjectName(field);
-    box->setAccessibleName(title);
-    box->setToolTip(help);
-    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box->setMinimumContentsLength(12);
+    auto* box = named(new QComboBox, field, title, help);
+    setLeastCharacters(*box, 12);
     for (qsizetype i = 0; i < ids.size(); ++i) box->addItem(titles[i], ids[i]);
     connect(box, &QComboBox::activated, this,
             [this, box, field] { set(field, box->currentData().toString().toStdString()); });
@@ -224,13 +202,8 @@ QComboBox* RecipeForm::choice(const char* field, const QString& title, const QSt
 QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
                                  ParamControls* controls) {
     auto* container = new QWidget;
-    auto* column = new QVBoxLayout(container);
-    column->setContentsMargins(0, 0, 0, 0);
-    auto* header = new QToolButton;
-    header->setObjectName(name);
+    auto* header = named(new QToolButton, name, title, tr("Show or hide: %1").arg(title));
     header->setText(title);
-    header->setAccessibleName(title);
-    header->setToolTip(tr("Show or hide: %1").arg(title));
     header->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     header->setArrowType(Qt::RightArrow);
     header->setCheckable(true);
@@ -244,8 +217,7 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
     }
     inner->addWidget(controls);
     body->hide();
-    column->addWidget(header);
-    column->addWidget(body);
+    makeColumn(container, 0, {header, body});
     connect(header, &QToolButton::toggled, body, [header, body](bool open) {
         body->setVisible(open);
         header->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);
@@ -368,12 +340,7 @@ void RecipeForm::settle() {
 }
 
 void RecipeForm::choosePath(const QString& title, const char* field, QLineEdit* line) {
-    auto* dialog = new QFileDialog(this, title);
-    dialog->setObjectName("fileDialog");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    const bool isFolder = line == dataPath_;
-    dialog->setFileMode(isFolder ? QFileDialog::Directory : QFileDialog::ExistingFile);
-    if (isFolder) dialog->setOption(QFileDialog::ShowDirsOnly);
+    auto* dialog = makeFileDialog(this, title, line == dataPath_ ? QFileDialog::Directory : QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, [this, line, field](const QString& path) {
         line->setText(path);
         set(field, path.toStdString());

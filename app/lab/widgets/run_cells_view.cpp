@@ -213,8 +213,6 @@ void RunCellsView::focusInEvent(QFocusEvent* event) {
     update();
 }
 
-void RunCellsView::focusOutEvent(QFocusEvent*) { update(); }
-
 void RunCellsView::paintGrid(QPainter& painter, Run run) const {
     const QRectF corner = cellRect({run, 0, 0});
     const double line = lineHeight();

@@ -1,10 +1,11 @@
 #include "app/lab/widgets/spec_editor.h"
 
+#include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/engine_text.h"
-#include "app/lab/widgets/hint_label.h"
 #include "app/lab/widgets/mask_term_controls.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/core/error.h"
@@ -12,11 +13,9 @@
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QGridLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <span>
@@ -50,8 +49,7 @@ int titleWidth(const QFontMetrics& font) {
 } // namespace
 
 SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
+    auto* column = layoutOf<QVBoxLayout>(this);
     makeText(column);
     for (const Slot slot : kSpecSlots) {
         if (slot == Slot::Normaliser) makeMask(column);
@@ -63,21 +61,17 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
 
 /// Makes the slots of the model around the attention, folded away at first.
 void SpecEditor::makeBlock(QVBoxLayout* column) {
-    blockToggle_ = new QToolButton;
-    blockToggle_->setObjectName("blockToggle");
-    blockToggle_->setText(tr("Rest of the model"));
-    blockToggle_->setAccessibleName(blockToggle_->text());
-    blockToggle_->setToolTip(
-        tr("Norm, feed-forward layer, residual connection and layers of the model around the attention"));
+    blockToggle_ =
+        named(new QToolButton, "blockToggle", tr("Rest of the model"),
+              tr("Norm, feed-forward layer, residual connection and layers of the model around the attention"));
+    blockToggle_->setText(blockToggle_->accessibleName());
     blockToggle_->setCheckable(true);
     blockToggle_->setAutoRaise(true);
     blockToggle_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     block_ = new QWidget;
-    auto* slots_ = new QVBoxLayout(block_);
-    slots_->setContentsMargins(0, 0, 0, 0);
+    auto* slots_ = layoutOf<QVBoxLayout>(block_);
     for (const Slot slot : kBlockSlots) makeSlot(slots_, slot);
-    column->addWidget(blockToggle_);
-    column->addWidget(block_);
+    place(column, {blockToggle_, block_});
     const auto show = [this](bool isOpen) {
         blockToggle_->setArrowType(isOpen ? Qt::DownArrow : Qt::RightArrow);
         block_->setVisible(isOpen);
@@ -100,14 +94,8 @@ void SpecEditor::makeText(QVBoxLayout* column) {
 
 void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     SlotRow& row = rows_[slot];
-    auto* line = new QHBoxLayout;
-    auto* title = new QLabel(slotTitle(slot));
-    title->setMinimumWidth(titleWidth(fontMetrics()));
-    row.choice = new QComboBox;
-    row.choice->setObjectName("slot." + fromEngine(nameOf(slot)));
-    row.choice->setAccessibleName(slotTitle(slot));
-    row.choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    row.choice->setMinimumContentsLength(12);
+    row.choice = spoken(new QComboBox, "slot." + fromEngine(nameOf(slot)), slotTitle(slot));
+    setLeastCharacters(*row.choice, 12);
     const bool isOfBlock = std::ranges::find(kBlockSlots, slot) != kBlockSlots.end();
     if (isOfBlock) row.choice->addItem(tr("the model's own"), QString());
     for (const Part* part : partCatalogue()) {
@@ -115,14 +103,11 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
         row.choice->addItem(fromEngine(part->title), fromEngine(part->id));
         row.choice->setItemData(row.choice->count() - 1, fromEngine(part->idea), Qt::ToolTipRole);
     }
-    title->setBuddy(row.choice);
-    line->addWidget(title);
-    line->addWidget(row.choice, 1);
+    auto* title = labelFor(row.choice, slotTitle(slot));
+    title->setMinimumWidth(titleWidth(fontMetrics()));
     row.caution = makeHintLabel();
-    row.column = new QVBoxLayout;
+    row.column = makeColumn({makeRow({title, {row.choice, 1}}), row.caution});
     row.column->setSpacing(3);
-    row.column->addLayout(line);
-    row.column->addWidget(row.caution);
     column->addLayout(row.column);
     connect(row.choice, &QComboBox::activated, this, [this, slot](int index) {
         AttentionSpec next = spec_;
@@ -139,26 +124,18 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
 void SpecEditor::makeMask(QVBoxLayout* column) {
     auto* grid = new QGridLayout;
     grid->setColumnStretch(2, 1);
-    auto* title = new QLabel(tr("Mask"));
+    maskText_ =
+        named(new QLineEdit, "maskText", tr("Mask as an expression"),
+              tr("Terms joined by & (and), | (or) and ~ (not), with brackets: causal & (window(8) | global(2))"));
+    auto* title = labelFor(maskText_, tr("Mask"));
     title->setMinimumWidth(titleWidth(fontMetrics()));
-    maskText_ = new QLineEdit;
-    maskText_->setObjectName("maskText");
-    maskText_->setAccessibleName(tr("Mask as an expression"));
-    maskText_->setToolTip(
-        tr("Terms joined by & (and), | (or) and ~ (not), with brackets: causal & (window(8) | global(2))"));
-    title->setBuddy(maskText_);
-    maskJoin_ = new QComboBox;
-    maskJoin_->setObjectName("maskJoin");
-    maskJoin_->setAccessibleName(tr("How a chosen mask joins the expression"));
-    maskJoin_->setToolTip(tr("Whether the chosen mask replaces the current one, narrows it (and) or widens it (or)"));
+    maskJoin_ = named(new QComboBox, "maskJoin", tr("How a chosen mask joins the expression"),
+                      tr("Whether the chosen mask replaces the current one, narrows it (and) or widens it (or)"));
     maskJoin_->addItem(tr("replace"));
     maskJoin_->addItem(tr("and &"), QStringLiteral("&"));
     maskJoin_->addItem(tr("or |"), QStringLiteral("|"));
-    maskPick_ = new QComboBox;
-    maskPick_->setObjectName("maskPick");
-    maskPick_->setAccessibleName(tr("Masks from the literature"));
-    maskPick_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    maskPick_->setMinimumContentsLength(12);
+    maskPick_ = spoken(new QComboBox, "maskPick", tr("Masks from the literature"));
+    setLeastCharacters(*maskPick_, 12);
     maskPick_->addItem(tr("Choose a mask…"));
     for (const Part* part : maskParts()) {
         maskPick_->addItem(fromEngine(part->title), QString::fromStdString(termText(*part, initialValues(*part))));
@@ -170,15 +147,12 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
         maskPick_->setItemData(maskPick_->count() - 1, fromEngine(recipe.expression), Qt::ToolTipRole);
     }
     maskError_ = makeHintLabel("maskError");
-    maskTerms_ = new MaskTermControls;
-    maskTerms_->setObjectName("maskTerms");
+    maskTerms_ = identified(new MaskTermControls, "maskTerms");
     grid->addWidget(title, 0, 0);
     grid->addWidget(maskText_, 0, 1, 1, 2);
     grid->addWidget(maskJoin_, 1, 1);
     grid->addWidget(maskPick_, 1, 2);
-    column->addLayout(grid);
-    column->addWidget(maskError_);
-    column->addWidget(maskTerms_);
+    place(column, {grid, maskError_, maskTerms_});
     connect(maskText_, &QLineEdit::textEdited, this, &SpecEditor::readMask);
     connect(maskText_, &QLineEdit::editingFinished, this, [this] {
         if (maskError_->text().isEmpty()) maskText_->setText(QString::fromStdString(spec_.mask.text()));

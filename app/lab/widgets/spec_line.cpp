@@ -1,11 +1,10 @@
 #include "app/lab/widgets/spec_line.h"
 
-#include "app/lab/widgets/hint_label.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/core/error.h"
 
 #include <QLineEdit>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 namespace attn {
 
@@ -34,17 +33,11 @@ SpecLine::SpecLine(const QString& title, const QString& help, const QString& nam
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     auto* label = new QLabel(title);
-    line_ = new QLineEdit;
-    line_->setObjectName(name + "Text");
-    line_->setAccessibleName(title);
-    line_->setToolTip(help);
+    line_ = named(new QLineEdit, name + "Text", title, help);
     label->setBuddy(line_);
-    error_ = makeHintLabel();
-    error_->setObjectName(name + "Error");
-    problem_ = makeHintLabel();
-    problem_->setObjectName(name + "Problem");
-    mend_ = new QPushButton(tr("Use the nearest valid composition"));
-    mend_->setObjectName(name + "Nearest");
+    error_ = makeHintLabel(name + "Error");
+    problem_ = makeHintLabel(name + "Problem");
+    mend_ = identified(new QPushButton(tr("Use the nearest valid composition")), name + "Nearest");
     for (QWidget* widget : std::initializer_list<QWidget*>{label, line_, error_, problem_, mend_})
         column->addWidget(widget);
     connect(line_, &QLineEdit::textEdited, this, &SpecLine::typed);

@@ -1,7 +1,7 @@
 #include "app/lab/widgets/status_strip.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
+#include "app/lab/widgets/widget_makers.h"
+
 #include <QLocale>
 #include <QProgressBar>
 #include <QToolButton>
@@ -45,10 +45,8 @@ StatusStrip::StatusStrip(QWidget* parent)
     progress_->setTextVisible(false);
     progress_->setMaximumWidth(160);
     progress_->setAccessibleName(tr("Progress"));
+    named(cancel_, "cancel", tr("Stop the running task"));
     cancel_->setText(tr("Stop"));
-    cancel_->setAccessibleName(tr("Stop the running task"));
-    cancel_->setToolTip(tr("Stop the running task"));
-    cancel_->setObjectName("cancel");
     connect(cancel_, &QToolButton::clicked, this, &StatusStrip::cancelRequested);
     row->addWidget(activity_, 1);
     row->addWidget(progress_);

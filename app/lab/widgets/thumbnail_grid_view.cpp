@@ -1,12 +1,11 @@
 #include "app/lab/widgets/thumbnail_grid_view.h"
 
 #include "app/figures/drawing.h"
+#include "app/lab/widgets/arrow_step.h"
+#include "app/lab/widgets/tool_tip.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +16,7 @@ constexpr int kGlowMs = 450;
 }
 
 ThumbnailGridView::ThumbnailGridView(QWidget* parent)
-    : QWidget(parent), theme_(FigureTheme::light()), emptyText_(tr("Nothing to show yet.")) {
+    : FigureView(parent, {360, 220}), emptyText_(tr("Nothing to show yet.")) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Attention of all heads: layers down, heads across"));
@@ -56,31 +55,10 @@ void ThumbnailGridView::setNewest(const std::shared_ptr<const NewestRows>& newes
     update();
 }
 
-void ThumbnailGridView::setScale(const Scale& scale) {
-    figure_.scale = scale;
-    update();
-}
-
-void ThumbnailGridView::setColours(ColourMapId colours) {
-    figure_.colours = colours;
-    update();
-}
-
-void ThumbnailGridView::setTheme(const FigureTheme& theme) {
-    theme_ = theme;
-    updateGeometry();
-    update();
-}
-
 void ThumbnailGridView::setSelected(const HeadChoice& choice) {
     if (choice == figure_.selected) return;
     figure_.selected = choice;
     setAccessibleDescription(describe(choice));
-    update();
-}
-
-void ThumbnailGridView::setEmptyText(const QString& text) {
-    emptyText_ = text;
     update();
 }
 
@@ -90,11 +68,11 @@ int ThumbnailGridView::thumbnailPixels() const {
 
 QSize ThumbnailGridView::minimumSizeHint() const { return figure_.smallestSize(theme_).toSize(); }
 
-void ThumbnailGridView::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    if (figure_.isEmpty()) return drawMessage(painter, rect(), emptyText_, theme_);
+void ThumbnailGridView::paintEvent(QPaintEvent* event) {
     figure_.hasFocus = hasFocus();
-    figure_.paint(painter, rect(), theme_);
+    if (!figure_.isEmpty()) return FigureView::paintEvent(event);
+    QPainter painter(this);
+    drawMessage(painter, rect(), emptyText_, theme_);
 }
 
 void ThumbnailGridView::mousePressEvent(QMouseEvent* event) {
@@ -132,32 +110,9 @@ void ThumbnailGridView::move(int layers, int columns) {
 
 void ThumbnailGridView::keyPressEvent(QKeyEvent* event) {
     if (figure_.isEmpty()) return QWidget::keyPressEvent(event);
-    switch (event->key()) {
-    case Qt::Key_Left:
-        return move(0, -1);
-    case Qt::Key_Right:
-        return move(0, 1);
-    case Qt::Key_Up:
-        return move(-1, 0);
-    case Qt::Key_Down:
-        return move(1, 0);
-    case Qt::Key_Return:
-    case Qt::Key_Enter:
-        emit activated(figure_.selected);
-        return;
-    default:
-        QWidget::keyPressEvent(event);
-    }
-}
-
-void ThumbnailGridView::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-
-void ThumbnailGridView::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    update();
+    if (const auto step = arrowStep(*event)) return move(step->down, step->right);
+    if (event->key() != Qt::Key_Return && event->key() != Qt::Key_Enter) return QWidget::keyPressEvent(event);
+    emit activated(figure_.selected);
 }
 
 QString ThumbnailGridView::describe(const HeadChoice& choice) const {
@@ -176,17 +131,12 @@ QString ThumbnailGridView::describe(const HeadChoice& choice) const {
 }
 
 bool ThumbnailGridView::event(QEvent* event) {
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        if (const auto choice = figure_.choiceAt(help->pos(), figureLayout()))
-            QToolTip::showText(help->globalPos(),
-                               describe(*choice) + tr(". Click to open it. The strip below is the newest token's row."),
-                               this);
-        else
-            QToolTip::hideText();
-        return true;
-    }
-    return QWidget::event(event);
+    const auto textAt = [this](const QPoint& point) {
+        const auto choice = figure_.choiceAt(point, figureLayout());
+        return choice ? describe(*choice) + tr(". Click to open it. The strip below is the newest token's row.")
+                      : QString();
+    };
+    return showTip(this, event, textAt) || QWidget::event(event);
 }
 
 } // namespace attn

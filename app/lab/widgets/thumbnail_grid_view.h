@@ -1,15 +1,15 @@
 #pragma once
 
 #include "app/figures/thumbnail_grid_figure.h"
+#include "app/lab/widgets/figure_view.h"
 
 #include <QVariantAnimation>
-#include <QWidget>
 
 namespace attn {
 
 /// Shows every head as a thumbnail. A click opens a head, arrow keys move the frame, Return opens the framed head. When
 /// a token is generated, its rows light up for a moment.
-class ThumbnailGridView : public QWidget {
+class ThumbnailGridView : public FigureView<ThumbnailGridFigure> {
     Q_OBJECT
 
 public:
@@ -20,18 +20,14 @@ public:
                  const std::shared_ptr<const PatternGrid>& before = nullptr);
     void setNewest(const std::shared_ptr<const NewestRows>& newest,
                    const std::shared_ptr<const NewestRows>& before = nullptr);
-    void setScale(const Scale& scale);
-    void setColours(ColourMapId colours);
-    void setTheme(const FigureTheme& theme);
+    void setScale(const Scale& scale) { change(figure_.scale, scale); }
+    void setColours(ColourMapId colours) { change(figure_.colours, colours); }
     void setSelected(const HeadChoice& choice);
-    void setEmptyText(const QString& text);
+    void setEmptyText(const QString& text) { change(emptyText_, text); }
 
-    const ThumbnailGridFigure& figure() const { return figure_; }
-    ThumbnailGridFigure::Layout figureLayout() const { return figure_.layout(rect(), theme_); }
     /// @return the width of a thumbnail in device pixels, which the session should deliver
     int thumbnailPixels() const;
 
-    QSize sizeHint() const override { return {360, 220}; }
     QSize minimumSizeHint() const override;
 
 signals:
@@ -46,8 +42,6 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
     bool event(QEvent* event) override;
 
 private:
@@ -55,8 +49,6 @@ private:
     void move(int layers, int columns);
     QString describe(const HeadChoice& choice) const;
 
-    ThumbnailGridFigure figure_;
-    FigureTheme theme_;
     QString emptyText_;
     QVariantAnimation glow_;
 };

@@ -2,12 +2,11 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
+#include "app/lab/widgets/tool_tip.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
 #include <QScrollBar>
-#include <QToolTip>
 
 #include <algorithm>
 #include <utility>
@@ -172,20 +171,13 @@ void TokenChips::keyPressEvent(QKeyEvent* event) {
 }
 
 bool TokenChips::viewportEvent(QEvent* event) {
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const int index = chipAt(help->pos());
-        if (index < 0) {
-            QToolTip::hideText();
-        } else {
-            const Chip& chip = chips_[static_cast<size_t>(index)];
-            QToolTip::showText(
-                help->globalPos(),
-                tr("Token %1: “%2”, id %3. %4").arg(index).arg(chip.label).arg(chip.token.id).arg(clickHelp_), this);
-        }
-        return true;
-    }
-    return QAbstractScrollArea::viewportEvent(event);
+    const auto textAt = [this](const QPoint& point) {
+        const int index = chipAt(point);
+        if (index < 0) return QString();
+        const Chip& chip = chips_[static_cast<size_t>(index)];
+        return tr("Token %1: “%2”, id %3. %4").arg(index).arg(chip.label).arg(chip.token.id).arg(clickHelp_);
+    };
+    return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }
 
 QSize TokenChips::sizeHint() const {

@@ -2,14 +2,13 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
+#include "app/lab/widgets/tool_tip.h"
 
 #include <QFontMetrics>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -182,20 +181,14 @@ void TokenStrip::keyPressEvent(QKeyEvent* event) {
 
 bool TokenStrip::viewportEvent(QEvent* event) {
     if (event->type() == QEvent::Leave) hover(-1);
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const int index = tokenAt(help->pos());
-        if (index >= 0)
-            QToolTip::showText(help->globalPos(),
-                               tr("Token %1: “%2”. Click to keep its row marked.")
-                                   .arg(index)
-                                   .arg(chips_[static_cast<size_t>(index)].label),
-                               this);
-        else
-            QToolTip::hideText();
-        return true;
-    }
-    return QAbstractScrollArea::viewportEvent(event);
+    const auto textAt = [this](const QPoint& point) {
+        const int index = tokenAt(point);
+        return index < 0 ? QString()
+                         : tr("Token %1: “%2”. Click to keep its row marked.")
+                               .arg(index)
+                               .arg(chips_[static_cast<size_t>(index)].label);
+    };
+    return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }
 
 QSize TokenStrip::sizeHint() const { return {400, lines_ * (lineHeight() + kStripGap) + 2 * kStripMargin}; }

@@ -1,12 +1,10 @@
 #include "app/lab/widgets/weight_canvas.h"
 
-#include <QHelpEvent>
-#include <QPainter>
-#include <QToolTip>
+#include "app/lab/widgets/tool_tip.h"
 
 namespace attn {
 
-WeightCanvas::WeightCanvas(QWidget* parent) : QWidget(parent), theme_(FigureTheme::light()) {
+WeightCanvas::WeightCanvas(QWidget* parent) : FigureView(parent, {}, {}) {
     setAccessibleName(tr("Weight matrix as a heatmap with its histogram"));
     setMinimumSize(200, 150);
 }
@@ -24,14 +22,9 @@ void WeightCanvas::setWeight(const std::shared_ptr<const WeightView>& weight) {
     update();
 }
 
-void WeightCanvas::setTheme(const FigureTheme& theme) {
-    theme_ = theme;
-    update();
-}
-
-void WeightCanvas::paintEvent(QPaintEvent*) {
+void WeightCanvas::paintEvent(QPaintEvent* event) {
+    if (figure_.weight) return FigureView::paintEvent(event);
     QPainter painter(this);
-    if (figure_.weight) return figure_.paint(painter, rect(), theme_);
     painter.fillRect(rect(), theme_.background);
     painter.setPen(theme_.faint);
     painter.drawText(rect().adjusted(12, 12, -12, -12), static_cast<int>(Qt::AlignCenter) | Qt::TextWordWrap,
@@ -39,19 +32,15 @@ void WeightCanvas::paintEvent(QPaintEvent*) {
 }
 
 bool WeightCanvas::event(QEvent* event) {
-    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const auto element = figure_.weight ? figure_.elementAt(help->pos(), rect(), theme_) : std::nullopt;
-    if (element)
-        QToolTip::showText(help->globalPos(),
-                           tr("Row %1, column %2 of the heatmap: %3")
-                               .arg(element->row)
-                               .arg(element->column)
-                               .arg(static_cast<double>(element->value)),
-                           this);
-    else
-        QToolTip::hideText();
-    return true;
+    const auto textAt = [this](const QPoint& point) {
+        const auto element = figure_.weight ? figure_.elementAt(point, rect(), theme_) : std::nullopt;
+        return element ? tr("Row %1, column %2 of the heatmap: %3")
+                             .arg(element->row)
+                             .arg(element->column)
+                             .arg(static_cast<double>(element->value))
+                       : QString();
+    };
+    return showTip(this, event, textAt) || QWidget::event(event);
 }
 
 } // namespace attn

@@ -14,10 +14,10 @@ class Panel : public QWidget {
     Q_OBJECT
 
 public:
-    using QWidget::QWidget;
+    explicit Panel(Workbench& bench, QWidget* parent = nullptr) : QWidget(parent), bench_(bench) {}
 
     /// Receives each new snapshot, after the workbench. Parts that did not change are the same objects as before.
-    virtual void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) = 0;
+    virtual void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) { Q_UNUSED(snapshot) }
 
     /// View settings for session files, under keys of the panel's choice.
     virtual QJsonObject saveView() const { return {}; }
@@ -27,6 +27,9 @@ public:
     virtual QWidget* figure() { return this; }
     /// The numbers of the figure. Taking them is quick; forming the text or the arrays may not be.
     virtual ExportNumbers numbers() const { return {}; }
+
+protected:
+    Workbench& bench_;
 };
 
 } // namespace attn

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <initializer_list>
+
+// Names for widgets, and what panels and dialogs make again and again.
+
+namespace attn {
+
+/// Names a widget for tests, screen readers and its tool tip. @param help empty: the name says all
+template <class Widget>
+Widget* named(Widget* widget, const QString& id, const QString& name, const QString& help = {}) {
+    widget->setObjectName(id);
+    widget->setAccessibleName(name);
+    widget->setToolTip(help.isEmpty() ? name : help);
+    return widget;
+}
+
+/// Names a widget with a text of its own, which screen readers read, for tests and its tool tip.
+template <class Widget> Widget* helped(Widget* widget, const QString& id, const QString& help) {
+    widget->setObjectName(id);
+    widget->setToolTip(help);
+    return widget;
+}
+
+/// Names a widget for tests and screen readers.
+template <class Widget> Widget* spoken(Widget* widget, const QString& id, const QString& name) {
+    widget->setObjectName(id);
+    widget->setAccessibleName(name);
+    return widget;
+}
+
+/// Names a widget for tests.
+template <class Widget> Widget* identified(Widget* widget, const QString& id) {
+    widget->setObjectName(id);
+    return widget;
+}
+
+/// @return a label whose text wraps over several lines
+inline QLabel* makeTextLabel(const QString& name = {}, const QString& text = {}) {
+    auto* label = new QLabel(text);
+    label->setObjectName(name);
+    label->setWordWrap(true);
+    return label;
+}
+
+/// @return a label for an explanation, in the theme's faint type
+inline QLabel* makeHintLabel(const QString& name = {}, const QString& text = {}) {
+    auto* label = makeTextLabel(name, text);
+    label->setProperty("hint", true);
+    return label;
+}
+
+/// A part of a row or column, with its share of the room that is left.
+struct Placed {
+    Placed(QWidget* placed, int share = 0) : widget(placed), stretch(share) {}
+    Placed(QLayout* placed, int share = 0) : layout(placed), stretch(share) {}
+    QWidget* widget = nullptr;
+    QLayout* layout = nullptr; ///< without a widget or a layout: empty room
+    int stretch = 0;
+};
+inline Placed room(int stretch = 1) { return {static_cast<QWidget*>(nullptr), stretch}; }
+
+template <class Box> Box* place(Box* box, std::initializer_list<Placed> parts) {
+    for (const Placed& part : parts) {
+        if (part.widget)
+            box->addWidget(part.widget, part.stretch);
+        else if (part.layout)
+            box->addLayout(part.layout, part.stretch);
+        else
+            box->addStretch(part.stretch);
+    }
+    return box;
+}
+
+/// The layout of a widget, with the same margin on all sides.
+template <class Layout> Layout* layoutOf(QWidget* widget, int margin = 0) {
+    auto* layout = new Layout(widget);
+    layout->setContentsMargins(margin, margin, margin, margin);
+    return layout;
+}
+
+inline QHBoxLayout* makeRow(std::initializer_list<Placed> parts) { return place(new QHBoxLayout, parts); }
+inline QVBoxLayout* makeColumn(std::initializer_list<Placed> parts) { return place(new QVBoxLayout, parts); }
+inline QHBoxLayout* makeRow(QWidget* owner, int margin, std::initializer_list<Placed> parts) {
+    return place(layoutOf<QHBoxLayout>(owner, margin), parts);
+}
+inline QVBoxLayout* makeColumn(QWidget* owner, int margin, std::initializer_list<Placed> parts) {
+    return place(layoutOf<QVBoxLayout>(owner, margin), parts);
+}
+
+/// A label whose key gives the focus to a control.
+inline QLabel* labelFor(QWidget* control, const QString& text) {
+    auto* label = new QLabel(text);
+    label->setBuddy(control);
+    return label;
+}
+
+/// @return a file dialog that deletes itself when it is closed; connect its signals and call open()
+inline QFileDialog* makeFileDialog(QWidget* parent, const QString& title, QFileDialog::FileMode mode) {
+    auto* dialog = new QFileDialog(parent, title);
+    dialog->setObjectName("fileDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(mode);
+    dialog->setOption(QFileDialog::ShowDirsOnly, mode == QFileDialog::Directory);
+    return dialog;
+}
+
+} // namespace attn
