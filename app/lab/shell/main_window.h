@@ -105,14 +105,6 @@ private:
     // Increase this when docks are added or renamed, so that an old layout is not forced onto a new window.
     static constexpr int kLayoutVersion = 5;
 
-    struct ActionSpec {
-        const char* id;
-        QString text;
-        QString toolTip;
-        QList<QKeySequence> shortcuts;
-        const char* controlGroup = nullptr; ///< the group whose lock applies to it
-    };
-
     void makeDocks();
     void arrangeDocks();
     void makeMenus();
@@ -122,7 +114,9 @@ private:
     void makeTrainMenu();
     void makeViewMenu();
     void makeHelpMenu();
-    QAction* addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot);
+    /// @param shortcuts separated by "; "  @param controlGroup whose lock applies to it; null: none
+    QAction* addAction(QMenu* menu, const char* id, const QString& text, const QString& toolTip,
+                       const QString& shortcuts, const char* controlGroup, std::function<void()> slot);
     void makeBanners();
     void makeAutosave(const QString& folder);
     void makeLessons(const QString& folder);

@@ -26,16 +26,17 @@ namespace {
 constexpr int kTextStep = 10, kSmallestText = 60, kLargestText = 250;
 }
 
-QAction* MainWindow::addAction(QMenu* menu, const ActionSpec& spec, std::function<void()> slot) {
-    auto* action = helped(new QAction(spec.text, this), spec.id, spec.toolTip);
-    action->setShortcuts(spec.shortcuts);
-    action->setStatusTip(spec.toolTip);
-    if (spec.controlGroup) assignControlGroup(action, spec.controlGroup);
+QAction* MainWindow::addAction(QMenu* menu, const char* id, const QString& text, const QString& toolTip,
+                               const QString& shortcuts, const char* controlGroup, std::function<void()> slot) {
+    auto* action = helped(new QAction(text, this), id, toolTip);
+    action->setShortcuts(QKeySequence::listFromString(shortcuts));
+    action->setStatusTip(toolTip);
+    if (controlGroup) assignControlGroup(action, controlGroup);
     if (slot) connect(action, &QAction::triggered, this, std::move(slot));
     menu->addAction(action);
     // Also on the window, so that keys work while the menu bar is hidden or a dock floats.
     QMainWindow::addAction(action);
-    actions_[spec.id] = action;
+    actions_[id] = action;
     return action;
 }
 
@@ -50,130 +51,68 @@ void MainWindow::makeMenus() {
 
 void MainWindow::makeFileMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&File"));
-    addAction(menu,
-              {"openFolder",
-               tr("&Open model folder…"),
-               tr("Open a folder with config.json and weights"),
-               {QKeySequence::Open},
-               "files"},
-              [this] { chooseModelFolder(); });
-    addAction(
-        menu,
-        {"openFile", tr("Open model &file…"), tr("Open a .safetensors file"), {QKeySequence("Ctrl+Shift+O")}, "files"},
-        [this] { chooseModelFile(); });
-    addAction(menu,
-              {"openExample",
-               tr("Open the built-in e&xample"),
-               tr("Open a small model whose weights come from formulas"),
-               {QKeySequence("Ctrl+B")},
-               "files"},
+    addAction(menu, "openFolder", tr("&Open model folder…"), tr("Open a folder with config.json and weights"), "Ctrl+O",
+              "files", [this] { chooseModelFolder(); });
+    addAction(menu, "openFile", tr("Open model &file…"), tr("Open a .safetensors file"), "Ctrl+Shift+O", "files",
+              [this] { chooseModelFile(); });
+    addAction(menu, "openExample", tr("Open the built-in e&xample"),
+              tr("Open a small model whose weights come from formulas"), "Ctrl+B", "files",
               [this] { open("builtin:induction"); });
     QMenu* bundled = menu->addMenu(tr("Trained &models"));
     bundled->menuAction()->setToolTip(tr("Open one of the trained models that come with the program"));
     int bundledKey = 1;
     for (const BundledModel& model : bundledModels()) {
         const QString title = QString::fromStdString(model.title);
-        addAction(bundled,
-                  {QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(),
-                   title,
-                   tr("Open the trained model %1").arg(title),
-                   {QKeySequence(QStringLiteral("Ctrl+Shift+%1").arg(bundledKey++))},
-                   "files"},
-                  [this, path = QString::fromStdString(model.path)] { open(path); });
+        addAction(bundled, QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(), title,
+                  tr("Open the trained model %1").arg(title), QStringLiteral("Ctrl+Shift+%1").arg(bundledKey++),
+                  "files", [this, path = QString::fromStdString(model.path)] { open(path); });
     }
     QMenu* recent = menu->addMenu(tr("&Recent"));
     recent->menuAction()->setToolTip(tr("Open a recent model or session"));
     for (int i = 1; i <= 9; ++i) {
         const QByteArray id = "recent" + QByteArray::number(i);
-        QAction* action = addAction(
-            recent, {id.constData(), {}, {}, {QKeySequence(QStringLiteral("Ctrl+Alt+%1").arg(i))}, nullptr}, {});
+        QAction* action = addAction(recent, id.constData(), {}, {}, QStringLiteral("Ctrl+Alt+%1").arg(i), nullptr, {});
         connect(action, &QAction::triggered, this, [this, action] { open(action->data().toString()); });
         recentActions_ << action;
     }
     refreshRecent();
     menu->addSeparator();
-    addAction(menu,
-              {"openSession",
-               tr("Open sess&ion…"),
-               tr("Open a .attnlab session file"),
-               {QKeySequence("Ctrl+Alt+O")},
-               "files"},
+    addAction(menu, "openSession", tr("Open sess&ion…"), tr("Open a .attnlab session file"), "Ctrl+Alt+O", "files",
               [this] { chooseSession(); });
-    addAction(menu,
-              {"saveSession",
-               tr("&Save session"),
-               tr("Save the model's path, prompt, branches, view and locks. Model files never change."),
-               {QKeySequence::Save},
-               "files"},
-              [this] { saveSession(); });
-    addAction(menu,
-              {"saveSessionAs",
-               tr("Save session &as…"),
-               tr("Save the session under another name"),
-               {QKeySequence("Ctrl+Shift+S")},
-               "files"},
-              [this] { chooseSessionPath(); });
-    addAction(menu,
-              {"lock",
-               tr("&Lock for class…"),
-               tr("Choose controls to lock or hide before handing the session to a class"),
-               {QKeySequence("Ctrl+L")}},
+    addAction(menu, "saveSession", tr("&Save session"),
+              tr("Save the model's path, prompt, branches, view and locks. Model files never change."), "Ctrl+S",
+              "files", [this] { saveSession(); });
+    addAction(menu, "saveSessionAs", tr("Save session &as…"), tr("Save the session under another name"), "Ctrl+Shift+S",
+              "files", [this] { chooseSessionPath(); });
+    addAction(menu, "lock", tr("&Lock for class…"),
+              tr("Choose controls to lock or hide before handing the session to a class"), "Ctrl+L", nullptr,
               [this] { showLockDialog(); });
     menu->addSeparator();
-    addAction(menu,
-              {"exportPng",
-               tr("Export figure as &PNG…"),
-               tr("Save the current figure as pixels"),
-               {QKeySequence("Ctrl+E")},
-               "export"},
-              [this] { chooseExport("png"); });
-    addAction(menu,
-              {"exportSvg",
-               tr("Export figure as S&VG…"),
-               tr("Save the current figure as vector graphics"),
-               {QKeySequence("Ctrl+Shift+E")},
-               "export"},
-              [this] { chooseExport("svg"); });
-    addAction(menu,
-              {"exportPdf",
-               tr("Export figure as P&DF…"),
-               tr("Save the current figure as a PDF page"),
-               {QKeySequence("Ctrl+Alt+E")},
-               "export"},
-              [this] { chooseExport("pdf"); });
-    addAction(menu,
-              {"exportCsv",
-               tr("Export numbers as &CSV…"),
-               tr("Save the numbers of the current figure"),
-               {QKeySequence("Ctrl+Alt+C")},
-               "export"},
-              [this] { chooseExport("csv"); });
-    addAction(menu,
-              {"exportNpz",
-               tr("Export numbers for N&umPy…"),
-               tr("Save the numbers of the current figure as an .npz archive"),
-               {QKeySequence("Ctrl+Alt+M")},
-               "export"},
+    addAction(menu, "exportPng", tr("Export figure as &PNG…"), tr("Save the current figure as pixels"), "Ctrl+E",
+              "export", [this] { chooseExport("png"); });
+    addAction(menu, "exportSvg", tr("Export figure as S&VG…"), tr("Save the current figure as vector graphics"),
+              "Ctrl+Shift+E", "export", [this] { chooseExport("svg"); });
+    addAction(menu, "exportPdf", tr("Export figure as P&DF…"), tr("Save the current figure as a PDF page"),
+              "Ctrl+Alt+E", "export", [this] { chooseExport("pdf"); });
+    addAction(menu, "exportCsv", tr("Export numbers as &CSV…"), tr("Save the numbers of the current figure"),
+              "Ctrl+Alt+C", "export", [this] { chooseExport("csv"); });
+    addAction(menu, "exportNpz", tr("Export numbers for N&umPy…"),
+              tr("Save the numbers of the current figure as an .npz archive"), "Ctrl+Alt+M", "export",
               [this] { chooseExport("npz"); });
-    addAction(menu,
-              {"capture",
-               tr("Capture ac&tivations…"),
-               tr("Run the text, then save every attention pattern and all logits for Python"),
-               {QKeySequence("Ctrl+Alt+N")},
-               "export"},
+    addAction(menu, "capture", tr("Capture ac&tivations…"),
+              tr("Run the text, then save every attention pattern and all logits for Python"), "Ctrl+Alt+N", "export",
               [this] { chooseCapture(); });
     menu->addSeparator();
-    addAction(menu, {"quit", tr("&Quit"), tr("Close the program"), {QKeySequence("Ctrl+Q")}}, [this] { close(); });
+    addAction(menu, "quit", tr("&Quit"), tr("Close the program"), "Ctrl+Q", nullptr, [this] { close(); });
 }
 
 void MainWindow::makeEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
-    QAction* undo = addAction(
-        menu,
-        {"undo", tr("&Undo"), tr("Undo the last step: a prompt, a branch, a change or a view"), {QKeySequence::Undo}},
-        [this] { undoStack_.undo(); });
-    QAction* redo = addAction(menu, {"redo", tr("&Redo"), tr("Redo the last undone step"), {QKeySequence::Redo}},
-                              [this] { undoStack_.redo(); });
+    QAction* undo =
+        addAction(menu, "undo", tr("&Undo"), tr("Undo the last step: a prompt, a branch, a change or a view"), "Ctrl+Z",
+                  nullptr, [this] { undoStack_.undo(); });
+    QAction* redo = addAction(menu, "redo", tr("&Redo"), tr("Redo the last undone step"),
+                              QKeySequence(QKeySequence::Redo).toString(), nullptr, [this] { undoStack_.redo(); });
     connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
     connect(&undoStack_, &QUndoStack::undoTextChanged, undo,
@@ -182,88 +121,41 @@ void MainWindow::makeEditMenu() {
             [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
     undo->setEnabled(false);
     redo->setEnabled(false);
-    addAction(menu,
-              {"resetEdits",
-               tr("Remove &all changes"),
-               tr("Remove every change and set every gate to 1"),
-               {QKeySequence("Ctrl+Backspace")},
-               "heads"},
-              [this] { bench_.restoreOriginal(); });
-    addAction(menu,
-              {"holdEdits",
-               tr("Show &original"),
-               tr("Show the model without your changes in every view. Press again to go back."),
-               {QKeySequence("Ctrl+Shift+Backspace")},
-               "heads"},
-              [this] { toggleShownRun(ShownRun::Original); });
-    addAction(menu,
-              {"showDifference",
-               tr("Show &difference"),
-               tr("Show the difference your changes make in every view. Press again to go back."),
-               {QKeySequence("Ctrl+Shift+D")},
-               "heads"},
-              [this] { toggleShownRun(ShownRun::Difference); });
-    addAction(menu,
-              {"formedPath",
-               tr("Compare with the formed &path"),
-               tr("Show the prediction beside that of the formed path: whole attention patterns, without fused "
-                  "kernels, a key/value cache or a running state"),
-               {QKeySequence("Ctrl+Shift+F")},
-               "heads"},
-              [this] {
+    addAction(menu, "resetEdits", tr("Remove &all changes"), tr("Remove every change and set every gate to 1"),
+              "Ctrl+Backspace", "heads", [this] { bench_.restoreOriginal(); });
+    addAction(menu, "holdEdits", tr("Show &original"),
+              tr("Show the model without your changes in every view. Press again to go back."), "Ctrl+Shift+Backspace",
+              "heads", [this] { toggleShownRun(ShownRun::Original); });
+    addAction(menu, "showDifference", tr("Show &difference"),
+              tr("Show the difference your changes make in every view. Press again to go back."), "Ctrl+Shift+D",
+              "heads", [this] { toggleShownRun(ShownRun::Difference); });
+    addAction(menu, "formedPath", tr("Compare with the formed &path"),
+              tr("Show the prediction beside that of the formed path: whole attention patterns, without fused "
+                 "kernels, a key/value cache or a running state"),
+              "Ctrl+Shift+F", "heads", [this] {
                   bench_.showPanel("lenses");
                   findChild<LensesPanel*>()->chooseLens("formed");
               });
     menu->addSeparator();
-    addAction(menu,
-              {"copyFigure",
-               tr("&Copy figure"),
-               tr("Copy the current figure to the clipboard"),
-               {QKeySequence("Ctrl+Shift+C")},
-               "export"},
-              [this] { copyFigure(); });
+    addAction(menu, "copyFigure", tr("&Copy figure"), tr("Copy the current figure to the clipboard"), "Ctrl+Shift+C",
+              "export", [this] { copyFigure(); });
     menu->addSeparator();
-    addAction(menu,
-              {"preferences",
-               tr("&Preferences…"),
-               tr("Set the theme, text size, device and autosave"),
-               {QKeySequence("Ctrl+,")}},
-              [this] { showPreferences(); });
+    addAction(menu, "preferences", tr("&Preferences…"), tr("Set the theme, text size, device and autosave"), "Ctrl+,",
+              nullptr, [this] { showPreferences(); });
 }
 
 void MainWindow::makeGenerateMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Generate"));
-    addAction(menu,
-              {"run",
-               tr("&Run"),
-               tr("Generate tokens until the chosen number is reached or you stop"),
-               {QKeySequence("Ctrl+R"), QKeySequence("F5")},
-               "generation"},
-              [this] { generate_->run(); });
-    addAction(
-        menu,
-        {"step", tr("S&tep"), tr("Generate one token"), {QKeySequence("Ctrl+T"), QKeySequence("F10")}, "generation"},
-        [this] { generate_->step(); });
-    addAction(menu,
-              {"stop",
-               tr("&Stop"),
-               tr("Stop generating, loading or exporting"),
-               {QKeySequence("Ctrl+."), QKeySequence("Esc")}},
+    addAction(menu, "run", tr("&Run"), tr("Generate tokens until the chosen number is reached or you stop"),
+              "Ctrl+R; F5", "generation", [this] { generate_->run(); });
+    addAction(menu, "step", tr("S&tep"), tr("Generate one token"), "Ctrl+T; F10", "generation",
+              [this] { generate_->step(); });
+    addAction(menu, "stop", tr("&Stop"), tr("Stop generating, loading or exporting"), "Ctrl+.; Esc", nullptr,
               [this] { generate_->stop(); });
-    addAction(menu,
-              {"reset",
-               tr("R&eset"),
-               tr("Return to the prompt; the branches are kept"),
-               {QKeySequence("Ctrl+Shift+R")},
-               "generation"},
-              [this] { generate_->reset(); });
+    addAction(menu, "reset", tr("R&eset"), tr("Return to the prompt; the branches are kept"), "Ctrl+Shift+R",
+              "generation", [this] { generate_->reset(); });
     menu->addSeparator();
-    addAction(menu,
-              {"focusPrompt",
-               tr("Edit the &prompt"),
-               tr("Put the cursor into the prompt"),
-               {QKeySequence("Ctrl+P")},
-               "prompt"},
+    addAction(menu, "focusPrompt", tr("Edit the &prompt"), tr("Put the cursor into the prompt"), "Ctrl+P", "prompt",
               [this] {
                   docks_.at("generate")->show();
                   docks_.at("generate")->raise();
@@ -273,33 +165,15 @@ void MainWindow::makeGenerateMenu() {
 
 void MainWindow::makeTrainMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Train"));
-    addAction(menu,
-              {"trainPlay",
-               tr("&Train or pause"),
-               tr("Train a model with the current recipe, or pause"),
-               {QKeySequence("F6")},
-               "training"},
-              [this] { train_->playOrPause(); });
-    addAction(menu,
-              {"trainOneStep",
-               tr("One &step"),
-               tr("Update the parameters once, then pause"),
-               {QKeySequence("F7")},
-               "training"},
+    addAction(menu, "trainPlay", tr("&Train or pause"), tr("Train a model with the current recipe, or pause"), "F6",
+              "training", [this] { train_->playOrPause(); });
+    addAction(menu, "trainOneStep", tr("One &step"), tr("Update the parameters once, then pause"), "F7", "training",
               [this] { train_->step(); });
-    addAction(menu,
-              {"trainAgain",
-               tr("&Reset"),
-               tr("Start a new training run from untrained parameters. The current run stays in the list."),
-               {QKeySequence("F8")},
-               "training"},
-              [this] { train_->reset(); });
-    addAction(menu,
-              {"exportRunAnimation",
-               tr("&Export the training run…"),
-               tr("Save the current figure at every checkpoint, as a GIF or as PNG files"),
-               {QKeySequence("Ctrl+Shift+G")},
-               "export"},
+    addAction(menu, "trainAgain", tr("&Reset"),
+              tr("Start a new training run from untrained parameters. The current run stays in the list."), "F8",
+              "training", [this] { train_->reset(); });
+    addAction(menu, "exportRunAnimation", tr("&Export the training run…"),
+              tr("Save the current figure at every checkpoint, as a GIF or as PNG files"), "Ctrl+Shift+G", "export",
               [this] { chooseRunExport(); });
     connect(train_, &TrainPanel::exportRequested, this, &MainWindow::chooseRunExport);
 }
@@ -311,14 +185,10 @@ void MainWindow::makeViewMenu() {
         QDockWidget* dock = docks_.at(QString::fromLatin1(descriptor.id));
         const QByteArray id = QByteArray("panel.") + descriptor.id;
         // One key brings a panel to the front wherever it is. The same key closes a panel that is in front.
-        QAction* action = addAction(menu,
-                                    {id.constData(),
-                                     panelTitle(descriptor),
-                                     tr("Show or hide the %1 panel").arg(panelTitle(descriptor)),
-                                     {QKeySequence(key <= 10 ? QStringLiteral("Alt+%1").arg(key % 10)
-                                                             : QStringLiteral("Alt+Shift+%1").arg(key % 10))},
-                                     descriptor.controlGroup},
-                                    {});
+        QAction* action = addAction(
+            menu, id.constData(), panelTitle(descriptor), tr("Show or hide the %1 panel").arg(panelTitle(descriptor)),
+            key <= 10 ? QStringLiteral("Alt+%1").arg(key % 10) : QStringLiteral("Alt+Shift+%1").arg(key % 10),
+            descriptor.controlGroup, {});
         ++key;
         connect(action, &QAction::triggered, dock, [dock] {
             const bool isInFront = dock->isVisible() && !dock->visibleRegion().isEmpty();
@@ -342,8 +212,7 @@ void MainWindow::makeViewMenu() {
         {"themeProjector", tr("&Projector"), tr("Use large text and high contrast, for the back row"), "Ctrl+Alt+P",
          ThemeId::Projector}};
     for (const auto& [id, text, help, keys, theme] : choices) {
-        QAction* action =
-            addAction(menu, {id, text, help, {QKeySequence(keys)}}, [this, theme = theme] { setTheme(theme); });
+        QAction* action = addAction(menu, id, text, help, keys, nullptr, [this, theme = theme] { setTheme(theme); });
         action->setCheckable(true);
         themes->addAction(action);
     }
@@ -352,33 +221,20 @@ void MainWindow::makeViewMenu() {
         preferences_.textSize = std::clamp(textSize, kSmallestText, kLargestText);
         setTheme(preferences_.theme);
     };
-    addAction(menu,
-              {"textLarger",
-               tr("L&arger text"),
-               tr("Make all text larger"),
-               {QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")}},
+    addAction(menu, "textLarger", tr("L&arger text"), tr("Make all text larger"), "Ctrl++; Ctrl+=", nullptr,
               [this, scaleText] { scaleText(preferences_.textSize + kTextStep); });
-    addAction(menu, {"textSmaller", tr("S&maller text"), tr("Make all text smaller"), {QKeySequence("Ctrl+-")}},
+    addAction(menu, "textSmaller", tr("S&maller text"), tr("Make all text smaller"), "Ctrl+-", nullptr,
               [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
-    addAction(menu, {"textNormal", tr("&Normal text"), tr("Use the theme's own text size"), {QKeySequence("Ctrl+0")}},
+    addAction(menu, "textNormal", tr("&Normal text"), tr("Use the theme's own text size"), "Ctrl+0", nullptr,
               [scaleText] { scaleText(100); });
     menu->addSeparator();
-    addAction(menu,
-              {"openInScope",
-               tr("Open in s&cope"),
-               tr("Show this model, prompt and head in a separate window, drawn directly by the device"),
-               {QKeySequence("Ctrl+Alt+S")}},
-              [this] { openInScope(); });
-    addAction(
-        menu,
-        {"fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), {QKeySequence("F11")}},
-        [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
-    addAction(menu,
-              {"resetLayout",
-               tr("Reset la&yout"),
-               tr("Put every panel back in its default place"),
-               {QKeySequence("Ctrl+Alt+0")}},
-              [this] {
+    addAction(menu, "openInScope", tr("Open in s&cope"),
+              tr("Show this model, prompt and head in a separate window, drawn directly by the device"), "Ctrl+Alt+S",
+              nullptr, [this] { openInScope(); });
+    addAction(menu, "fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), "F11",
+              nullptr, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    addAction(menu, "resetLayout", tr("Reset la&yout"), tr("Put every panel back in its default place"), "Ctrl+Alt+0",
+              nullptr, [this] {
                   arrangeDocks();
                   showLocks();
               });
@@ -386,20 +242,15 @@ void MainWindow::makeViewMenu() {
 
 void MainWindow::makeHelpMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
-    addAction(menu, {"start", tr("&Start page"), tr("Show all the ways to start"), {QKeySequence("Alt+Home")}},
+    addAction(menu, "start", tr("&Start page"), tr("Show all the ways to start"), "Alt+Home", nullptr,
               [this] { showStart(); });
-    addAction(menu, {"lessons", tr("&Lessons"), tr("Show the list of lessons"), {QKeySequence("Shift+F2")}}, [this] {
+    addAction(menu, "lessons", tr("&Lessons"), tr("Show the list of lessons"), "Shift+F2", nullptr, [this] {
         bench_.showPanel("lessons");
         lessonPanel_->focusList();
     });
-    addAction(menu,
-              {"shortcuts",
-               tr("&Keyboard shortcuts"),
-               tr("Show every action and its keys"),
-               {QKeySequence("F1"), QKeySequence("?")}},
+    addAction(menu, "shortcuts", tr("&Keyboard shortcuts"), tr("Show every action and its keys"), "F1; ?", nullptr,
               [this] { showShortcuts(); });
-    addAction(menu,
-              {"about", tr("&About Attention Lab"), tr("Show the version and the licence"), {QKeySequence("Shift+F1")}},
+    addAction(menu, "about", tr("&About Attention Lab"), tr("Show the version and the licence"), "Shift+F1", nullptr,
               [this] { showAbout(); });
 }
 
