@@ -73,7 +73,7 @@ public:
                 y_ += line - 1;
             }
             for (const TermRow& row : rows) {
-                put({left_, y_, labelWidth, line - 2}, Qt::AlignLeft | Qt::AlignVCenter, row.name, font, row.role);
+                put({left_, y_, labelWidth, line - 2}, kAtLeft, row.name, font, row.role);
                 const float largest =
                     std::abs(*std::max_element(row.values->begin(), row.values->end(),
                                                [](float a, float b) { return std::abs(a) < std::abs(b); }));
@@ -270,12 +270,9 @@ double CellFigure::heightForWidth(double width, const FigureTheme& theme) const 
 void CellFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (!explanation)
         return drawMessage(painter, area, CellText::tr("Click a cell of a heatmap to see its arithmetic."), theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
+    const FigurePage page(painter, area, theme);
     Flow flow(&painter, area, theme);
     write(flow, *explanation, before.get(), labels, theme);
-    painter.restore();
 }
 
 QString CellFigure::csv() const {

@@ -91,23 +91,20 @@ QString DistanceFigure::reading(int item) const {
 
 void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (items() == 0) return drawMessage(painter, area, note, theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
+    const FigurePage page(painter, area, theme);
     const QRectF at = plot(area, theme);
     const double gap = gapOf(theme), line = smallLine(theme);
     const QRectF text(area.left() + gap, area.top() + gap, area.width() - 2 * gap, std::round(theme.lineHeight()));
-    drawLine(painter, text, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
+    drawLine(painter, text, kAtLeft, title, theme.titleFont(), theme.text);
     if (!note.isEmpty())
-        drawLine(painter, {text.left(), text.bottom(), text.width(), line}, Qt::AlignLeft | Qt::AlignVCenter, note,
-                 theme.smallFont(), theme.faint);
+        drawLine(painter, {text.left(), text.bottom(), text.width(), line}, kAtLeft, note, theme.smallFont(),
+                 theme.faint);
     for (int part = 0; part <= 4; ++part) {
         const double y = at.bottom() - at.height() * part / 4;
         painter.setPen(QPen(theme.line, 1));
         painter.drawLine(QPointF(at.left(), y), QPointF(at.right(), y));
-        drawLine(painter, {area.left(), y - line / 2, at.left() - gap - area.left(), line},
-                 Qt::AlignRight | Qt::AlignVCenter, formatNumber(lowest + (farthest - lowest) * part / 4, 0),
-                 theme.smallFont(), theme.faint);
+        drawLine(painter, {area.left(), y - line / 2, at.left() - gap - area.left(), line}, kAtRight,
+                 formatNumber(lowest + (farthest - lowest) * part / 4, 0), theme.smallFont(), theme.faint);
     }
     const double step = at.width() / layers();
     const int every =
@@ -143,7 +140,6 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
         painter.setPen(QPen(colour, 2));
         painter.drawEllipse(dot(*item, at), radius + 2.5, radius + 2.5);
     }
-    painter.restore();
 }
 
 QString DistanceFigure::csv() const {

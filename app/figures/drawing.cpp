@@ -55,8 +55,8 @@ void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, c
         const double y = bar.bottom() - tick.place * bar.height();
         painter.setPen(QPen(theme.faint, 1));
         painter.drawLine(QPointF(bar.right(), y), QPointF(bar.right() + 3, y));
-        drawLine(painter, QRectF(bar.right() + 6, y - height / 2, textWidth(tick.label, font) + 1, height),
-                 Qt::AlignLeft | Qt::AlignVCenter, tick.label, font, theme.faint);
+        drawLine(painter, QRectF(bar.right() + 6, y - height / 2, textWidth(tick.label, font) + 1, height), kAtLeft,
+                 tick.label, font, theme.faint);
     }
 }
 

@@ -11,6 +11,25 @@
 
 namespace attn {
 
+/// The area of a figure on a page: clipped to itself, and filled, while it is drawn.
+class FigurePage {
+public:
+    FigurePage(QPainter& painter, const QRectF& area, const FigureTheme& theme) : painter_(painter) {
+        painter.save();
+        painter.setClipRect(area, Qt::IntersectClip);
+        painter.fillRect(area, theme.background);
+    }
+    ~FigurePage() { painter_.restore(); }
+    FigurePage(const FigurePage&) = delete;
+    FigurePage& operator=(const FigurePage&) = delete;
+
+private:
+    QPainter& painter_;
+};
+
+/// In the middle of a rectangle's height, at its left or at its right.
+inline constexpr Qt::Alignment kAtLeft = Qt::AlignLeft | Qt::AlignVCenter, kAtRight = Qt::AlignRight | Qt::AlignVCenter;
+
 /// Draws one line of text in a rectangle. Text that does not fit ends in "…".
 void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
               const QColor& colour);

@@ -88,7 +88,7 @@ void HeadOverlaysFigure::paint(QPainter& painter, const QRectF& area, const Figu
         drawLine(
             painter,
             {area.left(), overlayRect(layer * heads, area, theme).center().y() - line / 2, gutter(theme) - 4, line},
-            Qt::AlignRight | Qt::AlignVCenter, HeadOverlaysText::tr("L%1").arg(layer), theme.smallFont(), theme.faint);
+            kAtRight, HeadOverlaysText::tr("L%1").arg(layer), theme.smallFont(), theme.faint);
     painter.setPen(QPen(theme.accent, 2));
     painter.setBrush(Qt::NoBrush);
     if (chosen && has(*chosen)) painter.drawRect(overlayRect(*chosen, area, theme));

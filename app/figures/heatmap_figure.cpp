@@ -148,23 +148,17 @@ std::optional<Cell> HeatmapFigure::cellAt(const QPointF& point, const Layout& la
 
 void HeatmapFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty()) return drawMessage(painter, area, HeatmapText::tr("Nothing to show yet."), theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
-    painter.setRenderHint(QPainter::TextAntialiasing);
+    const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
-    drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
-    drawLine(painter, at.keyTitle, Qt::AlignLeft | Qt::AlignVCenter, HeatmapText::tr("key →"), theme.smallFont(),
-             theme.key);
-    drawUpwards(painter, at.queryTitle, Qt::AlignRight | Qt::AlignVCenter, HeatmapText::tr("← query"),
-                theme.smallFont(), theme.query);
+    drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
+    drawLine(painter, at.keyTitle, kAtLeft, HeatmapText::tr("key →"), theme.smallFont(), theme.key);
+    drawUpwards(painter, at.queryTitle, kAtRight, HeatmapText::tr("← query"), theme.smallFont(), theme.query);
     paintAxis(painter, at, theme, true);
     paintAxis(painter, at, theme, false);
     paintCells(painter, at, theme);
     paintValues(painter, at, theme);
     paintMarks(painter, at, theme);
     paintBar(painter, at, theme);
-    painter.restore();
 }
 
 void HeatmapFigure::paintCells(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
@@ -293,11 +287,11 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
             drawLine(painter, QRectF(low, at.keyLabels.top(), extent, line), Qt::AlignCenter, labelOf(token), used,
                      colour);
         else if (isKeyAxis)
-            drawUpwards(painter, QRectF(low, at.keyLabels.top(), extent, at.keyLabels.height()),
-                        Qt::AlignLeft | Qt::AlignVCenter, labelOf(token), used, colour);
+            drawUpwards(painter, QRectF(low, at.keyLabels.top(), extent, at.keyLabels.height()), kAtLeft,
+                        labelOf(token), used, colour);
         else
-            drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent),
-                     Qt::AlignRight | Qt::AlignVCenter, labelOf(token), used, colour);
+            drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent), kAtRight,
+                     labelOf(token), used, colour);
     };
     // The token under the pointer keeps its label. Of the other tokens every n-th has room for one.
     const auto mark = [&](const std::optional<Cell>& marked, const QColor& colour) {

@@ -77,13 +77,10 @@ std::optional<int> LinesFigure::indexAt(const QPointF& point, const Layout& at) 
 void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty())
         return drawMessage(painter, area, note.isEmpty() ? LinesText::tr("Nothing to show yet.") : note, theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
-    painter.setRenderHint(QPainter::TextAntialiasing);
+    const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
-    drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
-    drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
+    drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
+    drawLine(painter, at.note, kAtLeft, note, theme.smallFont(), theme.faint);
     const auto [low, high] = ends();
     const auto y = [&, low = low, high = high](double value) {
         return at.plot.bottom() - (std::clamp(value, low, high) - low) / (high - low) * at.plot.height();
@@ -91,9 +88,8 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
     if (beyond) {
         const double from = std::clamp(at.x(*beyond - firstPlace) - at.step / 2, at.plot.left(), at.plot.right());
         painter.fillRect(QRectF(QPointF(from, at.plot.top()), at.plot.bottomRight()), theme.plot);
-        drawLine(painter, {from + 3, at.plot.top(), at.plot.right() - from - 3, smallLine(theme)},
-                 Qt::AlignLeft | Qt::AlignVCenter, LinesText::tr("beyond the trained length"), theme.smallFont(),
-                 theme.faint);
+        drawLine(painter, {from + 3, at.plot.top(), at.plot.right() - from - 3, smallLine(theme)}, kAtLeft,
+                 LinesText::tr("beyond the trained length"), theme.smallFont(), theme.faint);
     }
     const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
     const int decimals = decimalsFor(high - low);
@@ -104,9 +100,8 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
         const bool isCrowded =
             value == 0 && low != 0 && high != 0 && (y(0) > at.plot.bottom() - line || y(0) < at.plot.top() + line);
         if (isCrowded) continue;
-        drawLine(painter, {area.left(), y(value) - line / 2, at.plot.left() - gap - area.left(), line},
-                 Qt::AlignRight | Qt::AlignVCenter, formatNumber(value, value == 0 ? 0 : decimals), theme.smallFont(),
-                 theme.faint);
+        drawLine(painter, {area.left(), y(value) - line / 2, at.plot.left() - gap - area.left(), line}, kAtRight,
+                 formatNumber(value, value == 0 ? 0 : decimals), theme.smallFont(), theme.faint);
     }
     paintLines(painter, at, theme);
     double widest = 0;
@@ -116,11 +111,9 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
             drawLine(painter, {at.x(place) - at.step / 2, at.plot.bottom() + 1, at.step, line}, Qt::AlignCenter,
                      placeText(place), theme.smallFont(), theme.faint);
     else
-        drawLine(painter, {at.plot.left(), at.plot.bottom() + 1, at.plot.width(), line},
-                 Qt::AlignLeft | Qt::AlignVCenter,
+        drawLine(painter, {at.plot.left(), at.plot.bottom() + 1, at.plot.width(), line}, kAtLeft,
                  QStringLiteral("%1 %2–%3 →").arg(placeTitle).arg(firstPlace).arg(firstPlace + places() - 1),
                  theme.smallFont(), theme.faint);
-    painter.restore();
 }
 
 void LinesFigure::paintLines(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
@@ -166,7 +159,7 @@ void LinesFigure::paintLines(QPainter& painter, const Layout& at, const FigureTh
     const size_t fitting = std::min(kMostNamed, static_cast<size_t>(std::max(1.0, at.plot.height() / line)));
     for (size_t i = 0; i < std::min(fitting, lines.size()); ++i)
         drawLine(painter, {at.plot.right() + gap, at.plot.top() + static_cast<double>(i) * line, 20 * theme.size, line},
-                 Qt::AlignLeft | Qt::AlignVCenter, lines[i].label, theme.smallFont(), seriesColour(i));
+                 kAtLeft, lines[i].label, theme.smallFont(), seriesColour(i));
 }
 
 QString LinesFigure::csv() const {

@@ -128,13 +128,10 @@ std::optional<MatrixCell> MatrixFigure::cellAt(const QPointF& point, const Layou
 void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty())
         return drawMessage(painter, area, note.isEmpty() ? MatrixText::tr("Nothing to show yet.") : note, theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
-    painter.setRenderHint(QPainter::TextAntialiasing);
+    const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
-    drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
-    drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
+    drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
+    drawLine(painter, at.note, kAtLeft, note, theme.smallFont(), theme.faint);
 
     const QImage image = cells(theme);
     painter.setRenderHint(QPainter::SmoothPixmapTransform, at.cellWidth < 1 || at.cellHeight < 1);
@@ -169,7 +166,6 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
         drawColourBar(painter, at.bar, ColourMap::of(isSigned ? ColourMapId::Diverging : ColourMapId::Viridis), ticks,
                       theme);
     }
-    painter.restore();
 }
 
 /// Draws the title of each axis with its first and last number.
@@ -181,11 +177,10 @@ void MatrixFigure::paintAxes(QPainter& painter, const Layout& at, const FigureTh
     const auto name = [](const QString& what, const QString& arrow, int last) {
         return last == 0 ? what : QStringLiteral("%1 0–%2 %3").arg(what).arg(last).arg(arrow);
     };
-    drawLine(painter, {at.plot.left(), above, std::max(at.plot.width(), 8 * theme.size), line},
-             Qt::AlignLeft | Qt::AlignVCenter, name(columnTitle, QStringLiteral("→"), columns_ - 1), font, theme.key);
-    drawUpwards(painter, {beside, at.plot.top(), line, std::max(at.plot.height(), line)},
-                Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("← ") + name(rowTitle, {}, rows_ - 1).trimmed(), font,
-                theme.query);
+    drawLine(painter, {at.plot.left(), above, std::max(at.plot.width(), 8 * theme.size), line}, kAtLeft,
+             name(columnTitle, QStringLiteral("→"), columns_ - 1), font, theme.key);
+    drawUpwards(painter, {beside, at.plot.top(), line, std::max(at.plot.height(), line)}, kAtRight,
+                QStringLiteral("← ") + name(rowTitle, {}, rows_ - 1).trimmed(), font, theme.query);
 }
 
 void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
@@ -195,13 +190,13 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
             drawLine(painter,
                      {at.plot.left() - at.rowLabels, at.plot.top() + static_cast<double>(row) * at.cellHeight,
                       at.rowLabels - 3, at.cellHeight},
-                     Qt::AlignRight | Qt::AlignVCenter, rowLabels[row], font, theme.text);
+                     kAtRight, rowLabels[row], font, theme.text);
     if (at.columnLabels > 0)
         for (size_t column = 0; column < columnLabels.size(); ++column)
             drawUpwards(painter,
                         {at.plot.left() + static_cast<double>(column) * at.cellWidth, at.plot.top() - at.columnLabels,
                          at.cellWidth, at.columnLabels - 3},
-                        Qt::AlignLeft | Qt::AlignVCenter, columnLabels[column], font, theme.text);
+                        kAtLeft, columnLabels[column], font, theme.text);
 }
 
 QString MatrixFigure::rowName(int row) const {

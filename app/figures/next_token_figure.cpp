@@ -30,9 +30,7 @@ QRectF NextTokenFigure::barRow(int index, const QRectF& area, const FigureTheme&
 void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (bars.empty())
         return drawMessage(painter, area, NextTokenText::tr("Run a prompt to see what the model expects next."), theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
+    const FigurePage page(painter, area, theme);
     const double margin = theme.size * 0.6;
     double labelWidth = 0;
     for (const Bar& bar : bars) labelWidth = std::max(labelWidth, textWidth(bar.label, theme.textFont()));
@@ -44,34 +42,31 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
 
     const QRectF first = barRow(0, area, theme);
     drawLine(painter, QRectF(area.left() + margin, area.top(), area.width() - 2 * margin, theme.lineHeight() * 1.3),
-             Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
+             kAtLeft, title, theme.titleFont(), theme.text);
     const QRectF names(right + margin, first.top() - theme.lineHeight(), percentWidth, theme.lineHeight());
-    drawLine(painter, names.adjusted(-percentWidth, 0, 0, 0), Qt::AlignRight | Qt::AlignVCenter,
-             NextTokenText::tr("probability"), theme.smallFont(), theme.faint);
-    drawLine(painter, QRectF(names.right() + margin, names.top(), logitWidth, names.height()),
-             Qt::AlignRight | Qt::AlignVCenter, NextTokenText::tr("logit"), theme.smallFont(), theme.faint);
+    drawLine(painter, names.adjusted(-percentWidth, 0, 0, 0), kAtRight, NextTokenText::tr("probability"),
+             theme.smallFont(), theme.faint);
+    drawLine(painter, QRectF(names.right() + margin, names.top(), logitWidth, names.height()), kAtRight,
+             NextTokenText::tr("logit"), theme.smallFont(), theme.faint);
     for (size_t i = 0; i < bars.size(); ++i) {
         const QRectF row = barRow(static_cast<int>(i), area, theme);
         if (row.bottom() > area.bottom() + 0.5) break;
         const Bar& bar = bars[i];
         const QColor ink = bar.probability > 0 ? theme.text : theme.faint;
         if (static_cast<int>(i) == hovered) painter.fillRect(row, theme.plot);
-        drawLine(painter, QRectF(area.left() + margin, row.top(), labelWidth, row.height()),
-                 Qt::AlignRight | Qt::AlignVCenter, bar.label, theme.textFont(), ink);
+        drawLine(painter, QRectF(area.left() + margin, row.top(), labelWidth, row.height()), kAtRight, bar.label,
+                 theme.textFont(), ink);
         const QRectF track(left, row.top() + 3, std::max(1.0, right - left), row.height() - 6);
         painter.fillRect(track, theme.plot);
         painter.fillRect(
             QRectF(track.topLeft(),
                    QSizeF(track.width() * std::clamp(static_cast<double>(bar.probability), 0.0, 1.0), track.height())),
             theme.prediction);
-        drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()),
-                 Qt::AlignRight | Qt::AlignVCenter,
+        drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()), kAtRight,
                  bar.probability > 0 ? percent(bar.probability) : NextTokenText::tr("excluded"), theme.textFont(), ink);
-        drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()),
-                 Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(),
-                 theme.faint);
+        drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()), kAtRight,
+                 formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(), theme.faint);
     }
-    painter.restore();
 }
 
 QString NextTokenFigure::csv() const {

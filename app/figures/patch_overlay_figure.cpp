@@ -123,13 +123,9 @@ void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const 
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty())
         return drawMessage(painter, area, PatchOverlayText::tr("Open a vision model to see where it looks."), theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
-    painter.setRenderHint(QPainter::TextAntialiasing);
+    const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
-    if (at.title.height() > 0)
-        drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
+    if (at.title.height() > 0) drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
     painter.setRenderHint(QPainter::SmoothPixmapTransform);
     painter.drawImage(at.picture, image);
     painter.setOpacity(opacity);
@@ -147,10 +143,8 @@ void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const Figu
     if (showsGrid && !isBare && !areTiny) drawBorders(painter, at);
     if (hovered) frame(painter, at.patchRect(*hovered, columns_, rows_), theme.accent, 1);
     if (marked) frame(painter, at.patchRect(*marked, columns_, rows_), theme.query, 2);
-    if (at.note.height() > 0)
-        drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
+    if (at.note.height() > 0) drawLine(painter, at.note, kAtLeft, note, theme.smallFont(), theme.faint);
     if (!at.bar.isNull()) drawColourBar(painter, at.bar, ColourMap::of(map()), ticks(), theme);
-    painter.restore();
 }
 
 QString PatchOverlayFigure::csv() const {

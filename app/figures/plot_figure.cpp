@@ -95,10 +95,11 @@ void PlotFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     const Axes at = axes(area, theme);
     const double line = theme.lineHeight();
     if (at.plot.width() < line || at.plot.height() < line) return;
-    constexpr Qt::Alignment kLeft = Qt::AlignLeft | Qt::AlignVCenter;
     const double left = area.left() + line, width = area.width() - line;
-    drawLine(painter, {left, area.top() + 0.4 * line, width, 1.6 * line}, kLeft, title, theme.titleFont(), theme.text);
-    drawLine(painter, {left, area.top() + 1.9 * line, width, line}, kLeft, valueTitle, theme.smallFont(), theme.faint);
+    drawLine(painter, {left, area.top() + 0.4 * line, width, 1.6 * line}, kAtLeft, title, theme.titleFont(),
+             theme.text);
+    drawLine(painter, {left, area.top() + 1.9 * line, width, line}, kAtLeft, valueTitle, theme.smallFont(),
+             theme.faint);
     drawLine(painter, {at.plot.left(), at.plot.bottom() + 1.4 * line, at.plot.width(), line}, Qt::AlignCenter,
              placeTitle, theme.smallFont(), theme.faint);
     paintMarks(painter, at, area, theme);
@@ -112,7 +113,7 @@ void PlotFigure::paintMarks(QPainter& painter, const Axes& at, const QRectF& are
         painter.setPen(theme.line);
         painter.drawLine(QPointF(at.plot.left(), at.y(value)), QPointF(at.plot.right(), at.y(value)));
         drawLine(painter, {area.left(), at.y(value) - line, at.plot.left() - area.left() - 0.4 * line, 2 * line},
-                 Qt::AlignRight | Qt::AlignVCenter, valueText(value), theme.smallFont(), theme.faint);
+                 kAtRight, valueText(value), theme.smallFont(), theme.faint);
     }
     double written = area.left(); // where the last mark ended
     for (const int place : at.places) {
@@ -149,8 +150,8 @@ void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& are
         painter.setBrush(Qt::NoBrush);
         previous = std::max(previous + line, points.back().y());
         const double left = at.plot.right() + 0.6 * line;
-        drawLine(painter, {left, previous - line, area.right() - left, 2 * line}, Qt::AlignLeft | Qt::AlignVCenter,
-                 each.label, theme.textFont(), colour);
+        drawLine(painter, {left, previous - line, area.right() - left, 2 * line}, kAtLeft, each.label, theme.textFont(),
+                 colour);
     }
 }
 

@@ -19,16 +19,14 @@ struct RotationText {
 
 void RotationFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty()) return drawMessage(painter, area, RotationText::tr("Nothing to show yet."), theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
+    const FigurePage page(painter, area, theme);
     painter.setRenderHint(QPainter::Antialiasing);
     const double gap = std::round(theme.size * 0.4), line = smallLine(theme), width = area.width() - 2 * gap;
     const double head = std::round(theme.lineHeight());
-    drawLine(painter, {area.left() + gap, area.top() + gap, width, head}, Qt::AlignLeft | Qt::AlignVCenter, title,
-             theme.titleFont(), theme.text);
-    drawLine(painter, {area.left() + gap, area.top() + gap + head, width, line}, Qt::AlignLeft | Qt::AlignVCenter, note,
-             theme.smallFont(), theme.faint);
+    drawLine(painter, {area.left() + gap, area.top() + gap, width, head}, kAtLeft, title, theme.titleFont(),
+             theme.text);
+    drawLine(painter, {area.left() + gap, area.top() + gap + head, width, line}, kAtLeft, note, theme.smallFont(),
+             theme.faint);
     const QRectF room = area.adjusted(gap, 2 * gap + head + line, -gap, -gap);
     // Choose the number of columns that gives the largest circles.
     const auto count = static_cast<int>(planes.size());
@@ -45,7 +43,6 @@ void RotationFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
     for (int i = 0; i < count && best > 4; ++i)
         paintPlane(painter, {room.left() + i % columns * best, room.top() + i / columns * (best + line), best, best},
                    planes[static_cast<size_t>(i)], theme);
-    painter.restore();
 }
 
 void RotationFigure::paintPlane(QPainter& painter, const QRectF& area, const Plane& plane,

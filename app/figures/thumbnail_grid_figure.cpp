@@ -187,8 +187,7 @@ void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const Fig
     for (int layer = 0; layer < grid_->sites; ++layer) {
         const QRectF first = thumbnailRect(at, layer, 0);
         const QRectF label(first.left() - at.labelWidth, first.top(), at.labelWidth - 6, first.height());
-        drawLine(painter, label, Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer), theme.smallFont(),
-                 theme.faint);
+        drawLine(painter, label, kAtRight, QStringLiteral("L%1").arg(layer), theme.smallFont(), theme.faint);
         for (int column = 0; column < columns(); ++column) paintThumbnail(painter, at, theme, layer, column);
     }
     painter.restore();

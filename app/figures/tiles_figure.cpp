@@ -63,13 +63,11 @@ int TilesFigure::moved(int item, int right, int down) const {
 
 void TilesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (tiles.empty()) return drawMessage(painter, area, emptyText, theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
+    const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
     lastColumns_ = at.columns;
-    drawLine(painter, at.title, Qt::AlignLeft | Qt::AlignVCenter, title, theme.titleFont(), theme.text);
-    drawLine(painter, at.note, Qt::AlignLeft | Qt::AlignVCenter, note, theme.smallFont(), theme.faint);
+    drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
+    drawLine(painter, at.note, kAtLeft, note, theme.smallFont(), theme.faint);
     for (int item = 0; item < items(); ++item) {
         const QImage& tile = tiles[static_cast<size_t>(item)];
         const QRectF rect = at.tile(item);
@@ -88,7 +86,6 @@ void TilesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
         drawColourBar(painter, at.bar, ColourMap::of(colours), {{0, number(range->first)}, {1, number(range->second)}},
                       theme);
     }
-    painter.restore();
 }
 
 QString TilesFigure::csv() const {

@@ -79,12 +79,10 @@ std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& poin
 
 void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty()) return drawMessage(painter, area, WeightText::tr("Choose a parameter to see its values."), theme);
-    painter.save();
-    painter.setClipRect(area, Qt::IntersectClip);
-    painter.fillRect(area, theme.background);
+    const FigurePage page(painter, area, theme);
     const double margin = theme.size * 0.7, width = area.width() - 2 * margin;
-    drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3, width, theme.lineHeight() * 1.25},
-             Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(weight->name), theme.titleFont(), theme.text);
+    drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3, width, theme.lineHeight() * 1.25}, kAtLeft,
+             QString::fromStdString(weight->name), theme.titleFont(), theme.text);
     const QString facts = WeightText::tr("%1    mean %2    deviation %3    from %4 to %5")
                               .arg(shapeText(weight->shape), formatNumber(static_cast<double>(weight->mean), 4),
                                    formatNumber(static_cast<double>(weight->standardDeviation), 4),
@@ -93,7 +91,7 @@ void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     drawLine(
         painter,
         {area.left() + margin, area.top() + theme.size * 0.3 + theme.lineHeight() * 1.25, width, theme.lineHeight()},
-        Qt::AlignLeft | Qt::AlignVCenter, facts, theme.smallFont(), theme.faint);
+        kAtLeft, facts, theme.smallFont(), theme.faint);
 
     const QRectF plot = plotRect(area, theme);
     if (!plot.isNull()) {
@@ -123,7 +121,6 @@ void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
                       theme);
     }
     paintHistogram(painter, histogramRect(area, theme), theme);
-    painter.restore();
 }
 
 void WeightFigure::paintHistogram(QPainter& painter, const QRectF& rect, const FigureTheme& theme) const {
@@ -145,10 +142,10 @@ void WeightFigure::paintHistogram(QPainter& painter, const QRectF& rect, const F
         painter.drawLine(QPointF(zero, plot.top()), QPointF(zero, plot.bottom()));
     }
     const QRectF under(rect.left(), plot.bottom(), rect.width(), labels);
-    drawLine(painter, under, Qt::AlignLeft | Qt::AlignVCenter, formatNumber(static_cast<double>(weight->minimum), 3),
-             theme.smallFont(), theme.faint);
-    drawLine(painter, under, Qt::AlignRight | Qt::AlignVCenter, formatNumber(static_cast<double>(weight->maximum), 3),
-             theme.smallFont(), theme.faint);
+    drawLine(painter, under, kAtLeft, formatNumber(static_cast<double>(weight->minimum), 3), theme.smallFont(),
+             theme.faint);
+    drawLine(painter, under, kAtRight, formatNumber(static_cast<double>(weight->maximum), 3), theme.smallFont(),
+             theme.faint);
 }
 
 QString WeightFigure::csv() const {
