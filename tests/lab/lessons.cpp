@@ -1,7 +1,7 @@
 #include "app/lab/lessons/average_exercise.h"
+#include "app/lab/lessons/lesson.h"
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
-#include "app/lab/lessons/lesson_progress.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/matrix_view.h"

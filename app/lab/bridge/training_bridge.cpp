@@ -16,8 +16,9 @@ constexpr int kShortestPauseMs = 120;
 } // namespace
 
 TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObject* parent)
-    : QObject(parent), views_(views), session_(std::make_unique<TrainingSession>(std::move(choice))) {
-    session_->setListener([this] { receive(); });
+    : QObject(parent), views_(views), delivery_([this] { deliver(); }),
+      session_(std::make_unique<TrainingSession>(std::move(choice))) {
+    session_->setListener([this] { delivery_.request(); });
     pause_.setSingleShot(true);
     connect(&pause_, &QTimer::timeout, this, [this] {
         if (isFollowing_) session_->requestWeights();
@@ -37,24 +38,11 @@ TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObjec
 
 TrainingBridge::~TrainingBridge() {
     disconnect(&views_, nullptr, this, nullptr);
-    {
-        const std::lock_guard lock(mutex_);
-        isClosing_ = true;
-    }
+    delivery_.close();
     session_.reset();
 }
 
-void TrainingBridge::receive() {
-    const std::lock_guard lock(mutex_);
-    if (isClosing_) return;
-    if (!std::exchange(isDeliveryQueued_, true)) handover_.post([this] { deliver(); });
-}
-
 void TrainingBridge::deliver() {
-    {
-        const std::lock_guard lock(mutex_);
-        isDeliveryQueued_ = false;
-    }
     const auto before = std::exchange(snapshot_, session_->latest());
     emit changed(snapshot_);
     if (const auto points = session_->takePoints(); !points.empty())

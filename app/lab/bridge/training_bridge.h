@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/bridge/handover.h"
+#include "app/lab/bridge/delivery.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "engine/session/training_session.h"
 
@@ -9,7 +9,6 @@
 #include <QTimer>
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace attn {
@@ -42,7 +41,6 @@ signals:
     void momentShown(const QString& path);
 
 private:
-    void receive(); ///< on the training thread
     void deliver();
     void showNewest();
     void onShown(std::shared_ptr<const WeightSet> weights);
@@ -54,9 +52,7 @@ private:
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
     QElapsedTimer sincePosted_;
     QTimer pause_; ///< delay until the next weights are requested
-    Handover handover_;
-    std::mutex mutex_; ///< guards what follows, up to the session
-    bool isClosing_ = false, isDeliveryQueued_ = false;
+    Delivery delivery_;
     std::unique_ptr<TrainingSession> session_;
 };
 

@@ -1,6 +1,7 @@
 #include "app/lab/common/theme.h"
 
 #include <QApplication>
+#include <QFile>
 #include <QFont>
 #include <QFontInfo>
 #include <QPainter>
@@ -63,33 +64,8 @@ qreal systemPointSize() {
 
 QString styleSheetOf(ThemeId theme) {
     const Colours c = coloursOf(theme);
-    QString sheet = QStringLiteral(R"(
-QPushButton[primary="true"] { background: @accent; color: @accentText; border: 1px solid @accent; border-radius: 6px;
-    padding: 7px 18px; font-weight: bold; }
-QPushButton[primary="true"]:hover { border-color: @text; }
-QPushButton[primary="true"]:pressed { background: @text; color: @base; }
-QPushButton[primary="true"]:disabled { background: @button; border-color: @border; color: @faint; }
-QPushButton[primary="true"]:focus { border: 2px solid @text; padding: 6px 17px; }
-QFrame#banner { border: none; border-bottom: 1px solid @border; }
-QFrame#banner[kind="failure"] { background: @failure; }
-QFrame#banner[kind="offer"] { background: @offer; }
-QFrame#banner[kind="success"] { background: @success; }
-QFrame#banner QLabel { color: @text; }
-QFrame[card="question"] { background: @offer; border: none; border-radius: 6px; }
-QFrame[card="task"] { background: @base; border: 1px solid @accent; border-radius: 6px; }
-QFrame[card="outcome"] { background: @success; border: none; border-radius: 6px; }
-QPushButton[choice="true"] { background: @base; color: @text; border: 1px solid @border; border-radius: 6px; text-align: left; }
-QPushButton[choice="true"]:hover, QPushButton[choice="true"]:focus { border: 2px solid @accent; }
-QPushButton[choice="true"]:checked { background: @accent; border-color: @accent; }
-QToolButton[start="true"] { background: @base; color: @text; border: 1px solid @border; border-radius: 6px; padding: 8px; }
-QToolButton[start="true"]:hover, QToolButton[start="true"]:focus { border: 2px solid @accent; padding: 7px; }
-QToolButton[start="true"]:disabled { color: @faint; }
-QLabel[hint="true"] { color: @faint; }
-QToolTip { color: @text; background: @base; border: 1px solid @border; padding: 2px; }
-QDockWidget::title { padding: 5px 8px; background: @button; border-bottom: 1px solid @border; }
-QToolBar { border: none; padding: 0; spacing: 0; }
-QStatusBar::item { border: none; }
-)");
+    QFile file(":/theme.qss");
+    QString sheet = file.open(QFile::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
     const std::pair<const char*, QColor> names[] = {
         {"@accentText", c.accentText}, {"@accent", c.accent},  {"@text", c.text},     {"@base", c.base},
         {"@border", c.border},         {"@faint", c.faint},    {"@button", c.button}, {"@failure", c.failure},
@@ -103,28 +79,23 @@ QStatusBar::item { border: none; }
 QPalette themePalette(ThemeId theme) {
     const Colours c = coloursOf(theme);
     QPalette palette;
-    palette.setColor(QPalette::Window, c.window);
-    palette.setColor(QPalette::WindowText, c.text);
-    palette.setColor(QPalette::Base, c.base);
-    palette.setColor(QPalette::AlternateBase, c.alternate);
-    palette.setColor(QPalette::Text, c.text);
-    palette.setColor(QPalette::PlaceholderText, c.faint);
-    palette.setColor(QPalette::Button, c.button);
-    palette.setColor(QPalette::ButtonText, c.text);
-    palette.setColor(QPalette::BrightText, c.accent);
-    palette.setColor(QPalette::Highlight, c.accent);
-    palette.setColor(QPalette::HighlightedText, c.accentText);
-    palette.setColor(QPalette::Link, c.accent);
-    palette.setColor(QPalette::LinkVisited, c.accent);
-    palette.setColor(QPalette::ToolTipBase, c.base);
-    palette.setColor(QPalette::ToolTipText, c.text);
-    palette.setColor(QPalette::Mid, c.border);
+    const auto paint = [&](const QColor& colour, std::initializer_list<QPalette::ColorRole> roles) {
+        for (const QPalette::ColorRole role : roles) palette.setColor(role, colour);
+    };
+    paint(c.window, {QPalette::Window});
+    paint(c.base, {QPalette::Base, QPalette::ToolTipBase});
+    paint(c.alternate, {QPalette::AlternateBase});
+    paint(c.text, {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText});
+    paint(c.faint, {QPalette::PlaceholderText});
+    paint(c.button, {QPalette::Button});
+    paint(c.accent, {QPalette::BrightText, QPalette::Highlight, QPalette::Link, QPalette::LinkVisited});
+    paint(c.accentText, {QPalette::HighlightedText});
+    paint(c.border, {QPalette::Mid});
     if (theme == ThemeId::Dark) {
         // Fusion derives bevels and tab lines from these; its own guess for a dark button is white.
-        palette.setColor(QPalette::Light, c.border);
-        palette.setColor(QPalette::Midlight, c.border);
-        palette.setColor(QPalette::Dark, c.base);
-        palette.setColor(QPalette::Shadow, QColor("#0c0d10"));
+        paint(c.border, {QPalette::Light, QPalette::Midlight});
+        paint(c.base, {QPalette::Dark});
+        paint("#0c0d10", {QPalette::Shadow});
     }
     for (QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
         palette.setColor(QPalette::Disabled, role, c.faint);

@@ -11,6 +11,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QRegularExpression>
+#include <QSettings>
 #include <QWidget>
 
 #include <algorithm>
@@ -209,6 +210,8 @@ Failure failureOf(const Problem& problem, const QString& where) {
     return {.what = problem.what.toStdString(), .where = where.toStdString(), .hint = problem.hint.toStdString()};
 }
 
+const QString kUnfinished = QStringLiteral("lessonUnfinished");
+
 } // namespace
 
 std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QString& where) {
@@ -291,5 +294,29 @@ LessonLibrary lessonLibrary(const QString& userFolder) {
         }
     return library;
 }
+
+LessonProgress LessonProgress::load(const QString& lesson) {
+    const QSettings settings;
+    return {.isDone = settings.value("lessons/" + lesson + "/done").toBool(),
+            .step = settings.value("lessons/" + lesson + "/step").toInt()};
+}
+
+void LessonProgress::save(const QString& lesson) const {
+    QSettings settings;
+    settings.setValue("lessons/" + lesson + "/done", isDone);
+    settings.setValue("lessons/" + lesson + "/step", step);
+    if (step > 0)
+        settings.setValue(kUnfinished, lesson);
+    else if (settings.value(kUnfinished).toString() == lesson)
+        settings.remove(kUnfinished);
+}
+
+void clearLessonProgress() {
+    QSettings settings;
+    settings.remove("lessons");
+    settings.remove(kUnfinished);
+}
+
+QString unfinishedLesson() { return QSettings().value(kUnfinished).toString(); }
 
 } // namespace attn

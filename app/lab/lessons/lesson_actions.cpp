@@ -72,6 +72,20 @@ int layerOf(const QJsonValue& value) {
     return site.isString() ? layerOfSite(site.toString().toStdString()).value_or(0) : site.toInt();
 }
 
+QString parsed(const QJsonValue& value, void (*parse)(const std::string& text)) {
+    if (!value.isString()) return text(value);
+    try {
+        parse(value.toString().toStdString());
+    } catch (const Error& error) {
+        return sentenceOf(error);
+    }
+    return {};
+}
+
+QString spec(const QJsonValue& value) {
+    return parsed(value, [](const std::string& text) { AttentionSpec::parse(text); });
+}
+
 QString oneOf(const QJsonValue& value, const QStringList& names) {
     if (names.contains(value.toString())) return {};
     return QStringLiteral("it takes one of %1").arg(names.join(QStringLiteral(", ")));
@@ -162,12 +176,9 @@ QString playgroundProblem(const QJsonValue& value) {
     const QString problem = fieldsOf(
         value, {"spec", "other", "head", "kind", "tokens", "keys", "width", "seed", "layer", "picture", "compared"});
     if (!problem.isEmpty()) return problem;
-    for (const char* key : {"spec", "other"}) try {
-            if (const QString text = value.toObject().value(QLatin1String(key)).toString(); !text.isEmpty())
-                AttentionSpec::parse(text.toStdString());
-        } catch (const Error& error) {
-            return sentenceOf(error);
-        }
+    for (const char* key : {"spec", "other"})
+        if (const QString text = value.toObject().value(QLatin1String(key)).toString(); !text.isEmpty())
+            if (const QString why = argument::spec(text); !why.isEmpty()) return why;
     return {};
 }
 

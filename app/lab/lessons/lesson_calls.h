@@ -44,7 +44,9 @@ QString head(const QJsonValue& value);
 QString gate(const QJsonValue& value); ///< [site, head, gate]
 int layerOf(const QJsonValue& value);  ///< of a list for which head() or gate() found no problem
 QString oneOf(const QJsonValue& value, const QStringList& names);
-QString ids(const QJsonValue& value, std::initializer_list<const char*> known); ///< one of them
+QString ids(const QJsonValue& value, std::initializer_list<const char*> known);  ///< one of them
+QString parsed(const QJsonValue& value, void (*parse)(const std::string& text)); ///< a string; `parse` throws an Error
+QString spec(const QJsonValue& value);                                           ///< of an attention
 } // namespace lesson_argument
 
 /// Describes a wrong key of a tab; empty: it is valid.

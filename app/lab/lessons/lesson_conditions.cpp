@@ -5,10 +5,8 @@
 #include "app/lab/lessons/lesson_calls.h"
 #include "app/lab/lessons/lesson_stage.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/widgets/spec_line.h"
 #include "app/lab/workbench/workbench.h"
 #include "engine/core/bit_row.h"
-#include "engine/core/error.h"
 
 #include <QJsonArray>
 #include <QJsonObject>
@@ -102,16 +100,6 @@ bool isSampling(LessonStage& stage, const QJsonValue& value) {
     return true;
 }
 
-QString specProblem(const QJsonValue& value) {
-    if (!value.isString()) return argument::text(value);
-    try {
-        AttentionSpec::parse(value.toString().toStdString());
-    } catch (const Error& error) {
-        return sentenceOf(error);
-    }
-    return {};
-}
-
 /// Whether the playground shows the patterns of this attention.
 bool isComposed(LessonStage& stage, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
@@ -136,13 +124,7 @@ bool isCellOpen(LessonStage& stage, const QJsonValue& value) {
 }
 
 QString maskProblem(const QJsonValue& value) {
-    if (!value.isString()) return argument::text(value);
-    try {
-        MaskExpression::parse(value.toString().toStdString());
-    } catch (const Error& error) {
-        return sentenceOf(error);
-    }
-    return {};
+    return argument::parsed(value, [](const std::string& text) { MaskExpression::parse(text); });
 }
 
 /// Whether the shown attention has this position part. Its other parts do not matter.
@@ -150,8 +132,6 @@ bool hasPosition(LessonStage& stage, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && shown.query.spec.id(Slot::Position) == value.toString().toStdString();
 }
-
-QString seedProblem(const QJsonValue& value) { return argument::count(value); }
 
 bool hasOtherSeed(LessonStage& stage, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
@@ -198,11 +178,11 @@ constexpr LessonCondition kConditions[] = {
     {"written", argument::count, hasWritten},
     {"branches", argument::count, hasBranches},
     {"sampling", samplingProblem, isSampling},
-    {"spec", specProblem, isComposed},
+    {"spec", argument::spec, isComposed},
     {"mask", maskProblem, isMasked},
     {"maskShows", pairProblem, isCellOpen},
     {"position", argument::text, hasPosition},
-    {"seedIsNot", seedProblem, hasOtherSeed},
+    {"seedIsNot", argument::count, hasOtherSeed},
     {"widthAtLeast", argument::count, hasWidth},
     {"playgroundTab", playgroundTabProblem, isTab},
     {"average", argument::count, isAverage},

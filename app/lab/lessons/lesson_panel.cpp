@@ -1,7 +1,7 @@
 #include "app/lab/lessons/lesson_panel.h"
 
+#include "app/lab/lessons/lesson.h"
 #include "app/lab/lessons/lesson_player.h"
-#include "app/lab/lessons/lesson_progress.h"
 #include "app/lab/lessons/lesson_step_view.h"
 #include "app/lab/widgets/widget_makers.h"
 

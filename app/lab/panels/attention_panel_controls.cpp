@@ -2,9 +2,8 @@
 #include "app/lab/panels/attention_panel.h"
 
 #include "app/lab/common/control_groups.h"
-#include "app/lab/panels/picture_heads.h"
 #include "app/lab/panels/picture_tools.h"
-#include "app/lab/panels/picture_view.h"
+#include "app/lab/panels/picture_views.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heatmap_view.h"

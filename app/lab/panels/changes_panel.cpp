@@ -7,7 +7,7 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/gate_slider.h"
 #include "app/lab/panels/pattern_editor.h"
-#include "app/lab/panels/shown_axis.h"
+#include "app/lab/panels/shown.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/run_cells_view.h"
@@ -218,16 +218,12 @@ void ChangesPanel::showEffect() {
 }
 
 void ChangesPanel::showContinuations() {
-    const auto found = snapshot_->analyses.find(ContinuationAnalysis{}.key());
+    const auto found = resultIn<Continuation>(snapshot_->analyses, ContinuationAnalysis{}.key());
     write_->setEnabled(snapshot_->sequence && !snapshot_->sequence->tokens.empty());
-    if (found == snapshot_->analyses.end() || found->second->inputVersion != snapshot_->sequenceVersion) {
-        written_->clear();
-        return;
-    }
-    const auto& continuation = static_cast<const Continuation&>(*found->second);
+    if (!found || found->inputVersion != snapshot_->sequenceVersion) return written_->clear();
     const auto line = [](const std::string& text) { return visibleText(QString::fromStdString(text)).toHtmlEscaped(); };
     written_->setText(
-        tr("<b>Original</b> %1<br><b>Changed</b> %2").arg(line(continuation.textBefore), line(continuation.textAfter)));
+        tr("<b>Original</b> %1<br><b>Changed</b> %2").arg(line(found->textBefore), line(found->textAfter)));
 }
 
 ExportNumbers ChangesPanel::numbers() const {
@@ -335,9 +331,7 @@ QWidget* ChangesPanel::makeForm() {
     amountText_ = new QLabel;
     amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
     add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
-    for (QComboBox* box : {where_, token_, kind_}) {
-        setLeastCharacters(*box, 6);
-    }
+    for (QComboBox* box : {where_, token_, kind_}) setLeastCharacters(*box, 6);
 
     auto* form = new QWidget;
     auto* rows = new QFormLayout(form);
@@ -437,9 +431,7 @@ void ChangesPanel::showCells() {
     right_->setCurrentIndex(isWanted ? 1 : 0);
     if (!isWanted) return askTokens_->stop();
     const std::string text = source_->text().toStdString();
-    const auto found = snapshot_->analyses.find(TextTokensAnalysis{}.key());
-    const auto* cut =
-        found == snapshot_->analyses.end() ? nullptr : static_cast<const TextTokens*>(found->second.get());
+    const auto cut = resultIn<TextTokens>(snapshot_->analyses, TextTokensAnalysis{}.key());
     std::vector<QString> rows, other, prompt = tokenLabels(snapshot_->sequence.get());
     if (cut && cut->text == text) {
         askTokens_->stop();

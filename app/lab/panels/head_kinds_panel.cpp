@@ -2,6 +2,7 @@
 
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/head_table.h"
+#include "app/lab/panels/shown.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 
@@ -31,9 +32,7 @@ HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
 
 std::shared_ptr<const HeadDetection> HeadKindsPanel::found() const {
     if (!snapshot_) return nullptr;
-    const auto result = snapshot_->analyses.find(HeadDetectionAnalysis{}.key());
-    return result == snapshot_->analyses.end() ? nullptr
-                                               : std::static_pointer_cast<const HeadDetection>(result->second);
+    return resultIn<HeadDetection>(snapshot_->analyses, HeadDetectionAnalysis{}.key());
 }
 
 bool HeadKindsPanel::isCurrent() const {

@@ -3,7 +3,7 @@
 #include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/shown_picture.h"
+#include "app/lab/panels/shown.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -210,13 +210,13 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
 void LensesPanel::showIfNew() {
     if (!hasInput()) return;
     const std::string key = page().make({})->key();
-    const auto found = snapshot_->analyses.find(key);
-    if (found == snapshot_->analyses.end()) return;
+    const auto found = resultIn(snapshot_->analyses, key);
+    if (!found) return;
     // An earlier picture had other patterns.
-    if (readsPictures() && found->second->inputVersion != snapshot_->sequenceVersion) return;
+    if (readsPictures() && found->inputVersion != snapshot_->sequenceVersion) return;
     const auto before = bench_.comparedAnalysis(*snapshot_, key);
-    if (found->second == shown_ && before == before_) return;
-    shown_ = found->second;
+    if (found == shown_ && before == before_) return;
+    shown_ = found;
     before_ = before;
     const LensAnswer answer = page().show(*shown_, subject(false));
     view_->setAnswer(before_ ? changeOf(answer, page().show(*before_, subject(true))) : answer,

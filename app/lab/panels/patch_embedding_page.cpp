@@ -1,7 +1,7 @@
 #include "app/lab/panels/patch_embedding_page.h"
 
 #include "app/figures/vision_figures.h"
-#include "app/lab/panels/shown_picture.h"
+#include "app/lab/panels/shown.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -43,8 +43,7 @@ PatchEmbeddingPage::PatchEmbeddingPage(Kind kind, Workbench& bench, QWidget* par
 void PatchEmbeddingPage::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
     snapshot_ = snapshot;
-    const auto found = snapshot->analyses.find(PatchEmbeddingAnalysis{}.key());
-    const auto result = found == snapshot->analyses.end() ? nullptr : found->second;
+    const auto result = resultIn(snapshot->analyses, PatchEmbeddingAnalysis{}.key());
     if (!result && shown_) asked_ = nullptr; // other parameters
     if (isNewModel || result != shown_ || !view_->figure()) {
         shown_ = result;

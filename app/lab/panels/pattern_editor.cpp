@@ -1,9 +1,8 @@
 #include "app/lab/panels/pattern_editor.h"
 
 #include "app/figures/token_label.h"
-#include "app/lab/panels/picture_view.h"
-#include "app/lab/panels/shown_axis.h"
-#include "app/lab/panels/shown_tile.h"
+#include "app/lab/panels/picture_views.h"
+#include "app/lab/panels/shown.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"

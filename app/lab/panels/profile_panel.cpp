@@ -2,7 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/picture_heads.h"
+#include "app/lab/panels/picture_views.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"

@@ -3,7 +3,7 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/sample_model.h"
-#include "app/lab/widgets/answer_delegate.h"
+#include "app/lab/widgets/item_delegates.h"
 #include "app/lab/widgets/predictions_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"

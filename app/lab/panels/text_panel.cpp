@@ -3,7 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/shown_tile.h"
+#include "app/lab/panels/shown.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/limited_editor.h"
@@ -125,9 +125,7 @@ bool TextPanel::isPresent() const {
 
 void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
-    const auto result = snapshot->analyses.find(TokenScoresAnalysis{}.key());
-    const auto found =
-        result == snapshot->analyses.end() ? nullptr : std::static_pointer_cast<const TokenScores>(result->second);
+    const auto found = resultIn<TokenScores>(snapshot->analyses, TokenScoresAnalysis{}.key());
     const bool isNew = found != scores_;
     scores_ = found;
     if (adoptBefore() || isNew) {

@@ -1,7 +1,7 @@
 #include "app/lab/dialogs/start_page.h"
+#include "app/lab/lessons/lesson.h"
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
-#include "app/lab/lessons/lesson_progress.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/widgets/banner.h"

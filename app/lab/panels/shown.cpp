@@ -1,7 +1,9 @@
-#include "app/lab/panels/shown_axis.h"
+#include "app/lab/panels/shown.h"
 
 #include "app/figures/axis_display.h"
 #include "app/figures/token_label.h"
+#include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/patch_embedding.h"
 
 #include <QComboBox>
 #include <QSignalBlocker>
@@ -53,6 +55,41 @@ int rowsAtSite(const Snapshot& snapshot, int site) {
     if (const LayerLayout* layout = layoutAt(snapshot, site)) return static_cast<int>(layout->tokens);
     if (snapshot.readsPictures()) return snapshot.model->tokens();
     return snapshot.sequence ? static_cast<int>(snapshot.sequence->tokens.size()) : 0;
+}
+
+std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const PatternTile>& detail,
+                                             const std::shared_ptr<const PatternGrid>& grid, int count, int layer,
+                                             int head, bool mayLeaveOutFirst) {
+    const bool isWhole = detail && detail->queryBegin == 0 && detail->keyBegin == 0 && detail->queryEnd >= count &&
+                         detail->keyEnd >= count;
+    if (isWhole && detail->site == layer && detail->head == head && (mayLeaveOutFirst || !detail->leavesOutFirst))
+        return detail;
+    if (!grid || layer >= grid->sites || head >= grid->heads || grid->tiles.empty()) return nullptr;
+    if (grid->at(layer, head).leavesOutFirst && !mayLeaveOutFirst) return nullptr;
+    return {grid, &grid->at(layer, head)};
+}
+
+std::shared_ptr<const PatternTile> shownTile(const Snapshot& snapshot, int layer, int head, bool mayLeaveOutFirst) {
+    const int count = snapshot.sequence ? static_cast<int>(snapshot.sequence->tokens.size()) : 0;
+    return shownTile(snapshot.detail, snapshot.grid, count, layer, head, mayLeaveOutFirst);
+}
+
+PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal) {
+    PictureRun run{.model = snapshot.readsPictures() ? snapshot.model.get() : nullptr};
+    const PictureAnswer* answer = (isOriginal ? snapshot.uneditedAnswer : snapshot.answer).get();
+    run.embedding = resultIn<PatchEmbedding>(snapshot.analyses, PatchEmbeddingAnalysis{}.key()).get();
+    if (!run.model || !answer) return run;
+    const auto rollout =
+        resultIn<Rollout>(isOriginal ? snapshot.uneditedAnalyses : snapshot.analyses, RolloutAnalysis{}.key());
+    if (rollout && rollout->inputVersion == snapshot.sequenceVersion) {
+        run.rollout = &rollout->map;
+        if (rollout->target) run.rolloutClass = rollout->target->token;
+    }
+    run.hidden = snapshot.picture->hidden;
+    run.seen = answer->seen.get();
+    run.patterns = answer->patterns;
+    run.distances = answer->distances;
+    return run;
 }
 
 } // namespace attn
