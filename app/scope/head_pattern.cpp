@@ -8,6 +8,12 @@ namespace {
 
 constexpr int kMostExact = 2048; // tokens that one tile shows cell by cell
 
+/// The pixels of a tile, at this place in device memory.
+DevicePixels pixelsAt(const PatternTile& tile, VkBuffer buffer, uint64_t byteOffset, uint64_t byteSize, int rowStride) {
+    return {buffer,       byteOffset,      byteSize,      rowStride,     tile.rows,
+            tile.columns, tile.queryBegin, tile.queryEnd, tile.keyBegin, tile.keyEnd};
+}
+
 } // namespace
 
 bool HeadPattern::isCausal() const { return subject_.language().ruleOf(subject_.layer()).causal; }
@@ -41,29 +47,11 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
                                                             .placement = gpu::Placement::Upload,
                                                             .name = "changed pattern"});
         std::ranges::copy(tile.values, byHand_.mappedAs<float>().begin());
-        return pixels_ = {.buffer = byHand_.get(),
-                          .byteOffset = 0,
-                          .byteSize = tile.values.size() * sizeof(float),
-                          .rowStride = tile.columns,
-                          .rows = tile.rows,
-                          .columns = tile.columns,
-                          .rowBegin = tile.queryBegin,
-                          .rowEnd = tile.queryEnd,
-                          .columnBegin = tile.keyBegin,
-                          .columnEnd = tile.keyEnd};
+        return pixels_ = pixelsAt(tile, byHand_.get(), 0, tile.values.size() * sizeof(float), tile.columns);
     }
     const DevicePattern pattern = language.patterns().onDevice(*pixelsOf_);
-    pixels_ = {.buffer = pattern.buffer ? pattern.buffer->get() : VK_NULL_HANDLE,
-               .byteOffset = pattern.byteOffset,
-               .byteSize = pattern.byteSize,
-               .rowStride = pattern.rowStride,
-               .rows = pattern.tile.rows,
-               .columns = pattern.tile.columns,
-               .rowBegin = pattern.tile.queryBegin,
-               .rowEnd = pattern.tile.queryEnd,
-               .columnBegin = pattern.tile.keyBegin,
-               .columnEnd = pattern.tile.keyEnd};
-    return pixels_;
+    return pixels_ = pixelsAt(pattern.tile, pattern.buffer ? pattern.buffer->get() : VK_NULL_HANDLE, pattern.byteOffset,
+                              pattern.byteSize, pattern.rowStride);
 }
 
 float HeadPattern::probability(const Cell& cell) {
