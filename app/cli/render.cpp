@@ -7,7 +7,7 @@
 #include "app/figures/matrix_figure.h"
 #include "app/figures/thumbnail_grid_figure.h"
 #include "app/figures/token_label.h"
-#include "app/figures/vision_look.h"
+#include "app/figures/vision_figures.h"
 #include "engine/analysis/attention_rollout.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"

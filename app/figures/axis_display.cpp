@@ -1,6 +1,9 @@
 #include "app/figures/axis_display.h"
 
+#include "app/figures/read_image.h"
+
 #include <QCoreApplication>
+#include <QPainter>
 
 #include <utility>
 
@@ -39,6 +42,18 @@ AxisDisplay patchAxis(const ModelInfo& model, QImage picture) {
         for (int column = 0; column < axis.gridColumns; ++column)
             axis.names.push_back(AxisText::tr("patch %1, %2").arg(row).arg(column));
     return axis;
+}
+
+AxisDisplay PictureRun::axis() const {
+    QImage picture = toQImage(*seen).convertToFormat(QImage::Format_RGB32);
+    QPainter painter(&picture);
+    for (const int patch : hidden) {
+        const auto columns = static_cast<int>(model->grid.width);
+        painter.fillRect(patch % columns * model->patch, patch / columns * model->patch, model->patch, model->patch,
+                         QColor(127, 127, 127));
+    }
+    painter.end();
+    return patchAxis(*model, std::move(picture));
 }
 
 } // namespace attn

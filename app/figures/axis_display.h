@@ -1,12 +1,16 @@
 #pragma once
 
 #include "app/figures/patch_overlay_figure.h"
+#include "engine/analysis/patch_embedding.h"
 #include "engine/inference/model_info.h"
 #include "engine/inference/site_pattern.h"
+#include "engine/io/image.h"
 
 #include <QImage>
 #include <QString>
 
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace attn {
@@ -31,5 +35,20 @@ struct AxisDisplay {
 AxisDisplay tokenAxis(std::vector<QString> labels);
 /// @param picture as the model reads it; null where only names are needed
 AxisDisplay patchAxis(const ModelInfo& model, QImage picture = {});
+
+/// A vision model's run on a picture, as figures show it. It refers to results that others keep.
+struct PictureRun {
+    const ModelInfo* model = nullptr;                ///< null: no model is open
+    const Image* seen = nullptr;                     ///< the picture as the model reads it; null: there is no run
+    std::span<const int> hidden{};                   ///< patches that the model did not see
+    std::span<const SitePattern> patterns{};         ///< one per layer; without values if it forms no pattern
+    const TokenMap* rollout = nullptr;               ///< null if a layer forms no pattern
+    std::optional<int> rolloutClass{};               ///< the class whose gradients weight the rollout
+    std::span<const std::vector<float>> distances{}; ///< mean attention distance of each layer: [heads], in pixels
+    const PatchEmbedding* embedding = nullptr;       ///< null until it is known
+
+    /// The axis of patches, with the picture; hidden patches are grey. @pre there is a run
+    AxisDisplay axis() const;
+};
 
 } // namespace attn

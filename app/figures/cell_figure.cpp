@@ -3,7 +3,6 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
@@ -13,10 +12,6 @@
 
 namespace attn {
 namespace {
-
-struct CellText {
-    Q_DECLARE_TR_FUNCTIONS(attn::CellFigure)
-};
 
 struct TermRow {
     QString name;
@@ -163,7 +158,7 @@ QString titleOf(const ScoreTerm& term) {
          {"mask_factor", QT_TRANSLATE_NOOP("attn::CellFigure", "logarithm of the soft mask")}}};
     const auto found =
         std::ranges::find(kTitles, term.name, [](const auto& entry) { return std::string(entry.first); });
-    return found == kTitles.end() ? QString::fromStdString(term.name) : CellText::tr(found->second);
+    return found == kTitles.end() ? QString::fromStdString(term.name) : CellFigure::tr(found->second);
 }
 
 double weightOf(const CellExplanation& cell) {
@@ -178,11 +173,11 @@ const CellExplanation* comparable(const CellExplanation& cell, const CellExplana
 }
 
 void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation& before) {
-    flow.sentence(CellText::tr("Original weight %1, changed weight %2, difference %3.")
+    flow.sentence(CellFigure::tr("Original weight %1, changed weight %2, difference %3.")
                       .arg(formatNumber(weightOf(before), 6), formatNumber(weightOf(cell), 6),
                            formatSigned(weightOf(cell) - weightOf(before), 6)));
     if (cell.remark.empty() && before.remark.empty() && !cell.isMasked)
-        flow.sentence(CellText::tr("Original score %1, changed score %2, difference %3.")
+        flow.sentence(CellFigure::tr("Original score %1, changed score %2, difference %3.")
                           .arg(number(before.score), number(cell.score),
                                formatSigned(static_cast<double>(cell.score) - static_cast<double>(before.score), 4)));
 }
@@ -190,7 +185,7 @@ void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation&
 /// @param before may be null
 void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
            const FigureTheme& theme) {
-    QString title = CellText::tr("Layer %1, head %2: query %3 %4, key %5 %6");
+    QString title = CellFigure::tr("Layer %1, head %2: query %3 %4, key %5 %6");
     title = title.arg(cell.site)
                 .arg(cell.head)
                 .arg(cell.query)
@@ -202,57 +197,57 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
     if (!cell.remark.empty()) {
         flow.sentence(QString::fromStdString(cell.remark));
         flow.remark(std::isnan(cell.displayed)
-                        ? CellText::tr("This attention forms no pattern, so the heatmap has no such cell.")
-                        : CellText::tr("The heatmap shows %1, computed by the device.")
+                        ? CellFigure::tr("This attention forms no pattern, so the heatmap has no such cell.")
+                        : CellFigure::tr("The heatmap shows %1, computed by the device.")
                               .arg(formatNumber(static_cast<double>(cell.displayed), 6)));
         return;
     }
     if (cell.keyValueHead != cell.head)
-        flow.remark(CellText::tr("This head reads the keys and values of key/value head %1.").arg(cell.keyValueHead));
+        flow.remark(CellFigure::tr("This head reads the keys and values of key/value head %1.").arg(cell.keyValueHead));
 
     if (!cell.q.empty() && cell.q.size() == cell.k.size() && cell.q.size() == cell.products.size()) {
-        flow.heading(1, CellText::tr("Query times key, dimension by dimension"), theme.text);
+        flow.heading(1, CellFigure::tr("Query times key, dimension by dimension"), theme.text);
         flow.terms({{QStringLiteral("q"), &cell.q, theme.query},
                     {QStringLiteral("k"), &cell.k, theme.key},
                     {QStringLiteral("q × k"), &cell.products, theme.text}});
         flow.sentence(
-            CellText::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
+            CellFigure::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
     }
-    flow.heading(2, cell.terms.empty() ? CellText::tr("Scale") : CellText::tr("Scale and added terms"), theme.text);
-    QString score = CellText::tr("score = %1 × %2").arg(number(cell.dot), number(cell.scale));
+    flow.heading(2, cell.terms.empty() ? CellFigure::tr("Scale") : CellFigure::tr("Scale and added terms"), theme.text);
+    QString score = CellFigure::tr("score = %1 × %2").arg(number(cell.dot), number(cell.scale));
     for (const ScoreTerm& term : cell.terms) score += QStringLiteral(" + %1 %2").arg(titleOf(term), number(term.value));
     flow.sentence(score + QStringLiteral(" = ") + number(cell.score));
 
-    flow.heading(3, CellText::tr("Mask"), theme.text);
+    flow.heading(3, CellFigure::tr("Mask"), theme.text);
     if (cell.isMasked) {
-        flow.sentence(CellText::tr("Masked: %1. The score becomes −∞ and the weight 0.")
+        flow.sentence(CellFigure::tr("Masked: %1. The score becomes −∞ and the weight 0.")
                           .arg(QString::fromStdString(cell.maskReason)));
     } else {
-        flow.sentence(CellText::tr("Visible: the score does not change."));
+        flow.sentence(CellFigure::tr("Visible: the score does not change."));
     }
 
-    flow.heading(4, CellText::tr("Softmax over the row"), theme.text);
+    flow.heading(4, CellFigure::tr("Softmax over the row"), theme.text);
     if (!cell.rowProbabilities.empty()) flow.rowBars(cell.rowProbabilities, cell.key, theme.prediction);
     if (cell.isMasked) {
-        flow.sentence(CellText::tr("weight = 0"));
+        flow.sentence(CellFigure::tr("weight = 0"));
     } else {
-        flow.sentence(CellText::tr("weight = exp(score − row maximum) / row sum = exp(%1 − %2) / %3 = %4")
+        flow.sentence(CellFigure::tr("weight = exp(score − row maximum) / row sum = exp(%1 − %2) / %3 = %4")
                           .arg(number(cell.score), number(cell.rowMaximum), number(cell.rowSum),
                                formatNumber(static_cast<double>(cell.probability), 6)));
     }
     flow.remark(
-        CellText::tr("The heatmap shows %1, computed by the device; the difference is %2.")
+        CellFigure::tr("The heatmap shows %1, computed by the device; the difference is %2.")
             .arg(formatNumber(static_cast<double>(cell.displayed), 6))
             .arg(std::abs(static_cast<double>(cell.probability) - static_cast<double>(cell.displayed)), 0, 'g', 2));
 
     if (!cell.v.empty() && cell.v.size() == cell.contribution.size()) {
-        flow.heading(5, CellText::tr("Contribution to the head's output"), theme.text);
+        flow.heading(5, CellFigure::tr("Contribution to the head's output"), theme.text);
         flow.terms({{QStringLiteral("v"), &cell.v, theme.value},
-                    {CellText::tr("weight × v"), &cell.contribution, theme.text}});
-        flow.sentence(CellText::tr("length of v: %1; length of weight × v: %2")
+                    {CellFigure::tr("weight × v"), &cell.contribution, theme.text}});
+        flow.sentence(CellFigure::tr("length of v: %1; length of weight × v: %2")
                           .arg(number(norm(cell.v)), number(norm(cell.contribution))));
         if (!cell.residualContribution.empty())
-            flow.sentence(CellText::tr("After W_O, it moves the residual stream (%1 dimensions) by %2")
+            flow.sentence(CellFigure::tr("After W_O, it moves the residual stream (%1 dimensions) by %2")
                               .arg(cell.residualContribution.size())
                               .arg(number(norm(cell.residualContribution))));
     }
@@ -268,8 +263,7 @@ double CellFigure::heightForWidth(double width, const FigureTheme& theme) const 
 }
 
 void CellFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (!explanation)
-        return drawMessage(painter, area, CellText::tr("Click a cell of a heatmap to see its arithmetic."), theme);
+    if (!explanation) return drawMessage(painter, area, tr("Click a cell of a heatmap to see its arithmetic."), theme);
     const FigurePage page(painter, area, theme);
     Flow flow(&painter, area, theme);
     write(flow, *explanation, before.get(), labels, theme);

@@ -4,6 +4,8 @@
 
 #include "engine/inference/pattern_views.h"
 
+#include <QCoreApplication>
+
 #include <memory>
 #include <vector>
 
@@ -24,6 +26,8 @@ struct CellFigure : Figure {
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return explanation != nullptr; }
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<CellFigure>(*this); }
+
+    Q_DECLARE_TR_FUNCTIONS(attn::CellFigure)
 };
 
 } // namespace attn

@@ -2,7 +2,6 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
@@ -10,10 +9,6 @@
 
 namespace attn {
 namespace {
-
-struct DistanceText {
-    Q_DECLARE_TR_FUNCTIONS(attn::DistanceFigure)
-};
 
 double gapOf(const FigureTheme& theme) { return std::round(theme.size * 0.5); }
 
@@ -82,11 +77,11 @@ QString DistanceFigure::reading(int item) const {
     if (!has(item)) return {}; // this layer has fewer heads
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
-    return std::isfinite(distance) ? DistanceText::tr("Layer %1, head %2: %3 pixels")
+    return std::isfinite(distance) ? tr("Layer %1, head %2: %3 pixels")
                                          .arg(layer)
                                          .arg(head)
                                          .arg(formatNumber(static_cast<double>(distance), 1))
-                                   : DistanceText::tr("Layer %1, head %2: looks at no patch").arg(layer).arg(head);
+                                   : tr("Layer %1, head %2: looks at no patch").arg(layer).arg(head);
 }
 
 void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
@@ -122,7 +117,7 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
                      QString::number(layer), theme.smallFont(), theme.faint);
     }
     drawLine(painter, {at.left(), at.bottom() + 2 + line, at.width(), line}, Qt::AlignCenter,
-             DistanceText::tr("layer; the line is the mean over its heads"), theme.smallFont(), theme.faint);
+             tr("layer; the line is the mean over its heads"), theme.smallFont(), theme.faint);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.faint, theme.size > 14 ? 2 : 1));
     painter.drawPolyline(means);

@@ -2,6 +2,8 @@
 
 #include "app/figures/pointed_figure.h"
 
+#include <QCoreApplication>
+
 #include <memory>
 #include <vector>
 
@@ -40,6 +42,8 @@ struct DistanceFigure : PointedFigure {
 
 private:
     double shareOf(double distance) const; ///< of the height of the axis, from its bottom
+
+    Q_DECLARE_TR_FUNCTIONS(attn::DistanceFigure)
 };
 
 } // namespace attn

@@ -2,8 +2,6 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
-
 #include <algorithm>
 #include <cmath>
 
@@ -12,10 +10,6 @@ namespace {
 
 constexpr double kGap = 3;        ///< between heads, in pixels
 constexpr double kGateHeight = 4; ///< of the bar of a gate, in pixels
-
-struct HeadOverlaysText {
-    Q_DECLARE_TR_FUNCTIONS(attn::HeadOverlaysFigure)
-};
 
 double gutter(const FigureTheme& theme) { return std::ceil(textWidth(QStringLiteral("L00"), theme.smallFont())) + 6; }
 
@@ -50,7 +44,7 @@ int HeadOverlaysFigure::moved(int item, int right, int down) const {
 }
 
 QString HeadOverlaysFigure::reading(int item) const {
-    return has(item) ? HeadOverlaysText::tr("Layer %1, head %2").arg(item / heads).arg(item % heads) : QString();
+    return has(item) ? tr("Layer %1, head %2").arg(item / heads).arg(item % heads) : QString();
 }
 
 /// A bar as wide as the gate is open; a closed head is crossed out.
@@ -67,8 +61,7 @@ void HeadOverlaysFigure::paintGate(QPainter& painter, int item, const QRectF& at
 
 void HeadOverlaysFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (items() == 0)
-        return drawMessage(painter, area, HeadOverlaysText::tr("Open a vision model to see where every head looks."),
-                           theme);
+        return drawMessage(painter, area, tr("Open a vision model to see where every head looks."), theme);
     painter.fillRect(area, theme.background);
     for (int item = 0; item < items(); ++item)
         if (has(item)) {
@@ -80,15 +73,15 @@ void HeadOverlaysFigure::paint(QPainter& painter, const QRectF& area, const Figu
     const QRectF first = overlayRect(0, area, theme);
     for (int head = 0; head < heads && first.width() > gutter(theme) - 6; ++head) {
         const QRectF at = overlayRect(head, area, theme);
-        drawLine(painter, {at.left(), area.top(), at.width(), line}, Qt::AlignCenter,
-                 HeadOverlaysText::tr("H%1").arg(head), theme.smallFont(), theme.faint);
+        drawLine(painter, {at.left(), area.top(), at.width(), line}, Qt::AlignCenter, tr("H%1").arg(head),
+                 theme.smallFont(), theme.faint);
     }
     const int step = std::max(1, static_cast<int>(std::ceil(line / (first.height() + kGap))));
     for (int layer = 0; layer < std::ssize(layers); layer += step)
         drawLine(
             painter,
             {area.left(), overlayRect(layer * heads, area, theme).center().y() - line / 2, gutter(theme) - 4, line},
-            kAtRight, HeadOverlaysText::tr("L%1").arg(layer), theme.smallFont(), theme.faint);
+            kAtRight, tr("L%1").arg(layer), theme.smallFont(), theme.faint);
     painter.setPen(QPen(theme.accent, 2));
     painter.setBrush(Qt::NoBrush);
     if (chosen && has(*chosen)) painter.drawRect(overlayRect(*chosen, area, theme));

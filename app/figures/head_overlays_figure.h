@@ -3,6 +3,8 @@
 #include "app/figures/patch_overlay_figure.h"
 #include "app/figures/pointed_figure.h"
 
+#include <QCoreApplication>
+
 #include <memory>
 #include <utility>
 #include <vector>
@@ -38,6 +40,8 @@ private:
     const PatchOverlayFigure& overlay(int item) const {
         return layers[static_cast<size_t>(item / heads)][static_cast<size_t>(item % heads)];
     }
+
+    Q_DECLARE_TR_FUNCTIONS(attn::HeadOverlaysFigure)
 };
 
 } // namespace attn

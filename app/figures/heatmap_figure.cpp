@@ -3,7 +3,6 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
@@ -15,10 +14,6 @@ namespace {
 constexpr double kLargestCell = 96; ///< pixels; keeps a sequence of one token from filling the screen
 constexpr double kVectorCells =
     64.0 * 64.0; ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
-
-struct HeatmapText {
-    Q_DECLARE_TR_FUNCTIONS(attn::HeatmapFigure)
-};
 
 } // namespace
 
@@ -147,12 +142,12 @@ std::optional<Cell> HeatmapFigure::cellAt(const QPointF& point, const Layout& la
 }
 
 void HeatmapFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, HeatmapText::tr("Nothing to show yet."), theme);
+    if (isEmpty()) return drawMessage(painter, area, tr("Nothing to show yet."), theme);
     const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
     drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
-    drawLine(painter, at.keyTitle, kAtLeft, HeatmapText::tr("key →"), theme.smallFont(), theme.key);
-    drawUpwards(painter, at.queryTitle, kAtRight, HeatmapText::tr("← query"), theme.smallFont(), theme.query);
+    drawLine(painter, at.keyTitle, kAtLeft, tr("key →"), theme.smallFont(), theme.key);
+    drawUpwards(painter, at.queryTitle, kAtRight, tr("← query"), theme.smallFont(), theme.query);
     paintAxis(painter, at, theme, true);
     paintAxis(painter, at, theme, false);
     paintCells(painter, at, theme);
@@ -314,7 +309,7 @@ void HeatmapFigure::paintBar(QPainter& painter, const Layout& at, const FigureTh
                  {0.5, QStringLiteral(".01")},
                  {0.75, QStringLiteral(".1")},
                  {1, QStringLiteral("1")}};
-    if (scale.kind == ScaleKind::RowMaximum) ticks = {{0, QStringLiteral("0")}, {1, HeatmapText::tr("row max")}};
+    if (scale.kind == ScaleKind::RowMaximum) ticks = {{0, QStringLiteral("0")}, {1, tr("row max")}};
     if (before) {
         const QString end = formatNumber(static_cast<double>(range()), 2);
         ticks = {{0, QStringLiteral("−") + end}, {0.5, QStringLiteral("0")}, {1, QStringLiteral("+") + end}};

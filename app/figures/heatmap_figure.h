@@ -3,6 +3,7 @@
 #include "app/figures/figure.h"
 #include "app/figures/tile_image.h"
 
+#include <QCoreApplication>
 #include <QPointF>
 
 #include <memory>
@@ -82,6 +83,8 @@ private:
     std::vector<QString> labels_;
     mutable TileImage image_;
     mutable double widest_ = 0, widestAtSize_ = 0; ///< the widest label, and the text size at which it was measured
+
+    Q_DECLARE_TR_FUNCTIONS(attn::HeatmapFigure)
 };
 
 } // namespace attn

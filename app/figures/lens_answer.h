@@ -1,12 +1,19 @@
 #pragma once
 
+#include "app/figures/axis_display.h"
 #include "app/figures/lines_figure.h"
 #include "app/figures/matrix_figure.h"
 #include "app/figures/patch_overlay_figure.h"
+#include "engine/analysis/effects.h"
+#include "engine/analysis/logit_attribution.h"
+#include "engine/inference/changes.h"
 
+#include <QCoreApplication>
 #include <QStringList>
 
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -45,5 +52,49 @@ private:
 LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before);
 /// The same for the numbers over a picture.
 PatchOverlayFigure changeOf(const PatchOverlayFigure& after, const PatchOverlayFigure& before);
+
+// Answers of lenses that texts and pictures have in common.
+
+/// What the result of a lens is about: the model, the rows that it read and, of a picture, the layout of its layers. It
+/// refers to results that others keep.
+struct LensSubject {
+    const ModelInfo& model;
+    AxisDisplay axis;
+    std::span<const SitePattern> patterns{};
+
+    bool isPicture() const { return axis.gridColumns > 0; }
+    /// The name of something that the model predicts: a token of its vocabulary, or a class.
+    QString choiceName(int index) const;
+    /// The names of the first rows of the axis. Of as many rows as there are patches, those of the patches.
+    std::vector<QString> rowNames(size_t count) const;
+};
+
+/// Translates the texts of lenses.
+struct LensText {
+    Q_DECLARE_TR_FUNCTIONS(attn::Lens)
+};
+
+/// @return "logit of “cat” minus that of “dog”"
+QString targetName(const LensSubject& subject, const LogitTarget& target);
+/// @return a number with this many decimals
+QString formatFixed(float value, int digits = 3);
+
+/// Shows what each part adds to a logit, as bars and as a table sorted by size.
+/// @param target name of the logit: "logit of “cat”"
+LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> components, const QString& target);
+/// Shows the effect of removing each head and each MLP, as a matrix [layers, heads (+ MLP)].
+/// @param target name of the logit
+LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target);
+/// The change that a cell of effectsAnswer stands for: it removes the head or the MLP.
+Intervention removalOf(const HeadEffects& effects, int layer, int column);
+/// Shows the share of the gap between two runs that closes when one value is patched, as a matrix [layers, tokens].
+/// @param source name of the run that values are copied from: "the other text"
+/// @param tokens names of the columns
+LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, const QString& source,
+                          std::vector<QString> tokens);
+/// The change that a cell of patchingAnswer stands for: it patches one layer at one token.
+/// @param position token of that layer
+/// @param source as Intervention::text
+Intervention patchOf(const PatchEffects& effects, int layer, int position, const std::string& source);
 
 } // namespace attn

@@ -348,126 +348,117 @@ LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject&) {
     return answer;
 }
 
-template <class T> std::shared_ptr<const Analysis> makePlain(const LensQuestion&) { return std::make_shared<T>(); }
-template <class T> std::shared_ptr<const Analysis> makeOfHead(const LensQuestion& question) {
+/// An analysis with the parts of the question that it has a place for.
+template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& question) {
     auto analysis = std::make_shared<T>();
-    analysis->site = question.site;
-    analysis->head = question.head;
-    return analysis;
-}
-template <class T> std::shared_ptr<const Analysis> makeOfLogit(const LensQuestion& question) {
-    auto analysis = std::make_shared<T>();
-    analysis->position = question.position;
-    analysis->target = question.target;
+    if constexpr (requires { analysis->head; }) {
+        analysis->site = question.site;
+        analysis->head = question.head;
+    }
+    if constexpr (requires { analysis->position; }) analysis->position = question.position;
+    if constexpr (requires { analysis->target; }) analysis->target = question.target;
+    if constexpr (requires { analysis->text; }) analysis->text = question.text;
     return analysis;
 }
 
-const LensPage kPages[] = {
-    {.id = "logit",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit lens"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "The prediction if the model ended after each layer."),
-     .make = makePlain<LogitLensAnalysis>,
-     .show = showLogitLens,
-     .overlay = overlayLogitLens},
-    {.id = "attribution",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Logit attribution"),
-     .explanation = QT_TRANSLATE_NOOP(
-         "attn::Lens", "How much each head and MLP adds to a logit. The contributions sum to the logit."),
-     .usesPosition = true,
-     .usesTarget = true,
-     .make = makeOfLogit<LogitAttributionAnalysis>,
-     .show = showAttribution},
-    {.id = "gradients",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Input gradients"),
-     .explanation = QT_TRANSLATE_NOOP(
-         "attn::Lens", "How much each token or patch mattered: gradient × input, and integrated gradients."),
-     .usesPosition = true,
-     .usesTarget = true,
-     .make = makeOfLogit<InputAttributionAnalysis>,
-     .show = showGradients,
-     .overlay = overlayGradients},
-    {.id = "flow",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Rollout and flow"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "How tokens or patches mix through the layers, counting half of "
-                                                    "each layer as the skip connection."),
-     .usesPosition = true,
-     .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
-         auto analysis = std::make_shared<RolloutAnalysis>();
-         analysis->row = question.position;
-         analysis->wantsFlow = true;
-         return analysis;
-     },
-     .show = showFlow,
-     .overlay = overlayFlow},
-    {.id = "weighted",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Weighted attention"),
-     .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "Attention weights times the length of the values that they carry."),
-     .usesHead = true,
-     .make = makeOfHead<WeightedAttentionAnalysis>,
-     .show = showWeighted,
-     .overlay = overlayWeighted},
-    {.id = "circuits",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "QK and OV circuits"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens",
-                                      "What a head looks for and what it writes, computed from its weight matrices."),
-     .axis = AxisKind::Tokens,
-     .usesHead = true,
-     .make = makeOfHead<HeadCircuitsAnalysis>,
-     .show = showCircuits},
-    {.id = "composition",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Composition"),
-     .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "Which heads read from which, computed from their weight matrices."),
-     .isQuick = false,
-     .make = makePlain<CompositionScoresAnalysis>,
-     .show = showComposition},
-    {.id = "formed",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Formed path"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "The same run with whole attention patterns, and without fused "
-                                                    "kernels, a key/value cache or a running state."),
-     .make = makePlain<FormedPathAnalysis>,
-     .show = showFormedPath},
-    {.id = "layer_kinds",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Kinds by layer"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Where heads look: the mean over the heads of each layer."),
-     .make = makePlain<HeadDetectionAnalysis>,
-     .show = showKindsByLayer},
-    {.id = "ablation",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Effect of each head"),
-     .explanation =
-         QT_TRANSLATE_NOOP("attn::Lens", "How removing each head or MLP changes the logit of the prediction."),
-     .usesTarget = true,
-     .isQuick = false,
-     .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
-         auto analysis = std::make_shared<AblationSweepAnalysis>();
-         analysis->target = question.target;
-         return analysis;
-     },
-     .show = showAblation,
-     .change = [](const AnalysisResult& result, const LensQuestion&, int row,
-                  int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
-    {.id = "patching",
-     .title = QT_TRANSLATE_NOOP("attn::Lens", "Activation patching"),
-     .explanation = QT_TRANSLATE_NOOP("attn::Lens", "Which layer and token or patch carry the difference from another "
-                                                    "text of the same length, or from the other picture, "
-                                                    "which is chosen among the changes."),
-     .usesTarget = true,
-     .usesOther = true,
-     .isQuick = false,
-     .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
-         auto analysis = std::make_shared<PatchSweepAnalysis>();
-         analysis->target = question.target;
-         analysis->text = question.text;
-         return analysis;
-     },
-     .show = showPatching,
-     .overlay = overlayPatching,
-     .change =
-         [](const AnalysisResult& result, const LensQuestion& question, int row, int column) {
-             const auto& found = static_cast<const PatchSweep&>(result);
-             return patchOf(found, row, found.rowOf(row, column), question.text);
-         }},
+/// The lenses, in the translation context of their texts.
+struct Lenses {
+    Q_DECLARE_TR_FUNCTIONS(attn::Lens)
+
+public:
+    static inline const LensPage kAll[] = {
+        {.id = "logit",
+         .title = QT_TR_NOOP("Logit lens"),
+         .explanation = QT_TR_NOOP("The prediction if the model ended after each layer."),
+         .make = make<LogitLensAnalysis>,
+         .show = showLogitLens,
+         .overlay = overlayLogitLens},
+        {.id = "attribution",
+         .title = QT_TR_NOOP("Logit attribution"),
+         .explanation = QT_TR_NOOP("How much each head and MLP adds to a logit. The contributions sum to the logit."),
+         .usesPosition = true,
+         .usesTarget = true,
+         .make = make<LogitAttributionAnalysis>,
+         .show = showAttribution},
+        {.id = "gradients",
+         .title = QT_TR_NOOP("Input gradients"),
+         .explanation =
+             QT_TR_NOOP("How much each token or patch mattered: gradient × input, and integrated gradients."),
+         .usesPosition = true,
+         .usesTarget = true,
+         .make = make<InputAttributionAnalysis>,
+         .show = showGradients,
+         .overlay = overlayGradients},
+        {.id = "flow",
+         .title = QT_TR_NOOP("Rollout and flow"),
+         .explanation = QT_TR_NOOP("How tokens or patches mix through the layers, counting half of "
+                                   "each layer as the skip connection."),
+         .usesPosition = true,
+         .make = [](const LensQuestion& question) -> std::shared_ptr<const Analysis> {
+             auto analysis = std::make_shared<RolloutAnalysis>();
+             analysis->row = question.position;
+             analysis->wantsFlow = true;
+             return analysis;
+         },
+         .show = showFlow,
+         .overlay = overlayFlow},
+        {.id = "weighted",
+         .title = QT_TR_NOOP("Weighted attention"),
+         .explanation = QT_TR_NOOP("Attention weights times the length of the values that they carry."),
+         .usesHead = true,
+         .make = make<WeightedAttentionAnalysis>,
+         .show = showWeighted,
+         .overlay = overlayWeighted},
+        {.id = "circuits",
+         .title = QT_TR_NOOP("QK and OV circuits"),
+         .explanation = QT_TR_NOOP("What a head looks for and what it writes, computed from its weight matrices."),
+         .axis = AxisKind::Tokens,
+         .usesHead = true,
+         .make = make<HeadCircuitsAnalysis>,
+         .show = showCircuits},
+        {.id = "composition",
+         .title = QT_TR_NOOP("Composition"),
+         .explanation = QT_TR_NOOP("Which heads read from which, computed from their weight matrices."),
+         .isQuick = false,
+         .make = make<CompositionScoresAnalysis>,
+         .show = showComposition},
+        {.id = "formed",
+         .title = QT_TR_NOOP("Formed path"),
+         .explanation = QT_TR_NOOP("The same run with whole attention patterns, and without fused "
+                                   "kernels, a key/value cache or a running state."),
+         .make = make<FormedPathAnalysis>,
+         .show = showFormedPath},
+        {.id = "layer_kinds",
+         .title = QT_TR_NOOP("Kinds by layer"),
+         .explanation = QT_TR_NOOP("Where heads look: the mean over the heads of each layer."),
+         .make = make<HeadDetectionAnalysis>,
+         .show = showKindsByLayer},
+        {.id = "ablation",
+         .title = QT_TR_NOOP("Effect of each head"),
+         .explanation = QT_TR_NOOP("How removing each head or MLP changes the logit of the prediction."),
+         .usesTarget = true,
+         .isQuick = false,
+         .make = make<AblationSweepAnalysis>,
+         .show = showAblation,
+         .change = [](const AnalysisResult& result, const LensQuestion&, int row,
+                      int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
+        {.id = "patching",
+         .title = QT_TR_NOOP("Activation patching"),
+         .explanation = QT_TR_NOOP("Which layer and token or patch carry the difference from another "
+                                   "text of the same length, or from the other picture, "
+                                   "which is chosen among the changes."),
+         .usesTarget = true,
+         .usesOther = true,
+         .isQuick = false,
+         .make = make<PatchSweepAnalysis>,
+         .show = showPatching,
+         .overlay = overlayPatching,
+         .change =
+             [](const AnalysisResult& result, const LensQuestion& question, int row, int column) {
+                 const auto& found = static_cast<const PatchSweep&>(result);
+                 return patchOf(found, row, found.rowOf(row, column), question.text);
+             }},
+    };
 };
 
 /// Ids of lenses of pictures in sessions and commands of earlier versions.
@@ -478,7 +469,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFormerId
 
 std::vector<const LensPage*> lensPagesFor(AxisKind axis) {
     std::vector<const LensPage*> pages;
-    for (const LensPage& page : kPages)
+    for (const LensPage& page : Lenses::kAll)
         if (!page.axis || page.axis == axis) pages.push_back(&page);
     return pages;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/figures/lens_answers.h"
+#include "app/figures/lens_answer.h"
 #include "engine/analysis/analysis.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/inference/changes.h"

@@ -2,7 +2,6 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
@@ -12,10 +11,6 @@ namespace attn {
 namespace {
 
 constexpr size_t kMostNamed = 12; ///< lines with a label of their own
-
-struct LinesText {
-    Q_DECLARE_TR_FUNCTIONS(attn::LinesFigure)
-};
 
 int decimalsFor(double end) { return end < 0.095 ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
 
@@ -75,8 +70,7 @@ std::optional<int> LinesFigure::indexAt(const QPointF& point, const Layout& at) 
 }
 
 void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty())
-        return drawMessage(painter, area, note.isEmpty() ? LinesText::tr("Nothing to show yet.") : note, theme);
+    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? tr("Nothing to show yet.") : note, theme);
     const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
     drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
@@ -89,7 +83,7 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
         const double from = std::clamp(at.x(*beyond - firstPlace) - at.step / 2, at.plot.left(), at.plot.right());
         painter.fillRect(QRectF(QPointF(from, at.plot.top()), at.plot.bottomRight()), theme.plot);
         drawLine(painter, {from + 3, at.plot.top(), at.plot.right() - from - 3, smallLine(theme)}, kAtLeft,
-                 LinesText::tr("beyond the trained length"), theme.smallFont(), theme.faint);
+                 tr("beyond the trained length"), theme.smallFont(), theme.faint);
     }
     const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
     const int decimals = decimalsFor(high - low);

@@ -2,6 +2,8 @@
 
 #include "app/figures/figure.h"
 
+#include <QCoreApplication>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -49,6 +51,8 @@ struct LinesFigure : Figure {
 private:
     std::pair<double, double> ends() const;
     void paintLines(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
+
+    Q_DECLARE_TR_FUNCTIONS(attn::LinesFigure)
 };
 
 } // namespace attn

@@ -13,10 +13,6 @@ namespace {
 
 using MapKind = MatrixFigure::Kind;
 
-struct Text {
-    Q_DECLARE_TR_FUNCTIONS(attn::MapFigure)
-};
-
 struct MapText {
     std::string_view name;
     const char *title, *note; ///< marked for translation
@@ -25,97 +21,86 @@ struct MapText {
                *columns = QT_TRANSLATE_NOOP("attn::MapFigure", "key");
 };
 
-constexpr const char* kQuery = QT_TRANSLATE_NOOP("attn::MapFigure", "query");
-constexpr const char* kKey = QT_TRANSLATE_NOOP("attn::MapFigure", "key");
-constexpr const char* kToken = QT_TRANSLATE_NOOP("attn::MapFigure", "token");
-constexpr const char* kFeature = QT_TRANSLATE_NOOP("attn::MapFigure", "feature");
-constexpr const char* kHead = QT_TRANSLATE_NOOP("attn::MapFigure", "head");
+/// The maps, in the translation context of their texts.
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(attn::MapFigure)
 
-constexpr std::array kMaps{
-    MapText{"scores", QT_TRANSLATE_NOOP("attn::MapFigure", "Scores"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "with every bias, before the normaliser")},
-    MapText{"mask", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: the query sees this key"), MapKind::Cells},
-    MapText{"pattern", QT_TRANSLATE_NOOP("attn::MapFigure", "Pattern"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "attention weights"), MapKind::Weights},
-    MapText{"z", QT_TRANSLATE_NOOP("attn::MapFigure", "Output"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the result for each token"), MapKind::Signed, kToken, kFeature},
-    MapText{"position.bias", QT_TRANSLATE_NOOP("attn::MapFigure", "Position bias"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "what the position part adds to the scores")},
-    MapText{"mask.content", QT_TRANSLATE_NOOP("attn::MapFigure", "Mask by content"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "coloured: query and key share a bucket or cluster"), MapKind::Cells},
-    MapText{"mask.factor", QT_TRANSLATE_NOOP("attn::MapFigure", "Soft mask"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each weight is kept"), MapKind::Weights},
-    MapText{"lsh.buckets", QT_TRANSLATE_NOOP("attn::MapFigure", "Hash buckets"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the bucket of each token"), MapKind::Weights, kHead, kToken},
-    MapText{"lsh.order", QT_TRANSLATE_NOOP("attn::MapFigure", "Order by bucket"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the token at each place"), MapKind::Weights, kHead, kToken},
-    MapText{"routing.clusters", QT_TRANSLATE_NOOP("attn::MapFigure", "Clusters"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the cluster of each token"), MapKind::Weights, kHead, kToken},
-    MapText{"shaw.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Query with relative key"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the part of the scores that depends on distance")},
-    MapText{"xl.content", QT_TRANSLATE_NOOP("attn::MapFigure", "(a) content"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "query with key")},
-    MapText{"xl.content_position", QT_TRANSLATE_NOOP("attn::MapFigure", "(b) content to position"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "query with distance")},
-    MapText{"xl.global_content", QT_TRANSLATE_NOOP("attn::MapFigure", "(c) global content"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "u with key")},
-    MapText{"xl.global_position", QT_TRANSLATE_NOOP("attn::MapFigure", "(d) global position"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "v with distance")},
-    MapText{"fnet.cosine", QT_TRANSLATE_NOOP("attn::MapFigure", "Cosine matrix"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the Fourier transform along the tokens; no pattern is formed"),
-            MapKind::Signed, kToken, kToken},
-    MapText{"fnet.sine", QT_TRANSLATE_NOOP("attn::MapFigure", "Sine matrix"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the sine half of the transform; no pattern is formed"),
-            MapKind::Signed, kToken, kToken},
-    MapText{"mlp_mixer.influence", QT_TRANSLATE_NOOP("attn::MapFigure", "Influence"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "how much each output changes with each input; no pattern is formed"),
-            MapKind::Signed, kToken, kToken},
-    MapText{"features.states", QT_TRANSLATE_NOOP("attn::MapFigure", "State"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the sum of k v after a step; choose the step above"), MapKind::Signed,
-            kFeature, kFeature},
-    MapText{"features.recurrent", QT_TRANSLATE_NOOP("attn::MapFigure", "Output by recurrence"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "computed step by step; equals the output computed at once"),
-            MapKind::Signed, kToken, kFeature},
-    MapText{"output.gate", QT_TRANSLATE_NOOP("attn::MapFigure", "Gate"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "how much of each output passes"), MapKind::Weights, kToken, kFeature},
-    MapText{"efficient.queries", QT_TRANSLATE_NOOP("attn::MapFigure", "Softmax of queries"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "over the features"), MapKind::Weights, kToken, kFeature},
-    MapText{"efficient.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Softmax of keys"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "over the tokens"), MapKind::Weights, kToken, kFeature},
-    MapText{"xcit.channels", QT_TRANSLATE_NOOP("attn::MapFigure", "Channel map"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "feature to feature; no pattern of tokens is formed"),
-            MapKind::Weights, kFeature, kFeature},
-    MapText{"aft.channels", QT_TRANSLATE_NOOP("attn::MapFigure", "Pattern of a channel"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "one for each feature; choose the channel above"), MapKind::Weights},
-    MapText{"linformer.weights", QT_TRANSLATE_NOOP("attn::MapFigure", "Weights of the projected keys"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the low-rank factor that is formed"), MapKind::Weights, kQuery,
-            QT_TRANSLATE_NOOP("attn::MapFigure", "projected key")},
-    MapText{"linformer.keys", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected keys"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "a few keys that summarise all keys"), MapKind::Signed,
-            QT_TRANSLATE_NOOP("attn::MapFigure", "projected key"), kFeature},
-    MapText{"linformer.values", QT_TRANSLATE_NOOP("attn::MapFigure", "Projected values"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "a few values that summarise all values"), MapKind::Signed,
-            QT_TRANSLATE_NOOP("attn::MapFigure", "projected value"), kFeature},
-    MapText{"norm.before", QT_TRANSLATE_NOOP("attn::MapFigure", "Before the norm"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "tokens whose vectors grow longer from top to bottom"),
-            MapKind::Signed, kToken, kFeature},
-    MapText{"norm.after", QT_TRANSLATE_NOOP("attn::MapFigure", "After the norm"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "the same tokens, with vectors of equal length"), MapKind::Signed,
-            kToken, kFeature},
-    MapText{"feed_forward.hidden", QT_TRANSLATE_NOOP("attn::MapFigure", "Hidden layer"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "features of an untrained feed-forward layer"), MapKind::Signed,
-            kToken, QT_TRANSLATE_NOOP("attn::MapFigure", "hidden feature")},
-    MapText{"residual.lengths", QT_TRANSLATE_NOOP("attn::MapFigure", "Length of the residual stream"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "root mean square after each sublayer of six untrained layers"),
-            MapKind::Weights, QT_TRANSLATE_NOOP("attn::MapFigure", "sublayer"), kToken},
-    MapText{"layers.updates", QT_TRANSLATE_NOOP("attn::MapFigure", "Layer updates"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "cosines between the updates of six untrained layers"),
-            MapKind::Signed, QT_TRANSLATE_NOOP("attn::MapFigure", "layer"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "layer")},
-    MapText{"memory.retrieved", QT_TRANSLATE_NOOP("attn::MapFigure", "From the memory"),
-            QT_TRANSLATE_NOOP("attn::MapFigure", "what each token read from the memory"), MapKind::Signed, kToken,
-            kFeature},
+public:
+    static constexpr const char* kQuery = QT_TR_NOOP("query");
+    static constexpr const char* kKey = QT_TR_NOOP("key");
+    static constexpr const char* kToken = QT_TR_NOOP("token");
+    static constexpr const char* kFeature = QT_TR_NOOP("feature");
+    static constexpr const char* kHead = QT_TR_NOOP("head");
+
+    static constexpr std::array kMaps{
+        MapText{"scores", QT_TR_NOOP("Scores"), QT_TR_NOOP("with every bias, before the normaliser")},
+        MapText{"mask", QT_TR_NOOP("Mask"), QT_TR_NOOP("coloured: the query sees this key"), MapKind::Cells},
+        MapText{"pattern", QT_TR_NOOP("Pattern"), QT_TR_NOOP("attention weights"), MapKind::Weights},
+        MapText{"z", QT_TR_NOOP("Output"), QT_TR_NOOP("the result for each token"), MapKind::Signed, kToken, kFeature},
+        MapText{"position.bias", QT_TR_NOOP("Position bias"), QT_TR_NOOP("what the position part adds to the scores")},
+        MapText{"mask.content", QT_TR_NOOP("Mask by content"),
+                QT_TR_NOOP("coloured: query and key share a bucket or cluster"), MapKind::Cells},
+        MapText{"mask.factor", QT_TR_NOOP("Soft mask"), QT_TR_NOOP("how much of each weight is kept"),
+                MapKind::Weights},
+        MapText{"lsh.buckets", QT_TR_NOOP("Hash buckets"), QT_TR_NOOP("the bucket of each token"), MapKind::Weights,
+                kHead, kToken},
+        MapText{"lsh.order", QT_TR_NOOP("Order by bucket"), QT_TR_NOOP("the token at each place"), MapKind::Weights,
+                kHead, kToken},
+        MapText{"routing.clusters", QT_TR_NOOP("Clusters"), QT_TR_NOOP("the cluster of each token"), MapKind::Weights,
+                kHead, kToken},
+        MapText{"shaw.keys", QT_TR_NOOP("Query with relative key"),
+                QT_TR_NOOP("the part of the scores that depends on distance")},
+        MapText{"xl.content", QT_TR_NOOP("(a) content"), QT_TR_NOOP("query with key")},
+        MapText{"xl.content_position", QT_TR_NOOP("(b) content to position"), QT_TR_NOOP("query with distance")},
+        MapText{"xl.global_content", QT_TR_NOOP("(c) global content"), QT_TR_NOOP("u with key")},
+        MapText{"xl.global_position", QT_TR_NOOP("(d) global position"), QT_TR_NOOP("v with distance")},
+        MapText{"fnet.cosine", QT_TR_NOOP("Cosine matrix"),
+                QT_TR_NOOP("the Fourier transform along the tokens; no pattern is formed"), MapKind::Signed, kToken,
+                kToken},
+        MapText{"fnet.sine", QT_TR_NOOP("Sine matrix"),
+                QT_TR_NOOP("the sine half of the transform; no pattern is formed"), MapKind::Signed, kToken, kToken},
+        MapText{"mlp_mixer.influence", QT_TR_NOOP("Influence"),
+                QT_TR_NOOP("how much each output changes with each input; no pattern is formed"), MapKind::Signed,
+                kToken, kToken},
+        MapText{"features.states", QT_TR_NOOP("State"),
+                QT_TR_NOOP("the sum of k v after a step; choose the step above"), MapKind::Signed, kFeature, kFeature},
+        MapText{"features.recurrent", QT_TR_NOOP("Output by recurrence"),
+                QT_TR_NOOP("computed step by step; equals the output computed at once"), MapKind::Signed, kToken,
+                kFeature},
+        MapText{"output.gate", QT_TR_NOOP("Gate"), QT_TR_NOOP("how much of each output passes"), MapKind::Weights,
+                kToken, kFeature},
+        MapText{"efficient.queries", QT_TR_NOOP("Softmax of queries"), QT_TR_NOOP("over the features"),
+                MapKind::Weights, kToken, kFeature},
+        MapText{"efficient.keys", QT_TR_NOOP("Softmax of keys"), QT_TR_NOOP("over the tokens"), MapKind::Weights,
+                kToken, kFeature},
+        MapText{"xcit.channels", QT_TR_NOOP("Channel map"),
+                QT_TR_NOOP("feature to feature; no pattern of tokens is formed"), MapKind::Weights, kFeature, kFeature},
+        MapText{"aft.channels", QT_TR_NOOP("Pattern of a channel"),
+                QT_TR_NOOP("one for each feature; choose the channel above"), MapKind::Weights},
+        MapText{"linformer.weights", QT_TR_NOOP("Weights of the projected keys"),
+                QT_TR_NOOP("the low-rank factor that is formed"), MapKind::Weights, kQuery,
+                QT_TR_NOOP("projected key")},
+        MapText{"linformer.keys", QT_TR_NOOP("Projected keys"), QT_TR_NOOP("a few keys that summarise all keys"),
+                MapKind::Signed, QT_TR_NOOP("projected key"), kFeature},
+        MapText{"linformer.values", QT_TR_NOOP("Projected values"),
+                QT_TR_NOOP("a few values that summarise all values"), MapKind::Signed, QT_TR_NOOP("projected value"),
+                kFeature},
+        MapText{"norm.before", QT_TR_NOOP("Before the norm"),
+                QT_TR_NOOP("tokens whose vectors grow longer from top to bottom"), MapKind::Signed, kToken, kFeature},
+        MapText{"norm.after", QT_TR_NOOP("After the norm"), QT_TR_NOOP("the same tokens, with vectors of equal length"),
+                MapKind::Signed, kToken, kFeature},
+        MapText{"feed_forward.hidden", QT_TR_NOOP("Hidden layer"),
+                QT_TR_NOOP("features of an untrained feed-forward layer"), MapKind::Signed, kToken,
+                QT_TR_NOOP("hidden feature")},
+        MapText{"residual.lengths", QT_TR_NOOP("Length of the residual stream"),
+                QT_TR_NOOP("root mean square after each sublayer of six untrained layers"), MapKind::Weights,
+                QT_TR_NOOP("sublayer"), kToken},
+        MapText{"layers.updates", QT_TR_NOOP("Layer updates"),
+                QT_TR_NOOP("cosines between the updates of six untrained layers"), MapKind::Signed, QT_TR_NOOP("layer"),
+                QT_TR_NOOP("layer")},
+        MapText{"memory.retrieved", QT_TR_NOOP("From the memory"), QT_TR_NOOP("what each token read from the memory"),
+                MapKind::Signed, kToken, kFeature},
+    };
 };
 
 /// @return whether the pattern is computed only for display: the device never multiplies values with it
@@ -158,8 +143,8 @@ void addWindow(MatrixFigure& figure, const PatternWindow& window) {
 
 MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int head, int plane,
                        const std::vector<QString>& labels) {
-    const auto known = std::ranges::find(kMaps, map.name, &MapText::name);
-    const bool isKnown = known != kMaps.end();
+    const auto known = std::ranges::find(Text::kMaps, map.name, &MapText::name);
+    const bool isKnown = known != Text::kMaps.end();
     MatrixFigure figure;
     const auto values = map.at(head, plane);
     figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), {values.begin(), values.end()});
@@ -176,8 +161,8 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
     figure.columnTitle = Text::tr(isKnown ? known->columns : "column");
     const auto countsTokens = [&](const char* title, int64_t count) {
         return isKnown && static_cast<size_t>(count) == labels.size() &&
-               (title == std::string_view(kQuery) || title == std::string_view(kKey) ||
-                title == std::string_view(kToken));
+               (title == std::string_view(Text::kQuery) || title == std::string_view(Text::kKey) ||
+                title == std::string_view(Text::kToken));
     };
     if (countsTokens(isKnown ? known->rows : "", map.rows)) figure.rowLabels = labels;
     if (countsTokens(isKnown ? known->columns : "", map.columns)) figure.columnLabels = labels;
@@ -186,8 +171,8 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
 }
 
 QString mapTitle(const std::string& name) {
-    const auto known = std::ranges::find(kMaps, name, &MapText::name);
-    return known == kMaps.end() ? QString::fromStdString(name) : Text::tr(known->title);
+    const auto known = std::ranges::find(Text::kMaps, name, &MapText::name);
+    return known == Text::kMaps.end() ? QString::fromStdString(name) : Text::tr(known->title);
 }
 
 QString valueText(const MatrixFigure& figure, const MatrixCell& cell) {

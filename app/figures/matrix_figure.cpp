@@ -2,7 +2,6 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
@@ -12,10 +11,6 @@ namespace attn {
 namespace {
 
 constexpr double kLargestMatrixCell = 64; ///< pixels
-
-struct MatrixText {
-    Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)
-};
 
 } // namespace
 
@@ -126,8 +121,7 @@ std::optional<MatrixCell> MatrixFigure::cellAt(const QPointF& point, const Layou
 }
 
 void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty())
-        return drawMessage(painter, area, note.isEmpty() ? MatrixText::tr("Nothing to show yet.") : note, theme);
+    if (isEmpty()) return drawMessage(painter, area, note.isEmpty() ? tr("Nothing to show yet.") : note, theme);
     const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
     drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);

@@ -3,6 +3,7 @@
 #include "app/figures/colour_map.h"
 #include "app/figures/figure.h"
 
+#include <QCoreApplication>
 #include <QImage>
 
 #include <memory>
@@ -84,6 +85,8 @@ private:
     int rows_ = 0, columns_ = 0;
     float largest_ = 0;
     std::vector<float> values_;
+
+    Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)
 };
 
 } // namespace attn

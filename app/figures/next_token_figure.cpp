@@ -2,17 +2,11 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
-
 #include <algorithm>
 #include <cmath>
 
 namespace attn {
 namespace {
-
-struct NextTokenText {
-    Q_DECLARE_TR_FUNCTIONS(attn::NextTokenFigure)
-};
 
 QString percent(float probability) {
     const double value = static_cast<double>(probability) * 100;
@@ -28,8 +22,7 @@ QRectF NextTokenFigure::barRow(int index, const QRectF& area, const FigureTheme&
 }
 
 void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (bars.empty())
-        return drawMessage(painter, area, NextTokenText::tr("Run a prompt to see what the model expects next."), theme);
+    if (bars.empty()) return drawMessage(painter, area, tr("Run a prompt to see what the model expects next."), theme);
     const FigurePage page(painter, area, theme);
     const double margin = theme.size * 0.6;
     double labelWidth = 0;
@@ -44,10 +37,10 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
     drawLine(painter, QRectF(area.left() + margin, area.top(), area.width() - 2 * margin, theme.lineHeight() * 1.3),
              kAtLeft, title, theme.titleFont(), theme.text);
     const QRectF names(right + margin, first.top() - theme.lineHeight(), percentWidth, theme.lineHeight());
-    drawLine(painter, names.adjusted(-percentWidth, 0, 0, 0), kAtRight, NextTokenText::tr("probability"),
+    drawLine(painter, names.adjusted(-percentWidth, 0, 0, 0), kAtRight, tr("probability"), theme.smallFont(),
+             theme.faint);
+    drawLine(painter, QRectF(names.right() + margin, names.top(), logitWidth, names.height()), kAtRight, tr("logit"),
              theme.smallFont(), theme.faint);
-    drawLine(painter, QRectF(names.right() + margin, names.top(), logitWidth, names.height()), kAtRight,
-             NextTokenText::tr("logit"), theme.smallFont(), theme.faint);
     for (size_t i = 0; i < bars.size(); ++i) {
         const QRectF row = barRow(static_cast<int>(i), area, theme);
         if (row.bottom() > area.bottom() + 0.5) break;
@@ -63,7 +56,7 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
                    QSizeF(track.width() * std::clamp(static_cast<double>(bar.probability), 0.0, 1.0), track.height())),
             theme.prediction);
         drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()), kAtRight,
-                 bar.probability > 0 ? percent(bar.probability) : NextTokenText::tr("excluded"), theme.textFont(), ink);
+                 bar.probability > 0 ? percent(bar.probability) : tr("excluded"), theme.textFont(), ink);
         drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()), kAtRight,
                  formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(), theme.faint);
     }

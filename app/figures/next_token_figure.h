@@ -2,6 +2,8 @@
 
 #include "app/figures/figure.h"
 
+#include <QCoreApplication>
+
 #include <memory>
 #include <vector>
 
@@ -26,6 +28,8 @@ struct NextTokenFigure : Figure {
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return !bars.empty(); }
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<NextTokenFigure>(*this); }
+
+    Q_DECLARE_TR_FUNCTIONS(attn::NextTokenFigure)
 };
 
 } // namespace attn

@@ -2,7 +2,6 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
@@ -10,10 +9,6 @@
 
 namespace attn {
 namespace {
-
-struct PatchOverlayText {
-    Q_DECLARE_TR_FUNCTIONS(attn::PatchOverlayFigure)
-};
 
 constexpr double kSmallestGrid = 6; ///< pixels across a patch, from which on lines are drawn between patches
 
@@ -121,8 +116,7 @@ void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const 
 }
 
 void PatchOverlayFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty())
-        return drawMessage(painter, area, PatchOverlayText::tr("Open a vision model to see where it looks."), theme);
+    if (isEmpty()) return drawMessage(painter, area, tr("Open a vision model to see where it looks."), theme);
     const FigurePage page(painter, area, theme);
     const Layout at = layout(area, theme);
     if (at.title.height() > 0) drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);

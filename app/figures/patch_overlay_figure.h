@@ -4,6 +4,7 @@
 #include "app/figures/drawing.h"
 #include "app/figures/figure.h"
 
+#include <QCoreApplication>
 #include <QImage>
 
 #include <memory>
@@ -58,6 +59,8 @@ private:
     int rows_ = 0, columns_ = 0;
     float largest_ = 1;
     std::vector<float> values_;
+
+    Q_DECLARE_TR_FUNCTIONS(attn::PatchOverlayFigure)
 };
 
 } // namespace attn

@@ -2,23 +2,15 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
 #include <cmath>
 
 namespace attn {
-namespace {
-
-struct RotationText {
-    Q_DECLARE_TR_FUNCTIONS(attn::RotationFigure)
-};
-
-} // namespace
 
 void RotationFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, RotationText::tr("Nothing to show yet."), theme);
+    if (isEmpty()) return drawMessage(painter, area, tr("Nothing to show yet."), theme);
     const FigurePage page(painter, area, theme);
     painter.setRenderHint(QPainter::Antialiasing);
     const double gap = std::round(theme.size * 0.4), line = smallLine(theme), width = area.width() - 2 * gap;

@@ -2,6 +2,8 @@
 
 #include "app/figures/figure.h"
 
+#include <QCoreApplication>
+
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,6 +33,8 @@ struct RotationFigure : Figure {
 
 private:
     void paintPlane(QPainter& painter, const QRectF& area, const Plane& plane, const FigureTheme& theme) const;
+
+    Q_DECLARE_TR_FUNCTIONS(attn::RotationFigure)
 };
 
 } // namespace attn

@@ -3,7 +3,6 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 
 #include <algorithm>
@@ -14,10 +13,6 @@ namespace {
 
 constexpr double kGap = 5;
 constexpr double kSmallest = 22, kLargest = 200; ///< pixels across a thumbnail
-
-struct ThumbnailGridText {
-    Q_DECLARE_TR_FUNCTIONS(attn::ThumbnailGridFigure)
-};
 
 /// The mean or maximum of one layer's tiles, pixel by pixel.
 std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer, HeadAggregate kind) {
@@ -55,21 +50,21 @@ std::vector<std::shared_ptr<const PatternTile>> tilesOf(const std::shared_ptr<co
 QString headTitle(const HeadChoice& choice) {
     switch (choice.aggregate) {
     case HeadAggregate::Mean:
-        return ThumbnailGridText::tr("Layer %1, mean of heads").arg(choice.site);
+        return ThumbnailGridFigure::tr("Layer %1, mean of heads").arg(choice.site);
     case HeadAggregate::Maximum:
-        return ThumbnailGridText::tr("Layer %1, maximum of heads").arg(choice.site);
+        return ThumbnailGridFigure::tr("Layer %1, maximum of heads").arg(choice.site);
     case HeadAggregate::None:
         break;
     }
-    return ThumbnailGridText::tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
+    return ThumbnailGridFigure::tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
 }
 
 QString resolutionText(const PatternTile* tile) {
     if (!tile || tile->rows == 0 || tile->rows == tile->queryEnd - tile->queryBegin) return {};
     const int cells = (tile->queryEnd - tile->queryBegin + tile->rows - 1) / tile->rows;
-    const QString pooled = ThumbnailGridText::tr(": each pixel shows the largest of %1 × %1 weights").arg(cells);
+    const QString pooled = ThumbnailGridFigure::tr(": each pixel shows the largest of %1 × %1 weights").arg(cells);
     if (tile->exactRows >= 1) return pooled;
-    return pooled + ThumbnailGridText::tr(", %1 % of rows exact").arg(static_cast<int>(tile->exactRows * 100));
+    return pooled + ThumbnailGridFigure::tr(", %1 % of rows exact").arg(static_cast<int>(tile->exactRows * 100));
 }
 
 void ThumbnailGridFigure::setGrid(const std::shared_ptr<const PatternGrid>& grid,
@@ -178,8 +173,7 @@ const QImage& ThumbnailGridFigure::pixels(int layer, int column, const QSize& si
 }
 
 void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty())
-        return drawMessage(painter, area, ThumbnailGridText::tr("Type a prompt to see where each head looks."), theme);
+    if (isEmpty()) return drawMessage(painter, area, tr("Type a prompt to see where each head looks."), theme);
     painter.save();
     painter.fillRect(area, theme.background);
     const Layout at = layout(area, theme);
@@ -199,8 +193,8 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
         const QRectF below = thumbnailRect(at, 0, column);
         const QRectF rect(below.left() - kGap / 2, at.header.top(), below.width() + kGap, at.header.height());
         const QString text = column < grid_->heads    ? QStringLiteral("H%1").arg(column)
-                             : column == grid_->heads ? ThumbnailGridText::tr("mean")
-                                                      : ThumbnailGridText::tr("max");
+                             : column == grid_->heads ? tr("mean")
+                                                      : tr("max");
         drawLine(painter, rect, Qt::AlignCenter, text, font, theme.faint);
     }
     const int size = groupSize();
@@ -212,7 +206,7 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
         painter.drawPolyline(
             QPolygonF{QPointF(left, y + 4), QPointF(left, y), QPointF(right, y), QPointF(right, y + 4)});
         const QRectF room(left, at.brackets.top(), right - left, at.brackets.height() - 4);
-        const QString full = ThumbnailGridText::tr("key/value %1").arg(group);
+        const QString full = tr("key/value %1").arg(group);
         drawLine(painter, room, Qt::AlignCenter,
                  textWidth(full, font) <= room.width() ? full : QStringLiteral("KV%1").arg(group), font, theme.key);
     }

@@ -5,6 +5,7 @@
 
 #include "engine/inference/pattern_views.h"
 
+#include <QCoreApplication>
 #include <QPointF>
 
 #include <memory>
@@ -89,6 +90,8 @@ private:
     std::vector<std::shared_ptr<const PatternTile>> tiles_, tilesBefore_; ///< [layers, columns]; they keep grids alive
     mutable std::optional<std::pair<Scale, float>> range_;
     mutable std::vector<TileImage> thumbnails_;
+
+    Q_DECLARE_TR_FUNCTIONS(attn::ThumbnailGridFigure)
 };
 
 } // namespace attn

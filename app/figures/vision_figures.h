@@ -1,12 +1,39 @@
 #pragma once
 
+#include "app/figures/axis_display.h"
 #include "app/figures/distance_figure.h"
-#include "app/figures/picture_run.h"
+#include "app/figures/head_overlays_figure.h"
 #include "app/figures/tiles_figure.h"
+#include "engine/analysis/patch_row.h"
 
 #include <memory>
 
 namespace attn {
+
+/// What to show of a run over its picture, and how. Two models that are compared share it.
+struct VisionLook {
+    enum Head { Mean = -1, Maximum = -2 };
+
+    bool isRollout = false;
+    int site = 0;
+    int head = Mean;            ///< a head, or one of the enumerators
+    std::optional<int> patch{}; ///< the query; none: the token before the patches, or the mean of all patches
+    bool isMean = false;        ///< without a patch: the mean of all patches, even if a token precedes them
+    ColourMapId colours = ColourMapId::Viridis;
+    double opacity = 0.6;
+    bool isSmooth = false;
+};
+
+/// @return the attention weights that the look shows; no patches if the model forms no such pattern
+PatchRow rowOf(const PictureRun& run, const VisionLook& look);
+/// @return the overlay of a look; empty if there is no run
+PatchOverlayFigure overlayFigure(const PictureRun& run, const VisionLook& look);
+/// @return the overlays of all heads, whatever head the look names; empty if there is no run
+/// @param original the run whose patterns are subtracted; null: none
+HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look,
+                                      const PictureRun* original = nullptr);
+/// @return the overlay of the difference, changed minus original  @param original the run without the changes
+PatchOverlayFigure differenceFigure(const PictureRun& changed, const PictureRun& original, const VisionLook& look);
 
 // Figures of a whole vision model, from its parameters and patterns. Without data, a figure shows what is missing.
 

@@ -2,7 +2,6 @@
 
 #include "app/figures/drawing.h"
 
-#include <QCoreApplication>
 #include <QImage>
 
 #include <algorithm>
@@ -10,10 +9,6 @@
 
 namespace attn {
 namespace {
-
-struct WeightText {
-    Q_DECLARE_TR_FUNCTIONS(attn::WeightFigure)
-};
 
 QString shapeText(const std::vector<int64_t>& shape) {
     QStringList sizes;
@@ -78,12 +73,12 @@ std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& poin
 }
 
 void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
-    if (isEmpty()) return drawMessage(painter, area, WeightText::tr("Choose a parameter to see its values."), theme);
+    if (isEmpty()) return drawMessage(painter, area, tr("Choose a parameter to see its values."), theme);
     const FigurePage page(painter, area, theme);
     const double margin = theme.size * 0.7, width = area.width() - 2 * margin;
     drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3, width, theme.lineHeight() * 1.25}, kAtLeft,
              QString::fromStdString(weight->name), theme.titleFont(), theme.text);
-    const QString facts = WeightText::tr("%1    mean %2    deviation %3    from %4 to %5")
+    const QString facts = tr("%1    mean %2    deviation %3    from %4 to %5")
                               .arg(shapeText(weight->shape), formatNumber(static_cast<double>(weight->mean), 4),
                                    formatNumber(static_cast<double>(weight->standardDeviation), 4),
                                    formatNumber(static_cast<double>(weight->minimum), 4),

@@ -4,6 +4,7 @@
 
 #include "engine/inference/weight_view.h"
 
+#include <QCoreApplication>
 #include <QPointF>
 
 #include <memory>
@@ -36,6 +37,8 @@ private:
     bool liesBeside(const QRectF& area) const;
     QRectF histogramRect(const QRectF& area, const FigureTheme& theme) const;
     void paintHistogram(QPainter& painter, const QRectF& rect, const FigureTheme& theme) const;
+
+    Q_DECLARE_TR_FUNCTIONS(attn::WeightFigure)
 };
 
 } // namespace attn

@@ -1,4 +1,4 @@
-#include "app/lab/shell/scope_mirror.h"
+#include "app/lab/shell/scope_link.h"
 
 #include "tests/lab/lab_window.h"
 #include "tests/support/catch.h"

@@ -59,8 +59,7 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setObjectName("lessonStep");
     setAccessibleName(tr("Step of the lesson"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
+    auto* column = layoutOf<QVBoxLayout>(this);
     column->setSpacing(8);
     place_ = makeHintLabel("lessonPlace");
     title_ = makeText("lessonTitle");
@@ -108,8 +107,7 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
     questionCard_ = makeCard("question");
     question_ = makeText("lessonQuestion");
     choices_ = new QWidget;
-    auto* choices = new QVBoxLayout(choices_);
-    choices->setContentsMargins(0, 0, 0, 0);
+    auto* choices = layoutOf<QVBoxLayout>(choices_);
     choices->setSpacing(5);
     numberRow_ = new QWidget;
     number_ = named(new QDoubleSpinBox, "lessonNumber", tr("Your prediction"), tr("Type the number that you expect"));

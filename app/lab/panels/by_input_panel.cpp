@@ -10,8 +10,7 @@ namespace attn {
 
 ByInputPanel::ByInputPanel(Workbench& bench, Panel* text, Panel* picture, QString pictureTitle, QWidget* parent)
     : Panel(bench, parent), text_(text), picture_(picture), pictureTitle_(std::move(pictureTitle)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
+    auto* column = layoutOf<QVBoxLayout>(this);
     column->addWidget(text_); // only the visible page needs room
     column->addWidget(picture_);
     picture_->hide();

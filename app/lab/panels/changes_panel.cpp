@@ -3,7 +3,6 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/answers.h"
-#include "app/lab/panels/change_source.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/gate_slider.h"
 #include "app/lab/panels/pattern_editor.h"
@@ -260,7 +259,7 @@ void ChangesPanel::restoreView(const QJsonObject& view) {
     if (!problem.isEmpty()) title_->setText(problem);
 }
 
-// The controls of the panel of changes.
+// The controls --------------------------------------------------------------------------------------------------------
 
 ChangesPanel::ChangesPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), right_(new QStackedWidget), pattern_(new PatternEditor(bench)) {
@@ -380,13 +379,12 @@ QLayout* ChangesPanel::makeContinuations() {
     written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     connect(write_, &QPushButton::clicked, this,
             [this] { bench_.post(RunAnalysisCommand{std::make_shared<ContinuationAnalysis>()}); });
-    auto* row = new QHBoxLayout;
-    row->addWidget(write_, 0, Qt::AlignTop);
-    row->addWidget(written_, 1);
+    auto* row = makeRow({write_, {written_, 1}});
+    row->setAlignment(write_, Qt::AlignTop);
     return row;
 }
 
-// Values of a run on another text, which the user drags to tokens of the prompt.
+// Values of a run on another text, which the user drags to tokens of the prompt ---------------------------------------
 
 QWidget* ChangesPanel::makeCells() {
     cells_ = identified(new RunCellsView, "interventionCells");

@@ -1,7 +1,7 @@
 #include "app/lab/panels/compare_panel.h"
 
 #include "app/figures/token_label.h"
-#include "app/figures/vision_look.h"
+#include "app/figures/vision_figures.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/other_picture_box.h"

@@ -125,8 +125,7 @@ QWidget* PlaygroundPanel::makeControls() {
         edit(with(spec), (editsOther() ? "B " : "") + what);
     });
     connect(inputs_, &InputControls::changed, this, &PlaygroundPanel::editInput);
-    auto* scroll = spoken(new ControlScroll(content), "playControls", tr("Parts of the attention"));
-    return scroll;
+    return spoken(new ControlScroll(content), "playControls", tr("Parts of the attention"));
 }
 
 void PlaygroundPanel::makeHeader(QVBoxLayout* column) {

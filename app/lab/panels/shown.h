@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/figures/picture_run.h"
+#include "app/figures/axis_display.h"
 #include "engine/session/snapshot.h"
 
 #include <QString>

@@ -7,8 +7,7 @@
 #include "app/lab/common/preferences.h"
 #include "app/lab/lessons/lesson_stage.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/shell/scope_launch.h"
-#include "app/lab/shell/scope_mirror.h"
+#include "app/lab/shell/scope_link.h"
 #include "app/lab/workbench/panel.h"
 #include "app/lab/workbench/session_file.h"
 

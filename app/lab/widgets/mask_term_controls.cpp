@@ -1,11 +1,11 @@
 #include "app/lab/widgets/mask_term_controls.h"
 
 #include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/part.h"
 
 #include <QLabel>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cctype>
@@ -14,8 +14,7 @@
 namespace attn {
 
 MaskTermControls::MaskTermControls(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
+    auto* column = layoutOf<QVBoxLayout>(this);
     column->setSpacing(3);
 }
 

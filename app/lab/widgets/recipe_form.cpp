@@ -157,16 +157,14 @@ QWidget* RecipeForm::makeTask() {
     summary_ = makeHintLabel("taskSummary");
     taskColumn_ = makeColumn(container, 0, {task_, summary_});
     text_ = new QWidget;
-    auto* textColumn = new QVBoxLayout(text_);
-    textColumn->setContentsMargins(0, 0, 0, 0);
-    textColumn->addWidget(
-        makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns to continue")));
     auto* tokens =
         choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
                {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)")},
                tr("How to split the text into tokens"));
     choices_.push_back({"tokenizer", tokens});
-    textColumn->addWidget(tokens);
+    makeColumn(
+        text_, 0,
+        {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns to continue")), tokens});
     taskColumn_->addWidget(text_);
     data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
                         tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "

@@ -30,8 +30,7 @@ void putText(QLineEdit* line, const std::string& text, const std::function<bool(
 }
 
 SpecLine::SpecLine(const QString& title, const QString& help, const QString& name, QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
+    auto* column = layoutOf<QVBoxLayout>(this);
     auto* label = new QLabel(title);
     line_ = named(new QLineEdit, name + "Text", title, help);
     label->setBuddy(line_);

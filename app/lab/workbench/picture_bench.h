@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/figures/vision_look.h"
+#include "app/figures/vision_figures.h"
 #include "engine/analysis/attention_rollout.h"
 #include "engine/inference/picture_views.h"
 
