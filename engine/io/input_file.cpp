@@ -53,11 +53,6 @@ void requireRegular(const std::filesystem::path& path, mode_t mode) {
 
 } // namespace
 
-void requireRegularFile(const std::filesystem::path& path) {
-    struct stat status {};
-    if (stat(path.c_str(), &status) == 0) requireRegular(path, status.st_mode);
-}
-
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)), descriptor_(openWithoutWaiting(path_)) {
     struct stat status {};
     try {

@@ -30,10 +30,6 @@ private:
     uint64_t sizeBytes_ = 0;
 };
 
-/// Refuses what is no regular file: a folder, a device, or a pipe, on which reading or writing could wait without end.
-/// Links are followed. A path at which there is nothing passes. @throws Error that says what the path is
-void requireRegularFile(const std::filesystem::path& path);
-
 /// Reads a whole regular file.
 /// @throws Error naming the file if it has more than `mostBytes`, is no regular file or cannot be read
 std::string readTextFile(const std::filesystem::path& path, uint64_t mostBytes);

@@ -25,11 +25,6 @@ Site selfAttention(const LayerAttention& attention, int layer, int stream) {
 
 } // namespace
 
-int ModelStructure::siteNamed(std::string_view name) const {
-    const auto found = std::ranges::find(sites, name, &Site::name);
-    return found == sites.end() ? -1 : static_cast<int>(found - sites.begin());
-}
-
 const Axis& ModelStructure::queryAxis(int site) const {
     const Stream& stream = streams.at(static_cast<size_t>(sites.at(static_cast<size_t>(site)).queryStream));
     return axes.at(static_cast<size_t>(stream.axis));

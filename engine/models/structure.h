@@ -59,8 +59,6 @@ struct ModelStructure {
     std::vector<Site> sites; ///< in execution order
     std::vector<Readout> readouts;
 
-    /// The index of a site by its name. @return -1 if there is none
-    int siteNamed(std::string_view name) const;
     const Axis& queryAxis(int site) const;
     const Axis& keyAxis(int site) const;
     int mostHeads() const; ///< largest number of heads in a site

@@ -2,8 +2,6 @@
 
 #include "tests/io/files.h"
 
-#include <cmath>
-
 using namespace attn;
 using namespace attn::test;
 

@@ -1,12 +1,6 @@
 #include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/attention_flow.h"
-#include "engine/inference/vision_model.h"
 #include "tests/analysis/golden_case.h"
-#include "tests/io/files.h"
-#include "tests/models/vision_folder.h"
-
-#include <algorithm>
-#include <numeric>
 
 using namespace attn;
 using namespace attn::test;

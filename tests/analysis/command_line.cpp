@@ -3,8 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
-#include <string>
 #include <sys/stat.h>
 
 // attention-cli perplexity, lens, ablate, patch and detect.
@@ -33,9 +31,8 @@ TEST_CASE("attention-cli perplexity: the mean of the tokens' losses", "[analysis
     CHECK(json.at("tokens") == json.at("each").size());
     CHECK(json.at("loss").get<double>() == Approx(sum / static_cast<double>(json.at("each").size())).margin(1e-5));
     CHECK(json.at("perplexity").get<double>() == Approx(std::exp(json.at("loss").get<double>())));
-    const Answer one = runProgram("perplexity builtin:induction --prompt a", " 2>&1");
-    CHECK(one.code == 1);
-    CHECK(one.text.find("a single token cannot be scored: nothing precedes it") != std::string::npos);
+    checkProgram("perplexity builtin:induction --prompt a", 1,
+                 {"a single token cannot be scored: nothing precedes it"});
 }
 
 TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu]") {
@@ -52,9 +49,7 @@ TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu
         "lens builtin:induction --prompt 'the quick fox the qu' --what attribution --target i --json", kJson));
     CHECK(parts.at("sum").get<double>() == Approx(parts.at("logit").get<double>()).margin(1e-4));
     CHECK(parts.at("target").at("token").at("text") == "i");
-    const Answer unknown = runProgram("lens builtin:induction --prompt abc --what attribution --target xyz", " 2>&1");
-    CHECK(unknown.code == 1);
-    CHECK(unknown.text.find("\"xyz\" is 3 tokens") != std::string::npos);
+    checkProgram("lens builtin:induction --prompt abc --what attribution --target xyz", 1, {"\"xyz\" is 3 tokens"});
     CHECK(runProgram("lens builtin:induction --prompt abc --what nonsense").code == 2);
 }
 
@@ -72,9 +67,8 @@ TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is
     CHECK(patched.at("effects")[1][2].get<double>() ==
           Approx(1).margin(0.05)); // that letter's stream before the induction head
     CHECK(std::abs(patched.at("effects")[1][5].get<double>()) < 0.05);
-    const Answer longer = runProgram("patch builtin:induction --prompt abc --from abcd", " 2>&1");
-    CHECK(longer.code == 1);
-    CHECK(longer.text.find("the prompt has 3 tokens and the other text 4") != std::string::npos);
+    checkProgram("patch builtin:induction --prompt abc --from abcd", 1,
+                 {"the prompt has 3 tokens and the other text 4"});
     const auto detected = jsonOf(runProgram("detect builtin:induction --like 1 0 --cluster 0.5 --json", kJson));
     CHECK(detected.at("heads")[2].at("title") == "induction");
     CHECK(detected.at("like").size() == 3);
@@ -108,9 +102,8 @@ TEST_CASE("attention-cli lens, ablate and patch: a picture", "[analysis][vision]
     const auto patching = jsonOf(runProgram("patch " + asked + " --from" + other, kJson));
     REQUIRE(patching.at("effects").size() == 2);
     CHECK(patching.at("effects").at(0).size() == 18);
-    const Answer refused = runProgram("lens " + golden + " --image" + picture + " --what circuits", " 2>&1");
-    CHECK(refused.code == 1);
-    CHECK(refused.text.find("--what circuits needs text; with --image, choose logit") != std::string::npos);
+    checkProgram("lens " + golden + " --image" + picture + " --what circuits", 1,
+                 {"--what circuits needs text; with --image, choose logit"});
     CHECK(runProgram("ablate " + golden + " --image" + picture + " --target nothing", " 2>&1")
               .text.find("there is no class \"nothing\"") != std::string::npos);
 }
@@ -152,9 +145,7 @@ TEST_CASE("attention-cli detect: kinds of heads of a vision model", "[analysis][
     CHECK(elsewhere.at("like").at(0).at("layer") == 0);
     CHECK(elsewhere.at("like").at(0).at("head") == 1);
     CHECK(elsewhere.at("like").at(0).at("similarity").get<double>() == Approx(1).margin(1e-4));
-    const Answer refused = runProgram(asked + " --like 0 9", " 2>&1");
-    CHECK(refused.code == 1);
-    CHECK(refused.text.find("there is no head 9 in layer 0") != std::string::npos);
+    checkProgram(asked + " --like 0 9", 1, {"there is no head 9 in layer 0"});
 }
 
 TEST_CASE("attention-cli patch: patterns are patched, and scores are refused with the hooks that work",
@@ -167,10 +158,8 @@ TEST_CASE("attention-cli patch: patterns are patched, and scores are refused wit
     CHECK(effects.size() >= 2);
     for (const auto& layer : effects)
         for (const auto& each : layer) CHECK(each.is_number());
-    const Answer scores = runProgram(asked + "attn.hook_attn_scores", " 2>&1");
-    CHECK(scores.code == 1);
-    CHECK(scores.text.find("attn.hook_attn_scores cannot be patched token by token") != std::string::npos);
-    CHECK(scores.text.find("attn.hook_pattern, attn.hook_z") != std::string::npos);
+    checkProgram(asked + "attn.hook_attn_scores", 1,
+                 {"attn.hook_attn_scores cannot be patched token by token", "attn.hook_pattern, attn.hook_z"});
     CHECK(runProgram(asked + "hook_nonsense", " 2>&1").text.find("not every layer has a hook \"hook_nonsense\"") !=
           std::string::npos);
 }
@@ -188,9 +177,7 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
             const std::string from = command == "patch" && arguments.find("--from") == std::string::npos
                                          ? " --from '" + (folder / "text.txt").string() + "'"
                                          : "";
-            const Answer answer = runProgram(command + arguments + from, " 2>&1");
-            CHECK(answer.code == 1);
-            CHECK(answer.text.find(sentence) != std::string::npos);
+            checkProgram(command + arguments + from, 1, {sentence});
         };
         says(vision, "give it a picture: attention-cli " + command + " PATH --image FILE");
         says(vision + " --image '" + (folder / "broken.png").string() + "'", "broken.png: ");
@@ -207,7 +194,6 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
 TEST_CASE("attention-cli perplexity: a pipe without a text is refused, not waited for", "[analysis][cli][gpu]") {
     const TemporaryFolder folder;
     REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
-    const Answer answer = runProgram("perplexity builtin:induction --text '" + (folder / "pipe").string() + "'");
-    CHECK(answer.code == 1);
-    CHECK(answer.text.find("pipe: the file is empty") != std::string::npos);
+    checkProgram("perplexity builtin:induction --text '" + (folder / "pipe").string() + "'", 1,
+                 {"pipe: the file is empty"});
 }

@@ -5,9 +5,6 @@
 #include "engine/inference/language_model.h"
 #include "tests/support/catch.h"
 
-#include <algorithm>
-#include <filesystem>
-
 // What can be asked of an encoder, which fills in hidden tokens.
 
 using namespace attn;

@@ -1,13 +1,5 @@
-#include "engine/analysis/patch_head_kinds.h"
-#include "engine/core/error.h"
-#include "engine/inference/vision_model.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/analysis/vision_golden.h"
-#include "tests/models/vision_folder.h"
-
-#include <cmath>
-#include <functional>
-#include <numeric>
 
 // Prints of heads of vision models, by which they are compared.
 
@@ -96,11 +88,6 @@ TEST_CASE("patch head prints: heads are alike across grids, and unlike heads are
 }
 
 TEST_CASE("patch head prints: every head of every kind of model has one", "[analysis][vision][gpu]") {
-    const auto detect = [](VisionModel& model, const std::string& pixels) {
-        const VisionConfig& config = model.config();
-        const auto patches = cutPatches(Golden(pixels).values("pixels"), config.channels, config.image, config.patch);
-        return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {.input = patches}));
-    };
     const auto check = [](const HeadDetection& found) {
         const size_t count = found.heads.size();
         REQUIRE(found.prints.size() == count);
@@ -123,39 +110,30 @@ TEST_CASE("patch head prints: every head of every kind of model has one", "[anal
         CHECK(found.indexOf(found.heads.back().site, found.heads.back().head) == count - 1);
         CHECK_THROWS_WITH(found.indexOf(9, 0), CONTAINS("no head 0 in layer 9"));
     };
-    for (const char* name : {"vit", "dinov2_registers", "swin", "swin_padded"}) {
-        INFO(name);
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-        check(*detect(model, name));
-    }
-    VisionModel pooled(std::make_unique<ChangedSource>(
-                           "vit", [](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }),
-                       {.softwareThreads = 0, .validation = true});
-    const auto found = detect(pooled, "vit");
+    for (const char* name : {"vit", "dinov2_registers", "swin", "swin_padded"}) check(*GoldenPicture(name).heads());
+    const auto found = GoldenPicture("vit", poolTokens).heads();
     check(*found);
     CHECK(found->prints.front().offsets.size() == 50);
     CHECK(found->prints.back().offsets.empty());
 }
 
 TEST_CASE("vision goldens: prints of heads and how alike they are agree with PyTorch", "[analysis][vision][gpu]") {
-    for (const char* name : kHeadGoldens) {
-        INFO(name);
-        const Golden golden(name, "analysis.safetensors");
-        const auto result = headsOfGolden(name);
-        const HeadDetection& found = *result;
-        const auto isNear = [](std::span<const float> a, std::span<const float> b) {
-            return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-4f; });
-        };
-        const std::vector<float> weights = golden.values("prints.weights"), offsets = golden.values("prints.offsets");
-        std::vector<float> ownWeights, ownOffsets;
-        for (size_t at = 0; at < found.prints.size(); ++at) {
-            const HeadPrint& print = found.prints[at];
-            if (found.heads[at].head == 0)
-                ownWeights.insert(ownWeights.end(), print.weights.begin(), print.weights.end());
-            ownOffsets.insert(ownOffsets.end(), print.offsets.begin(), print.offsets.end());
-        }
-        CHECK(isNear(ownWeights, weights));
-        CHECK(isNear(ownOffsets, offsets));
-        CHECK(isNear(found.alike, golden.values("prints.alike")));
+    const char* name = GENERATE(from_range(std::begin(kHeadGoldens), std::end(kHeadGoldens)));
+    INFO(name);
+    const Golden golden(name, "analysis.safetensors");
+    const auto result = GoldenPicture(name).heads();
+    const HeadDetection& found = *result;
+    const auto isNear = [](std::span<const float> a, std::span<const float> b) {
+        return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-4f; });
+    };
+    const std::vector<float> weights = golden.values("prints.weights"), offsets = golden.values("prints.offsets");
+    std::vector<float> ownWeights, ownOffsets;
+    for (size_t at = 0; at < found.prints.size(); ++at) {
+        const HeadPrint& print = found.prints[at];
+        if (found.heads[at].head == 0) ownWeights.insert(ownWeights.end(), print.weights.begin(), print.weights.end());
+        ownOffsets.insert(ownOffsets.end(), print.offsets.begin(), print.offsets.end());
     }
+    CHECK(isNear(ownWeights, weights));
+    CHECK(isNear(ownOffsets, offsets));
+    CHECK(isNear(found.alike, golden.values("prints.alike")));
 }

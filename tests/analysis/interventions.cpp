@@ -1,5 +1,4 @@
 #include "engine/analysis/sweeps.h"
-#include "engine/core/error.h"
 #include "engine/inference/cell_explainer.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/hook_edits.h"
@@ -81,21 +80,18 @@ TEST_CASE("interventions: each kind gives PyTorch's logits", "[analysis][gpu]") 
 }
 
 TEST_CASE("interventions: a patch with the run's own values changes no bit", "[analysis][gpu]") {
-    for (const char* name : kEditedModels) {
-        INFO(name);
-        GoldenCase golden(name);
-        const std::vector<float> before = logitsOf(golden.model, golden.tokens);
-        for (const char* hook : {"hook_embed", "blocks.0.attn.hook_q", "blocks.0.attn.hook_v", "blocks.1.attn.hook_z",
-                                 "blocks.0.hook_attn_out", "blocks.1.hook_mlp_out", "blocks.1.hook_resid_pre"}) {
-            INFO(hook);
-            Changes edits;
-            edits.interventions.push_back({.kind = Intervention::Kind::Patch, .hook = hook});
-            const std::vector<float> whole = changedLogits(golden, edits);
-            edits.interventions.front().position = kEditedPosition;
-            edits.interventions.front().text = textOf(golden.tokens);
-            CHECK(changedLogits(golden, edits) == whole);
-            CHECK(whole == before);
-        }
+    GoldenCase golden(GENERATE(from_range(std::begin(kEditedModels), std::end(kEditedModels))));
+    const std::vector<float> before = logitsOf(golden.model, golden.tokens);
+    for (const char* hook : {"hook_embed", "blocks.0.attn.hook_q", "blocks.0.attn.hook_v", "blocks.1.attn.hook_z",
+                             "blocks.0.hook_attn_out", "blocks.1.hook_mlp_out", "blocks.1.hook_resid_pre"}) {
+        INFO(hook);
+        Changes edits;
+        edits.interventions.push_back({.kind = Intervention::Kind::Patch, .hook = hook});
+        const std::vector<float> whole = changedLogits(golden, edits);
+        edits.interventions.front().position = kEditedPosition;
+        edits.interventions.front().text = textOf(golden.tokens);
+        CHECK(changedLogits(golden, edits) == whole);
+        CHECK(whole == before);
     }
 }
 

@@ -3,9 +3,6 @@
 #include "engine/inference/vision_model.h"
 #include "engine/models/vision_encoder.h"
 #include "tests/models/vision_folder.h"
-#include "tests/support/catch.h"
-
-#include <cmath>
 
 using namespace attn;
 using namespace attn::test;

@@ -1,14 +1,6 @@
 #include "engine/analysis/patch_head_kinds.h"
-#include "engine/core/error.h"
-#include "engine/inference/vision_model.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/analysis/vision_golden.h"
-#include "tests/models/vision_folder.h"
-
-#include <algorithm>
-#include <functional>
-#include <optional>
-#include <set>
 
 // Kinds of heads of vision models: by hand on patterns that are made for it, and against PyTorch
 // (tests/golden/vision_analysis.py).
@@ -224,7 +216,7 @@ TEST_CASE("vision goldens: kinds of heads agree with PyTorch", "[analysis][visio
     for (const char* name : kHeadGoldens) {
         INFO(name);
         const Golden golden(name, "analysis.safetensors");
-        const auto result = headsOfGolden(name);
+        const auto result = GoldenPicture(name).heads();
         const auto& heads = result->heads;
         const std::vector<float> expected = golden.values("kinds.scores");
         const std::vector<int> ways = golden.integers("kinds.ways");
@@ -248,23 +240,14 @@ TEST_CASE("vision goldens: kinds of heads agree with PyTorch", "[analysis][visio
 }
 
 TEST_CASE("patch head kinds: models that pool tokens, and that form no pattern", "[analysis][vision][gpu]") {
-    const Golden golden("vit");
-    const auto run = [&](const std::function<void(VisionConfig&)>& change) {
-        VisionModel model(std::make_unique<ChangedSource>("vit", change), {.softwareThreads = 0, .validation = true});
-        const VisionConfig& config = model.config();
-        const auto patches = cutPatches(golden.values("pixels"), config.channels, config.image, config.patch);
-        return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {.input = patches}));
-    };
-    const auto pooled = run([](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; });
+    const auto pooled = GoldenPicture("vit", poolTokens).heads();
     REQUIRE(pooled->heads.size() == 6);
     CHECK(hasReading(pooled->heads[0], Kind::Neighbours));
     CHECK_FALSE(hasReading(pooled->heads[3], Kind::Neighbours));
     CHECK(hasReading(pooled->heads[3], Kind::Content));
     CHECK(hasReading(pooled->heads[3], Kind::WholePicture));
-    CHECK_THROWS_WITH(run([](VisionConfig& config) {
-                          for (LayerAttention& layer : config.layers) {
-                              layer.spec.set(Slot::Mixer, "fnet");
-                          }
-                      }),
-                      CONTAINS("no layer forms a pattern"));
+    GoldenPicture mixed("vit", [](VisionConfig& config) {
+        for (LayerAttention& layer : config.layers) layer.spec.set(Slot::Mixer, "fnet");
+    });
+    CHECK_THROWS_WITH(mixed.heads(), CONTAINS("no layer forms a pattern"));
 }

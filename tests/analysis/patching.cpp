@@ -1,14 +1,8 @@
 #include "engine/analysis/sweeps.h"
-#include "engine/core/error.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/models/bundled.h"
-#include "engine/models/vision_source.h"
-#include "engine/training/run.h"
 #include "tests/analysis/golden_case.h"
-#include "tests/io/files.h"
-
-#include <algorithm>
-#include <set>
+#include "tests/session/trained_model.h"
 
 // Patch sweeps of texts: every hook of every text model.
 
@@ -134,52 +128,43 @@ TEST_CASE("patch sweep: every hook of every text family gives numbers or a refus
 }
 
 TEST_CASE("patch sweep: every hook of composed models gives numbers or a refusal", "[analysis][gpu]") {
-    for (const char* attention :
-         {"position=alibi, mask=causal", "position=rope, normaliser=linear, mask=causal",
-          "heads=multi_query(2), position=transformer_xl, mask=causal; normaliser=aft, mask=causal"}) {
-        INFO(attention);
-        const TemporaryFolder folder;
-        Recipe recipe{.task = "reverse", .batch = 4};
-        recipe.architecture = {.layers = 2, .heads = 2, .width = 16, .attention = attention, .initialDeviation = 0.2};
-        recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = 3};
-        TrainingRun run(folder.path() / "run", recipe, {.softwareThreads = 0, .validation = true}, false);
-        while (!run.isFinished()) run.advance();
-        run.finish();
-        const auto model = opened((folder.path() / "run").string());
-        CHECK(model->tokens().empty());
-        checkHooks(*model, 4);
-    }
+    const char* attention =
+        GENERATE("position=alibi, mask=causal", "position=rope, normaliser=linear, mask=causal",
+                 "heads=multi_query(2), position=transformer_xl, mask=causal; normaliser=aft, mask=causal");
+    INFO(attention);
+    TrainedModel model(attention);
+    CHECK(model->tokens().empty());
+    checkHooks(*model, 4);
 }
 
 TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at once", "[analysis][gpu]") {
-    for (const int count : {3, 7}) {
-        INFO(count);
-        const auto model = opened((fs::path(ATTN_TEST_DIR) / "golden" / "llama_gqa").string());
-        const Texts both = texts(*model, count);
-        const auto& [own, other] = std::tie(both.ownTokens, both.otherTokens);
-        const auto size = static_cast<size_t>(count);
-        const auto found = swept(*model, both, "attn.hook_pattern");
-        for (int layer = 0; layer < model->info().layers; ++layer) {
-            const std::string hook = "blocks." + std::to_string(layer) + ".attn.hook_pattern";
-            const std::vector<float> pattern = model->capture(other, hook).front().values; // [H,T,T]
-            for (size_t token = 0; token < size; ++token) {
-                Changes edits;
-                for (int head = 0; head < model->info().heads; ++head) {
-                    const auto row = pattern.begin() +
-                                     static_cast<std::ptrdiff_t>((static_cast<size_t>(head) * size + token) * size);
-                    PatternEdit edit{.site = layer, .head = head};
-                    edit.rows[static_cast<int>(token)] = {row, row + count};
-                    edits.patterns.push_back(std::move(edit));
-                }
-                model->setEdits(edits, own);
-                INFO("layer " << layer << ", token " << token);
-                CHECK(found->logits[static_cast<size_t>(layer) * size + token] ==
-                      Approx(logitOf(found->target, freshLogits(*model, own))).margin(1e-4));
-                model->setEdits({}, own);
+    const int count = GENERATE(3, 7);
+    INFO(count);
+    const auto model = opened((fs::path(ATTN_TEST_DIR) / "golden" / "llama_gqa").string());
+    const Texts both = texts(*model, count);
+    const auto& [own, other] = std::tie(both.ownTokens, both.otherTokens);
+    const auto size = static_cast<size_t>(count);
+    const auto found = swept(*model, both, "attn.hook_pattern");
+    for (int layer = 0; layer < model->info().layers; ++layer) {
+        const std::string hook = "blocks." + std::to_string(layer) + ".attn.hook_pattern";
+        const std::vector<float> pattern = model->capture(other, hook).front().values; // [H,T,T]
+        for (size_t token = 0; token < size; ++token) {
+            Changes edits;
+            for (int head = 0; head < model->info().heads; ++head) {
+                const auto row =
+                    pattern.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(head) * size + token) * size);
+                PatternEdit edit{.site = layer, .head = head};
+                edit.rows[static_cast<int>(token)] = {row, row + count};
+                edits.patterns.push_back(std::move(edit));
             }
+            model->setEdits(edits, own);
+            INFO("layer " << layer << ", token " << token);
+            CHECK(found->logits[static_cast<size_t>(layer) * size + token] ==
+                  Approx(logitOf(found->target, freshLogits(*model, own))).margin(1e-4));
+            model->setEdits({}, own);
         }
-        // The first token sees itself alone in both runs.
-        for (int layer = 0; layer < model->info().layers; ++layer)
-            CHECK(std::abs(found->effects[static_cast<size_t>(layer) * size]) < 1e-3);
     }
+    // The first token sees itself alone in both runs.
+    for (int layer = 0; layer < model->info().layers; ++layer)
+        CHECK(std::abs(found->effects[static_cast<size_t>(layer) * size]) < 1e-3);
 }

@@ -1,12 +1,6 @@
 #include "engine/analysis/attention_distance.h"
 #include "engine/analysis/attention_rollout.h"
-#include "engine/inference/vision_model.h"
 #include "tests/analysis/golden_case.h"
-#include "tests/models/vision_folder.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
 
 using namespace attn;
 using namespace attn::test;
@@ -47,29 +41,27 @@ private:
 
 TEST_CASE("pattern gradients: PyTorch's of a class's logit within 1e-4, and the relevance made of them",
           "[session][vision][gpu]") {
-    for (const char* name : {"vit", "deit", "dinov2_registers", "timm_registers"}) {
-        INFO(name);
-        const Golden expected(name, "gradients.safetensors");
-        const int label = static_cast<int>(expected.values("class").front());
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
-        const std::vector<float> patches = model.patchesOf(Golden(name).image());
-        const auto gradients = gradientsOf(model, patches, label);
-        REQUIRE(gradients.size() == static_cast<size_t>(model.info().layers));
-        double largest = 0;
-        for (size_t layer = 0; layer < gradients.size(); ++layer) {
-            const std::string tensor = "blocks." + std::to_string(layer) + ".attn.pattern_gradient";
-            CHECK(farthest(gradients[layer], expected.values(tensor)) < 1e-4);
-            for (const float value : gradients[layer])
-                largest = std::max(largest, std::abs(static_cast<double>(value)));
-        }
-        CHECK(largest > 0.1); // 1e-4 tells something
-        CHECK(farthest(gradientRollout(model.patternsAndLogits(patches).patterns, gradients).values,
-                       expected.values("relevance")) < 1e-4);
-
-        // Another class, then the first again.
-        CHECK(farthest(gradientsOf(model, patches, 0)[0], gradients[0]) > 1e-3);
-        CHECK(gradientsOf(model, patches, label) == gradients);
+    const char* name = GENERATE("vit", "deit", "dinov2_registers", "timm_registers");
+    INFO(name);
+    const Golden expected(name, "gradients.safetensors");
+    const int label = static_cast<int>(expected.values("class").front());
+    VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
+    const std::vector<float> patches = model.patchesOf(Golden(name).image());
+    const auto gradients = gradientsOf(model, patches, label);
+    REQUIRE(gradients.size() == static_cast<size_t>(model.info().layers));
+    double largest = 0;
+    for (size_t layer = 0; layer < gradients.size(); ++layer) {
+        const std::string tensor = "blocks." + std::to_string(layer) + ".attn.pattern_gradient";
+        CHECK(farthest(gradients[layer], expected.values(tensor)) < 1e-4);
+        for (const float value : gradients[layer]) largest = std::max(largest, std::abs(static_cast<double>(value)));
     }
+    CHECK(largest > 0.1); // 1e-4 tells something
+    CHECK(farthest(gradientRollout(model.patternsAndLogits(patches).patterns, gradients).values,
+                   expected.values("relevance")) < 1e-4);
+
+    // Another class, then the first again.
+    CHECK(farthest(gradientsOf(model, patches, 0)[0], gradients[0]) > 1e-3);
+    CHECK(gradientsOf(model, patches, label) == gradients);
 }
 
 TEST_CASE("pattern gradients: a composition's are those of the kernel that it stands for, fused or not",

@@ -2,9 +2,6 @@
 
 #include "engine/core/random_rows.h"
 #include "tests/io/files.h"
-#include "tests/support/catch.h"
-
-#include <cmath>
 
 using namespace attn;
 using namespace attn::test;

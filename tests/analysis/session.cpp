@@ -1,13 +1,7 @@
 #include "engine/analysis/head_kinds.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
-#include "engine/inference/changes.h"
 #include "tests/session/session_test.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <chrono>
-#include <functional>
 
 using namespace attn;
 using namespace attn::test;
@@ -63,14 +57,11 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
 }
 
 TEST_CASE("session: writing under edits that is stopped keeps all of its text", "[analysis][gpu]") {
-    Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    OpenSession session(kRepeatedWords);
     succeed(session, gateOf(0, 1, 0.5f));
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 40});
     REQUIRE(waitFor(session, [](const Snapshot& snapshot) { return snapshot.sequence->tokens.size() > 24; }));
-    session.post(StopCommand{});
-    REQUIRE(session.waitIdle());
-    const auto snapshot = session.latest();
+    const auto snapshot = after(session, StopCommand{});
     CHECK(snapshot->status.activity == Activity::Idle);
     // The root is no token; what was written is in the text and in the tree, and compared.
     CHECK(snapshot->sequence->tokens.size() + 1 == snapshot->branches->nodes.size());
@@ -88,8 +79,7 @@ TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gp
 }
 
 TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]") {
-    Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    OpenSession session(kRepeatedWords);
     const Changes edits{{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
                          {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
                         {}};
@@ -146,32 +136,31 @@ TEST_CASE("session: stop ends an analysis", "[analysis][gpu]") {
 
 // Prints what a gate, or the share of an intervention, takes from the command until all views are as it says.
 TEST_CASE("measure: a slider's way to the views", "[.measure]") {
-    for (const char* path : {kInduction, "builtin:sort", "builtin:stories"}) {
-        Session session;
-        succeed(session, OpenModelCommand{.path = path});
-        const auto median = [&](const std::function<Command(float)>& command) {
-            std::vector<double> times;
-            for (int i = 0; i < 21; ++i) {
-                const auto start = std::chrono::steady_clock::now();
-                session.post(command(static_cast<float>(i) / 21));
-                session.waitIdle();
-                times.push_back(
-                    std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-            }
-            std::ranges::sort(times);
-            return std::pair(times[10], times.back());
-        };
-        const auto gate = median([](float share) { return gateOf(0, 0, share); });
-        succeed(session, SetChangesCommand{});
-        const auto edit = median([](float share) {
-            return changesOf(
-                {{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
-        });
-        succeed(session, SetChangesCommand{});
-        succeed(session, ShowRunCommand{ShownRun::Difference});
-        const auto compared = median([](float share) { return gateOf(0, 0, share); });
-        WARN(path << ", " << session.latest()->sequence->tokens.size() << " tokens: gate " << gate.first
-                  << " ms (worst " << gate.second << "), with differences " << compared.first << " ms (worst "
-                  << compared.second << "), mean ablation " << edit.first << " ms (worst " << edit.second << ")");
-    }
+    const char* path = GENERATE(kInduction, "builtin:sort", "builtin:stories");
+    Session session;
+    succeed(session, OpenModelCommand{.path = path});
+    const auto median = [&](const std::function<Command(float)>& command) {
+        std::vector<double> times;
+        for (int i = 0; i < 21; ++i) {
+            const auto start = std::chrono::steady_clock::now();
+            session.post(command(static_cast<float>(i) / 21));
+            session.waitIdle();
+            times.push_back(
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        }
+        std::ranges::sort(times);
+        return std::pair(times[10], times.back());
+    };
+    const auto gate = median([](float share) { return gateOf(0, 0, share); });
+    succeed(session, SetChangesCommand{});
+    const auto edit = median([](float share) {
+        return changesOf(
+            {{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
+    });
+    succeed(session, SetChangesCommand{});
+    succeed(session, ShowRunCommand{ShownRun::Difference});
+    const auto compared = median([](float share) { return gateOf(0, 0, share); });
+    WARN(path << ", " << session.latest()->sequence->tokens.size() << " tokens: gate " << gate.first << " ms (worst "
+              << gate.second << "), with differences " << compared.first << " ms (worst " << compared.second
+              << "), mean ablation " << edit.first << " ms (worst " << edit.second << ")");
 }

@@ -2,8 +2,6 @@
 
 #include "tests/support/catch.h"
 
-#include <numeric>
-
 using namespace attn;
 
 namespace {

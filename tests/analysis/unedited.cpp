@@ -1,12 +1,7 @@
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
-#include "engine/inference/changes.h"
 #include "tests/session/session_test.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
 
 using namespace attn;
 using namespace attn::test;
@@ -37,8 +32,7 @@ Changes patternByHand(int layer, int head) {
 } // namespace
 
 TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") {
-    Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    OpenSession session(kRepeatedWords);
     const PatternRequest view = GENERATE(
         PatternRequest{.site = 1, .head = 0}, PatternRequest{.site = 1, .aggregate = HeadAggregate::Mean},
         PatternRequest{.site = 1, .thumbnailSize = 8, .detailSize = 8, .hidesFirst = true}, // through the lens
@@ -73,8 +67,7 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
         CHECK(views.explanation->probability == Approx(plain->explanation->probability).margin(1e-6));
     };
     succeed(session, CellRequest{.site = 1, .head = 0, .query = 18, .key = 4});
-    REQUIRE(session.waitIdle());
-    snapshot = session.latest();
+    snapshot = idle(session);
     checkPlain();
     // The changed run is not what it was, nor are its pictures.
     CHECK_FALSE(isNear(snapshot->detail->values, plain->detail->values));
@@ -94,8 +87,7 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
     Changes both = patternByHand(1, 0);
     both.setGate(0, 0, 0);
     succeed(session, changesOf(both));
-    REQUIRE(session.waitIdle());
-    snapshot = session.latest();
+    snapshot = idle(session);
     checkPlain();
     CHECK(snapshot->profile->isByHand);
     CHECK_FALSE(snapshot->uneditedViews->profile->isByHand);
@@ -106,8 +98,7 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
 }
 
 TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][gpu]") {
-    Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    OpenSession session(kRepeatedWords);
     auto snapshot = succeed(session, ShowRunCommand{ShownRun::Difference});
     CHECK(snapshot->uneditedViews == nullptr); // nothing is changed
     snapshot = succeed(session, gateOf(0, 0, 0));
@@ -122,9 +113,7 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
     session.post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 60});
     REQUIRE(waitFor(session, [](const Snapshot& each) { return each.sequence->tokens.size() > 22; }));
     CHECK(session.latest()->uneditedViews == nullptr); // as long as it is written
-    session.post(StopCommand{});
-    REQUIRE(session.waitIdle());
-    snapshot = session.latest();
+    snapshot = after(session, StopCommand{});
     const auto count = static_cast<int>(snapshot->sequence->tokens.size());
     REQUIRE(snapshot->uneditedViews);
     CHECK(snapshot->uneditedViews->newest->keys == count);

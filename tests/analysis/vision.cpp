@@ -4,14 +4,9 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/analysis/weighted_attention.h"
-#include "engine/inference/vision_model.h"
 #include "engine/models/vision_encoder.h"
 #include "tests/analysis/golden_case.h"
-#include "tests/models/vision_folder.h"
-
-#include <algorithm>
-#include <cmath>
-#include <numeric>
+#include "tests/analysis/vision_golden.h"
 
 // Lenses and interventions of vision models against PyTorch: tests/golden/vision_analysis.py.
 
@@ -24,16 +19,10 @@ constexpr int kLayer = 1, kHead = 2, kToken = 6, kKey = 3;
 constexpr const char* kModels[] = {"vit", "deit", "dinov2_registers", "timm_vit", "timm_registers"};
 constexpr const char* kSomePicture = "the other picture";
 
-struct VisionCase {
+struct VisionCase : GoldenPicture {
     explicit VisionCase(const std::string& name)
-        : golden(name, "analysis.safetensors"), model(openVisionSource((kGoldenRoot / name).string()),
-                                                      {.device = {}, .softwareThreads = 0, .validation = true}),
-          patches(patchesOf(Golden(name).values("pixels"))), others(patchesOf(golden.values("other_pixels"))) {}
+        : GoldenPicture(name), golden(name, "analysis.safetensors"), others(patchesOf(golden.values("other_pixels"))) {}
 
-    std::vector<float> patchesOf(const std::vector<float>& pixels) const {
-        const VisionConfig& config = model.config();
-        return cutPatches(pixels, config.channels, config.image, config.patch);
-    }
     template <class Result> std::shared_ptr<Result> run(const Analysis& analysis) {
         return std::static_pointer_cast<Result>(analysis.run(model, {.input = patches, .other = others}));
     }
@@ -45,8 +34,7 @@ struct VisionCase {
     }
 
     Golden golden;
-    VisionModel model;
-    std::vector<float> patches, others;
+    std::vector<float> others;
 };
 
 std::string hookOf(int layer, const char* end) { return "blocks." + std::to_string(layer) + "." + end; }
@@ -54,46 +42,43 @@ std::string hookOf(int layer, const char* end) { return "blocks." + std::to_stri
 } // namespace
 
 TEST_CASE("vision goldens: classes by layer agree with PyTorch, also of single tokens", "[analysis][vision][gpu]") {
-    for (const char* name : kModels) {
-        INFO(name);
-        VisionCase vision(name);
-        LogitLensAnalysis analysis;
-        const int classes = vision.model.info().classes;
-        analysis.finals = classes;
-        const auto lens = vision.run<LogitLens>(analysis);
-        // The probabilities of all classes in a row, by class.
-        const auto rowOf = [&](const LogitLens::Stage& stage, int row) {
-            std::vector<float> shares(static_cast<size_t>(classes));
-            for (int at = 0; at < classes; ++at)
-                shares[static_cast<size_t>(lens->final[static_cast<size_t>(at)])] =
-                    stage.finalProbability[static_cast<size_t>(row * classes + at)];
-            return shares;
-        };
-        REQUIRE(lens->stages.size() == 3);
-        for (int stage = 0; stage < 3; ++stage) {
-            const auto& found = lens->stages[static_cast<size_t>(stage)];
-            CHECK(found.layer == stage - 1);
-            CHECK(farthest(rowOf(found, 0), vision.golden.values("lens." + std::to_string(stage))) < 1e-4);
-            const std::string tokens = "lens.tokens." + std::to_string(stage);
-            CHECK((found.rows == 1) == !vision.golden.contains(tokens));
-            std::vector<float> byToken;
-            for (int row = 1; row < found.rows; ++row) {
-                const std::vector<float> shares = rowOf(found, row);
-                byToken.insert(byToken.end(), shares.begin(), shares.end());
-            }
-            if (vision.golden.contains(tokens)) CHECK(farthest(byToken, vision.golden.values(tokens)) < 1e-4);
-            // What is said of a row follows from its probabilities.
-            const std::vector<float> whole = rowOf(found, 0);
-            double entropy = 0;
-            for (const float share : whole) entropy -= static_cast<double>(share) * std::log(share);
-            CHECK(found.entropy[0] == Approx(entropy).margin(1e-5));
-            CHECK(found.probabilities[0] == std::ranges::max(whole));
-            CHECK(whole[static_cast<size_t>(found.ids[0])] == found.probabilities[0]);
+    VisionCase vision(GENERATE(from_range(std::begin(kModels), std::end(kModels))));
+    LogitLensAnalysis analysis;
+    const int classes = vision.model.info().classes;
+    analysis.finals = classes;
+    const auto lens = vision.run<LogitLens>(analysis);
+    // The probabilities of all classes in a row, by class.
+    const auto rowOf = [&](const LogitLens::Stage& stage, int row) {
+        std::vector<float> shares(static_cast<size_t>(classes));
+        for (int at = 0; at < classes; ++at)
+            shares[static_cast<size_t>(lens->final[static_cast<size_t>(at)])] =
+                stage.finalProbability[static_cast<size_t>(row * classes + at)];
+        return shares;
+    };
+    REQUIRE(lens->stages.size() == 3);
+    for (int stage = 0; stage < 3; ++stage) {
+        const auto& found = lens->stages[static_cast<size_t>(stage)];
+        CHECK(found.layer == stage - 1);
+        CHECK(farthest(rowOf(found, 0), vision.golden.values("lens." + std::to_string(stage))) < 1e-4);
+        const std::string tokens = "lens.tokens." + std::to_string(stage);
+        CHECK((found.rows == 1) == !vision.golden.contains(tokens));
+        std::vector<float> byToken;
+        for (int row = 1; row < found.rows; ++row) {
+            const std::vector<float> shares = rowOf(found, row);
+            byToken.insert(byToken.end(), shares.begin(), shares.end());
         }
-        // The last stage is what the model says.
-        CHECK(farthest(rowOf(lens->stages.back(), 0), probabilitiesOf(vision.model.predict(vision.patches))) < 1e-6);
-        CHECK(lens->stages.back().finalRank[0] == 0);
+        if (vision.golden.contains(tokens)) CHECK(farthest(byToken, vision.golden.values(tokens)) < 1e-4);
+        // What is said of a row follows from its probabilities.
+        const std::vector<float> whole = rowOf(found, 0);
+        double entropy = 0;
+        for (const float share : whole) entropy -= static_cast<double>(share) * std::log(share);
+        CHECK(found.entropy[0] == Approx(entropy).margin(1e-5));
+        CHECK(found.probabilities[0] == std::ranges::max(whole));
+        CHECK(whole[static_cast<size_t>(found.ids[0])] == found.probabilities[0]);
     }
+    // The last stage is what the model says.
+    CHECK(farthest(rowOf(lens->stages.back(), 0), probabilitiesOf(vision.model.predict(vision.patches))) < 1e-6);
+    CHECK(lens->stages.back().finalRank[0] == 0);
 }
 
 TEST_CASE("weighted attention: of a picture, it follows from the model's values and W_O", "[analysis][vision][gpu]") {
@@ -203,106 +188,90 @@ TEST_CASE("vision goldens: contributions to a class agree with PyTorch and sum t
 }
 
 TEST_CASE("vision: contributions sum to the logit of models that merge, pool or compose", "[analysis][vision][gpu]") {
-    const auto check = [](VisionModel& model, const std::vector<float>& patches) {
-        const auto result = LogitAttributionAnalysis{}.run(model, {.input = patches});
+    const auto check = [](GoldenPicture picture) {
+        const auto result = LogitAttributionAnalysis{}.run(picture.model, {.input = picture.patches});
         const auto& found = static_cast<const LogitAttribution&>(*result);
         double sum = 0;
         for (const auto& part : found.components) sum += static_cast<double>(part.value);
         CHECK(std::abs(sum - static_cast<double>(found.logit)) < 1e-4);
         CHECK(found.components.size() > 3);
-        CHECK_FALSE(static_cast<const LogitLens&>(*LogitLensAnalysis{}.run(model, {.input = patches})).stages.empty());
+        const auto lens = LogitLensAnalysis{}.run(picture.model, {.input = picture.patches});
+        CHECK_FALSE(static_cast<const LogitLens&>(*lens).stages.empty());
     };
-    for (const char* name : {"swin", "swin_padded"}) {
-        INFO(name);
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-        const VisionConfig& config = model.config();
-        check(model, cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch));
-    }
-    VisionModel pooled(std::make_unique<ChangedSource>(
-                           "vit", [](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }),
-                       {.softwareThreads = 0, .validation = true});
-    const VisionConfig& config = pooled.config();
-    check(pooled, cutPatches(Golden("vit").values("pixels"), config.channels, config.image, config.patch));
+    check(GoldenPicture("swin"));
+    check(GoldenPicture("swin_padded"));
+    check(GoldenPicture("vit", poolTokens));
 }
 
 TEST_CASE("vision goldens: gradients of patches agree with PyTorch and add up", "[analysis][vision][gpu]") {
-    for (const char* name : kModels) {
-        INFO(name);
-        VisionCase vision(name);
-        InputAttributionAnalysis asked;
-        asked.steps = asked.mostSteps = 16; // as many nodes as the golden values have
-        const auto found = vision.run<InputAttribution>(asked);
-        CHECK(found->target.token == vision.golden.integers("class").front());
-        CHECK(farthest(found->gradientTimesInput, vision.golden.values("gradient_times_input")) < 1e-4);
-        CHECK(farthest(found->integratedGradients, vision.golden.values("integrated_gradients")) < 1e-4);
-        CHECK(std::abs(found->baselineLogit - vision.golden.values("baseline").front()) < 1e-4);
-        asked.steps = asked.mostSteps = 64;
-        const auto fine = vision.run<InputAttribution>(asked);
-        const double sum = std::accumulate(fine->integratedGradients.begin(), fine->integratedGradients.end(), 0.0);
-        CHECK(sum == Approx(static_cast<double>(fine->logit - fine->baselineLogit)).margin(1e-3));
-    }
+    VisionCase vision(GENERATE(from_range(std::begin(kModels), std::end(kModels))));
+    InputAttributionAnalysis asked;
+    asked.steps = asked.mostSteps = 16; // as many nodes as the golden values have
+    const auto found = vision.run<InputAttribution>(asked);
+    CHECK(found->target.token == vision.golden.integers("class").front());
+    CHECK(farthest(found->gradientTimesInput, vision.golden.values("gradient_times_input")) < 1e-4);
+    CHECK(farthest(found->integratedGradients, vision.golden.values("integrated_gradients")) < 1e-4);
+    CHECK(std::abs(found->baselineLogit - vision.golden.values("baseline").front()) < 1e-4);
+    asked.steps = asked.mostSteps = 64;
+    const auto fine = vision.run<InputAttribution>(asked);
+    const double sum = std::accumulate(fine->integratedGradients.begin(), fine->integratedGradients.end(), 0.0);
+    CHECK(sum == Approx(static_cast<double>(fine->logit - fine->baselineLogit)).margin(1e-3));
 }
 
 TEST_CASE("vision goldens: sweeps of heads, MLPs and patches agree with PyTorch", "[analysis][vision][gpu]") {
-    for (const char* name : kModels) {
-        INFO(name);
-        VisionCase vision(name);
-        const auto effects = vision.run<AblationSweep>(AblationSweepAnalysis{});
-        CHECK(farthest(effects->headEffects, vision.golden.values("effect.heads")) < 1e-4);
-        CHECK(farthest(effects->mlpEffects, vision.golden.values("effect.mlps")) < 1e-4);
-        vision.model.setHookEdits({});
+    VisionCase vision(GENERATE(from_range(std::begin(kModels), std::end(kModels))));
+    const auto effects = vision.run<AblationSweep>(AblationSweepAnalysis{});
+    CHECK(farthest(effects->headEffects, vision.golden.values("effect.heads")) < 1e-4);
+    CHECK(farthest(effects->mlpEffects, vision.golden.values("effect.mlps")) < 1e-4);
+    vision.model.setHookEdits({});
 
-        const auto sweep = vision.run<PatchSweep>(PatchSweepAnalysis{});
-        vision.model.setHookEdits({});
-        CHECK(farthest(vision.model.predict(vision.others), vision.golden.values("other.logits")) < 1e-4);
-        const std::vector<float> logits = vision.golden.values("patched");
-        const auto classes = static_cast<size_t>(vision.model.info().classes);
-        REQUIRE(logits.size() == sweep->effects.size() * classes);
-        for (size_t at = 0; at < sweep->effects.size(); ++at) {
-            const double logit = logitOf(sweep->target, std::span(logits).subspan(at * classes, classes));
-            const double share = (logit - static_cast<double>(sweep->own)) /
-                                 (static_cast<double>(sweep->other) - static_cast<double>(sweep->own));
-            const double way = std::abs(static_cast<double>(sweep->other) - static_cast<double>(sweep->own));
-            CHECK(std::abs(static_cast<double>(sweep->effects[at]) - share) * way < 1e-4);
-        }
+    const auto sweep = vision.run<PatchSweep>(PatchSweepAnalysis{});
+    vision.model.setHookEdits({});
+    CHECK(farthest(vision.model.predict(vision.others), vision.golden.values("other.logits")) < 1e-4);
+    const std::vector<float> logits = vision.golden.values("patched");
+    const auto classes = static_cast<size_t>(vision.model.info().classes);
+    REQUIRE(logits.size() == sweep->effects.size() * classes);
+    for (size_t at = 0; at < sweep->effects.size(); ++at) {
+        const double logit = logitOf(sweep->target, std::span(logits).subspan(at * classes, classes));
+        const double share = (logit - static_cast<double>(sweep->own)) /
+                             (static_cast<double>(sweep->other) - static_cast<double>(sweep->own));
+        const double way = std::abs(static_cast<double>(sweep->other) - static_cast<double>(sweep->own));
+        CHECK(std::abs(static_cast<double>(sweep->effects[at]) - share) * way < 1e-4);
     }
 }
 
 TEST_CASE("vision goldens: patching of models that merge tokens in windows agrees with PyTorch and with single changes",
           "[analysis][vision][gpu]") {
-    for (const char* name : {"swin", "swin_padded"}) {
-        INFO(name);
-        VisionCase vision(name);
-        const auto sweep = vision.run<PatchSweep>(PatchSweepAnalysis{});
-        const ImageSize grid = vision.model.info().grid;
-        REQUIRE(sweep->tokens == grid.area());
-        const auto classes = static_cast<size_t>(vision.model.info().classes);
-        for (int layer = 0; layer < sweep->layers; ++layer) {
-            INFO("layer " << layer);
-            const int64_t side = layer < 2 ? 1 : 2; // patches of a token
-            const std::vector<float> logits = vision.golden.values("patched." + std::to_string(layer));
-            for (int token = 0; token < sweep->tokens; ++token) {
-                const int64_t row = token / grid.width / side, column = token % grid.width / side;
-                const int64_t own = row * ((grid.width + side - 1) / side) + column;
-                REQUIRE(sweep->rowOf(layer, token) == own);
-                const double expected =
-                    logitOf(sweep->target, std::span(logits).subspan(static_cast<size_t>(own) * classes, classes));
-                const auto cell = static_cast<size_t>(layer * sweep->tokens + token);
-                CHECK(std::abs(static_cast<double>(sweep->logits[cell]) - expected) < 1e-4);
-                CHECK(sweep->effects[cell] * (sweep->other - sweep->own) ==
-                      Approx(sweep->logits[cell] - sweep->own).margin(1e-5));
-            }
+    VisionCase vision(GENERATE("swin", "swin_padded"));
+    const auto sweep = vision.run<PatchSweep>(PatchSweepAnalysis{});
+    const ImageSize grid = vision.model.info().grid;
+    REQUIRE(sweep->tokens == grid.area());
+    const auto classes = static_cast<size_t>(vision.model.info().classes);
+    for (int layer = 0; layer < sweep->layers; ++layer) {
+        INFO("layer " << layer);
+        const int64_t side = layer < 2 ? 1 : 2; // patches of a token
+        const std::vector<float> logits = vision.golden.values("patched." + std::to_string(layer));
+        for (int token = 0; token < sweep->tokens; ++token) {
+            const int64_t row = token / grid.width / side, column = token % grid.width / side;
+            const int64_t own = row * ((grid.width + side - 1) / side) + column;
+            REQUIRE(sweep->rowOf(layer, token) == own);
+            const double expected =
+                logitOf(sweep->target, std::span(logits).subspan(static_cast<size_t>(own) * classes, classes));
+            const auto cell = static_cast<size_t>(layer * sweep->tokens + token);
+            CHECK(std::abs(static_cast<double>(sweep->logits[cell]) - expected) < 1e-4);
+            CHECK(sweep->effects[cell] * (sweep->other - sweep->own) ==
+                  Approx(sweep->logits[cell] - sweep->own).margin(1e-5));
         }
-        vision.model.setHookEdits({});
-        for (const auto& [layer, token] : {std::pair(0, 20), std::pair(3, 20)}) {
-            const std::vector<float> logits = vision.changed({{{.kind = Intervention::Kind::Patch,
-                                                                .hook = hookOf(layer, "hook_resid_pre"),
-                                                                .position = sweep->rowOf(layer, token),
-                                                                .text = kSomePicture}},
-                                                              {}});
-            CHECK(sweep->logits[static_cast<size_t>(layer * sweep->tokens + token)] ==
-                  Approx(logitOf(sweep->target, logits)).margin(1e-5));
-        }
+    }
+    vision.model.setHookEdits({});
+    for (const auto& [layer, token] : {std::pair(0, 20), std::pair(3, 20)}) {
+        const std::vector<float> logits = vision.changed({{{.kind = Intervention::Kind::Patch,
+                                                            .hook = hookOf(layer, "hook_resid_pre"),
+                                                            .position = sweep->rowOf(layer, token),
+                                                            .text = kSomePicture}},
+                                                          {}});
+        CHECK(sweep->logits[static_cast<size_t>(layer * sweep->tokens + token)] ==
+              Approx(logitOf(sweep->target, logits)).margin(1e-5));
     }
 }
 
@@ -324,23 +293,18 @@ TEST_CASE("vision: patching a picture with itself changes nothing", "[analysis][
 }
 
 TEST_CASE("vision: what cannot be patched token by token is a sentence", "[analysis][vision][gpu]") {
-    const auto refuses = [](VisionModel& model, const char* hook, const char* what, bool hasOther = true) {
-        const std::vector<float> patches(
-            static_cast<size_t>(model.config().grid().area() * model.config().patchValues()));
+    const auto refuses = [](GoldenPicture& picture, const char* hook, const char* what, bool hasOther = true) {
+        const std::vector<float>& patches = picture.patches;
         PatchSweepAnalysis asked;
         asked.hook = hook;
-        CHECK_THROWS_WITH(
-            asked.run(model, {.input = patches, .other = hasOther ? std::optional<Input>(patches) : std::nullopt}),
-            CONTAINS(what));
+        CHECK_THROWS_WITH(asked.run(picture.model, {.input = patches,
+                                                    .other = hasOther ? std::optional<Input>(patches) : std::nullopt}),
+                          CONTAINS(what));
     };
-    VisionCase swin("swin"), vit("vit");
-    refuses(swin.model, "attn.hook_z", "the tokens of attn.hook_z are in the order of the windows");
-    refuses(vit.model, "attn.hook_attn_scores", "attn.hook_attn_scores cannot be patched token by token");
-    refuses(vit.model, "hook_resid_pre", "there is no other picture to patch values from; choose another picture",
-            false);
-    VisionModel pooled(std::make_unique<ChangedSource>(
-                           "vit", [](VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }),
-                       {.softwareThreads = 0, .validation = true});
+    GoldenPicture swin("swin"), vit("vit"), pooled("vit", poolTokens);
+    refuses(swin, "attn.hook_z", "the tokens of attn.hook_z are in the order of the windows");
+    refuses(vit, "attn.hook_attn_scores", "attn.hook_attn_scores cannot be patched token by token");
+    refuses(vit, "hook_resid_pre", "there is no other picture to patch values from; choose another picture", false);
     refuses(pooled, "hook_resid_pre", "pools tokens by content");
 }
 
@@ -376,21 +340,18 @@ TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[an
 }
 
 TEST_CASE("vision: a value taken from the picture itself changes no bit", "[analysis][vision][gpu]") {
-    for (const char* name : {"vit", "dinov2_registers", "swin"}) {
-        INFO(name);
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-        const VisionConfig& config = model.config();
-        const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
-        for (const char* end : {"hook_resid_pre", "attn.hook_z", "attn.hook_v", "hook_attn_out", "hook_mlp_out"}) {
-            INFO(end);
-            const std::string hook = hookOf(1, end);
-            model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook, .amount = 0}}, {}}, patches, {});
-            const std::vector<float> same = model.predict(patches);
-            model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = hook}}, {}}, patches, {});
-            CHECK(model.predict(patches) == same);
-            model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook}}, {}}, patches, {});
-            CHECK(model.predict(patches) != same);
-        }
+    GoldenPicture picture(GENERATE("vit", "dinov2_registers", "swin"));
+    VisionModel& model = picture.model;
+    const std::vector<float>& patches = picture.patches;
+    for (const char* end : {"hook_resid_pre", "attn.hook_z", "attn.hook_v", "hook_attn_out", "hook_mlp_out"}) {
+        INFO(end);
+        const std::string hook = hookOf(1, end);
+        model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook, .amount = 0}}, {}}, patches, {});
+        const std::vector<float> same = model.predict(patches);
+        model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = hook}}, {}}, patches, {});
+        CHECK(model.predict(patches) == same);
+        model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook}}, {}}, patches, {});
+        CHECK(model.predict(patches) != same);
     }
 }
 
@@ -408,10 +369,8 @@ TEST_CASE("vision: gates hold under a pattern that is set by hand", "[analysis][
 
 TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gpu]") {
     const auto refuses = [](const char* name, const Changes& edits, const char* what) {
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-        const std::vector<float> patches(
-            static_cast<size_t>(model.config().grid().area() * model.config().patchValues()));
-        CHECK_THROWS_WITH(model.setEdits(edits, patches, {}), CONTAINS(what));
+        GoldenPicture picture(name);
+        CHECK_THROWS_WITH(picture.model.setEdits(edits, picture.patches, {}), CONTAINS(what));
     };
     using Kind = Intervention::Kind;
     refuses("vit", {{{.hook = "blocks.9.hook_mlp_out"}}, {}}, "there is no hook \"blocks.9.hook_mlp_out\"");

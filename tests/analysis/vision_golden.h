@@ -4,21 +4,35 @@
 #include "engine/inference/vision_model.h"
 #include "tests/models/vision_folder.h"
 
-#include <memory>
-#include <string>
-
 namespace attn::test {
 
 /// Golden models beside which vision_analysis.py says what their heads are.
 inline constexpr const char* kHeadGoldens[] = {"vit",  "deit",       "dinov2_registers", "timm_vit", "timm_registers",
                                                "swin", "swin_padded"};
 
-/// What the heads of a golden model are, on its picture.
-inline std::shared_ptr<const HeadDetection> headsOfGolden(const std::string& name) {
-    VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-    const VisionConfig& config = model.config();
-    const auto patches = cutPatches(Golden(name).values("pixels"), config.channels, config.image, config.patch);
-    return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {.input = patches}));
-}
+/// A vision model of the goldens and the patches of its picture.
+struct GoldenPicture {
+    /// @param change  of the model's description
+    explicit GoldenPicture(const std::string& name, const std::function<void(VisionConfig&)>& change = {})
+        : info(name), model(change ? std::make_unique<ChangedSource>(name, change)
+                                   : openVisionSource((kGoldenRoot / name).string()),
+                            {.softwareThreads = 0, .validation = true}),
+          patches(patchesOf(Golden(name).values("pixels"))) {}
+
+    std::vector<float> patchesOf(const std::vector<float>& pixels) const {
+        const VisionConfig& config = model.config();
+        return cutPatches(pixels, config.channels, config.image, config.patch);
+    }
+    std::shared_ptr<const HeadDetection> heads() {
+        return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {.input = patches}));
+    }
+
+    ScopedInfo info;
+    VisionModel model;
+    std::vector<float> patches;
+};
+
+/// A change by which layer 1 pools its tokens.
+inline void poolTokens(VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }
 
 } // namespace attn::test

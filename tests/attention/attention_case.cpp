@@ -5,7 +5,6 @@
 #include "engine/core/rng.h"
 #include "engine/runtime/cpu_executor.h"
 
-#include <cmath>
 #include <numbers>
 
 namespace attn::test {

@@ -4,12 +4,6 @@
 #include "engine/attention/flow.h"
 #include "tests/support/device.h"
 
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 namespace attn::test {
 
 /// An attention of a spec with random q, k and v: as a graph and as plain loops.

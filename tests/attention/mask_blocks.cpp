@@ -1,10 +1,6 @@
 #include "engine/attention/mask/blocks.h"
-#include "engine/core/bit_row.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/attention/random_masks.h"
-
-#include <algorithm>
-#include <set>
 
 using namespace attn;
 using namespace attn::test;

@@ -1,13 +1,11 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/mask/catalogue.h"
-#include "engine/attention/mask/expression.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "tests/attention/mask_pictures.h"
 #include "tests/attention/random_masks.h"
-
-#include <algorithm>
-#include <array>
+#include "tests/io/files.h"
+#include "tests/support/answers.h"
 
 using namespace attn;
 using namespace attn::test;
@@ -83,22 +81,8 @@ TEST_CASE("mask expression: its text parses back to an equal expression and is i
 }
 
 TEST_CASE("mask expression: its text has no needless brackets and blanks", "[attention]") {
-    const std::pair<const char*, const char*> cases[] = {
-        {"full", "full"},
-        {" ( ( full ( ) ) ) ", "full"},
-        {"window( 0256.0 )", "window(256)"},
-        {"causal&(window(4)|global(1))", "causal & (window(4) | global(1))"},
-        {"(causal&window(4))|global(1)", "causal & window(4) | global(1)"},
-        {"~(~causal)", "~~causal"},
-        {"~(causal)&full", "~causal & full"},
-        {"~(causal&full)", "~(causal & full)"},
-        {"(full & causal) & (row(2,3) & full)", "full & causal & row(2, 3) & full"},
-        {"per_head( (full|causal) ,per_layer(full) )", "per_head(full | causal, per_layer(full))"},
-        {"full\n\t& causal\r\n", "full & causal"},
-        {"random(3, 4294967295)", "random(3, 4294967295)"},
-        {"painted(1e2, 1e4)", "painted(100, 10000)"},
-    };
-    for (const auto& [text, canonical] : cases) CHECK(MaskExpression::parse(text).text() == canonical);
+    checkAnswers("attention/texts.json", "texts",
+                 [](const std::string& text) { return MaskExpression::parse(text).text(); });
 }
 
 TEST_CASE("mask expression: equality is that of formulas up to the order of brackets", "[attention]") {
@@ -208,81 +192,8 @@ TEST_CASE("mask expression: terms that depend on the content are split off the o
 
 TEST_CASE("mask expression: what is no expression is refused in a sentence with place, fault and remedy",
           "[attention]") {
-    const std::pair<std::string, const char*> cases[] = {
-        {"", "character 1 of the mask expression: the mask expression is empty; write a term such as causal"},
-        {"  \t\n", "character 5 of the mask expression: the mask expression is empty"},
-        {"windw(3)", "character 1 of the mask expression: there is no mask term \"windw\"; the nearest name is window"},
-        {"causal & Causal",
-         "character 10 of the mask expression: there is no mask term \"Causal\"; the nearest name is causal"},
-        {"per_heads(full)", "no mask term \"per_heads\"; the nearest name is per_head"},
-        {"causal and full",
-         "character 8 of the mask expression: \"and\" follows the end of the expression; continue with & or |"},
-        {"causal full", "\"full\" follows the end"},
-        {"causal)", "character 7 of the mask expression: \")\" follows the end"},
-        {"causal &", "character 9 of the mask expression: a term was expected, but the end was found"},
-        {"causal && full", "character 9 of the mask expression: a term was expected, but \"&\" was found"},
-        {"| full", "character 1 of the mask expression: a term was expected, but \"|\" was found"},
-        {"!causal", "a term was expected, but \"!\" was found; write ~ for not"},
-        {"~", "character 2 of the mask expression: a term was expected, but the end was found"},
-        {"()", "character 2 of the mask expression: a term was expected, but \")\" was found"},
-        {"(causal",
-         "character 8 of the mask expression: the end was found, but the bracket opened at character 1 is not closed; "
-         "write ) or continue with & or |"},
-        {"full & (causal | full", "the bracket opened at character 8 is not closed"},
-        {"(causal]",
-         "character 8 of the mask expression: \"]\" was found, but the bracket opened at character 1 is not closed"},
-        {"12", "a term was expected, but \"12\" was found"},
-        {"∪", "character 1 of the mask expression: a term was expected, but \"∪\" was found"},
-        {"causal ∪ full", "character 8 of the mask expression: \"∪\" follows the end"},
-        {"~∪", "character 2 of"},
-        {"window", "character 1 of the mask expression: window takes 1 number, not 0; write window(w)"},
-        {"full & window()", "character 8 of the mask expression: window takes 1 number, not 0; write window(w)"},
-        {"window(1, 2)", "window takes 1 number, not 2; write window(w)"},
-        {"causal(3)", "causal takes no numbers, not 1; write causal"},
-        {"local2d(1, 2, 3)", "local2d takes 6 numbers, not 3; write local2d(rows, cols, h, w, up, side)"},
-        {"permuted_blocks(4)", "permuted_blocks takes at least 2 numbers, not 1; write permuted_blocks(b, order, ...)"},
-        {"xlnet", "xlnet takes at least 1 number, not 0; write xlnet(order, ...)"},
-        {"window(0)", "character 8 of the mask expression: w of window is \"0\", which is out of its range; give a "
-                      "whole number from 1 to 65536"},
-        {"window(65537)", "w of window is \"65537\", which is out of its range"},
-        {"window(-3)", "w of window is \"-3\", which is out of its range"},
-        {"window(2.5)", "w of window is \"2.5\", which is not a whole number; give a whole number from 1 to 65536"},
-        {"dilated(2, 0)", "character 12 of the mask expression: d of dilated is \"0\", which is out of its range"},
-        {"random(1, 4294967296)", "seed of random is \"4294967296\", which is out of its range"},
-        {"bigbird(2, 4, 1, 1, 1)", "w of bigbird is \"4\", which lies between two steps; give 1, 3, 5 ..."},
-        {"window(1e999)", "w of window"},
-        {"window(nan)", "a number was expected for w of window, but \"nan\" was found"},
-        {"window(inf)", "a number was expected for w of window, but \"inf\" was found"},
-        {"window(three)", "a number was expected for w of window, but \"three\" was found; write a number"},
-        {"window(,)", "a number was expected for w of window, but \",\" was found"},
-        {"window(3,)", "a number was expected for window, but \")\" was found"},
-        {"window(3 4)",
-         "character 10 of the mask expression: \"4\" was found, but the bracket opened at character 7 is not "
-         "closed; write ) or continue with a comma"},
-        {"window(3x)", "\"x\" was found, but the bracket opened at character 7 is not closed"},
-        {"window(3", "the end was found, but the bracket opened at character 7 is not closed"},
-        {"window(causal)", "a number was expected for w of window, but \"causal\" was found"},
-        {"per_head", "per_head needs its expressions in brackets; write per_head(causal, full)"},
-        {"per_layer & full", "per_layer needs its expressions in brackets"},
-        {"per_head()", "character 10 of the mask expression: a term was expected, but \")\" was found"},
-        {"per_head(full,)", "a term was expected, but \")\" was found"},
-        {"per_head(full; causal)", "\";\" was found, but the bracket opened at character 9 is not closed; write ) or "
-                                   "continue with &, | or a comma"},
-        {"painted(2, 1, 4)", "painted: the runs of painted cover more than its 2 x 2 cells; give a larger size"},
-        {"full & permuted_blocks(2, 1, 1)",
-         "character 8 of the mask expression: permuted_blocks: 1 appears in the order twice"},
-    };
-    for (const auto& [text, sentence] : cases) {
-        CAPTURE(text);
-        try {
-            MaskExpression::parse(text);
-            FAIL_CHECK("was accepted");
-        } catch (const Error& error) {
-            CHECK_THAT(error.what(), CONTAINS(sentence));
-            CHECK_FALSE(error.where().empty());
-            CHECK_FALSE(error.hint().empty());
-        }
-    }
+    checkAnswers("attention/texts.json", "refusals",
+                 [](const std::string& text) { return sentenceOf([&] { MaskExpression::parse(text); }); });
 }
 
 TEST_CASE("mask expression: deep and huge input is answered, never a crash", "[attention]") {

@@ -4,8 +4,6 @@
 #include "engine/core/bit_row.h"
 #include "tests/support/catch.h"
 
-#include <string>
-
 namespace attn::test {
 
 /// Row by row, "#" where a query sees a key: "#.. ##. ###".

@@ -2,9 +2,6 @@
 #include "engine/attention/terms.h"
 #include "engine/ops/gradient.h"
 #include "tests/attention/attention_case.h"
-#include "tests/support/catch.h"
-
-#include <cmath>
 
 using namespace attn;
 using attn::test::runOnHost;

@@ -1,16 +1,11 @@
 #include "tests/attention/attention_case.h"
+#include "tests/support/slope.h"
 
 #include "engine/attention/mask/catalogue.h"
 #include "engine/ops/gradient.h"
 #include "engine/runtime/cpu_executor.h"
-#include "tests/support/catch.h"
-#include "tests/support/device.h"
 
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
 
 using namespace attn;
 using test::AttentionCase;
@@ -143,15 +138,10 @@ TEST_CASE("every part's gradient equals central finite differences in double", "
             std::vector<double>& values = test.values[name];
             for (size_t trial = 0; trial < 6; ++trial) {
                 const size_t at = trial * 7919 % values.size();
-                constexpr double kStep = 1e-5;
-                const double before = values[at];
-                const auto lossAt = [&](double value) {
-                    values[at] = value;
+                const double difference = test::slopeOf(values, at, [&] {
                     executor.set(name, values);
                     return lossNow();
-                };
-                const double difference = (lossAt(before + kStep) - lossAt(before - kStep)) / (2 * kStep);
-                lossAt(before);
+                });
                 const double derivative = found.contains(name) ? found[name][at] : 0;
                 INFO("d loss / d " << name << "[" << at << "]");
                 CHECK(std::abs(derivative - difference) <= 1e-5 * (1 + std::abs(difference)));

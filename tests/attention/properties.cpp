@@ -1,13 +1,9 @@
 #include "engine/attention/position/sinusoid.h"
 #include "tests/attention/attention_case.h"
-#include "tests/support/catch.h"
+#include "tests/io/files.h"
+#include "tests/support/answers.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <set>
 
 using namespace attn;
 using test::AttentionCase;
@@ -59,41 +55,39 @@ TEST_CASE("causal scaled dot attention of four tokens is what one computes by ha
 }
 
 TEST_CASE("relative positions depend on nothing but the distance", "[attention]") {
-    for (const char* position : {"rope", "rope(interleaved = 1)", "rope(fraction = 0.5)", "alibi", "t5", "toeplitz(3)",
-                                 "shaw(2)", "transformer_xl", "distance_aware"}) {
-        INFO(position);
-        AttentionCase test = maskedCaseOf(fmt::format("heads=multi_head(2), position={}", position));
-        for (const char* name : {"q", "k"})
-            for (size_t h = 0; h < 2; ++h) {
-                std::vector<double> head(test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32),
-                                         test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32 + 32));
-                repeatFirstRow(head, 4);
-                std::ranges::copy(head, test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32));
+    const char* position = GENERATE("rope", "rope(interleaved = 1)", "rope(fraction = 0.5)", "alibi", "t5",
+                                    "toeplitz(3)", "shaw(2)", "transformer_xl", "distance_aware");
+    INFO(position);
+    AttentionCase test = maskedCaseOf(fmt::format("heads=multi_head(2), position={}", position));
+    for (const char* name : {"q", "k"})
+        for (size_t h = 0; h < 2; ++h) {
+            std::vector<double> head(test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32),
+                                     test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32 + 32));
+            repeatFirstRow(head, 4);
+            std::ranges::copy(head, test.values[name].begin() + static_cast<std::ptrdiff_t>(h * 32));
+        }
+    const auto scores = test.onHost().at("scores");
+    bool varies = false;
+    for (size_t h = 0; h < 2; ++h)
+        for (size_t t = 0; t + 1 < 8; ++t)
+            for (size_t s = 0; s + 1 < 8; ++s) {
+                requireNear(scores[h * 64 + (t + 1) * 8 + s + 1], scores[h * 64 + t * 8 + s], 1e-6);
+                varies = varies || std::abs(scores[h * 64 + t * 8 + s] - scores[h * 64]) > 1e-6;
             }
-        const auto scores = test.onHost().at("scores");
-        bool varies = false;
-        for (size_t h = 0; h < 2; ++h)
-            for (size_t t = 0; t + 1 < 8; ++t)
-                for (size_t s = 0; s + 1 < 8; ++s) {
-                    requireNear(scores[h * 64 + (t + 1) * 8 + s + 1], scores[h * 64 + t * 8 + s], 1e-6);
-                    varies = varies || std::abs(scores[h * 64 + t * 8 + s] - scores[h * 64]) > 1e-6;
-                }
-        CHECK(varies);
-    }
+    CHECK(varies);
 }
 
 TEST_CASE("ALiBi subtracts the slope times the distance, whichever way keys lie", "[attention]") {
-    for (const char* mask : {"causal", "full"}) {
-        AttentionCase test = maskedCaseOf(fmt::format("heads=multi_head(4), position=alibi, mask={}", mask));
-        const auto bias = test.onHost().at("position.bias");
-        for (size_t h = 0; h < 4; ++h)
-            for (size_t t = 0; t < 8; ++t)
-                for (size_t s = 0; s < (std::string(mask) == "causal" ? t + 1 : 8); ++s)
-                    requireNear(bias[h * 64 + t * 8 + s],
-                                -std::exp2(-2.0 * static_cast<double>(h + 1)) *
-                                    std::abs(static_cast<double>(t) - static_cast<double>(s)),
-                                1e-7);
-    }
+    const char* mask = GENERATE("causal", "full");
+    AttentionCase test = maskedCaseOf(fmt::format("heads=multi_head(4), position=alibi, mask={}", mask));
+    const auto bias = test.onHost().at("position.bias");
+    for (size_t h = 0; h < 4; ++h)
+        for (size_t t = 0; t < 8; ++t)
+            for (size_t s = 0; s < (std::string(mask) == "causal" ? t + 1 : 8); ++s)
+                requireNear(bias[h * 64 + t * 8 + s],
+                            -std::exp2(-2.0 * static_cast<double>(h + 1)) *
+                                std::abs(static_cast<double>(t) - static_cast<double>(s)),
+                            1e-7);
 }
 
 TEST_CASE("moving a sinusoid by a distance is the same rotation everywhere", "[attention]") {
@@ -117,31 +111,28 @@ TEST_CASE("Transformer-XL's four terms add up to its score", "[attention]") {
 }
 
 TEST_CASE("linear forms carry their sums over chunks as if the pattern had been formed", "[attention]") {
-    for (const char* normaliser : {"linear", "favor(16)", "rfa(16)", "efficient_running"}) {
-        INFO(normaliser);
-        constexpr int64_t kTokens = 150; // three chunks, the last one short
-        const Results found = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens).onHost();
-        AttentionCase test = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens);
-        const auto& pattern = found.at("pattern");
-        for (int64_t t = 0; t < kTokens; t += 7)
-            for (int64_t d = 0; d < 4; ++d) {
-                double sum = 0;
-                for (int64_t s = 0; s <= t; ++s)
-                    sum += pattern[static_cast<size_t>(t * kTokens + s)] *
-                           test.values["v"][static_cast<size_t>(s * 4 + d)];
-                requireNear(found.at("z")[static_cast<size_t>(t * 4 + d)], sum, 1e-6);
-            }
-    }
+    const char* normaliser = GENERATE("linear", "favor(16)", "rfa(16)", "efficient_running");
+    INFO(normaliser);
+    constexpr int64_t kTokens = 150; // three chunks, the last one short
+    const Results found = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens).onHost();
+    AttentionCase test = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens);
+    const auto& pattern = found.at("pattern");
+    for (int64_t t = 0; t < kTokens; t += 7)
+        for (int64_t d = 0; d < 4; ++d) {
+            double sum = 0;
+            for (int64_t s = 0; s <= t; ++s)
+                sum += pattern[static_cast<size_t>(t * kTokens + s)] * test.values["v"][static_cast<size_t>(s * 4 + d)];
+            requireNear(found.at("z")[static_cast<size_t>(t * 4 + d)], sum, 1e-6);
+        }
 }
 
 TEST_CASE("states read token by token equal the parallel form", "[attention]") {
-    for (const char* spec : {"mixer=fast_weights", "normaliser=linear", "normaliser=favor(16)", "normaliser=rfa(8)",
-                             "normaliser=efficient_running"}) {
-        INFO(spec);
-        const Results found = maskedCaseOf(fmt::format("{}, mask=causal", spec), 70).onHost();
-        for (size_t i = 0; i < found.at("z").size(); ++i)
-            requireNear(found.at("features.recurrent")[i], found.at("z")[i], 1e-9);
-    }
+    const char* spec = GENERATE("mixer=fast_weights", "normaliser=linear", "normaliser=favor(16)", "normaliser=rfa(8)",
+                                "normaliser=efficient_running");
+    INFO(spec);
+    const Results found = maskedCaseOf(fmt::format("{}, mask=causal", spec), 70).onHost();
+    for (size_t i = 0; i < found.at("z").size(); ++i)
+        requireNear(found.at("features.recurrent")[i], found.at("z")[i], 1e-9);
 }
 
 TEST_CASE("a mask that equals causal at the lengths gives what causal gives, in every part", "[attention]") {
@@ -212,13 +203,12 @@ TEST_CASE("random features come closer to softmax as one over the root of their 
 }
 
 TEST_CASE("a fully masked row gives zeros, not NaN", "[attention]") {
-    for (const char* spec : {"mask=causal & ~blocks(8)", "mask=xlnet_query(0, 1, 2, 3, 4, 5, 6, 7)",
-                             "normaliser=aft, mask=causal & ~blocks(8)"}) {
-        INFO(spec);
-        const auto z = maskedCaseOf(spec).onHost().at("z");
-        for (size_t d = 0; d < 4; ++d) CHECK(z[d] == 0);
-        CHECK(std::ranges::all_of(z, [](double value) { return std::isfinite(value); }));
-    }
+    const char* spec = GENERATE("mask=causal & ~blocks(8)", "mask=xlnet_query(0, 1, 2, 3, 4, 5, 6, 7)",
+                                "normaliser=aft, mask=causal & ~blocks(8)");
+    INFO(spec);
+    const auto z = maskedCaseOf(spec).onHost().at("z");
+    for (size_t d = 0; d < 4; ++d) CHECK(z[d] == 0);
+    CHECK(std::ranges::all_of(z, [](double value) { return std::isfinite(value); }));
 }
 
 TEST_CASE("LSH sorts every token once, by bucket", "[attention]") {
@@ -278,19 +268,6 @@ TEST_CASE("what does not combine is explained in a sentence, and the nearest spe
 }
 
 TEST_CASE("a spec's expression says where it is wrong", "[attention]") {
-    for (const auto& [text, says] : std::vector<std::pair<const char*, const char*>>{
-             {"position=alibbi", "did you mean alibi"},
-             {"positon=alibi", "did you mean position"},
-             {"position=rope(bose=3)", "rope has no parameter \"bose\""},
-             {"position=rope(10, 1, 0, 1, 0, 1, 4, 4)", "rope takes 7 numbers"},
-             {"position=rope(1)", "base = 1 is out of range"},
-             {"position=rope(x)", "\"x\" is not a number"},
-             {"position=rope(3", "a closing bracket is missing"},
-             {"position=alibi, position=none", "position is given twice"},
-             {"position=alibi,,mask=causal", "an entry is empty"},
-             {"heads=multi_head(2.5)", "heads = 2.5 is out of range"},
-             {"mask=causl", "causal"}}) {
-        INFO(text);
-        CHECK_THROWS_WITH(AttentionSpec::parse(text), CONTAINS(says));
-    }
+    test::checkAnswers("attention/texts.json", "compositions",
+                       [](const std::string& text) { return test::sentenceOf([&] { AttentionSpec::parse(text); }); });
 }

@@ -4,7 +4,6 @@
 #include "tests/attention/mask_cases.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace attn::test {
 namespace {

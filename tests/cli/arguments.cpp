@@ -3,15 +3,8 @@
 #include "app/arguments/numbers.h"
 #include "tests/cli/commands.h"
 #include "tests/io/files.h"
-#include "tests/support/program.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <limits>
-#include <sstream>
 #include <type_traits>
-#include <vector>
 
 // What the programs refuse on their command lines, and how they end.
 
@@ -128,9 +121,7 @@ TEST_CASE("attention-cli: every numeric option of every command refuses what is 
             ++count;
             for (const char* text : {"", "nan", "-99999999999999999999"}) {
                 INFO(command << ' ' << name << " \"" << text << '"');
-                const Answer answer = runProgram(command + " " + name + " '" + text + "'");
-                CHECK(answer.code == 2);
-                CHECK_THAT(answer.text, CONTAINS(name + ": "));
+                checkProgram(command + " " + name + " '" + text + "'", 2, {name + ": "});
             }
         }
     CHECK(count >= 60);
@@ -176,10 +167,7 @@ TEST_CASE("attention-cli: an empty text or prompt is refused, not replaced by th
           std::pair("perplexity builtin:stories --prompt x --text " + file, "the text is given twice"),
           std::pair(std::string("perplexity builtin:stories --prompt ''"), "a single token cannot be scored"),
           std::pair(std::string("generate builtin:stories --tokens ''"), "the prompt is empty")}) {
-        INFO(arguments);
-        const Answer answer = runProgram(arguments);
-        CHECK(answer.code == 1);
-        CHECK_THAT(answer.text, CONTAINS(sentence));
+        checkProgram(arguments, 1, {sentence});
     }
 }
 
@@ -208,9 +196,7 @@ TEST_CASE("attention-cli models: the name of a folder need not be UTF-8", "[cli]
 TEST_CASE("attention-cli train: a recipe's batch must fit", "[cli]") {
     const TemporaryFolder folder;
     std::ofstream(folder / "recipe.json") << R"({"task": "reverse", "batch": 4294967297, "steps": 1})";
-    const Answer answer = runProgram("train --recipe '" + (folder / "recipe.json").string() + "' --out '" +
-                                     (folder / "run").string() + "'");
-    CHECK(answer.code == 1);
-    CHECK_THAT(answer.text, CONTAINS("batch"));
+    checkProgram("train --recipe '" + (folder / "recipe.json").string() + "' --out '" + (folder / "run").string() + "'",
+                 1, {"batch"});
     CHECK_FALSE(fs::exists(folder / "run"));
 }

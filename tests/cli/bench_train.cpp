@@ -1,10 +1,6 @@
 #include "tests/io/files.h"
 #include "tests/support/program.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 // How `attention-cli bench train` starts PyTorch.
 
 using namespace attn::test;

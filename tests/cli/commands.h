@@ -2,10 +2,6 @@
 
 #include "tests/support/program.h"
 
-#include <sstream>
-#include <string>
-#include <vector>
-
 namespace attn::test {
 
 /// Commands that `attention-cli --help` lists below the titles of groups.

@@ -1,7 +1,5 @@
 #include "tests/support/program.h"
 
-#include <string>
-
 // What the programs do where the system gives them little memory.
 
 namespace {
@@ -24,17 +22,11 @@ void checkSaysSo(const std::string& program, const std::string& arguments, int l
     const std::string command = "ulimit -c 0; ulimit -v " + std::to_string(limitMiB * 1024) + " && timeout 300 '" +
                                 program + "' " + arguments + " 2>&1";
     INFO(command);
-    FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::string text;
-    char piece[4096];
-    for (size_t count = 0; (count = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, count);
-    const int status = pclose(pipe);
-    INFO(text);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 1);
-    CHECK_THAT(text, CONTAINS("memory is short") || CONTAINS("the memory is too short"));
-    CHECK_THAT(text, CONTAINS("ulimit -v"));
+    const attn::test::Answer answer = attn::test::runCommand(command);
+    INFO(answer.text);
+    CHECK(answer.code == 1);
+    CHECK_THAT(answer.text, CONTAINS("memory is short") || CONTAINS("the memory is too short"));
+    CHECK_THAT(answer.text, CONTAINS("ulimit -v"));
 }
 
 } // namespace

@@ -6,11 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 
-#include <chrono>
 #include <fcntl.h>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -1,9 +1,6 @@
 #include "engine/core/bit_row.h"
 #include "tests/support/catch.h"
 
-#include <algorithm>
-#include <vector>
-
 using namespace attn;
 
 namespace {

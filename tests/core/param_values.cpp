@@ -1,7 +1,6 @@
 #include "engine/core/param_values.h"
 #include "tests/support/catch.h"
 
-#include <array>
 #include <stdexcept>
 
 using namespace attn;

@@ -1,8 +1,6 @@
 #include "engine/core/rng.h"
 #include "tests/support/catch.h"
 
-#include <set>
-
 TEST_CASE("rng: each name and each seed has a random stream of its own", "[core]") {
     std::set<uint64_t> first;
     for (const uint64_t seed : {0, 1, 2, 3})

@@ -1,14 +1,7 @@
 #include "tests/support/catch.h"
 
-#include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <regex>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace fs = std::filesystem;
 

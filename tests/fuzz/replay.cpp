@@ -1,12 +1,6 @@
 #include "engine/io/input_file.h"
 #include "tests/support/catch.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 // The targets of this folder, each under its own name, and what libFuzzer gives to it.
 #define TARGET(name) extern "C" int fuzz_##name(const uint8_t* data, size_t size);
 #include "fuzz_targets.inc"

@@ -3,10 +3,9 @@
 #include "engine/gpu/transfer.h"
 #include "tests/gpu/gpu_test.h"
 
-#include <cstring>
-#include <numeric>
+using namespace attn;
+using namespace attn::gpu;
 
-namespace attn::gpu {
 namespace {
 
 int released = 0;
@@ -154,5 +153,3 @@ TEST_CASE("buffer: a texel view beyond the device's limit is refused", "[gpu]") 
     const Buffer buffer(*context, {limitBytes + 16, Placement::DeviceLocal, "enormous"});
     CHECK_THROWS_AS(BufferView(*context, buffer, 0, limitBytes + 16), Error);
 }
-
-} // namespace attn::gpu

@@ -6,11 +6,11 @@
 #include "tests/gpu/gpu_test.h"
 #include "tests/gpu/scoped_environment.h"
 
-#include <algorithm>
 #include <atomic>
-#include <thread>
 
-namespace attn::gpu {
+using namespace attn;
+using namespace attn::gpu;
+
 namespace {
 
 PhysicalDevice fakeDevice(std::string name, DeviceType type, std::string unusableBecause = {}) {
@@ -164,5 +164,3 @@ TEST_CASE("context: objects can be named while other devices come and go", "[gpu
     while (left > 0) context.setName(VK_OBJECT_TYPE_QUEUE, context.queue(), "queue");
     CHECK(context.validationMessages().empty());
 }
-
-} // namespace attn::gpu

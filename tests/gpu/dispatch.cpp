@@ -4,10 +4,9 @@
 #include "engine/gpu/transfer.h"
 #include "tests/gpu/gpu_test.h"
 
-#include <algorithm>
-#include <array>
+using namespace attn;
+using namespace attn::gpu;
 
-namespace attn::gpu {
 namespace {
 
 constexpr uint32_t kTexels = 1000; // not a multiple of the workgroup's 64
@@ -77,5 +76,3 @@ TEST_CASE("dispatch: a chain of shaders with barriers, copies and indirect count
     REQUIRE(timeline.wait(timeline.submit(commands)));
     CHECK(std::ranges::all_of(readback.mappedAs<float>(), [](float value) { return value == 0; }));
 }
-
-} // namespace attn::gpu

@@ -4,10 +4,6 @@
 #include "engine/gpu/pipeline.h"
 #include "tests/support/catch.h"
 
-#include <bit>
-#include <span>
-#include <vector>
-
 namespace attn::gpu {
 
 /// A validating context; ends the test with a failure if the validation layer said anything.

@@ -5,14 +5,11 @@
 #include "engine/gpu/transfer.h"
 #include "tests/gpu/gpu_test.h"
 
-#include <algorithm>
-#include <array>
-#include <filesystem>
-#include <fstream>
 #include <sys/stat.h>
-#include <thread>
 
-namespace attn::gpu {
+using namespace attn;
+using namespace attn::gpu;
+
 namespace fs = std::filesystem;
 
 TEST_CASE("pipeline cache: what one run saves the next one loads", "[gpu]") {
@@ -144,5 +141,3 @@ TEST_CASE("descriptors: a storage range beyond the device's limit is refused, a 
     CHECK_THROWS_AS(pool.allocate(pipeline, std::array<BoundResource, 2>{&view, BufferRange{&large}}), Error);
     CHECK_NOTHROW(pool.allocate(pipeline, std::array<BoundResource, 2>{&view, BufferRange{&target}}));
 }
-
-} // namespace attn::gpu

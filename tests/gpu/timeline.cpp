@@ -3,10 +3,9 @@
 #include "engine/gpu/profiler.h"
 #include "tests/gpu/gpu_test.h"
 
-#include <algorithm>
-#include <array>
+using namespace attn;
+using namespace attn::gpu;
 
-namespace attn::gpu {
 namespace {
 
 /// Fills a readback buffer with one word.
@@ -95,5 +94,3 @@ TEST_CASE("profiler: stretches come back in order with their names", "[gpu]") {
         CHECK(stretches[0].elapsedMs < 10'000);
     }
 }
-
-} // namespace attn::gpu

@@ -3,11 +3,11 @@
 #include "tests/includes/source_rules.h"
 #include "tests/support/catch.h"
 
-#include <fstream>
-
 namespace fs = std::filesystem;
 
-namespace attn::test {
+using namespace attn;
+using namespace attn::test;
+
 namespace {
 
 using Problems = std::vector<std::string>;
@@ -136,5 +136,3 @@ TEST_CASE("includes: one place spells the names of hooks and parameters", "[incl
           Problems{"app/lab/b.cpp:2: this spells the name of a block. Use inBlock or attentionHook of "
                    "engine/models/hook_names.h"});
 }
-
-} // namespace attn::test

@@ -2,57 +2,32 @@
 #include "engine/inference/changes.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
-#include "engine/training/run.h"
-#include "tests/io/files.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tests/session/trained_model.h"
 
 using namespace attn;
-using attn::test::TemporaryFolder;
-
-namespace {
-
-/// A model of composed attention after a few steps, opened from its run's folder.
-std::unique_ptr<LanguageModel> trained(const TemporaryFolder& folder, const std::string& attention) {
-    Recipe recipe{.task = "reverse", .batch = 4};
-    recipe.architecture = {.layers = 2, .heads = 2, .width = 16, .attention = attention, .initialDeviation = 0.2};
-    recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = 3};
-    TrainingRun run(folder.path() / "run", recipe, {.softwareThreads = 0, .validation = true}, false);
-    while (!run.isFinished()) run.advance();
-    run.finish();
-    return std::make_unique<LanguageModel>(
-        openModelSource((folder.path() / "run").string()),
-        LanguageModel::Options{.device = {.softwareThreads = 0, .validation = true}, .inspects = true});
-}
-
-} // namespace
+using attn::test::TrainedModel;
 
 TEST_CASE("composed models: a run opens, and feeding in pieces gives the same logits as at once", "[session][gpu]") {
-    for (const char* attention :
-         {"position=transformer_xl, mask=causal", "normaliser=aft, mask=causal; position=alibi, mask=causal",
-          "position=rope, normaliser=linear, mask=causal", "heads=multi_query(2), position=t5, mask=causal"}) {
-        INFO(attention);
-        const TemporaryFolder folder;
-        const auto model = trained(folder, attention);
-        CHECK_FALSE(model->isCached());
-        CHECK(model->info().family == "attention-lab");
-        const std::vector<int> tokens{1, 3, 2, 5};
-        REQUIRE(model->feed(tokens));
-        const std::vector<float> whole(model->logits().begin(), model->logits().end());
-        CHECK(model->tokens() == tokens);
-        model->truncate(0);
-        for (int token : tokens) REQUIRE(model->feed(std::array{token}));
-        const std::vector<float> pieces(model->logits().begin(), model->logits().end());
-        CHECK(whole == pieces);
-        for (float value : whole) CHECK(std::isfinite(value));
-    }
+    const char* attention =
+        GENERATE("position=transformer_xl, mask=causal", "normaliser=aft, mask=causal; position=alibi, mask=causal",
+                 "position=rope, normaliser=linear, mask=causal", "heads=multi_query(2), position=t5, mask=causal");
+    INFO(attention);
+    TrainedModel model(attention);
+    CHECK_FALSE(model->isCached());
+    CHECK(model->info().family == "attention-lab");
+    const std::vector<int> tokens{1, 3, 2, 5};
+    REQUIRE(model->feed(tokens));
+    const std::vector<float> whole(model->logits().begin(), model->logits().end());
+    CHECK(model->tokens() == tokens);
+    model->truncate(0);
+    for (int token : tokens) REQUIRE(model->feed(std::array{token}));
+    const std::vector<float> pieces(model->logits().begin(), model->logits().end());
+    CHECK(whole == pieces);
+    for (float value : whole) CHECK(std::isfinite(value));
 }
 
 TEST_CASE("composed models: views show the patterns that were formed", "[session][gpu]") {
-    const TemporaryFolder folder;
-    const auto model = trained(folder, "position=alibi, mask=causal & window(2)");
+    TrainedModel model("position=alibi, mask=causal & window(2)");
     const std::vector<int> tokens{1, 3, 2, 5, 4};
     REQUIRE(model->feed(tokens));
     const PatternTile tile = model->patterns().tile({.site = 1, .head = 1, .detailSize = 64});
@@ -80,8 +55,7 @@ TEST_CASE("composed models: views show the patterns that were formed", "[session
 }
 
 TEST_CASE("composed models: pooled pictures leave out the first token exactly", "[session][gpu]") {
-    const TemporaryFolder folder;
-    const auto model = trained(folder, "position=alibi, mask=causal");
+    TrainedModel model("position=alibi, mask=causal");
     REQUIRE(model->feed(std::vector<int>{1, 3, 2, 5, 4, 2}));
     const PatternTile cells = model->patterns().tile({.site = 1, .head = 1, .hidesFirst = true});
     CHECK_FALSE(cells.leavesOutFirst); // cell by cell whoever shows it leaves it out
@@ -112,8 +86,7 @@ TEST_CASE("composed models: a cell is explained by terms that sum to its score, 
         {"position=rope, mask=causal, layers=shared", {}}};
     for (const auto& [attention, names] : cases) {
         INFO(attention);
-        const TemporaryFolder folder;
-        const auto model = trained(folder, attention);
+        TrainedModel model(attention);
         const std::vector<int> tokens{1, 3, 2, 5, 4};
         REQUIRE(model->feed(tokens));
         for (const int key : {1, 3, 4}) {
@@ -139,22 +112,20 @@ TEST_CASE("composed models: a cell is explained by terms that sum to its score, 
 }
 
 TEST_CASE("composed models: what a layer writes is the sum of what its cells contribute", "[session][gpu]") {
-    for (const char* attention : {"position=alibi, mask=causal", "heads=multi_query(2), position=shaw, mask=causal"}) {
-        INFO(attention);
-        const TemporaryFolder folder;
-        const auto model = trained(folder, attention);
-        const std::vector<int> tokens{1, 3, 2, 5, 4};
-        REQUIRE(model->feed(tokens));
-        std::vector<double> sum(8, 0); // of head 0 for query 4
-        for (int key = 0; key < 5; ++key) {
-            const CellExplanation cell = explainCell(*model, {.site = 0, .head = 0, .query = 4, .key = key});
-            REQUIRE(cell.contribution.size() == sum.size());
-            for (size_t d = 0; d < sum.size(); ++d) sum[d] += static_cast<double>(cell.contribution[d]);
-        }
-        const auto z = model->capture(tokens, "blocks.0.attn.hook_z");
-        for (size_t d = 0; d < sum.size(); ++d) // [T,H,D]
-            CHECK(z.front().values[4 * 2 * 8 + d] == Approx(sum[d]).margin(1e-5));
+    const char* attention = GENERATE("position=alibi, mask=causal", "heads=multi_query(2), position=shaw, mask=causal");
+    INFO(attention);
+    TrainedModel model(attention);
+    const std::vector<int> tokens{1, 3, 2, 5, 4};
+    REQUIRE(model->feed(tokens));
+    std::vector<double> sum(8, 0); // of head 0 for query 4
+    for (int key = 0; key < 5; ++key) {
+        const CellExplanation cell = explainCell(*model, {.site = 0, .head = 0, .query = 4, .key = key});
+        REQUIRE(cell.contribution.size() == sum.size());
+        for (size_t d = 0; d < sum.size(); ++d) sum[d] += static_cast<double>(cell.contribution[d]);
     }
+    const auto z = model->capture(tokens, "blocks.0.attn.hook_z");
+    for (size_t d = 0; d < sum.size(); ++d) // [T,H,D]
+        CHECK(z.front().values[4 * 2 * 8 + d] == Approx(sum[d]).margin(1e-5));
 }
 
 TEST_CASE("composed models: what has no such arithmetic says so in a sentence", "[session][gpu]") {
@@ -165,8 +136,7 @@ TEST_CASE("composed models: what has no such arithmetic says so in a sentence", 
                                                       {"normaliser=aft_simple, mask=causal", "not a softmax"}};
     for (const auto& [attention, words] : cases) {
         INFO(attention);
-        const TemporaryFolder folder;
-        const auto model = trained(folder, attention);
+        TrainedModel model(attention);
         REQUIRE(model->feed(std::array{1, 3, 2}));
         const CellExplanation cell = explainCell(*model, {.site = 0, .head = 0, .query = 2, .key = 1});
         CHECK_THAT(cell.remark, CONTAINS(words));
@@ -176,22 +146,20 @@ TEST_CASE("composed models: what has no such arithmetic says so in a sentence", 
 }
 
 TEST_CASE("composed models: views of an effective pattern come from its factors", "[session][gpu]") {
-    for (const char* attention :
-         {"position=rope, normaliser=linear, mask=causal", "normaliser=favor(16, 0), mask=causal"}) {
-        INFO(attention);
-        const TemporaryFolder folder;
-        const auto model = trained(folder, attention);
-        const std::vector<int> tokens{1, 3, 2, 5, 4};
-        REQUIRE(model->feed(tokens));
-        const PatternTile tile =
-            model->patterns().tile({.site = 1, .head = 1, .queryBegin = 1, .queryEnd = 5, .keyBegin = 0, .keyEnd = 4});
-        REQUIRE(tile.rows == 4);
-        REQUIRE(tile.columns == 4);
-        const auto whole = model->capture(tokens, "blocks.1.attn.hook_pattern").front(); // [H,T,S]
-        for (size_t i = 0; i < 4; ++i)
-            for (size_t j = 0; j < 4; ++j)
-                CHECK(tile.values[i * 4 + j] == Approx(whole.values[25 + (i + 1) * 5 + j]).margin(1e-6));
-    }
+    const char* attention =
+        GENERATE("position=rope, normaliser=linear, mask=causal", "normaliser=favor(16, 0), mask=causal");
+    INFO(attention);
+    TrainedModel model(attention);
+    const std::vector<int> tokens{1, 3, 2, 5, 4};
+    REQUIRE(model->feed(tokens));
+    const PatternTile tile =
+        model->patterns().tile({.site = 1, .head = 1, .queryBegin = 1, .queryEnd = 5, .keyBegin = 0, .keyEnd = 4});
+    REQUIRE(tile.rows == 4);
+    REQUIRE(tile.columns == 4);
+    const auto whole = model->capture(tokens, "blocks.1.attn.hook_pattern").front(); // [H,T,S]
+    for (size_t i = 0; i < 4; ++i)
+        for (size_t j = 0; j < 4; ++j)
+            CHECK(tile.values[i * 4 + j] == Approx(whole.values[25 + (i + 1) * 5 + j]).margin(1e-6));
 }
 
 TEST_CASE("composed models: the rest of the model runs on a pattern that is set by hand", "[session][gpu]") {
@@ -201,8 +169,7 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
           "position=rope, normaliser=linear, mask=causal", "normaliser=favor(16, 0), mask=causal",
           "heads=talking(2), mask=causal", "memory=segments(2), mask=causal"}) {
         INFO(attention);
-        const TemporaryFolder folder;
-        const auto model = trained(folder, attention);
+        TrainedModel model(attention);
         const std::vector<int> tokens{1, 3, 2, 5, 4};
         const std::string hooks = "blocks.0.attn.hook_v,blocks.0.attn.hook_pattern,blocks.0.attn.hook_z,logits";
         const auto own = model->capture(tokens, hooks);
@@ -259,8 +226,7 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
 }
 
 TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "[session][gpu]") {
-    const TemporaryFolder folder;
-    const auto model = trained(folder, "mask=causal & window(2)");
+    TrainedModel model("mask=causal & window(2)");
     const std::vector<int> tokens{1, 3, 2, 5, 4};
     const auto rowOf = [&](const PatternEdit& edit, size_t query) {
         model->setEdits({{}, {edit}}, tokens);
@@ -284,8 +250,7 @@ TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "
 }
 
 TEST_CASE("composed models: attention without a pattern says that none can be set", "[session][gpu]") {
-    const TemporaryFolder folder;
-    const auto model = trained(folder, "normaliser=aft, mask=causal");
+    TrainedModel model("normaliser=aft, mask=causal");
     CHECK_THROWS_WITH(model->setEdits({{}, {{.site = 0, .head = 0}}}, std::vector{1, 3}),
                       CONTAINS("the attention of layer 0 forms no pattern"));
 }

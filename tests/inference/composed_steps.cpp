@@ -8,9 +8,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/models/memory_source.h"
 #include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tests/support/farthest.h"
 
 using namespace attn;
 
@@ -63,13 +61,8 @@ std::vector<float> wholeLogits(LanguageModel& model, const std::vector<int>& tok
 /// The largest difference of the newest logits and a row of those of a whole run, relative to the larger of 1 and the
 /// row's values.
 double distanceTo(const LanguageModel& model, const std::vector<float>& whole, size_t row) {
-    double worst = 0;
-    for (size_t v = 0; v < static_cast<size_t>(kVocabulary); ++v) {
-        const auto found = static_cast<double>(model.logits()[v]),
-                   expected = static_cast<double>(whole[row * static_cast<size_t>(kVocabulary) + v]);
-        worst = std::max(worst, std::isfinite(found) ? std::abs(found - expected) / (1 + std::abs(expected)) : 1e9);
-    }
-    return worst;
+    constexpr auto kCount = static_cast<size_t>(kVocabulary);
+    return test::farthest(model.logits(), std::span(whole).subspan(row * kCount, kCount), 1);
 }
 
 /// Sums of up to 70 terms in another order, in fp32 through two layers: 70 x 6e-8 x 2 and the norms' magnification.

@@ -5,9 +5,6 @@
 #include "engine/runtime/cpu_executor.h"
 #include "tests/support/catch.h"
 
-#include <algorithm>
-#include <cmath>
-
 using namespace attn;
 
 namespace {

@@ -2,10 +2,7 @@
 
 #include "engine/core/random_rows.h"
 #include "engine/gpu/transfer.h"
-#include "tests/support/catch.h"
 #include "tests/support/device.h"
-
-#include <cmath>
 
 using namespace attn;
 using namespace attn::test;

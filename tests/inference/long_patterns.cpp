@@ -1,12 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "tests/inference/longer_model.h"
-#include "tests/models/vision_folder.h"
 #include "tests/session/session_test.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <bit>
-#include <functional>
 
 using namespace attn;
 using namespace attn::test;

@@ -4,7 +4,6 @@
 #include "tests/models/vision_folder.h"
 
 #include <regex>
-#include <string>
 
 namespace attn::test {
 

@@ -1,9 +1,6 @@
 #include "engine/inference/pattern_divergence.h"
 #include "tests/support/catch.h"
 
-#include <cmath>
-#include <vector>
-
 namespace attn {
 namespace {
 

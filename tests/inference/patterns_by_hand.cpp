@@ -1,14 +1,8 @@
-#include "engine/inference/changes.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/long_pattern_view.h"
 #include "tests/inference/longer_model.h"
-#include "tests/models/vision_folder.h"
 #include "tests/session/session_test.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <bit>
 
 // Whatever looks at a head whose pattern is set by hand shows what the model runs on.
 

@@ -11,10 +11,6 @@
 
 #include <zlib.h>
 
-#include <cstdlib>
-#include <span>
-#include <vector>
-
 using namespace attn;
 using namespace attn::test;
 

@@ -3,8 +3,6 @@
 #include "engine/io/decode_image.h"
 #include "tests/io/files.h"
 
-#include <map>
-
 using namespace attn;
 using namespace attn::test;
 

@@ -4,11 +4,6 @@
 #include "engine/core/temporary_folder.h"
 #include "tests/support/catch.h"
 
-#include <array>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 

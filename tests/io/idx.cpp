@@ -3,16 +3,11 @@
 #include "engine/io/decode_image.h"
 #include "tests/io/files.h"
 #include "tests/io/mutator.h"
-#include "tests/support/catch.h"
 
 #include <zlib.h>
 
-#include <numeric>
-
 using namespace attn;
-using attn::test::sentenceOf;
-using attn::test::TemporaryFolder;
-using attn::test::writeFile;
+using namespace attn::test;
 
 namespace {
 

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <random>
-#include <string>
+#include "tests/support/catch.h"
 
 namespace attn::test {
 
@@ -51,35 +47,17 @@ private:
     void swapNumber(std::string& text, size_t at) {
         const auto isDigit = [](unsigned char c) { return std::isdigit(c) != 0; };
         const auto begin = std::find_if(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), isDigit);
-        text.replace(begin, std::find_if_not(begin, text.end(), isDigit), kNumbers[below(kNumbers.size())]);
+        text.replace(begin, std::find_if_not(begin, text.end(), isDigit), numbers_[below(numbers_.size())]);
     }
 
-    static constexpr std::array kNumbers{"0",
-                                         "-1",
-                                         "1",
-                                         "2",
-                                         "3",
-                                         "5",
-                                         "8",
-                                         "64",
-                                         "1000",
-                                         "65536",
-                                         "1e9",
-                                         "2147483648",
-                                         "9007199254740993",
-                                         "9223372036854775807",
-                                         "18446744073709551615",
-                                         "99999999999999999999",
-                                         "0.5",
-                                         "1e-300",
-                                         "1e308",
-                                         "1e999",
-                                         "null",
-                                         "true",
-                                         "\"7\"",
-                                         "[]",
-                                         "{}",
-                                         "[[[[1]]]]"};
+    static std::vector<std::string> words(const char* text) {
+        std::istringstream stream(text);
+        return {std::istream_iterator<std::string>(stream), {}};
+    }
+
+    const std::vector<std::string> numbers_ =
+        words("0 -1 1 2 3 5 8 64 1000 65536 1e9 2147483648 9007199254740993 9223372036854775807 18446744073709551615 "
+              "99999999999999999999 0.5 1e-300 1e308 1e999 null true \"7\" [] {} [[[[1]]]]");
     static constexpr std::array kPieces{"null", "-", "[",    "]",    "{",   "}",     "\"",  "\\", "\\u0000", "\\ud800",
                                         ",",    ":", "\xff", "\xc3", "F32", "shape", "NaN", "(",  "*",       " "};
     std::mt19937 random_;

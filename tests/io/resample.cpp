@@ -1,9 +1,7 @@
 #include "engine/io/resample.h"
 #include "engine/io/safetensors.h"
 #include "tests/support/catch.h"
-
-#include <filesystem>
-#include <string>
+#include "tests/support/farthest.h"
 
 // Pictures and grids against Pillow and PyTorch: tests/golden/make_vision_models.py.
 
@@ -56,11 +54,7 @@ TEST_CASE("resample: grids are PyTorch's bicubic interpolation, with and without
         const std::vector<float> expected = valuesOf(goldens, stored);
         const std::vector<float> found = resampledGrid(source, {5, 7}, {tensor.shape[0], tensor.shape[1]}, 3,
                                                        isWide ? GridFilter::AntialiasedBicubic : GridFilter::Bicubic);
-        REQUIRE(found.size() == expected.size());
-        double worst = 0;
-        for (size_t i = 0; i < found.size(); ++i)
-            worst = std::max(worst, std::abs(static_cast<double>(found[i]) - expected[i]));
-        CHECK(worst < 1e-6);
+        CHECK(test::farthest(found, expected) < 1e-6);
         ++compared;
     }
     CHECK(compared == 8);

@@ -3,7 +3,6 @@
 #include "tests/io/files.h"
 
 #include <csignal>
-#include <memory>
 #include <sys/stat.h>
 
 using namespace attn;

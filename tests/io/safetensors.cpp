@@ -1,17 +1,10 @@
-#include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/io/weight_source.h"
 #include "tests/io/files.h"
+#include "tests/support/answers.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <ctime>
 #include <fmt/format.h>
-#include <limits>
-#include <random>
-#include <unistd.h>
 
 using namespace attn;
 using namespace attn::test;
@@ -34,8 +27,6 @@ std::string refusal(const std::string& bytes) {
 
 TEST_CASE("safetensors: every bad file is refused with a sentence that names the thing", "[io]") {
     const std::string data(22, '\1');
-    CHECK(refusal(safetensors(kGood, data)) == "accepted");
-    CHECK(refusal(safetensors(kGood + std::string(5, ' '), data)) == "accepted");
     CHECK(refusal(safetensors(kGood + std::string(3, '\0'), data)) == "accepted");
     CHECK_THAT(refusal(""), CONTAINS("the file is empty"));
     CHECK_THAT(refusal("abc"), CONTAINS("has only 3 bytes"));
@@ -44,29 +35,15 @@ TEST_CASE("safetensors: every bad file is refused with a sentence that names the
     CHECK_THAT(refusal(safetensors(kGood, data).substr(0, 60)), CONTAINS("truncated"));
     CHECK_THAT(refusal(safetensors(kGood, data.substr(0, 20))),
                CONTAINS("tensor \"b\" lies at bytes 16 to 22 but the file holds 20"));
-    const auto header = [&](const std::string& entry) { return refusal(safetensors("{\"a\":" + entry + "}", data)); };
-    CHECK_THAT(header(R"({"dtype":"F8","shape":[2],"data_offsets":[0,2]})"), CONTAINS("unknown dtype \"F8\""));
-    CHECK_THAT(header(R"({"dtype":"F32","shape":[2],"data_offsets":[0,9]})"),
-               CONTAINS("has 9 bytes but its shape and dtype need 8"));
-    CHECK_THAT(header(R"({"dtype":"F32","data_offsets":[0,8]})"), CONTAINS("no shape"));
-    CHECK_THAT(header(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), CONTAINS("has the shape [-2]"));
-    CHECK_THAT(header(R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]})"),
-               CONTAINS("impossible shape"));
-    CHECK_THAT(header(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"), CONTAINS("lies at bytes 8 to 0"));
-    CHECK_THAT(header(R"({"dtype":"F32","shape":[2]})"), CONTAINS("no data_offsets"));
-    CHECK_THAT(refusal(safetensors("{\"a\":", data)), CONTAINS("not valid JSON"));
-    CHECK_THAT(refusal(safetensors("[1,2,3,4]", data)), CONTAINS("not a JSON object"));
     CHECK_THAT(refusal(safetensors(std::string("{\"\xff\xfe\":1}"), data)), CONTAINS("not valid JSON"));
-    CHECK_THAT(
-        refusal(safetensors(
-            R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}})",
-            data)),
-        CONTAINS("overlaps"));
-    CHECK_THAT(
-        refusal(safetensors(
-            R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
-            data)),
-        CONTAINS("listed twice"));
+    CHECK_THAT(refusal(safetensors("{\"a\":" + std::string(100'000, '['), "")), CONTAINS("not described"));
+    CHECK_THAT(refusal(safetensors("{\"a\":{\"b\":" + std::string(100'000, '['), "")), CONTAINS("more than 64 deep"));
+}
+
+TEST_CASE("safetensors: what no tensor needs is passed over, and bad entries are refused", "[io]") {
+    for (const size_t bytes : {22, 8, 0}) // of data
+        checkAnswers("io/safetensors_headers.json", std::to_string(bytes),
+                     [&](const std::string& header) { return refusal(safetensors(header, std::string(bytes, '\1'))); });
 }
 
 TEST_CASE("safetensors: a header is read in one pass, however many tensors it has", "[io]") {
@@ -81,34 +58,6 @@ TEST_CASE("safetensors: a header is read in one pass, however many tensors it ha
     CHECK(parsed.tensors.size() == kTensors);
     CHECK(std::clock() - start <
           10 * CLOCKS_PER_SEC); // a hundred times as long as one pass; a quadratic one takes 100 s
-}
-
-TEST_CASE("safetensors: what no tensor needs is passed over, and what is told twice is refused", "[io]") {
-    const std::string data(8, '\1');
-    const auto entry = [&](const std::string& fields) {
-        return refusal(safetensors("{\"a\":{" + fields + "}}", data));
-    };
-    const std::string tensor = R"("dtype":"F32","shape":[2],"data_offsets":[0,8])";
-    CHECK(entry(tensor + R"(,"more":{"shape":[[1]],"dtype":[]},"list":[{"a":1}],"none":null)") == "accepted");
-    CHECK(entry(R"("before":[1,[2]],)" + tensor) == "accepted");
-    CHECK(refusal(safetensors(R"({"__metadata__":{"a":{"dtype":[1]},"b":[[]]},"a":{)" + tensor + "}}", data)) ==
-          "accepted");
-    CHECK(refusal(safetensors("{}", "")) == "accepted");
-    CHECK_THAT(entry(tensor + R"(,"dtype":"F32")"), CONTAINS("tensor \"a\" gives its dtype twice"));
-    CHECK_THAT(entry(tensor + R"(,"shape":[2])"), CONTAINS("gives its shape twice"));
-    CHECK_THAT(entry(tensor + R"(,"data_offsets":[0,8])"), CONTAINS("gives its data_offsets twice"));
-    CHECK_THAT(refusal(safetensors(R"({"__metadata__":{},"__metadata__":{}})", "")), CONTAINS("listed twice"));
-    CHECK_THAT(entry(R"("dtype":"F32","shape":[[2]],"data_offsets":[0,8])"), CONTAINS("has no shape"));
-    CHECK_THAT(entry(R"("dtype":{},"shape":[2],"data_offsets":[0,8])"), CONTAINS("has no dtype"));
-    CHECK_THAT(entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,8,8])"), CONTAINS("has no data_offsets"));
-    CHECK_THAT(refusal(safetensors(R"({"a":[]})", "")), CONTAINS("is not described by an object"));
-    CHECK_THAT(refusal(safetensors(R"({"a":7})", "")), CONTAINS("is not described by an object"));
-    CHECK_THAT(refusal(safetensors("{\"a\":" + std::string(100'000, '['), "")), CONTAINS("not described"));
-    CHECK_THAT(refusal(safetensors("{\"a\":{\"b\":" + std::string(100'000, '['), "")), CONTAINS("more than 64 deep"));
-    std::string axes;
-    for (int i = 0; i < 100; ++i) axes += "1,";
-    CHECK_THAT(entry(R"("dtype":"F32","shape":[)" + axes + R"(2],"data_offsets":[0,8])"), CONTAINS("has no shape"));
-    CHECK_THAT(refusal(safetensors(R"({"\u001b]0;x":7})", "")), CONTAINS("tensor \"\\x1b]0;x\" is not described"));
 }
 
 TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unaligned too", "[io]") {
@@ -140,54 +89,6 @@ TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unal
     CHECK(file.read(file.tensors().at("d"), 0, values) == 1); // one NaN counted
     CHECK(values[0] == 2.5f);
     CHECK_THROWS_AS(file.read(file.tensors().at("pad"), 0, std::span(values).first(1)), Error);
-}
-
-TEST_CASE("safetensors: 100,000 mutated headers are read or refused, never worse", "[io]") {
-    std::mt19937 random(11);
-    const std::string good = safetensors(kGood, std::string(22, '\2'));
-    const std::vector<std::string> pieces{"-1",
-                                          "18446744073709551615",
-                                          "[[[[",
-                                          "\"F32\"",
-                                          "{}",
-                                          "null",
-                                          "1e308",
-                                          "\\u0000",
-                                          "\"data_offsets\"",
-                                          std::string(1, '\0')};
-    int accepted = 0;
-    for (int round = 0; round < 100'000; ++round) {
-        std::string bytes = good;
-        for (uint32_t edits = 1 + random() % 4; edits > 0; --edits) {
-            const size_t at = random() % bytes.size();
-            switch (random() % 4) {
-            case 0:
-                bytes[at] = static_cast<char>(random());
-                break;
-            case 1:
-                bytes.erase(at, 1 + random() % 8);
-                break;
-            case 2:
-                bytes.insert(at, pieces[random() % pieces.size()]);
-                break;
-            default:
-                bytes.resize(at + 1);
-            }
-            if (bytes.empty()) bytes = "x";
-        }
-        if (random() % 2 == 0 && bytes.size() > 8) { // let the length agree, so that the JSON is what is tested
-            const uint64_t length = std::min<uint64_t>(kGood.size(), bytes.size() - 8);
-            std::memcpy(bytes.data(), &length, 8);
-        }
-        try {
-            const auto header = parseSafetensorsHeader(std::as_bytes(std::span(bytes)), bytes.size(), "mutated");
-            for (const auto& [name, tensor] : header.tensors) CHECK(header.dataBegin + tensor.end <= bytes.size());
-            ++accepted;
-        } catch (const Error&) {
-        }
-    }
-    CHECK(accepted > 0);
-    CHECK(accepted < 100'000);
 }
 
 TEST_CASE("model folders: shards, snapshots and what is missing", "[io]") {

@@ -1,9 +1,8 @@
 #include "engine/io/weight_source.h"
 #include "engine/models/model_source.h"
 #include "tests/models/model_folder.h"
+#include "tests/support/answers.h"
 #include "tests/support/program.h"
-
-#include <functional>
 
 // Each case breaks one thing of a good folder; the sentence must name the file, the thing and the remedy.
 
@@ -18,27 +17,18 @@ std::string opening(const fs::path& path) {
 }
 
 /// The sentence after a change to a copy of a golden model.
-template <class Change> std::string afterwards(const std::string& model, const Change& change) {
-    ModelFolder folder(model);
+template <class Change> std::string afterwards(const Change& change) {
+    ModelFolder folder;
     change(folder);
     return opening(folder.path());
 }
 
 std::string withConfig(const std::string& text) {
-    return afterwards("gpt2", [&](ModelFolder& folder) { writeFile(folder / "config.json", text); });
-}
-
-std::string withField(const std::string& model, const char* field, const json& value) {
-    return afterwards(model,
-                      [&](ModelFolder& folder) { folder.editConfig([&](json& config) { config[field] = value; }); });
-}
-
-template <class Change> std::string withHeader(const Change& change) {
-    return afterwards("gpt2", [&](ModelFolder& folder) { folder.editHeader(change); });
+    return afterwards([&](ModelFolder& folder) { writeFile(folder / "config.json", text); });
 }
 
 std::string withWeights(const std::string& bytes) {
-    return afterwards("gpt2", [&](ModelFolder& folder) { writeFile(folder / "model.safetensors", bytes); });
+    return afterwards([&](ModelFolder& folder) { writeFile(folder / "model.safetensors", bytes); });
 }
 
 constexpr const char* kPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:abcdef\nsize 548105171\n";
@@ -75,89 +65,38 @@ TEST_CASE("bad folders: what is no model at all", "[models]") {
     CHECK_THROWS_WITH(openModelSource(""), CONTAINS("no model was named"));
 }
 
+TEST_CASE("bad folders: every case of bad_folders.json", "[models]") {
+    checkAnswers("models/bad_folders.json", "", [](const std::string& given) {
+        const json named = json::parse(given);
+        ModelFolder folder(named.at("model"));
+        folder.change(named);
+        return opening(folder.path());
+    });
+}
+
 TEST_CASE("bad folders: a config.json that cannot be read as JSON", "[models]") {
-    CHECK_THAT(afterwards("gpt2", [](ModelFolder& folder) { fs::remove(folder / "config.json"); }),
-               CONTAINS("has no config.json; it holds model.safetensors"));
-    CHECK_THAT(withConfig(""), CONTAINS("config.json: the file is empty; fetch the file again"));
-    CHECK_THAT(withConfig(kPointer), CONTAINS("config.json: this is a Git-LFS pointer") && CONTAINS("git lfs pull"));
-    CHECK_THAT(withConfig("{\n  \"model_type\": \"gpt2\",\n  \"n_embd\" 32\n}"),
-               CONTAINS("config.json: the file is not valid JSON at line 3, column 13; fetch the file again"));
-    CHECK_THAT(withConfig("{\"model_type\": \"gp"), CONTAINS("not valid JSON at line 1, column 18"));
     CHECK_THAT(withConfig("{\"model_type\": \"\xff\xfe\"}"),
                CONTAINS("config.json: the file is not valid JSON at line 1, column 17"));
-    CHECK_THAT(withConfig("[1, 2]"), CONTAINS("config.json: is not a JSON object; fetch the file again"));
-    CHECK_THAT(withConfig("{\"n_embd\": 1e999}"), CONTAINS("config.json: the file holds a number that is too large"));
     CHECK_THAT(withConfig(std::string(200'000, '[')),
                CONTAINS("config.json: the file nests its JSON more than 64 deep"));
     CHECK_THAT(withConfig("{\"x\":" + std::string(200'000, '[') + std::string(200'000, ']') + "}"),
                CONTAINS("more than 64 deep"));
-    CHECK_THAT(afterwards("gpt2",
-                          [](ModelFolder& folder) {
-                              fs::remove(folder / "config.json");
-                              fs::create_directory(folder / "config.json");
-                          }),
+    CHECK_THAT(afterwards([](ModelFolder& folder) {
+                   fs::remove(folder / "config.json");
+                   fs::create_directory(folder / "config.json");
+               }),
                CONTAINS("config.json: is not a file but a"));
-}
-
-TEST_CASE("bad folders: an unknown family lists the known ones", "[models]") {
-    CHECK_THAT(withField("gpt2", "model_type", "rwkv"),
-               CONTAINS("config.json: model family \"rwkv\" is not supported; supported: gpt2, gpt_neo, gpt_neox, "
-                        "llama, mistral, qwen2"));
-    for (const json& type : {json(), json(7), json("")})
-        CHECK_THAT(withField("gpt2", "model_type", type),
-                   CONTAINS("\"model_type\" is missing") && CONTAINS("supported: gpt2"));
-}
-
-TEST_CASE("bad folders: a field of config.json that cannot be", "[models]") {
-    const std::string copyAgain = "; copy the config.json that belongs to the weights";
-    CHECK_THAT(withField("gpt2", "n_embd", nullptr), CONTAINS("config.json: \"n_embd\" is missing" + copyAgain));
-    CHECK_THAT(withField("gpt2", "n_embd", 0),
-               CONTAINS("\"n_embd\" is 0 but must be a whole number from 1 to 262144" + copyAgain));
-    CHECK_THAT(withField("gpt2", "n_embd", "wide"), CONTAINS("\"n_embd\" is \"wide\" but must be a whole number"));
-    CHECK_THAT(withField("gpt2", "n_embd", -32), CONTAINS("\"n_embd\" is -32"));
-    CHECK_THAT(withField("gpt2", "n_embd", 18446744073709551615u), CONTAINS("\"n_embd\" is 18446744073709551615"));
-    CHECK_THAT(withField("gpt2", "n_embd", std::vector<int>(1000, 7)),
+    CHECK_THAT(afterwards([](ModelFolder& folder) {
+                   folder.edit("config.json", [](json& config) { config["n_embd"] = std::vector<int>(1000, 7); });
+               }),
                CONTAINS("\"n_embd\" is [7,7,") && CONTAINS("... but must be"));
-    CHECK_THAT(withField("gpt2", "n_layer", 1'000'000'000),
-               CONTAINS("\"n_layer\" is 1000000000 but must be a whole number from 1 to 1024"));
-    CHECK_THAT(withField("gpt2", "n_head", 5),
-               CONTAINS("\"n_head\" is 5, which does not divide n_embd 32" + copyAgain));
-    CHECK_THAT(withField("gpt2", "layer_norm_epsilon", "small"),
-               CONTAINS("\"layer_norm_epsilon\" is \"small\" but must be a number"));
-    CHECK_THAT(withField("gpt2", "scale_attn_weights", 1),
-               CONTAINS("\"scale_attn_weights\" is 1 but must be true or false"));
-    CHECK_THAT(withField("gpt2", "activation_function", 1), CONTAINS("\"activation_function\" is 1 but must be text"));
-    CHECK_THAT(withField("gpt2", "activation_function", "mish"),
-               CONTAINS("the unknown activation \"mish\"; supported: gelu, gelu_new"));
-    CHECK_THAT(withField("llama", "num_key_value_heads", 3),
-               CONTAINS("\"num_key_value_heads\" is 3, which does not divide 4 heads"));
-    CHECK_THAT(withField("llama", "head_dim", 5),
-               CONTAINS("\"head_dim\" is 5 but rotary positions need an even number"));
-    CHECK_THAT(withField("llama", "rope_scaling", 4), CONTAINS("\"rope_scaling\" is 4 but must be an object"));
-    CHECK_THAT(withField("llama", "rope_scaling", json{{"type", "yarn"}}),
-               CONTAINS("the unknown type \"yarn\"; supported: default, linear, llama3"));
-    CHECK_THAT(withField("llama", "rope_scaling", json{{"type", "linear"}, {"factor", 0}}),
-               CONTAINS("\"factor\" is 0 but must be above 0"));
-    CHECK_THAT(withField("gpt_neo", "attention_layers", json{"global", "sideways", "global"}),
-               CONTAINS("holds \"sideways\", not \"global\" or \"local\""));
-    CHECK_THAT(withField("gpt_neo", "attention_layers", json{"global"}),
-               CONTAINS("describes 1 layers but num_layers is 3"));
-    for (const double fraction : {7.0, 0.0, -0.5, 1e300})
-        CHECK_THAT(withField("gpt_neox", "rotary_pct", fraction), CONTAINS("which is not above 0 and at most 1"));
-    CHECK_THAT(withField("gpt_neox", "rotary_pct", 0.1), CONTAINS("\"rotary_pct\" is 0.1, which rotates 0 of 16"));
 }
 
 TEST_CASE("bad folders: weights that are no weights", "[models]") {
     const std::string good = ModelFolder().text("model.safetensors");
-    CHECK_THAT(afterwards("gpt2", [](ModelFolder& folder) { fs::remove(folder / "model.safetensors"); }),
-               CONTAINS("has no model.safetensors; it holds config.json; fetch model.safetensors"));
     CHECK_THAT(
-        afterwards("gpt2",
-                   [](ModelFolder& folder) { fs::rename(folder / "model.safetensors", folder / "pytorch_model.bin"); }),
+        afterwards([](ModelFolder& folder) { fs::rename(folder / "model.safetensors", folder / "pytorch_model.bin"); }),
         CONTAINS("pytorch_model.bin can run code") && CONTAINS("safe_serialization=True"));
-    CHECK_THAT(withWeights(""), CONTAINS("model.safetensors: the file is empty; fetch the file again"));
-    CHECK_THAT(withWeights(kPointer),
-               CONTAINS("model.safetensors: this is a Git-LFS pointer, not the weights; run `git lfs pull`"));
     CHECK_THAT(withWeights("PK\3\4" + std::string(1000, 'x')),
                CONTAINS("model.safetensors: a header of") && CONTAINS("this is no safetensors file; fetch"));
     CHECK_THAT(withWeights(good.substr(0, 5)), CONTAINS("the file has only 5 bytes"));
@@ -173,60 +112,6 @@ TEST_CASE("bad folders: weights that are no weights", "[models]") {
     CHECK_THAT(withWeights(safetensors("{\"wte.weight\": ", "")),
                CONTAINS("model.safetensors: the header is not valid JSON at line 1, column 14"));
     CHECK_THAT(withWeights(safetensors("{\"\xff\": 1}", "")), CONTAINS("the header is not valid JSON"));
-}
-
-TEST_CASE("bad folders: a tensor that is missing, misplaced, misshapen or of an unknown dtype", "[models]") {
-    CHECK(withHeader([](json&) {}) == "accepted");
-    CHECK_THAT(withHeader([](json& header) {
-                   header["h.1.mlp.c_fc.weights"] = header["h.1.mlp.c_fc.weight"];
-                   header.erase("h.1.mlp.c_fc.weight");
-               }),
-               CONTAINS("model.safetensors: tensor \"h.1.mlp.c_fc.weight\" is missing; the nearest names are") &&
-                   CONTAINS("h.1.mlp.c_fc.weights,") && CONTAINS("check that config.json belongs"));
-    CHECK_THAT(withHeader([](json& header) { header = json::object(); }),
-               CONTAINS("is missing; the files hold no tensors"));
-    CHECK_THAT(withHeader([](json& header) {
-                   header["ln_f.weight"]["shape"] = {16, 2};
-               }),
-               CONTAINS("model.safetensors: tensor \"ln_f.weight\" is [16, 2] but the config asks for [32]; check that "
-                        "config.json"));
-    CHECK_THAT(withHeader([](json& header) {
-                   header["wte.weight"]["shape"] = {32, 61};
-               }),
-               CONTAINS("tensor \"wte.weight\" is [32, 61] but the config asks for [61, 32]"));
-    CHECK_THAT(withField("gpt2", "vocab_size", 62),
-               CONTAINS("tensor \"wte.weight\" is [61, 32] but the config asks for [62, 32]"));
-    CHECK_THAT(withField("gpt2", "n_layer", 3), CONTAINS("tensor \"h.2.ln_1.weight\" is missing"));
-    CHECK_THAT(withField("gpt2", "n_embd", 64), CONTAINS("but the config asks for [61, 64]"));
-    CHECK_THAT(
-        withHeader([](json& header) {
-            header["h.0.attn.c_attn.weight"]["shape"] = {96, 32};
-        }),
-        CONTAINS("tensor \"h.0.attn.c_attn.weight\" is [96, 32] but the config asks for part of it as [32, 32]"));
-    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"].erase("shape"); }),
-               CONTAINS("tensor \"ln_f.weight\" has no shape; fetch the file again"));
-    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"]["shape"] = {33}; }),
-               CONTAINS("tensor \"ln_f.weight\" has 128 bytes but its shape and dtype need 132"));
-    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"]["shape"] = {-32}; }),
-               CONTAINS("has the shape [-32]"));
-    CHECK_THAT(
-        withHeader([](json& header) { header["ln_f.weight"]["dtype"] = "F8_E4M3"; }),
-        CONTAINS("tensor \"ln_f.weight\" has the unknown dtype \"F8_E4M3\"; convert the weights to F32, F16 or BF16"));
-    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"]["dtype"] = "I32"; }),
-               CONTAINS("tensor \"ln_f.weight\" holds I32 where numbers are expected; convert"));
-    CHECK_THAT(withHeader([](json& header) { header["ln_f.weight"].erase("dtype"); }),
-               CONTAINS("tensor \"ln_f.weight\" has no dtype"));
-    CHECK_THAT(withHeader([](json& header) {
-                   header["ln_f.weight"]["data_offsets"] = {0, 1};
-               }),
-               CONTAINS("tensor \"ln_f.weight\" has 1 bytes"));
-    CHECK_THAT(withHeader([](json& header) {
-                   header["ln_f.weight"]["data_offsets"] = {1'000'000, 1'000'128};
-               }),
-               CONTAINS("tensor \"ln_f.weight\" lies at bytes 1000000 to 1000128 but the file holds"));
-    CHECK_THAT(
-        withHeader([](json& header) { header["ln_f.weight"]["data_offsets"] = header["ln_f.bias"]["data_offsets"]; }),
-        CONTAINS("overlaps \"ln_f.") && CONTAINS("fetch the file again"));
 }
 
 TEST_CASE("bad folders: NaN and infinite weights load and are counted", "[models]") {
@@ -310,20 +195,10 @@ TEST_CASE("bad folders: a Hugging Face cache, whole and with missing blobs", "[m
 }
 
 TEST_CASE("bad folders: tokenizer.json", "[models]") {
-    const auto withTokenizer = [](const std::string& text) {
-        return afterwards("gpt2", [&](ModelFolder& folder) { writeFile(folder / "tokenizer.json", text); });
-    };
-    CHECK(withTokenizer(letterTokenizer(20).dump()) == "accepted");
-    CHECK_THAT(withTokenizer(""), CONTAINS("tokenizer.json: the file is empty"));
-    CHECK_THAT(withTokenizer(kPointer),
-               CONTAINS("tokenizer.json: this is a Git-LFS pointer") && CONTAINS("git lfs pull"));
-    CHECK_THAT(withTokenizer("{\"model\": "), CONTAINS("tokenizer.json: the file is not valid JSON at line"));
-    CHECK_THAT(withTokenizer("{}"), CONTAINS("tokenizer.json: \"model\" is missing"));
-    CHECK_THAT(withTokenizer("{\"model\": {\"type\": \"Unigram\"}}"),
-               CONTAINS("tokenizer.json: \"model\" is of type Unigram, which is not supported"));
-    CHECK_THAT(
-        afterwards("gpt2", [](ModelFolder& folder) { fs::create_symlink(folder / "gone", folder / "tokenizer.json"); }),
-        CONTAINS("tokenizer.json: there is no such file"));
+    CHECK(afterwards([](ModelFolder& folder) { writeFile(folder / "tokenizer.json", letterTokenizer(20).dump()); }) ==
+          "accepted");
+    CHECK_THAT(afterwards([](ModelFolder& folder) { fs::create_symlink(folder / "gone", folder / "tokenizer.json"); }),
+               CONTAINS("tokenizer.json: there is no such file"));
 }
 
 TEST_CASE("bad folders: what may not be read says so", "[models]") {
@@ -361,7 +236,7 @@ TEST_CASE("bad folders: weights that shrink after they were opened are an error,
 
 TEST_CASE("bad folders: a config that nothing could run is refused before anything is built", "[models]") {
     const auto composed = [&](const std::string& spec, int64_t context, size_t layers = 1) {
-        return afterwards("gpt2", [&](ModelFolder& folder) {
+        return afterwards([&](ModelFolder& folder) {
             const json config = {{"model_type", "attention-lab"},
                                  {"attention", std::vector<std::string>(layers, spec)},
                                  {"vocab_size", 8},

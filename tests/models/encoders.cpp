@@ -3,42 +3,15 @@
 #include "engine/io/weight_source.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/models/golden_cases.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <functional>
+#include "tests/models/vision_folder.h"
+#include "tests/support/farthest.h"
 
 // Encoders for text against PyTorch: tests/golden/README.md.
 
 using namespace attn;
+using namespace attn::test;
 
 namespace {
-
-const std::filesystem::path kRoot = std::filesystem::path(ATTN_TEST_DIR) / "golden";
-
-struct EncoderGolden {
-    explicit EncoderGolden(const std::string& name) : file(kRoot / name / "golden.safetensors") {}
-    std::vector<int> integers(const std::string& tensor) const { return file.readIntegers(file.tensors().at(tensor)); }
-    std::vector<float> values(const std::string& tensor) const {
-        std::vector<float> all(static_cast<size_t>(file.tensors().at(tensor).elements()));
-        file.read(file.tensors().at(tensor), 0, all);
-        return all;
-    }
-    SafetensorsFile file;
-};
-
-/// The largest difference; 1e9 if it is no number.
-template <class Values> double differenceOf(const std::vector<float>& expected, const Values& values) {
-    REQUIRE(expected.size() == values.size());
-    double worst = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-        const double difference = std::abs(static_cast<double>(expected[i]) - static_cast<double>(values[i]));
-        worst = std::isfinite(difference) ? std::max(worst, difference) : 1e9;
-    }
-    return worst;
-}
 
 std::vector<double> denseParameter(const ModelSource& source, const std::string& name, const Shape& shape) {
     std::vector<double> dense;
@@ -54,15 +27,15 @@ std::vector<double> denseParameter(const ModelSource& source, const std::string&
 
 /// The hooks of a golden, computed by the ops' references with `padding` rows behind the text.
 void checkReferences(const std::string& name, int64_t padding) {
-    const EncoderGolden golden(name);
-    const auto source = openModelSource((kRoot / name).string());
+    const Golden golden(name);
+    const auto source = openModelSource((kGoldenRoot / name).string());
     const DecoderConfig& config = source->config();
     const std::vector<int> tokens = golden.integers("tokens"), types = golden.integers("token_types");
     const auto count = static_cast<int64_t>(tokens.size()), rows = count + padding;
     const ModelGraph built = buildDecoder(config, {.queries = rows});
     std::map<std::string, Tensor> outputs;
     for (const auto& [hook, probe] : built.graph->probes())
-        if (golden.file.tensors().contains(hook)) outputs.emplace("result " + hook, probe.tensor);
+        if (golden.contains(hook)) outputs.emplace("result " + hook, probe.tensor);
     REQUIRE(outputs.size() >= 22);
     CHECK(outputs.contains("result logits") == (config.readout == TextReadout::MaskedToken));
 
@@ -105,47 +78,47 @@ void checkReferences(const std::string& name, int64_t padding) {
         }
         INFO(name << ", " << hook << ", " << padding << " rows of padding");
         // Both compute in float64; the golden is rounded to float32 (values below 16: 1e-6).
-        CHECK(differenceOf(golden.values(hook), values) < 2e-6);
+        CHECK(farthest(golden.values(hook), values) < 2e-6);
     }
 }
 
 } // namespace
 
 TEST_CASE("encoders: the references of the operations give PyTorch's values, with and without padding", "[models]") {
-    for (const auto& [name, family, T, classes] : test::goldenCases("encoder_cases.json"))
+    for (const auto& [name, family, T, classes] : goldenCases("encoder_cases.json"))
         for (const int64_t padding : {0, 3}) checkReferences(name, padding);
 }
 
 TEST_CASE("encoders: logits, patterns and every hook on the device agree with PyTorch within 1e-4", "[models][gpu]") {
-    const auto cases = test::goldenCases("encoder_cases.json");
+    const auto cases = goldenCases("encoder_cases.json");
     REQUIRE(cases.size() == 6);
     for (const auto& [name, family, T, classes] : cases) {
         INFO(name);
-        LanguageModel model(openModelSource((kRoot / name).string()), {.device = {.validation = true}});
+        LanguageModel model(openModelSource((kGoldenRoot / name).string()), {.device = {.validation = true}});
         CHECK(model.info().family == family);
         CHECK(model.info().structure.streams.front().name == "encoder");
-        const EncoderGolden golden(name);
+        const Golden golden(name);
         std::string hooks;
         for (const std::string& hook : model.info().hooks)
-            if (golden.file.tensors().contains(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
+            if (golden.contains(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
         const auto captured =
             model.capture(TextInput{golden.integers("tokens"), golden.integers("token_types")}, hooks);
         for (const auto& hook : captured) {
             INFO(hook.name);
-            CHECK(hook.shape.extents() == golden.file.tensors().at(hook.name).shape);
+            CHECK(hook.shape.extents() == golden.shape(hook.name));
             // 1e-4: float32 in another order of summation; PyTorch's float32 differs by 1.3e-5.
-            CHECK(differenceOf(golden.values(hook.name), hook.values) < 1e-4);
+            CHECK(farthest(golden.values(hook.name), hook.values) < 1e-4);
         }
-        CHECK(captured.size() == golden.file.tensors().size() - 2); // all but the tokens and their types
-        const bool hasHead = golden.file.tensors().contains("logits");
+        CHECK(static_cast<int>(captured.size()) == golden.hookCount()); // all but the tokens and their types
+        const bool hasHead = golden.contains("logits");
         REQUIRE(model.info().structure.readouts.size() == (hasHead ? 1 : 0));
         if (hasHead) CHECK(model.info().structure.readouts.front().kind == Readout::Kind::MaskedToken);
     }
 }
 
 TEST_CASE("encoders: views show what comes after a token, and types change the run", "[models][gpu]") {
-    LanguageModel model(openModelSource((kRoot / "bert").string()), {.device = {.validation = true}});
-    const EncoderGolden golden("bert");
+    LanguageModel model(openModelSource((kGoldenRoot / "bert").string()), {.device = {.validation = true}});
+    const Golden golden("bert");
     const std::vector<int> tokens = golden.integers("tokens");
     const std::vector<float> pattern = golden.values("blocks.1.attn.hook_pattern"); // [H,T,T]
     model.predict(TextInput{tokens, golden.integers("token_types")});
@@ -153,7 +126,7 @@ TEST_CASE("encoders: views show what comes after a token, and types change the r
     const PatternTile tile =
         model.patterns().tile({.site = 1, .head = 2, .detailSize = 64, .queryEnd = count, .keyEnd = count});
     const auto cells = static_cast<size_t>(count * count);
-    CHECK(differenceOf({pattern.begin() + static_cast<std::ptrdiff_t>(2 * cells), pattern.end()}, tile.values) < 1e-4);
+    CHECK(farthest({pattern.begin() + static_cast<std::ptrdiff_t>(2 * cells), pattern.end()}, tile.values) < 1e-4);
     CHECK(tile.values[1] > 0); // the first token sees the second
 
     const CellExplanation cell = explainCell(model, {.site = 1, .head = 2, .query = 3, .key = 11});
@@ -168,7 +141,7 @@ TEST_CASE("encoders: views show what comes after a token, and types change the r
 }
 
 TEST_CASE("encoders: the prediction is that of the last hidden word, or of the last token", "[models][gpu]") {
-    LanguageModel model(openModelSource((kRoot / "bert").string()), {.device = {.validation = true}});
+    LanguageModel model(openModelSource((kGoldenRoot / "bert").string()), {.device = {.validation = true}});
     const int mask = model.tokenizer()->maskId().value();
     const auto V = static_cast<std::ptrdiff_t>(model.info().vocabulary);
     const auto rowOf = [&](const std::vector<int>& tokens, std::ptrdiff_t row) {
@@ -182,11 +155,10 @@ TEST_CASE("encoders: the prediction is that of the last hidden word, or of the l
 }
 
 TEST_CASE("encoders: folders with vocab.txt or tokenizer.json read pairs of texts", "[models]") {
-    for (const char* name : {"bert", "distilbert"}) {
-        const auto source = openModelSource((kRoot / name).string());
-        REQUIRE(source->tokenizer());
-        const Encoding pair = source->tokenizer()->encodePair("The dogs ran.", "Who sat?");
-        CHECK(pair.ids == std::vector<int>{2, 5, 7, 13, 11, 15, 3, 18, 8, 17, 3});
-        CHECK(pair.types == std::vector<int>{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
-    }
+    const char* name = GENERATE("bert", "distilbert");
+    const auto source = openModelSource((kGoldenRoot / name).string());
+    REQUIRE(source->tokenizer());
+    const Encoding pair = source->tokenizer()->encodePair("The dogs ran.", "Who sat?");
+    CHECK(pair.ids == std::vector<int>{2, 5, 7, 13, 11, 15, 3, 18, 8, 17, 3});
+    CHECK(pair.types == std::vector<int>{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
 }

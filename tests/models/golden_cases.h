@@ -1,7 +1,7 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include "tests/support/answers.h"
+#include "tests/support/catch.h"
 
 namespace attn::test {
 
@@ -12,6 +12,12 @@ struct GoldenCase {
 };
 
 /// The models that a list of tests/golden names. @param list cases.json or vision_cases.json
-std::vector<GoldenCase> goldenCases(const std::string& list);
+inline std::vector<GoldenCase> goldenCases(const std::string& list) {
+    std::vector<GoldenCase> cases;
+    for (auto& entry : listedIn("golden/" + list, "cases"))
+        cases.push_back(
+            {entry.at("name"), entry.at("family"), std::atoi(entry["T"].c_str()), std::atoi(entry["classes"].c_str())});
+    return cases;
+}
 
 } // namespace attn::test

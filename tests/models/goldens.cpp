@@ -3,57 +3,35 @@
 #include "engine/inference/sampling.h"
 #include "engine/io/weight_source.h"
 #include "tests/models/golden_cases.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
+#include "tests/models/vision_folder.h"
+#include "tests/support/farthest.h"
 
 // Logits, every attention pattern and every other hook against PyTorch, for every family: tests/golden/README.md.
 
 using namespace attn;
 
-namespace {
-
-std::vector<float> valuesOf(const SafetensorsFile& file, const std::string& name) {
-    const StoredTensor& tensor = file.tensors().at(name);
-    std::vector<float> values(static_cast<size_t>(tensor.elements()));
-    file.read(tensor, 0, values);
-    return values;
-}
-
-std::vector<int> integersOf(const SafetensorsFile& file, const std::string& name) {
-    return file.readIntegers(file.tensors().at(name));
-}
-
-} // namespace
-
 TEST_CASE("goldens: logits, patterns and every hook agree with PyTorch within 1e-4", "[models][gpu]") {
-    const std::filesystem::path root = std::filesystem::path(ATTN_TEST_DIR) / "golden";
     const auto cases = test::goldenCases("cases.json");
     REQUIRE(cases.size() >= 15);
     for (const auto& [name, family, T, classes] : cases) {
         INFO(name);
-        LanguageModel model(openModelSource((root / name).string()), {.device = {.validation = true}});
+        LanguageModel model(openModelSource((test::kGoldenRoot / name).string()), {.device = {.validation = true}});
         CHECK(model.info().family == family);
-        const SafetensorsFile golden(root / name / "golden.safetensors");
-        const std::vector<int> tokens = integersOf(golden, "tokens");
+        const test::Golden golden(name);
+        const std::vector<int> tokens = golden.integers("tokens");
 
         std::string hooks;
         for (const std::string& hook : model.info().hooks)
-            if (golden.tensors().contains(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
+            if (golden.contains(hook)) hooks += (hooks.empty() ? "" : ",") + hook;
         int compared = 0;
         for (const auto& hook : model.capture(tokens, hooks)) {
             INFO(hook.name);
-            CHECK(hook.shape.extents() == golden.tensors().at(hook.name).shape);
-            const std::vector<float> expected = valuesOf(golden, hook.name);
-            double worst = 0;
-            for (size_t i = 0; i < expected.size(); ++i) {
-                if (expected[i] <= -1e29f && hook.values[i] <= -1e29f) continue; // masked in both
-                const double difference = std::abs(static_cast<double>(expected[i]) - hook.values[i]);
-                worst = std::isfinite(difference) ? std::max(worst, difference) : 1e9;
-            }
-            CHECK(worst < 1e-4);
+            CHECK(hook.shape.extents() == golden.shape(hook.name));
+            const auto withMasked = [](std::vector<float> values) { // alike, whatever stands for minus infinity
+                for (float& value : values) value = std::max(value, -1e29f);
+                return values;
+            };
+            CHECK(test::farthest(withMasked(hook.values), withMasked(golden.values(hook.name))) < 1e-4);
             ++compared;
         }
         CHECK(compared > 10 * model.info().layers); // nothing is left out silently
@@ -62,7 +40,7 @@ TEST_CASE("goldens: logits, patterns and every hook agree with PyTorch within 1e
         model.truncate(0);
         REQUIRE(model.feed(tokens));
         std::vector<int> written;
-        const std::vector<int> greedy = integersOf(golden, "greedy");
+        const std::vector<int> greedy = golden.integers("greedy");
         for (size_t i = 0; i < greedy.size(); ++i) {
             written.push_back(sampleToken(model.logits(), {}, {}, 0).token);
             REQUIRE(model.feed(std::span(written).last(1)));

@@ -11,19 +11,20 @@ namespace attn::test {
 class ModelFolder {
 public:
     explicit ModelFolder(const std::string& name = "gpt2") {
-        for (const char* file : {"config.json", "model.safetensors"})
-            fs::copy_file(fs::path(ATTN_TEST_DIR) / "golden" / name / file, folder_ / file);
+        const fs::path golden = fs::path(ATTN_TEST_DIR) / "golden" / name;
+        for (const char* file : {"config.json", "preprocessor_config.json", "model.safetensors"})
+            if (fs::exists(golden / file)) fs::copy_file(golden / file, folder_ / file);
     }
 
     const fs::path& path() const { return folder_.path(); }
     fs::path operator/(const std::string& name) const { return folder_ / name; }
     std::string text(const std::string& file) const { return readTextFile(folder_ / file, uint64_t{1} << 26); }
 
-    /// Changes config.json as JSON.
-    template <class Change> void editConfig(const Change& change) {
-        nlohmann::json config = nlohmann::json::parse(text("config.json"));
-        change(config);
-        writeFile(folder_ / "config.json", config.dump());
+    /// Changes a file as JSON.
+    template <class Change> void edit(const std::string& file, const Change& change) {
+        nlohmann::json json = nlohmann::json::parse(text(file));
+        change(json);
+        writeFile(folder_ / file, json.dump());
     }
 
     /// Changes the header of model.safetensors as JSON; the data stays.
@@ -39,6 +40,19 @@ public:
         uint64_t length = 0;
         std::memcpy(&length, file.data(), sizeof(length));
         return {nlohmann::json::parse(file.substr(8, length)), file.substr(8 + length)};
+    }
+
+    /// Breaks what a case of bad_folders.json names: {"write": {file: text}, "remove": file}, or patches (RFC 6902) by
+    /// the names of JSON files, or of the "header" of the weights.
+    void change(const nlohmann::json& named) {
+        for (const auto& [name, value] : named.items()) {
+            const auto patch = [&value = value](nlohmann::json& json) { json = json.patch(value); };
+            if (name == "write")
+                for (const auto& [file, text] : value.items()) writeFile(folder_ / file, text.get<std::string>());
+            if (name == "remove") fs::remove(folder_ / value.get<std::string>());
+            if (name == "header") editHeader(patch);
+            if (name.ends_with(".json")) edit(name, patch);
+        }
     }
 
     /// Splits model.safetensors into two shards with an index.

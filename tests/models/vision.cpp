@@ -4,30 +4,12 @@
 #include "engine/runtime/gpu_executor.h"
 #include "tests/models/golden_cases.h"
 #include "tests/models/vision_folder.h"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
+#include "tests/support/farthest.h"
 
 // Vision models against PyTorch, from the picture to the logits: tests/golden/README.md.
 
 using namespace attn;
 using namespace attn::test;
-
-namespace {
-
-double worstDifference(std::span<const float> found, std::span<const float> expected) {
-    if (found.size() != expected.size()) return 1e9;
-    double worst = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-        const double difference = std::abs(static_cast<double>(expected[i]) - found[i]);
-        worst = std::isfinite(difference) ? std::max(worst, difference) : 1e9;
-    }
-    return worst;
-}
-
-} // namespace
 
 TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree with PyTorch within 1e-4",
           "[models][vision][gpu]") {
@@ -42,8 +24,8 @@ TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree 
         CHECK(info.classes == classes);
         const Golden golden(name);
         const std::vector<float> patches = model.patchesOf(golden.image());
-        CHECK(worstDifference(patches, cutPatches(golden.values("pixels"), model.config().channels,
-                                                  model.config().image, model.config().patch)) < 1e-5);
+        CHECK(farthest(patches, cutPatches(golden.values("pixels"), model.config().channels, model.config().image,
+                                           model.config().patch)) < 1e-5);
 
         std::string hooks;
         for (const std::string& hook : info.hooks)
@@ -52,11 +34,11 @@ TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree 
         for (const CapturedHook& hook : model.capture(patches, hooks)) {
             INFO(hook.name);
             CHECK(hook.shape.extents() == golden.shape(hook.name));
-            CHECK(worstDifference(hook.values, golden.values(hook.name)) < 1e-4);
+            CHECK(farthest(hook.values, golden.values(hook.name)) < 1e-4);
             ++compared;
         }
         CHECK(compared == golden.hookCount()); // nothing is left out silently
-        if (info.classes > 0) CHECK(worstDifference(model.predict(patches), golden.values("logits")) < 1e-4);
+        if (info.classes > 0) CHECK(farthest(model.predict(patches), golden.values("logits")) < 1e-4);
     }
 }
 
@@ -90,8 +72,8 @@ TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][v
         executor.run({});
         const auto both = executor.result("logits_of_both");
         const auto stride = static_cast<size_t>(Shape{7}.rowStride());
-        CHECK(worstDifference(both.subspan(0, 7), model.predict(first)) < 1e-5);
-        CHECK(worstDifference(both.subspan(stride, 7), model.predict(second)) < 1e-5);
+        CHECK(farthest(both.subspan(0, 7), model.predict(first)) < 1e-5);
+        CHECK(farthest(both.subspan(stride, 7), model.predict(second)) < 1e-5);
     }
 }
 
@@ -164,7 +146,7 @@ TEST_CASE("vision: tokens are pooled by K-means, and what is pooled is drawn whe
     CHECK(std::set<size_t>(nearest.begin(), nearest.end()).size() > 1);
     const std::vector<float> found = hooks.at("blocks.1.hook_pooled_into");
     CHECK(std::ranges::equal(found, nearest, [](float a, size_t b) { return a == static_cast<float>(b); }));
-    CHECK(worstDifference(std::span(after).first(kWidth), std::span(before).first(kWidth)) == 0); // CLS
+    CHECK(farthest(std::span(after).first(kWidth), std::span(before).first(kWidth)) == 0); // CLS
     for (size_t k = 0; k < kPooled; ++k)
         for (size_t c = 0; c < kWidth; ++c)
             CHECK(static_cast<double>(after[(1 + k) * kWidth + c]) == Approx(centres[k][c]).margin(1e-5));
@@ -230,14 +212,14 @@ TEST_CASE("vision: a gate at zero takes a head out, and the same hooks plan noth
     model.setGate(0, 1, 0);
     const uint64_t recorded = GpuExecutor::recordings();
     const CapturedHook z = model.capture(patches, "blocks.0.attn.hook_z").front(); // [T,H,D]
-    CHECK(worstDifference(model.predict(patches), before) > 1e-3);
+    CHECK(farthest(model.predict(patches), before) > 1e-3);
     CHECK(GpuExecutor::recordings() == recorded);
     const int64_t H = z.shape[1], D = z.shape[2];
     CHECK(std::ranges::all_of(std::span(z.values).subspan(static_cast<size_t>(D), static_cast<size_t>(D)),
                               [](float value) { return value == 0; }));
     CHECK(z.values[static_cast<size_t>(2 * H * D)] != 0);
     model.setGate(-1, -1, 1);
-    CHECK(worstDifference(model.predict(patches), before) == 0);
+    CHECK(farthest(model.predict(patches), before) == 0);
 }
 
 TEST_CASE("vision: positions are interpolated to the size that is asked for", "[models][vision][gpu]") {
@@ -251,5 +233,5 @@ TEST_CASE("vision: positions are interpolated to the size that is asked for", "[
     CHECK(std::equal(trained.begin(), trained.begin() + 24, captured[0].values.begin())); // CLS stays
     const std::vector<float> grid =
         resampledGrid(std::span(trained).subspan(24), {4, 4}, {6, 8}, 24, GridFilter::Bicubic);
-    CHECK(worstDifference(std::span(captured[0].values).subspan(24), grid) < 1e-6);
+    CHECK(farthest(std::span(captured[0].values).subspan(24), grid) < 1e-6);
 }

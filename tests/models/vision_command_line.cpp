@@ -3,10 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 // attention-cli with a picture: classify, capture, render and models.
 
 using namespace attn;
@@ -43,9 +39,7 @@ TEST_CASE("attention-cli classify: the likeliest classes with probability and la
     CHECK(classes[0].at("probability").get<double>() ==
           Approx(std::exp(static_cast<double>(logits[static_cast<size_t>(best)])) / sum).margin(1e-4));
     CHECK(classes[1].at("logit").get<double>() <= classes[0].at("logit").get<double>());
-    const Answer text = runProgram(arguments);
-    CHECK(text.code == 0);
-    CHECK_THAT(text.text, CONTAINS(" %  thing " + std::to_string(best) + "\n"));
+    checkProgram(arguments, 0, {" %  thing " + std::to_string(best) + "\n"});
 }
 
 TEST_CASE("attention-cli capture: a picture's hooks in one file", "[models][vision][cli][gpu]") {

@@ -5,14 +5,11 @@
 #include "engine/models/vision_source.h"
 #include "tests/io/files.h"
 
-#include <functional>
-#include <memory>
-
 namespace attn::test {
 
 inline const fs::path kGoldenRoot = fs::path(ATTN_TEST_DIR) / "golden";
 
-/// What PyTorch computes from one of the small vision models of tests/golden.
+/// What PyTorch computes from one of the small models of tests/golden.
 class Golden {
 public:
     explicit Golden(const std::string& name, const char* file = "golden.safetensors")
@@ -32,7 +29,7 @@ public:
         const std::vector<float> pixels = values("image");
         return {.height = shape("image")[0], .width = shape("image")[1], .rgb = {pixels.begin(), pixels.end()}};
     }
-    int hookCount() const { return static_cast<int>(file_.tensors().size()) - 2; } ///< all but image and pixels
+    int hookCount() const { return static_cast<int>(file_.tensors().size()) - 2; } ///< all but the two inputs
 
 private:
     SafetensorsFile file_;

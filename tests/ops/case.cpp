@@ -1,7 +1,5 @@
 #include "tests/ops/case.h"
 
-#include <random>
-
 namespace attn::test {
 namespace {
 

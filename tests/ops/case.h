@@ -3,13 +3,7 @@
 #include "engine/graph/step_params.h"
 #include "engine/ops/block_attention.h"
 #include "engine/ops/ops.h"
-
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
+#include "tests/support/catch.h"
 
 namespace attn::test {
 

@@ -3,11 +3,7 @@
 #include "engine/ops/training_ops.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/ops/case.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
-#include <set>
+#include "tests/support/slope.h"
 
 using namespace attn;
 using namespace attn::test;
@@ -166,15 +162,10 @@ void check(const std::string& op, const Builder& build) {
         std::vector<double>& values = t.values[name];
         for (int trial = 0; trial < 8; ++trial) {
             const auto at = static_cast<size_t>(randomSize(static_cast<int64_t>(values.size())) - 1);
-            constexpr double kStep = 1e-5;
-            const double before = values[at];
-            const auto lossAt = [&](double value) {
-                values[at] = value;
+            const double difference = slopeOf(values, at, [&] {
                 executor.set(name, values);
                 return lossNow();
-            };
-            const double difference = (lossAt(before + kStep) - lossAt(before - kStep)) / (2 * kStep);
-            lossAt(before);
+            });
             const double derivative = found.contains(name) ? found[name][at] : 0;
             INFO(op << ": d loss / d " << name << "[" << at << "]");
             CHECK(std::abs(derivative - difference) <= 1e-6 * (1 + std::abs(difference)));

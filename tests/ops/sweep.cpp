@@ -1,14 +1,9 @@
 #include "engine/ops/catalogue.h"
 #include "engine/ops/lens.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/tensor_statistics.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/ops/case.h"
-#include "tests/support/catch.h"
 #include "tests/support/device.h"
-
-#include <algorithm>
-#include <cmath>
 
 using namespace attn;
 using namespace attn::test;

@@ -2,9 +2,6 @@
 #include "engine/ops/tensor_ops.h"
 #include "tests/ops/case.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace attn::test {
 namespace {
 

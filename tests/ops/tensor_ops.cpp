@@ -3,13 +3,7 @@
 #include "engine/ops/gradient.h"
 #include "engine/runtime/cpu_executor.h"
 #include "tests/ops/case.h"
-#include "tests/support/catch.h"
 #include "tests/support/device.h"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
 
 using namespace attn;
 using namespace attn::test;

@@ -3,11 +3,8 @@
 #include "engine/ops/gradient_ops.h"
 #include "engine/ops/training_ops.h"
 #include "tests/ops/case.h"
-#include "tests/support/catch.h"
 
 #include <fmt/format.h>
-
-#include <cmath>
 
 namespace attn::test {
 namespace {

@@ -2,8 +2,6 @@
 #include "engine/attention/catalogue.h"
 #include "tests/support/catch.h"
 
-#include <cmath>
-
 using namespace attn;
 
 namespace {
@@ -51,16 +49,15 @@ TEST_CASE("position lab: sinusoidal encodings are sines and cosines of the place
 }
 
 TEST_CASE("position lab: RoPE turns pairs of features, whichever they are, and keeps their length", "[session]") {
-    for (const bool isInterleaved : {false, true}) {
-        const PositionPictures shown = pictures(isInterleaved ? "position=rope(interleaved = 1)" : "position=rope");
-        REQUIRE(shown.planes.size() == 4);
-        const auto& plane = shown.planes.front();
-        CHECK(plane.first == 0);
-        CHECK(plane.second == (isInterleaved ? 1 : 4));
-        for (size_t i = 0; i < plane.x.size(); ++i) {
-            CHECK(plane.x[i] == Approx(std::cos(static_cast<double>(i))).margin(1e-6));
-            CHECK(std::hypot(plane.x[i], plane.y[i]) == Approx(1));
-        }
+    const bool isInterleaved = GENERATE(false, true);
+    const PositionPictures shown = pictures(isInterleaved ? "position=rope(interleaved = 1)" : "position=rope");
+    REQUIRE(shown.planes.size() == 4);
+    const auto& plane = shown.planes.front();
+    CHECK(plane.first == 0);
+    CHECK(plane.second == (isInterleaved ? 1 : 4));
+    for (size_t i = 0; i < plane.x.size(); ++i) {
+        CHECK(plane.x[i] == Approx(std::cos(static_cast<double>(i))).margin(1e-6));
+        CHECK(std::hypot(plane.x[i], plane.y[i]) == Approx(1));
     }
 }
 

@@ -1,11 +1,6 @@
 #include "engine/ops/ops.h"
 #include "engine/runtime/cpu_executor.h"
-#include "tests/support/catch.h"
 #include "tests/support/device.h"
-
-#include <algorithm>
-#include <cmath>
-#include <numeric>
 
 // The shapes of everything to come, proved on tiny graphs before features lean on them.
 

@@ -1,7 +1,4 @@
-#include "engine/session/playground_session.h"
-#include "tests/support/catch.h"
-
-#include <cmath>
+#include "tests/session/session_test.h"
 
 using namespace attn;
 
@@ -12,11 +9,11 @@ PlaygroundMap map(std::string name, int64_t rows, int64_t columns, std::vector<f
 }
 
 std::shared_ptr<const PlaygroundSnapshot> answer(PlaygroundSession& session, const char* spec, const char* other) {
-    session.show({.spec = AttentionSpec::parse(spec), .tokens = 12, .width = 8, .other = AttentionSpec::parse(other)});
-    REQUIRE(session.waitIdle());
-    REQUIRE_FALSE(session.latest()->failure);
-    REQUIRE(session.latest()->comparison);
-    return session.latest();
+    const auto shown = test::answer(
+        session, {.spec = AttentionSpec::parse(spec), .tokens = 12, .width = 8, .other = AttentionSpec::parse(other)});
+    REQUIRE_FALSE(shown->failure);
+    REQUIRE(shown->comparison);
+    return shown;
 }
 
 } // namespace
@@ -44,7 +41,7 @@ TEST_CASE("comparison: differences, output error and divergence of hand-made map
 }
 
 TEST_CASE("comparison: an attention differs from itself by nothing", "[session][gpu]") {
-    PlaygroundSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    PlaygroundSession session(test::kTestDevice);
     const char* spec = "heads=multi_head(2), position=alibi, mask=causal";
     const auto shown = answer(session, spec, spec);
     CHECK(shown->maps.size() == shown->otherMaps.size());
@@ -56,7 +53,7 @@ TEST_CASE("comparison: an attention differs from itself by nothing", "[session][
 }
 
 TEST_CASE("comparison: both attentions get the same queries, keys and values", "[session][gpu]") {
-    PlaygroundSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    PlaygroundSession session(test::kTestDevice);
     const auto shown = answer(session, "heads=multi_head(2), mask=causal", "heads=multi_head(2), mask=window(3)");
     // Where both masks show a cell, its score is the same.
     const auto* scores = findMap(shown->comparison->differences, "scores");
@@ -71,7 +68,7 @@ TEST_CASE("comparison: both attentions get the same queries, keys and values", "
 }
 
 TEST_CASE("comparison: where there is no divergence a sentence says why", "[session][gpu]") {
-    PlaygroundSession session({.device = {}, .softwareThreads = 0, .validation = true});
+    PlaygroundSession session(test::kTestDevice);
     const auto remark = [&](const char* spec, const char* other) {
         const auto shown = answer(session, spec, other);
         CHECK_FALSE(shown->comparison->divergence);

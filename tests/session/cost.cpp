@@ -3,9 +3,6 @@
 #include "engine/session/cost_session.h"
 #include "tests/support/catch.h"
 
-#include <array>
-#include <cmath>
-
 using namespace attn;
 
 namespace {

@@ -4,8 +4,6 @@
 #include "tests/session/hollow_llama.h"
 #include "tests/session/session_test.h"
 
-#include <cmath>
-
 // What a user can do wrong, and what a device can do to a user: a sentence, nothing lost, and the session goes on.
 
 using namespace attn;
@@ -23,8 +21,7 @@ TEST_CASE("faults: every command without a model asks for one", "[session]") {
 }
 
 TEST_CASE("faults: prompts that cannot be run", "[session][gpu]") {
-    Session session;
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    OpenSession session("abcabc");
     CHECK(failureOf(session, SetPromptCommand{.text = ""}) == "prompt: the prompt is empty; enter a text");
     CHECK_THAT(failureOf(session, SetPromptCommand{.text = "abc\xff\xfe"}),
                CONTAINS("text: byte 3 (0xFF) is not UTF-8; save the text as UTF-8"));
@@ -146,8 +143,7 @@ TEST_CASE("faults: a model larger than the device's memory is refused before any
         WARN("skipped: this file system has no files with holes");
         return;
     }
-    Session session;
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    OpenSession session("abcabc");
     const int before = failingVulkan().allocations;
     CHECK_THAT(failureOf(session, OpenModelCommand{.path = folder.path().string()}),
                CONTAINS(folder.path().string() + ": needs 10") && CONTAINS("MiB on the device (parameters 10") &&
@@ -159,8 +155,7 @@ TEST_CASE("faults: a model larger than the device's memory is refused before any
 }
 
 TEST_CASE("faults: when the device runs out of memory all the same, the open model stays", "[session][gpu]") {
-    Session session;
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    OpenSession session("abcabc");
     {
         const FailWith full(failingVulkan().allocate, VK_ERROR_OUT_OF_DEVICE_MEMORY);
         CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction}),
@@ -176,8 +171,7 @@ TEST_CASE("faults: when the device runs out of memory all the same, the open mod
 
 TEST_CASE("faults: a lost device ends the model, not the session; opening it again goes on with the text",
           "[session][gpu]") {
-    Session session;
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    OpenSession session("abcabc");
     succeed(session, GenerateCommand{.maxTokens = 2});
     CHECK(text(session) == "abcabcab");
     const std::string lost = "VK_ERROR_DEVICE_LOST (-4); reopen the model; if it happens again, update the graphics "

@@ -5,10 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 namespace attn::test {
 
 /// Sizes of a Llama whose weights are all zero: the file is one hole, so that it may be as large as wanted.

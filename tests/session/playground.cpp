@@ -1,23 +1,12 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/playground_session.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tests/session/session_test.h"
 
 using namespace attn;
+using namespace attn::test;
 
 namespace {
-
-DeviceChoice options() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
-
-std::shared_ptr<const PlaygroundSnapshot> answer(PlaygroundSession& session, const PlaygroundQuery& query) {
-    session.show(query);
-    REQUIRE(session.waitIdle());
-    return session.latest();
-}
 
 const PlaygroundMap& mapNamed(const PlaygroundSnapshot& snapshot, const std::string& name) {
     const auto found = std::ranges::find(snapshot.maps, name, &PlaygroundMap::name);
@@ -28,7 +17,7 @@ const PlaygroundMap& mapNamed(const PlaygroundSnapshot& snapshot, const std::str
 } // namespace
 
 TEST_CASE("playground: scores, mask, pattern and output of a spec, hidden where the mask hides", "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     const auto shown =
         answer(session, {.spec = AttentionSpec::parse("heads=multi_head(2), position=alibi, mask=causal & window(3)"),
                          .tokens = 8});
@@ -59,7 +48,7 @@ TEST_CASE("playground: scores, mask, pattern and output of a spec, hidden where 
 }
 
 TEST_CASE("playground: what forms no pattern shows what it has", "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     const std::pair<const char*, const char*> expected[] = {{"normaliser=xcit", "xcit.channels"},
                                                             {"mixer=fnet", "fnet.cosine"},
                                                             {"normaliser=aft", "aft.channels"},
@@ -75,7 +64,7 @@ TEST_CASE("playground: what forms no pattern shows what it has", "[session][gpu]
 }
 
 TEST_CASE("playground: every part of the catalogue has maps to show", "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     for (const Part* part : partCatalogue()) {
         const bool isMask = part->slot == Slot::Mask;
         INFO(nameOf(part->slot) << " " << part->id);
@@ -103,7 +92,7 @@ TEST_CASE("playground: every part of the catalogue has maps to show", "[session]
 }
 
 TEST_CASE("playground: pictures of the block show what its parts do", "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     const auto shown = [&](const std::string& parts) {
         const std::string spec = "heads=multi_head(2), mask=causal, " + parts;
         auto snapshot = answer(session, {.spec = AttentionSpec::parse(spec), .tokens = 16});
@@ -150,7 +139,7 @@ TEST_CASE("playground: pictures of the block show what its parts do", "[session]
 }
 
 TEST_CASE("playground: keys of another sequence", "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     const auto shown = answer(session, {.spec = {}, .tokens = 6, .keys = 9});
     REQUIRE_FALSE(shown->failure);
     const PlaygroundMap& pattern = mapNamed(*shown, "pattern");
@@ -161,7 +150,7 @@ TEST_CASE("playground: keys of another sequence", "[session][gpu]") {
 }
 
 TEST_CASE("playground: what does not combine is a sentence, and the next query works", "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     const auto refused = answer(session, {.spec = AttentionSpec::parse("normaliser=xcit, mask=causal"), .tokens = 8});
     REQUIRE(refused->failure);
     CHECK(refused->maps.empty());
@@ -169,7 +158,7 @@ TEST_CASE("playground: what does not combine is a sentence, and the next query w
 }
 
 TEST_CASE("playground: of many queries only the newest is sure to be answered", "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     AttentionSpec spec;
     const uint64_t before = answer(session, {.spec = spec, .tokens = 64})->version;
     for (int w = 1; w <= 200; ++w) {
@@ -183,7 +172,7 @@ TEST_CASE("playground: of many queries only the newest is sure to be answered", 
 
 TEST_CASE("playground: of long attentions a part of the effective pattern, the same as of the whole",
           "[session][gpu]") {
-    PlaygroundSession session(options());
+    PlaygroundSession session(kTestDevice);
     const AttentionSpec linear = AttentionSpec::parse("normaliser=linear, mask=causal");
     // Under a causal mask what comes later changes nothing.
     const auto whole = answer(session, {.spec = linear, .tokens = 256}), part = [&] {
@@ -227,7 +216,7 @@ TEST_CASE("playground: dragging a parameter that is looked up compiles nothing, 
         {"normaliser=favor(16, 1)", "normaliser=favor(16, 2)"}};
     for (const auto& [first, second] : pairs) {
         INFO(first << ", then " << second);
-        PlaygroundSession dragged(options()), fresh(options());
+        PlaygroundSession dragged(kTestDevice), fresh(kTestDevice);
         REQUIRE_FALSE(answer(dragged, {.spec = AttentionSpec::parse(first), .tokens = 40})->failure);
         for (const uint64_t seed : {1u, 2u}) {
             const PlaygroundQuery query{.spec = AttentionSpec::parse(second), .tokens = 40, .seed = seed};

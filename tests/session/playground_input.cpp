@@ -2,31 +2,18 @@
 #include "engine/core/rng.h"
 #include "engine/playground/attention_run.h"
 #include "engine/runtime/device.h"
-#include "engine/session/playground_session.h"
-#include "engine/session/session.h"
-#include "tests/support/catch.h"
+#include "tests/session/session_test.h"
 #include "tests/support/device.h"
 
-#include <algorithm>
-#include <cmath>
-
 using namespace attn;
+using namespace attn::test;
 
 namespace {
-
-DeviceChoice inputOptions() { return {.device = {}, .softwareThreads = 0, .validation = true}; }
-
-std::shared_ptr<const PlaygroundSnapshot> inputAnswer(PlaygroundSession& session, const PlaygroundQuery& query) {
-    session.show(query);
-    REQUIRE(session.waitIdle());
-    return session.latest();
-}
 
 /// The induction model, whose weights are known.
 std::shared_ptr<const Snapshot> captured(Session& session, int layer) {
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
-    session.post(CaptureInputsCommand{.site = layer});
-    REQUIRE(session.waitIdle());
+    after(session, CaptureInputsCommand{.site = layer});
     return session.latest();
 }
 
@@ -70,12 +57,10 @@ TEST_CASE("playground input: random inputs and learned tables do not share numbe
 
 TEST_CASE("playground input: a layer's own attention on its queries and keys gives the model's pattern",
           "[session][gpu]") {
-    Session session(inputOptions());
+    Session session(kTestDevice);
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
     session.post(PatternRequest{.site = 1, .head = 0});
-    session.post(CaptureInputsCommand{.site = 1});
-    REQUIRE(session.waitIdle());
-    const auto snapshot = session.latest();
+    const auto snapshot = after(session, CaptureInputsCommand{.site = 1});
     REQUIRE_FALSE(snapshot->failure);
     REQUIRE(snapshot->siteInputs);
     const SiteInputs& inputs = *snapshot->siteInputs;
@@ -84,12 +69,12 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
     CHECK(inputs.tokens == std::ssize(snapshot->sequence->tokens));
     CHECK(inputs.heads == snapshot->model->heads);
 
-    PlaygroundSession playground({.device = {}, .softwareThreads = 0, .validation = true});
+    PlaygroundSession playground(kTestDevice);
     const auto shown =
-        inputAnswer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
-                                 .tokens = inputs.tokens,
-                                 .width = inputs.width,
-                                 .layer = snapshot->siteInputs});
+        answer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
+                            .tokens = inputs.tokens,
+                            .width = inputs.width,
+                            .layer = snapshot->siteInputs});
     REQUIRE_FALSE(shown->failure);
     const PlaygroundMap* pattern = findMap(shown->maps, "pattern");
     REQUIRE(pattern);
@@ -103,24 +88,19 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
 }
 
 TEST_CASE("playground input: capturing leaves the sequence, the logits and the views as they are", "[session][gpu]") {
-    Session session(inputOptions());
-    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
-    REQUIRE(session.waitIdle());
-    const auto before = session.latest();
-    session.post(CaptureInputsCommand{.site = 0});
-    REQUIRE(session.waitIdle());
-    const auto after = session.latest();
-    CHECK(after->sequenceVersion == before->sequenceVersion);
-    CHECK(after->next == before->next);
-    CHECK(after->grid == before->grid);
-    session.post(GenerateCommand{.maxTokens = 1});
-    REQUIRE(session.waitIdle());
+    Session session(kTestDevice);
+    const auto before = after(session, OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
+    const auto done = after(session, CaptureInputsCommand{.site = 0});
+    CHECK(done->sequenceVersion == before->sequenceVersion);
+    CHECK(done->next == before->next);
+    CHECK(done->grid == before->grid);
+    after(session, GenerateCommand{.maxTokens = 1});
     CHECK_FALSE(session.latest()->failure);
     CHECK(session.latest()->sequence->tokens.size() == before->sequence->tokens.size() + 1);
 }
 
 TEST_CASE("playground input: a layer that there is not is a sentence", "[session][gpu]") {
-    Session session(inputOptions());
+    Session session(kTestDevice);
     const auto snapshot = captured(session, 7);
     REQUIRE(snapshot->failure);
     CHECK(snapshot->failure->what == "there is no layer 7");
@@ -151,8 +131,8 @@ TEST_CASE("playground input: grouped keys go to the heads that share them, and t
 TEST_CASE("playground input: tokens with the same features attend to each other as to themselves", "[session][gpu]") {
     auto features =
         std::make_shared<TokenFeatures>(TokenFeatures{.tokens = 3, .width = 2, .values = {1, -1, 1, -1, -1, 1}});
-    PlaygroundSession playground({.device = {}, .softwareThreads = 0, .validation = true});
-    const auto shown = inputAnswer(playground, {.spec = {}, .tokens = 3, .width = 8, .features = features});
+    PlaygroundSession playground(kTestDevice);
+    const auto shown = answer(playground, {.spec = {}, .tokens = 3, .width = 8, .features = features});
     REQUIRE_FALSE(shown->failure);
     const auto weights = findMap(shown->maps, "pattern")->at(0);
     CHECK(weights[0] == Approx(weights[1]));

@@ -1,10 +1,8 @@
 #include "engine/session/session.h"
-#include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/token_path.h"
 #include "tests/session/session_test.h"
-#include "tests/support/catch.h"
 
 using namespace attn;
 
@@ -52,9 +50,7 @@ TEST_CASE("branches: taking, going back and restoring", "[session]") {
 TEST_CASE("session: opens, generates, branches and explains on the worker thread", "[session][gpu]") {
     Session session({.validation = true});
     session.post(OpenModelCommand{.path = "builtin:induction"});
-    session.post(SetPromptCommand{.text = "qwertyuiopqwert"});
-    REQUIRE(session.waitIdle());
-    auto snapshot = session.latest();
+    auto snapshot = test::after(session, SetPromptCommand{.text = "qwertyuiopqwert"});
     REQUIRE(snapshot->model);
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->text == "qwertyuiopqwert");
@@ -62,18 +58,14 @@ TEST_CASE("session: opens, generates, branches and explains on the worker thread
     CHECK(snapshot->newest->keys == 15);
     CHECK(snapshot->model->tokenTexts.size() == 27);
 
-    session.post(GenerateCommand{.maxTokens = 5});
-    REQUIRE(session.waitIdle());
-    snapshot = session.latest();
+    snapshot = test::after(session, GenerateCommand{.maxTokens = 5});
     CHECK(snapshot->sequence->text == "qwertyuiopqwertyuiop");
     CHECK(snapshot->status.activity == Activity::Idle);
 
     const int node = snapshot->sequence->tokens[14].branchNode;
     session.post(GoToBranchCommand{.node = node});
     session.post(TakeTokenCommand{.token = 0});
-    session.post(CellRequest{.site = 1, .head = 0, .query = 14, .key = 5});
-    REQUIRE(session.waitIdle());
-    snapshot = session.latest();
+    snapshot = test::after(session, CellRequest{.site = 1, .head = 0, .query = 14, .key = 5});
     CHECK(snapshot->sequence->text == "qwertyuiopqwerta");
     CHECK(snapshot->explanation->probability == Approx(snapshot->explanation->displayed).margin(1e-5));
     CHECK(snapshot->branches->nodes.size() == 1 + 15 + 5 + 1);
@@ -81,12 +73,10 @@ TEST_CASE("session: opens, generates, branches and explains on the worker thread
 
 TEST_CASE("session: a command that fails says why and loses nothing", "[session][gpu]") {
     Session session;
-    session.post(SetPromptCommand{.text = "abc"});
-    REQUIRE(session.waitIdle());
+    test::after(session, SetPromptCommand{.text = "abc"});
     REQUIRE(session.latest()->failure);
     CHECK(session.latest()->failure->sentence() == "no model is open; open a model folder first");
-    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc"});
-    REQUIRE(session.waitIdle());
+    test::after(session, OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc"});
     REQUIRE_FALSE(session.latest()->failure);
     for (const Command& bad : std::vector<Command>{
              OpenModelCommand{.path = "/no/such/folder"}, OpenModelCommand{.path = "builtin:other"},
@@ -95,8 +85,7 @@ TEST_CASE("session: a command that fails says why and loses nothing", "[session]
              ShowWeightCommand{.name = "nothing"}, CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
              CaptureCommand{.hooks = "logits", .path = "/tmp/x.txt"}}) {
         const uint64_t failures = session.latest()->failureCount;
-        session.post(bad);
-        REQUIRE(session.waitIdle());
+        test::after(session, bad);
         INFO("command " << bad.index());
         CHECK(session.latest()->failureCount == failures + 1);
         CHECK(session.latest()->failure->sentence().size() > 10);
@@ -107,8 +96,7 @@ TEST_CASE("session: a command that fails says why and loses nothing", "[session]
 TEST_CASE("session: a model of hidden words does not continue a text, and says so", "[session][gpu]") {
     Session session({.device = {}, .softwareThreads = 0, .validation = true});
     session.post(OpenModelCommand{.path = "builtin:masked"});
-    session.post(GenerateCommand{.maxTokens = 3});
-    REQUIRE(session.waitIdle());
+    test::after(session, GenerateCommand{.maxTokens = 3});
     REQUIRE(session.latest()->failure);
     CHECK(session.latest()->failure->what.find("does not continue a text") != std::string::npos);
     CHECK(session.latest()->next); // the candidates for the hidden word stay
@@ -150,9 +138,8 @@ TEST_CASE("session: a pair of texts runs with its token types, and comes back wi
 
 TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[session][gpu]") {
     Session session;
-    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = std::string(300, 'a') + "bc"});
-    REQUIRE(session.waitIdle());
-    const auto snapshot = session.latest();
+    const auto snapshot =
+        test::after(session, OpenModelCommand{.path = "builtin:induction", .prompt = std::string(300, 'a') + "bc"});
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->tokens.size() <= 128);
     CHECK(snapshot->sequence->tokens.back().text == "c");
@@ -161,21 +148,18 @@ TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[se
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);
     CHECK(session.latest()->branches->nodes.size() == 1 + 302 + 200);
-    session.post(SetPromptCommand{.text = std::string(5000, 'a'), .tokens = {}});
-    REQUIRE(session.waitIdle());
+    test::after(session, SetPromptCommand{.text = std::string(5000, 'a'), .tokens = {}});
     CHECK(session.latest()->sequence->notice.find("the oldest 4,896 tokens are ignored") != std::string::npos);
 }
 
 TEST_CASE("session: stop ends generation at once", "[session][gpu]") {
     Session session;
-    session.post(OpenModelCommand{.path = "builtin:induction"});
-    REQUIRE(session.waitIdle());
+    test::after(session, OpenModelCommand{.path = "builtin:induction"});
     const size_t before = session.latest()->branches->nodes.size();
     session.post(GenerateCommand{.maxTokens = 1'000'000});
     REQUIRE(attn::test::waitFor(session,
                                 [&](const Snapshot& snapshot) { return snapshot.branches->nodes.size() > before; }));
-    session.post(StopCommand{});
-    REQUIRE(session.waitIdle());
+    test::after(session, StopCommand{});
     CHECK(session.latest()->status.activity == Activity::Idle);
     CHECK(session.latest()->branches->nodes.size() > before); // it wrote something and kept it
 }

@@ -1,12 +1,9 @@
 #pragma once
 
 #include "engine/inference/changes.h"
+#include "engine/session/playground_session.h"
 #include "engine/session/session.h"
 #include "tests/io/files.h"
-
-#include <chrono>
-#include <string>
-#include <thread>
 
 namespace attn::test {
 
@@ -23,12 +20,31 @@ inline SetChangesCommand changesOf(Changes changes) { return {std::make_shared<c
 /// Replaces all changes by one gate.
 inline SetChangesCommand gateOf(int site, int head, float gate) { return changesOf({.gates = {{{site, head}, gate}}}); }
 
+/// What is shown once no command is left.
+template <class AnySession> auto idle(AnySession& session) {
+    REQUIRE(session.waitIdle());
+    return session.latest();
+}
+
+/// What is shown after a command and those before it.
+inline std::shared_ptr<const Snapshot> after(Session& session, Command command) {
+    session.post(std::move(command));
+    return idle(session);
+}
+
+/// What a playground says to a question.
+inline std::shared_ptr<const PlaygroundSnapshot> answer(PlaygroundSession& session, const PlaygroundQuery& query) {
+    session.show(query);
+    return idle(session);
+}
+
+/// The device of tests: on the thread that asks, and checked.
+inline const DeviceChoice kTestDevice{.device = {}, .softwareThreads = 0, .validation = true};
+
 /// The sentence that a command fails with; the session must be alive and idle afterwards.
 inline std::string failureOf(Session& session, const Command& command) {
     const uint64_t before = session.latest()->failureCount;
-    session.post(command);
-    REQUIRE(session.waitIdle());
-    const auto snapshot = session.latest();
+    const auto snapshot = after(session, command);
     CHECK(snapshot->status.activity == Activity::Idle);
     if (snapshot->failureCount == before) return "accepted";
     REQUIRE(snapshot->failure);
@@ -41,6 +57,14 @@ inline std::shared_ptr<const Snapshot> succeed(Session& session, const Command& 
     CHECK(failureOf(session, command) == "accepted");
     return session.latest();
 }
+
+/// A session that has opened "builtin:induction" with a prompt.
+class OpenSession : public Session {
+public:
+    explicit OpenSession(const std::string& prompt) : Session({.validation = true}) {
+        succeed(*this, OpenModelCommand{.path = kInduction, .prompt = prompt});
+    }
+};
 
 /// Waits until a snapshot is as wanted. @return false after a time that no machine needs
 template <class Wanted> bool waitFor(const Session& session, const Wanted& wanted) {

@@ -2,9 +2,6 @@
 #include "engine/runtime/device.h"
 #include "tests/session/failing_vulkan.h"
 #include "tests/session/session_test.h"
-#include "tests/support/catch.h"
-
-#include <thread>
 
 using namespace attn;
 using namespace attn::test;

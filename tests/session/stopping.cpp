@@ -1,8 +1,6 @@
 #include "tests/session/hollow_llama.h"
 #include "tests/session/session_test.h"
 
-#include <algorithm>
-
 // Stop ends whatever runs, and what was there before is there again. How fast it does so is measured by
 // test_session "[.measure]": the promise is 50 ms, and no test depends on how fast the machine is.
 
@@ -36,8 +34,7 @@ double median(std::vector<double> times) {
 double stopsLoading() {
     const TemporaryFolder folder;
     REQUIRE(HollowLlama{.layers = 48, .width = 256, .feedForward = 1024}.write(folder.path())); // 0.2 GB
-    Session session;
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    OpenSession session("abcabc");
     std::vector<double> times;
     for (int round = 0; round < 3; ++round) {
         session.post(OpenModelCommand{.path = folder.path().string(), .promptTokens = {1}});
@@ -86,8 +83,7 @@ double stopsPrompt() {
 }
 
 double stopsGeneration() {
-    Session session;
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcdefgabc"});
+    OpenSession session("abcdefgabc");
     std::vector<double> times;
     while (session.latest()->branches->nodes.size() < 200) { // past the context of 128 too, where the rest is run again
         session.post(GenerateCommand{.maxTokens = 1'000'000});
@@ -123,15 +119,13 @@ TEST_CASE("measure: how long a Stop takes", "[.measure]") {
 }
 
 TEST_CASE("stop: what was posted before it ends, what is posted after it runs", "[session][gpu]") {
-    Session session;
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"});
+    OpenSession session("abcabc");
     for (int round = 0; round < 20; ++round) {
         session.post(OpenModelCommand{.path = kInduction, .prompt = "zzz"});
         session.post(GenerateCommand{.maxTokens = 1'000'000});
         session.post(StopCommand{});
         session.post(SetPromptCommand{.text = "xyxyx"});
-        session.post(GenerateCommand{.maxTokens = 2});
-        REQUIRE(session.waitIdle());
+        after(session, GenerateCommand{.maxTokens = 2});
         CHECK_FALSE(session.latest()->failure);
         CHECK(text(session) == "xyxyxyx");
     }

@@ -1,12 +1,7 @@
 #include "engine/io/run_folder.h"
-#include "engine/session/session.h"
 #include "engine/session/training_session.h"
 #include "engine/training/recipe.h"
-#include "tests/io/files.h"
 #include "tests/session/session_test.h"
-#include "tests/support/catch.h"
-
-#include <thread>
 
 using namespace attn;
 using attn::test::TemporaryFolder;
@@ -44,8 +39,7 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
     CHECK(session.latest()->step == 1);
     CHECK(session.latest()->state == TrainingSnapshot::State::Paused);
     session.play();
-    REQUIRE(session.waitIdle());
-    const auto end = session.latest();
+    const auto end = test::idle(session);
     REQUIRE_FALSE(end->failure);
     CHECK(end->state == TrainingSnapshot::State::Finished);
     CHECK(end->step == 12);
@@ -118,15 +112,11 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     Session session({.softwareThreads = 0});
     session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->exampleTokens});
     session.post(gateOf(1, 1, 0));
-    session.post(GenerateCommand{.maxTokens = 1});
-    REQUIRE(session.waitIdle());
-    const auto before = session.latest();
+    const auto before = test::after(session, GenerateCommand{.maxTokens = 1});
     REQUIRE_FALSE(before->failure);
     CHECK(before->model->name == "run");
     CHECK(before->path() == all.front().string());
-    session.post(ShowWeightsCommand{end->weights, end->folder, end->folder, "end", {}});
-    REQUIRE(session.waitIdle());
-    const auto after = session.latest();
+    const auto after = test::after(session, ShowWeightsCommand{end->weights, end->folder, end->folder, "end", {}});
     REQUIRE_FALSE(after->failure);
     CHECK(after->model == before->model);
     CHECK(after->shown->title == "end");
@@ -153,8 +143,7 @@ TEST_CASE("session: opening a run ends what another model was writing", "[sessio
     Session session({.softwareThreads = 0});
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc", .promptTokens = {}});
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 1});
-    session.post(ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->exampleTokens});
-    REQUIRE(session.waitIdle());
+    test::after(session, ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->exampleTokens});
     CHECK(session.latest()->model->name == "run");
     CHECK(session.latest()->status.activity == Activity::Idle);
     CHECK(session.latest()->sequence->tokens.size() == now->exampleTokens.size());

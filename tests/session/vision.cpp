@@ -2,29 +2,16 @@
 #include "engine/analysis/patch_embedding.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
-#include "engine/models/vision_source.h"
-#include "engine/session/session.h"
 #include "engine/training/trainer.h"
 #include "tests/models/vision_folder.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tests/session/session_test.h"
 
 using namespace attn;
-using test::Golden;
-using test::kGoldenRoot;
+using namespace attn::test;
 
 namespace {
 
 using Shown = std::shared_ptr<const Snapshot>;
-const DeviceChoice kDevice{.device = {}, .softwareThreads = 0, .validation = true};
-
-Shown after(Session& session, Command command) {
-    session.post(std::move(command));
-    REQUIRE(session.waitIdle());
-    return session.latest();
-}
 
 GivenPicture pictureOf(const std::string& model) {
     return {.image = std::make_shared<const Image>(Golden(model).image())};
@@ -50,7 +37,7 @@ bool areNear(const std::vector<float>& found, const std::vector<float>& expected
 } // namespace
 
 TEST_CASE("pictures: logits and patterns are PyTorch's", "[session][vision][gpu]") {
-    Session session(kDevice);
+    Session session(kTestDevice);
     const Shown shown = open(session, "deit");
     REQUIRE_FALSE(shown->failure);
     REQUIRE(shown->answer);
@@ -67,7 +54,7 @@ TEST_CASE("pictures: logits and patterns are PyTorch's", "[session][vision][gpu]
 
 TEST_CASE("pictures: hidden patches change the answer, and showing them again brings it back",
           "[session][vision][gpu]") {
-    Session session(kDevice);
+    Session session(kTestDevice);
     const Shown plain = open(session, "vit");
     REQUIRE(plain->answer);
     GivenPicture picture = *plain->picture;
@@ -82,7 +69,7 @@ TEST_CASE("pictures: hidden patches change the answer, and showing them again br
 }
 
 TEST_CASE("pictures: what cannot be opened is a sentence, and the open model stays", "[session][vision][gpu]") {
-    Session session(kDevice);
+    Session session(kTestDevice);
     const Shown first = open(session, "vit");
     const Shown refused = after(session, OpenModelCommand{.path = "/no/such/folder"});
     REQUIRE(refused->failure);
@@ -92,7 +79,7 @@ TEST_CASE("pictures: what cannot be opened is a sentence, and the open model sta
 }
 
 TEST_CASE("pictures: a model of text and one of pictures take each other's place", "[session][vision][gpu]") {
-    Session session(kDevice);
+    Session session(kTestDevice);
     Shown shown = after(session, OpenModelCommand{.path = "builtin:induction"});
     REQUIRE(shown->sequence);
     // A model of text takes no picture.
@@ -121,12 +108,12 @@ TEST_CASE("pictures: a model of text and one of pictures take each other's place
 }
 
 TEST_CASE("pictures: changes, the original run and both are those of the model", "[session][vision][gpu]") {
-    Session session(kDevice);
+    Session session(kTestDevice);
     const Shown plain = open(session, "vit");
     Changes changes;
     changes.setGate(0, 1, 0);
     changes.interventions.push_back({.hook = "blocks.1.hook_mlp_out"});
-    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), kDevice);
+    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), kTestDevice);
     const std::vector<float> patches = model.patchesOf(*plain->picture->image);
     model.setChanges(changes, patches);
     const std::vector<float> expected = model.predict(patches);
@@ -159,7 +146,7 @@ TEST_CASE("pictures: changes, the original run and both are those of the model",
 }
 
 TEST_CASE("pictures: rollout by a class is PyTorch's, and every head has a distance", "[session][vision][gpu]") {
-    Session session(kDevice);
+    Session session(kTestDevice);
     const Shown plain = open(session, "deit");
     const auto unweighted = rollout(session, {}).values;
     CHECK(unweighted.size() == static_cast<size_t>(plain->model->tokens() * plain->model->tokens()));
@@ -192,7 +179,7 @@ TEST_CASE("pictures: another checkpoint of a run takes the place of the one befo
         return set;
     };
     const auto prediction = [&] { return trainer.predictions(Split::Validation, 0, 1).front(); };
-    Session session(kDevice);
+    Session session(kTestDevice);
     std::shared_ptr<const ModelInfo> first;
     for (int step = 0; step < 3; ++step) {
         trainer.step();
@@ -220,7 +207,7 @@ TEST_CASE("pictures: another checkpoint of a run takes the place of the one befo
 }
 
 TEST_CASE("pictures: the bundled models know most of the pictures they bring along", "[session][vision][gpu]") {
-    Session session(kDevice);
+    Session session(kTestDevice);
     for (const char* model : {"builtin:vit-shapes", "builtin:vit-fashion"}) {
         CAPTURE(std::string(model));
         CHECK(isVisionModel(model));
@@ -253,7 +240,7 @@ TEST_CASE("pictures: another picture and Stop end an analysis, and the next one 
         }
         std::string name_;
     };
-    Session session(kDevice);
+    Session session(kTestDevice);
     open(session, "vit");
     session.post(RunAnalysisCommand{std::make_shared<Waits>("endless")});
     GivenPicture picture = pictureOf("vit");
@@ -274,61 +261,59 @@ TEST_CASE("pictures: another picture and Stop end an analysis, and the next one 
 
 TEST_CASE("vision: patterns of windows that are set by hand stay within them, and z is what they mix",
           "[session][vision][gpu]") {
-    for (const char* name : {"swin", "swin_padded"}) {
-        INFO(name);
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
-        const std::vector<float> patches = model.patchesOf(Golden(name).image());
-        const std::vector<float> logits = model.predict(patches);
-        for (const int layer : {0, 1}) { // the second one is shifted
-            INFO("layer " << layer);
-            const std::string attention = "blocks." + std::to_string(layer) + ".attn.";
-            const auto captured = [&](const char* hook) { return model.capture(patches, attention + hook).front(); };
-            const SitePattern own = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
-            REQUIRE(own.layout.windows);
-            const auto places = static_cast<size_t>(own.layout.windows->length()),
-                       heads = static_cast<size_t>(own.heads);
-            const PatternEdit pin{.site = layer, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 5};
-            model.setEdits({{}, {pin}}, patches, {});
-            const SitePattern changed = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
-            int set = 0;
-            own.layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
-                INFO("query " << query);
-                size_t at = 0;
-                while (at < keys.size() && keys[at] != pin.key) ++at;
-                // What is hidden in a window has no weight of its own.
-                const bool sees = at < keys.size() && own.values[own.at(1, first + static_cast<int64_t>(at))] > 0;
-                set += sees;
-                for (size_t key = 0; key < keys.size(); ++key) {
-                    const int64_t cell = first + static_cast<int64_t>(key);
-                    const float expected = sees ? (key == at ? 1.0f : 0.0f) : own.values[own.at(1, cell)];
-                    CHECK(changed.values[changed.at(1, cell)] == expected);
-                    CHECK(changed.values[changed.at(0, cell)] == own.values[own.at(0, cell)]);
+    const char* name = GENERATE("swin", "swin_padded");
+    INFO(name);
+    VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
+    const std::vector<float> patches = model.patchesOf(Golden(name).image());
+    const std::vector<float> logits = model.predict(patches);
+    for (const int layer : {0, 1}) { // the second one is shifted
+        INFO("layer " << layer);
+        const std::string attention = "blocks." + std::to_string(layer) + ".attn.";
+        const auto captured = [&](const char* hook) { return model.capture(patches, attention + hook).front(); };
+        const SitePattern own = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
+        REQUIRE(own.layout.windows);
+        const auto places = static_cast<size_t>(own.layout.windows->length()), heads = static_cast<size_t>(own.heads);
+        const PatternEdit pin{.site = layer, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 5};
+        model.setEdits({{}, {pin}}, patches, {});
+        const SitePattern changed = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
+        int set = 0;
+        own.layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+            INFO("query " << query);
+            size_t at = 0;
+            while (at < keys.size() && keys[at] != pin.key) ++at;
+            // What is hidden in a window has no weight of its own.
+            const bool sees = at < keys.size() && own.values[own.at(1, first + static_cast<int64_t>(at))] > 0;
+            set += sees;
+            for (size_t key = 0; key < keys.size(); ++key) {
+                const int64_t cell = first + static_cast<int64_t>(key);
+                const float expected = sees ? (key == at ? 1.0f : 0.0f) : own.values[own.at(1, cell)];
+                CHECK(changed.values[changed.at(1, cell)] == expected);
+                CHECK(changed.values[changed.at(0, cell)] == own.values[own.at(0, cell)]);
+            }
+        });
+        CHECK(set > 1);
+        CHECK(set <= static_cast<int>(places));
+        const auto v = captured("hook_v"), z = captured("hook_z"), pattern = captured("hook_pattern");
+        const auto width = static_cast<size_t>(v.shape[2]), rows = static_cast<size_t>(v.shape[0]);
+        for (size_t row = 0; row < rows; ++row)
+            for (size_t head = 0; head < heads; ++head)
+                for (size_t d = 0; d < width; ++d) {
+                    double sum = 0;
+                    for (size_t key = 0; key < places; ++key)
+                        sum +=
+                            static_cast<double>(
+                                pattern
+                                    .values[((row / places * heads + head) * places + row % places) * places + key]) *
+                            static_cast<double>(v.values[((row / places * places + key) * heads + head) * width + d]);
+                    REQUIRE(z.values[(row * heads + head) * width + d] == Approx(sum).margin(1e-4));
                 }
-            });
-            CHECK(set > 1);
-            CHECK(set <= static_cast<int>(places));
-            const auto v = captured("hook_v"), z = captured("hook_z"), pattern = captured("hook_pattern");
-            const auto width = static_cast<size_t>(v.shape[2]), rows = static_cast<size_t>(v.shape[0]);
-            for (size_t row = 0; row < rows; ++row)
-                for (size_t head = 0; head < heads; ++head)
-                    for (size_t d = 0; d < width; ++d) {
-                        double sum = 0;
-                        for (size_t key = 0; key < places; ++key)
-                            sum += static_cast<double>(
-                                       pattern.values[((row / places * heads + head) * places + row % places) * places +
-                                                      key]) *
-                                   static_cast<double>(
-                                       v.values[((row / places * places + key) * heads + head) * width + d]);
-                        REQUIRE(z.values[(row * heads + head) * width + d] == Approx(sum).margin(1e-4));
-                    }
-            CHECK(model.predict(patches) != logits);
-            // A token is found in its window.
-            model.setEdits({{{.hook = attention + "hook_z", .head = 0, .position = 7}}, {}}, patches, {});
-            const auto removed = captured("hook_z");
-            const auto place = static_cast<size_t>(own.layout.windows->places[7]);
-            for (size_t row = 0; row < rows; ++row) CHECK((removed.values[row * heads * width] == 0) == (row == place));
-            model.setEdits({}, {}, {});
-            CHECK(model.predict(patches) == logits);
-        }
+        CHECK(model.predict(patches) != logits);
+        // A token is found in its window.
+        model.setEdits({{{.hook = attention + "hook_z", .head = 0, .position = 7}}, {}}, patches, {});
+        const auto removed = captured("hook_z");
+        const auto place = static_cast<size_t>(own.layout.windows->places[7]);
+        for (size_t row = 0; row < rows; ++row) CHECK((removed.values[row * heads * width] == 0) == (row == place));
+        model.setEdits({}, {}, {});
+        CHECK(model.predict(patches) == logits);
     }
 }

@@ -1,9 +1,6 @@
 #include "tests/support/device.h"
 
 #include "engine/gpu/context.h"
-#include "tests/support/catch.h"
-
-#include <algorithm>
 
 namespace attn::test {
 

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "engine/runtime/gpu_executor.h"
-
-#include <string>
+#include "tests/support/catch.h"
 
 namespace attn::test {
 

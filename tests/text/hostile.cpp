@@ -1,13 +1,8 @@
-#include "engine/core/error.h"
 #include "engine/text/pattern.h"
 #include "engine/text/text_budget.h"
-#include "engine/text/tokenizer.h"
-#include "tests/support/catch.h"
 #include "tests/text/text_test.h"
 
 #include <nlohmann/json.hpp>
-
-#include <string>
 
 // Tokenizer files that mean harm, and ordinary ones that need as much as they.
 

@@ -1,19 +1,10 @@
-#include "engine/text/tokenizer.h"
 #include "engine/text/utf8.h"
-#include "tests/support/catch.h"
 #include "tests/text/text_test.h"
 
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <random>
 
 using namespace attn;
-using attn::test::goldenCase;
-using attn::test::goldenTokenizerWith;
-using attn::test::TextGolden;
-using attn::test::textGoldens;
+using namespace attn::test;
 
 namespace {
 

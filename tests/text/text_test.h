@@ -2,10 +2,8 @@
 
 #include "engine/core/error.h"
 #include "engine/text/encoding.h"
-
-#include <string>
-#include <utility>
-#include <vector>
+#include "engine/text/tokenizer.h"
+#include "tests/support/catch.h"
 
 namespace attn::test {
 

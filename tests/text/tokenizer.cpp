@@ -1,16 +1,11 @@
 #include "engine/text/tokenizer.h"
 
-#include "engine/core/error.h"
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/pre_tokenizer.h"
-#include "tests/support/catch.h"
 #include "tests/text/text_test.h"
 
 using namespace attn;
-using attn::test::goldenCase;
-using attn::test::refuses;
-using attn::test::TextGolden;
-using attn::test::textGoldens;
+using namespace attn::test;
 using Ids = std::vector<int>;
 
 namespace {
@@ -90,18 +85,17 @@ TEST_CASE("tokenizer: GPT-2's words", "[text]") {
 }
 
 TEST_CASE("tokenizer: ranges of a byte-level tokenizer cover the text without gaps", "[text]") {
-    for (const char* name : {"gpt2", "gpt2_prefix_space", "llama", "llama3"}) {
-        const Tokenizer tokenizer = golden(name);
-        for (const TextGolden::Text& each : goldenCase(name).texts) {
-            const std::string& text = each.text;
-            CAPTURE(name, text);
-            size_t end = 0;
-            for (const ByteRange& range : tokenizer.encode(text).ranges) {
-                CHECK(range.begin == end);
-                end = range.end;
-            }
-            CHECK(end == text.size());
+    const char* name = GENERATE("gpt2", "gpt2_prefix_space", "llama", "llama3");
+    const Tokenizer tokenizer = golden(name);
+    for (const TextGolden::Text& each : goldenCase(name).texts) {
+        const std::string& text = each.text;
+        CAPTURE(name, text);
+        size_t end = 0;
+        for (const ByteRange& range : tokenizer.encode(text).ranges) {
+            CHECK(range.begin == end);
+            end = range.end;
         }
+        CHECK(end == text.size());
     }
 }
 

@@ -1,16 +1,8 @@
-#include "engine/core/error.h"
 #include "engine/core/temporary_folder.h"
-#include "engine/text/tokenizer.h"
-#include "tests/support/catch.h"
 #include "tests/text/text_test.h"
 
-#include <fstream>
-
 using namespace attn;
-using attn::test::goldenCase;
-using attn::test::refuses;
-using attn::test::TextGolden;
-using attn::test::textGoldens;
+using namespace attn::test;
 using Ids = std::vector<int>;
 
 namespace {

@@ -3,8 +3,6 @@
 #include "engine/attention/mask/catalogue.h"
 #include "tests/support/catch.h"
 
-#include <algorithm>
-
 using namespace attn;
 
 TEST_CASE("attention recipe: every part is suggested with a task, and what can be causal can be trained",

@@ -3,8 +3,6 @@
 #include "engine/training/trainer.h"
 #include "tests/support/catch.h"
 
-#include <algorithm>
-
 using namespace attn;
 
 namespace {

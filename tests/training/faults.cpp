@@ -1,15 +1,10 @@
 #include "engine/models/model_source.h"
 #include "engine/training/run.h"
 #include "tests/io/files.h"
-#include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/training/train_program.h"
 
-#include <csignal>
-#include <cstdint>
-#include <fstream>
 #include <sys/stat.h>
-#include <vector>
 
 using namespace attn;
 using namespace attn::test;
@@ -146,20 +141,19 @@ TEST_CASE("metrics: a line with a step that no run reaches is skipped", "[traini
 }
 
 TEST_CASE("training: signals that end a program make it save first", "[training][gpu]") {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) {
-        INFO("signal " << signal);
-        const TemporaryFolder folder;
-        TrainProgram program({"--task", "sort", "--layers", "1", "--heads", "2", "--width", "16", "--batch", "8",
-                              "--steps", "1000000", "--evaluate-every", "1000000", "--checkpoint-every", "1000000",
-                              "--out", (folder / "run").string()});
-        REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").empty(); }));
-        program.send(signal);
-        CHECK(program.wait() == 130);
-        const auto step = checkpointStep(checkpoints(folder / "run").back());
-        CHECK(step.value() > 0);
-        CHECK(readMetrics(folder / "run").back().step == step);
-        CHECK_THAT(program.errors(), CONTAINS("stopped after step " + std::to_string(*step)));
-    }
+    const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP, SIGXFSZ);
+    INFO("signal " << signal);
+    const TemporaryFolder folder;
+    TrainProgram program({"--task", "sort", "--layers", "1", "--heads", "2", "--width", "16", "--batch", "8", "--steps",
+                          "1000000", "--evaluate-every", "1000000", "--checkpoint-every", "1000000", "--out",
+                          (folder / "run").string()});
+    REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").empty(); }));
+    program.send(signal);
+    CHECK(program.wait() == 130);
+    const auto step = checkpointStep(checkpoints(folder / "run").back());
+    CHECK(step.value() > 0);
+    CHECK(readMetrics(folder / "run").back().step == step);
+    CHECK_THAT(program.errors(), CONTAINS("stopped after step " + std::to_string(*step)));
 }
 
 TEST_CASE("training: a terminal that goes away does not end the training before it has saved", "[training][gpu]") {

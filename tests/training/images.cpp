@@ -1,25 +1,15 @@
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/training/checkpoint.h"
-#include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_data.h"
 #include "engine/training/tasks/image_task.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
-#include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <numeric>
-#include <set>
-
 using namespace attn;
-using attn::test::sentenceOf;
-using attn::test::TemporaryFolder;
+using namespace attn::test;
 namespace fs = std::filesystem;
-using attn::test::writeFile;
 
 namespace {
 
@@ -66,17 +56,16 @@ void writeIdx(const TemporaryFolder& folder, const std::string& part, uint32_t c
 } // namespace
 
 TEST_CASE("images: shuffling reaches every place once, by another way for each key", "[training]") {
-    for (const uint64_t count : {1, 2, 3, 7, 64, 1000}) {
-        std::set<uint64_t> places;
-        int moved = 0;
-        for (uint64_t i = 0; i < count; ++i) {
-            places.insert(shuffledIndex(i, count, 5));
-            moved += shuffledIndex(i, count, 5) != shuffledIndex(i, count, 6) ? 1 : 0;
-        }
-        CHECK(places.size() == count);
-        CHECK(*places.rbegin() == count - 1);
-        if (count >= 64) CHECK(moved > static_cast<int>(count) / 2);
+    const uint64_t count = GENERATE(as<uint64_t>{}, 1, 2, 3, 7, 64, 1000);
+    std::set<uint64_t> places;
+    int moved = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+        places.insert(shuffledIndex(i, count, 5));
+        moved += shuffledIndex(i, count, 5) != shuffledIndex(i, count, 6) ? 1 : 0;
     }
+    CHECK(places.size() == count);
+    CHECK(*places.rbegin() == count - 1);
+    if (count >= 64) CHECK(moved > static_cast<int>(count) / 2);
 }
 
 TEST_CASE("images: augmentation keeps the size and only does what it was told", "[training]") {
@@ -194,28 +183,27 @@ TEST_CASE("images: a folder for each class, CIFAR's batches, and what is neither
 }
 
 TEST_CASE("images: training repeats to the bit, and goes on from a checkpoint", "[training][gpu]") {
-    for (const char* pooling : {"cls", "mean"}) {
-        Recipe recipe = smallRecipe();
-        recipe.architecture.pooling = pooling;
-        recipe.dropout = 0.1;
-        Trainer a(recipe, options()), b(recipe, options());
-        const auto steps = [](Trainer& trainer, int count) {
-            std::vector<double> losses;
-            for (int i = 0; i < count; ++i) losses.push_back(trainer.step().loss);
-            return losses;
-        };
-        const std::vector<double> first = steps(a, 5);
-        CHECK(first == steps(b, 5));
-        const TemporaryFolder folder;
-        startRun(folder.path(), recipe);
-        saveCheckpoint(folder.path(), a);
-        Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
-        resume(resumed, checkpoints(folder.path()).back());
-        b.evaluate(Split::Validation, 64); // changes nothing
-        const std::vector<double> on = steps(a, 5);
-        CHECK(on == steps(resumed, 5));
-        CHECK(on == steps(b, 5));
-    }
+    const char* pooling = GENERATE("cls", "mean");
+    Recipe recipe = smallRecipe();
+    recipe.architecture.pooling = pooling;
+    recipe.dropout = 0.1;
+    Trainer a(recipe, options()), b(recipe, options());
+    const auto steps = [](Trainer& trainer, int count) {
+        std::vector<double> losses;
+        for (int i = 0; i < count; ++i) losses.push_back(trainer.step().loss);
+        return losses;
+    };
+    const std::vector<double> first = steps(a, 5);
+    CHECK(first == steps(b, 5));
+    const TemporaryFolder folder;
+    startRun(folder.path(), recipe);
+    saveCheckpoint(folder.path(), a);
+    Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+    resume(resumed, checkpoints(folder.path()).back());
+    b.evaluate(Split::Validation, 64); // changes nothing
+    const std::vector<double> on = steps(a, 5);
+    CHECK(on == steps(resumed, 5));
+    CHECK(on == steps(b, 5));
 }
 
 TEST_CASE("images: training lowers the loss", "[training][gpu]") {

@@ -2,18 +2,10 @@
 #include "engine/training/checkpoint.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
-#include "tests/support/catch.h"
 #include "tests/training/train_program.h"
 
-#include <chrono>
-#include <csignal>
-#include <fstream>
-#include <random>
-#include <thread>
-
 using namespace attn;
-using attn::test::TemporaryFolder;
-using attn::test::TrainProgram;
+using namespace attn::test;
 
 namespace {
 

@@ -2,15 +2,9 @@
 #include "engine/models/model_source.h"
 #include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/trainer.h"
-#include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <fstream>
-#include <map>
 
 using namespace attn;
 using attn::test::refuses;

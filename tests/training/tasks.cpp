@@ -1,13 +1,7 @@
 #include "engine/training/tasks/draws.h"
-#include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <set>
 
 using namespace attn;
 using attn::test::refuses;

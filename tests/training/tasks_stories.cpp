@@ -1,11 +1,7 @@
 #include "engine/training/tasks/story_writer.h"
-#include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"
 
-#include <algorithm>
-#include <functional>
 #include <regex>
-#include <set>
 
 using namespace attn;
 

@@ -1,11 +1,4 @@
-#include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"
-
-#include <algorithm>
-#include <functional>
-#include <iterator>
-#include <set>
-#include <sstream>
 
 using namespace attn;
 using attn::test::shown;
@@ -43,15 +36,14 @@ void checkAnswers(const TaskInstance& task, const std::function<std::string(cons
 } // namespace
 
 TEST_CASE("copy: the answer is the prompt", "[training]") {
-    for (const double varied : {0.0, 1.0}) {
-        std::set<size_t> lengths;
-        checkAnswers(*test::task("copy", {{"varied", varied}}), [&](const Words& prompt) {
-            const Words letters = before(prompt, "=");
-            lengths.insert(letters.size());
-            return joined(letters) + " " + kEnd;
-        });
-        CHECK(lengths.size() == (varied == 0 ? 1 : 12));
-    }
+    const double varied = GENERATE(0.0, 1.0);
+    std::set<size_t> lengths;
+    checkAnswers(*test::task("copy", {{"varied", varied}}), [&](const Words& prompt) {
+        const Words letters = before(prompt, "=");
+        lengths.insert(letters.size());
+        return joined(letters) + " " + kEnd;
+    });
+    CHECK(lengths.size() == (varied == 0 ? 1 : 12));
 }
 
 TEST_CASE("reverse: the answer is the prompt backwards", "[training]") {
@@ -76,26 +68,25 @@ TEST_CASE("sort: the answer is in rising order", "[training]") {
 }
 
 TEST_CASE("add: the answer is the sum, and long carries occur", "[training]") {
-    for (const double reversed : {0.0, 1.0}) {
-        int longCarries = 0;
-        checkAnswers(*test::task("add", {{"digits", 5}, {"reversed", reversed}}), [&](const Words& prompt) {
-            const std::string text = [&] {
-                std::string all;
-                for (const std::string& word : prompt) all += word;
-                return all;
-            }();
-            REQUIRE(text.size() == 12);
-            REQUIRE(text[5] == '+');
-            const int a = std::stoi(text.substr(0, 5)), b = std::stoi(text.substr(6, 5));
-            longCarries += a % 10000 + b % 10000 >= 10000 && (a / 10 % 1000) + (b / 10 % 1000) == 999;
-            std::string sum = std::to_string(1000000 + a + b).substr(1);
-            if (reversed != 0) std::ranges::reverse(sum);
-            std::string spaced;
-            for (const char digit : sum) spaced += std::string(1, digit) + " ";
-            return spaced + kEnd;
-        });
-        CHECK(longCarries > 10); // of 900
-    }
+    const double reversed = GENERATE(0.0, 1.0);
+    int longCarries = 0;
+    checkAnswers(*test::task("add", {{"digits", 5}, {"reversed", reversed}}), [&](const Words& prompt) {
+        const std::string text = [&] {
+            std::string all;
+            for (const std::string& word : prompt) all += word;
+            return all;
+        }();
+        REQUIRE(text.size() == 12);
+        REQUIRE(text[5] == '+');
+        const int a = std::stoi(text.substr(0, 5)), b = std::stoi(text.substr(6, 5));
+        longCarries += a % 10000 + b % 10000 >= 10000 && (a / 10 % 1000) + (b / 10 % 1000) == 999;
+        std::string sum = std::to_string(1000000 + a + b).substr(1);
+        if (reversed != 0) std::ranges::reverse(sum);
+        std::string spaced;
+        for (const char digit : sum) spaced += std::string(1, digit) + " ";
+        return spaced + kEnd;
+    });
+    CHECK(longCarries > 10); // of 900
 }
 
 TEST_CASE("modular addition: the answer wraps around, and the share of trained pairs is as set", "[training]") {
@@ -214,18 +205,17 @@ TEST_CASE("compare: the answer is the order of the two places, and all three are
 }
 
 TEST_CASE("parity: the answer counts the ones modulo 2", "[training]") {
-    for (const double running : {0.0, 1.0}) {
-        std::set<size_t> lengths;
-        checkAnswers(*test::task("parity", {{"running", running}}), [&](const Words& prompt) {
-            const Words bits = before(prompt, "=");
-            lengths.insert(bits.size());
-            Words answer;
-            for (size_t i = 1; i <= bits.size(); ++i)
-                answer.push_back(
-                    std::to_string(std::count(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(i), "1") % 2));
-            if (running == 0) answer = {answer.back()};
-            return joined(answer) + " " + kEnd;
-        });
-        CHECK(lengths.size() >= 14); // few short sequences are in every split
-    }
+    const double running = GENERATE(0.0, 1.0);
+    std::set<size_t> lengths;
+    checkAnswers(*test::task("parity", {{"running", running}}), [&](const Words& prompt) {
+        const Words bits = before(prompt, "=");
+        lengths.insert(bits.size());
+        Words answer;
+        for (size_t i = 1; i <= bits.size(); ++i)
+            answer.push_back(
+                std::to_string(std::count(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(i), "1") % 2));
+        if (running == 0) answer = {answer.back()};
+        return joined(answer) + " " + kEnd;
+    });
+    CHECK(lengths.size() >= 14); // few short sequences are in every split
 }

@@ -2,8 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/training/tasks/catalogue.h"
-
-#include <string>
+#include "tests/support/catch.h"
 
 namespace attn::test {
 

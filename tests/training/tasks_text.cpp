@@ -1,13 +1,9 @@
 #include "engine/core/temporary_folder.h"
 #include "engine/training/tasks/bpe_learner.h"
-#include "tests/support/catch.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <fstream>
-#include <map>
 #include <tuple>
 
 using namespace attn;

@@ -2,18 +2,11 @@
 
 #include "tests/support/catch.h"
 
-#include <array>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <functional>
 #include <iostream>
-#include <string>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace attn::test {
 
