@@ -2,8 +2,6 @@
 
 #include "tests/support/catch.h"
 
-#include <cstdlib>
-
 using namespace attn;
 
 namespace {

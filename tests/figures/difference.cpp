@@ -5,8 +5,6 @@
 #include "app/figures/thumbnail_grid_figure.h"
 #include "tests/figures/painting.h"
 
-#include <cmath>
-
 using namespace attn;
 
 namespace {
@@ -51,7 +49,6 @@ TEST_CASE("difference: the first token is left out of both before they are compa
 }
 
 TEST_CASE("difference: a heatmap draws and exports it", "[figures]") {
-    useFigures();
     HeatmapFigure figure;
     figure.tile = tileOf(kAfter);
     figure.before = tileOf(kBefore);
@@ -85,7 +82,6 @@ TEST_CASE("difference: a heatmap draws and exports it", "[figures]") {
 }
 
 TEST_CASE("difference: thumbnails share their range, and their strips show it", "[figures]") {
-    useFigures();
     const auto gridOf = [](const std::vector<float>& first, const std::vector<float>& second) {
         auto grid = std::make_shared<PatternGrid>(PatternGrid{.sites = 1, .heads = 2, .tiles = {}});
         for (int head = 0; head < 2; ++head) {

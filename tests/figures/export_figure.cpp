@@ -17,7 +17,6 @@ namespace {
 constexpr QSize kExportSize(500, 420);
 
 HeatmapFigure sample() {
-    useFigures();
     HeatmapFigure figure;
     figure.tile = samples::sharedTile(8);
     figure.setLabels({"<s>", "世界", "😀", "שלום", "␣a", "↵", "naïve", "x"});

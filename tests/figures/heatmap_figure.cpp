@@ -3,14 +3,11 @@
 #include "app/figures/token_label.h"
 #include "tests/figures/painting.h"
 
-#include <cmath>
-
 using namespace attn;
 
 namespace {
 
 HeatmapFigure figureOf(int tokens, int offset = 1) {
-    useFigures();
     HeatmapFigure figure;
     figure.tile = samples::sharedTile(tokens, 0, 0, offset);
     figure.tokenCount = tokens;
@@ -78,7 +75,6 @@ TEST_CASE("heatmap: a point hits the cell that is drawn there, at every zoom", "
 
 TEST_CASE("heatmap: everything stays inside its area and apart, whatever the size", "[figures]") {
     const int tokens = GENERATE(1, 2, 14, 512);
-    useFigures();
     const FigureTheme theme = GENERATE(FigureTheme::light(12), FigureTheme::projector(20));
     HeatmapFigure figure = figureOf(tokens);
     for (const QSize& size : {QSize(160, 140), QSize(240, 600), QSize(900, 260), QSize(1400, 900)}) {
@@ -133,7 +129,6 @@ TEST_CASE("heatmap: the table repeats the numbers shown", "[figures]") {
 }
 
 TEST_CASE("heatmap: without a tile it says so and has no table", "[figures]") {
-    useFigures();
     const HeatmapFigure figure;
     CHECK(figure.csv().isEmpty());
     CHECK_FALSE(painted(figure, FigureTheme::light(), {200, 100}).isNull());

@@ -2,9 +2,8 @@
 #include "app/figures/rotation_figure.h"
 #include "tests/figures/painting.h"
 
-#include <cmath>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 const QSize kLinesSize(300, 200);
@@ -22,7 +21,6 @@ LinesFigure bars() {
 } // namespace
 
 TEST_CASE("lines figure: bars are as high as their numbers, and the place pointed at is found", "[figures]") {
-    useFigures();
     const LinesFigure figure = bars();
     const FigureTheme theme = FigureTheme::light();
     const QRectF area(0, 0, 300, 200);
@@ -40,7 +38,6 @@ TEST_CASE("lines figure: bars are as high as their numbers, and the place pointe
 }
 
 TEST_CASE("lines figure: its numbers are a table with a column for each line", "[figures]") {
-    useFigures();
     LinesFigure figure;
     figure.title = "Bias";
     figure.placeTitle = "distance";
@@ -52,7 +49,6 @@ TEST_CASE("lines figure: its numbers are a table with a column for each line", "
 }
 
 TEST_CASE("lines figure: what lies beyond the trained length has another ground, in each theme", "[figures]") {
-    useFigures();
     LinesFigure figure = bars();
     figure.isBars = false;
     figure.beyond = 2;
@@ -66,7 +62,6 @@ TEST_CASE("lines figure: what lies beyond the trained length has another ground,
 }
 
 TEST_CASE("rotation figure: its numbers name plane and place", "[figures]") {
-    useFigures();
     RotationFigure figure;
     figure.title = "Rotation";
     figure.planes = {{.label = "features 0, 1", .x = {1, 0}, .y = {0, 1}}};
@@ -76,5 +71,3 @@ TEST_CASE("rotation figure: its numbers name plane and place", "[figures]") {
     CHECK(painted(figure, FigureTheme::light(), kLinesSize) !=
           painted(RotationFigure(), FigureTheme::light(), kLinesSize));
 }
-
-} // namespace attn

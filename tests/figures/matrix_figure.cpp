@@ -1,9 +1,8 @@
 #include "app/figures/matrix_figure.h"
 #include "tests/figures/painting.h"
 
-#include <limits>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 const FigureTheme kTheme = FigureTheme::light();
@@ -18,7 +17,6 @@ QColor drawnAt(const MatrixFigure& figure, const MatrixCell& cell) {
 } // namespace
 
 TEST_CASE("matrix: signed colours are symmetric about zero, and hidden cells have none", "[figures]") {
-    useFigures();
     MatrixFigure figure;
     figure.setMatrix(2, 3, {-1, 0, 2, kHidden, 1, -2});
     CHECK(figure.largest() == 2);
@@ -32,7 +30,6 @@ TEST_CASE("matrix: signed colours are symmetric about zero, and hidden cells hav
 }
 
 TEST_CASE("matrix: a point finds the cell that is drawn there, and none beside the plot", "[figures]") {
-    useFigures();
     MatrixFigure figure;
     figure.setMatrix(4, 7, std::vector<float>(28, 1));
     for (const QSize& size : {QSize(120, 110), QSize(320, 260), QSize(900, 300)}) {
@@ -54,7 +51,6 @@ TEST_CASE("matrix: its numbers are written as they are", "[figures]") {
 
 TEST_CASE("matrix: labels of rows and columns take room where cells are as tall as a line, and name a cell",
           "[figures]") {
-    useFigures();
     MatrixFigure figure;
     figure.setMatrix(3, 3, std::vector<float>(9, 1));
     figure.rowLabels = figure.columnLabels = {"a", "cat", "sat"};
@@ -67,5 +63,3 @@ TEST_CASE("matrix: labels of rows and columns take room where cells are as tall 
     const auto at = figure.layout(QRectF(0, 0, 400, 400), kTheme);
     CHECK(figure.cellAt(at.cellRect({2, 1}).center(), at) == MatrixCell{2, 1});
 }
-
-} // namespace attn

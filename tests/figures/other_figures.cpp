@@ -4,10 +4,6 @@
 #include "app/figures/weight_figure.h"
 #include "tests/figures/painting.h"
 
-#include <cmath>
-#include <map>
-#include <numeric>
-
 using namespace attn;
 
 namespace {
@@ -52,7 +48,6 @@ TEST_CASE("cell: the terms of its table sum to the numbers shown", "[figures]") 
 }
 
 TEST_CASE("cell: terms of the score stand in its table; what has no arithmetic is a sentence", "[figures]") {
-    useFigures();
     CellFigure figure;
     auto cell = *samples::explanation(4, 2);
     cell.terms = {{"position_bias", -0.5f}, {"mask_factor", -0.25f}};
@@ -74,7 +69,6 @@ TEST_CASE("cell: terms of the score stand in its table; what has no arithmetic i
 }
 
 TEST_CASE("cell: takes more height where it is narrow and draws at any width", "[figures]") {
-    useFigures();
     CellFigure figure;
     const FigureTheme theme = FigureTheme::dark();
     CHECK(figure.heightForWidth(400, theme) > 0);
@@ -90,7 +84,6 @@ TEST_CASE("cell: takes more height where it is narrow and draws at any width", "
 }
 
 TEST_CASE("cell: the measured height is the drawn one", "[figures]") {
-    useFigures();
     CellFigure figure;
     figure.explanation = samples::explanation(4, 2, 24);
     const FigureTheme theme = FigureTheme::light();
@@ -108,7 +101,6 @@ TEST_CASE("cell: the measured height is the drawn one", "[figures]") {
 }
 
 TEST_CASE("next token: bars are as long as their probabilities", "[figures]") {
-    useFigures();
     NextTokenFigure figure;
     figure.bars = {{"␣the", 7, 0.5f, 3.25f}, {"世界", 9, 0.25f, 2.5f}, {"x", 3, 0, -4}};
     const FigureTheme theme = FigureTheme::light();
@@ -128,7 +120,6 @@ TEST_CASE("next token: bars are as long as their probabilities", "[figures]") {
 }
 
 TEST_CASE("weight: signs have their colours and a point finds its element", "[figures]") {
-    useFigures();
     WeightFigure figure;
     figure.weight = std::make_shared<const WeightView>(weight(4, 6));
     const FigureTheme theme = FigureTheme::light();
@@ -153,7 +144,6 @@ TEST_CASE("weight: signs have their colours and a point finds its element", "[fi
 }
 
 TEST_CASE("weight: vectors, NaN and nothing at all draw", "[figures]") {
-    useFigures();
     WeightFigure figure;
     CHECK(figure.csv().isEmpty());
     CHECK_FALSE(painted(figure, FigureTheme::light(), {300, 200}).isNull());

@@ -8,9 +8,6 @@
 
 namespace attn {
 
-/// Makes the application object that fonts need, once, without a display.
-void useFigures();
-
 /// The figure at one image pixel per logical pixel.
 QImage painted(const Figure& figure, const FigureTheme& theme, const QSize& size);
 

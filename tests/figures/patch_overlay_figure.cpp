@@ -1,7 +1,8 @@
 #include "app/figures/patch_overlay_figure.h"
 #include "tests/figures/painting.h"
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 const FigureTheme kTheme = FigureTheme::light();
@@ -25,7 +26,6 @@ QColor drawnAt(const PatchOverlayFigure& figure, int patch) {
 } // namespace
 
 TEST_CASE("patch overlay: every patch has the colour of its number, mixed with the picture", "[figures][vision]") {
-    useFigures();
     PatchOverlayFigure figure = sample();
     CHECK(figure.largest() == 4);
     figure.opacity = 1;
@@ -39,7 +39,6 @@ TEST_CASE("patch overlay: every patch has the colour of its number, mixed with t
 }
 
 TEST_CASE("patch overlay: numbers with signs have diverging colours around zero", "[figures][vision]") {
-    useFigures();
     PatchOverlayFigure figure = sample();
     figure.setValues(2, 3, {0, 1, -2, 4, 3, -4});
     figure.isSigned = true;
@@ -51,7 +50,6 @@ TEST_CASE("patch overlay: numbers with signs have diverging colours around zero"
 }
 
 TEST_CASE("patch overlay: where there is no room, no words lie over the picture", "[figures][vision]") {
-    useFigures();
     PatchOverlayFigure figure = sample();
     const QSize small(120, 90);
     const QImage bare = painted(figure, kTheme, small);
@@ -64,7 +62,6 @@ TEST_CASE("patch overlay: where there is no room, no words lie over the picture"
 }
 
 TEST_CASE("patch overlay: a point finds the patch under it, and none beside the picture", "[figures][vision]") {
-    useFigures();
     const PatchOverlayFigure figure = sample();
     for (const QSizeF& size : {QSizeF(60, 50), QSizeF(320, 260), QSizeF(900, 300)}) {
         const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
@@ -75,7 +72,6 @@ TEST_CASE("patch overlay: a point finds the patch under it, and none beside the 
 }
 
 TEST_CASE("patch overlay: numbers go out as they are, and an empty figure says what to do", "[figures][vision]") {
-    useFigures();
     CHECK(sample().csv() == ",0,1,2\r\n0,0,1,2\r\n1,4,3,0\r\n");
     REQUIRE(sample().numbers().size() == 1);
     CHECK(sample().numbers().front().shape == std::vector<int64_t>{2, 3});
@@ -87,5 +83,3 @@ TEST_CASE("patch overlay: numbers go out as they are, and an empty figure says w
     zeros.setValues(1, 1, {0});
     CHECK(zeros.largest() == 1);
 }
-
-} // namespace attn

@@ -1,7 +1,8 @@
 #include "app/figures/plot_figure.h"
 #include "tests/figures/painting.h"
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 const FigureTheme kPlotTheme = FigureTheme::light();
@@ -43,7 +44,6 @@ TEST_CASE("plot: the axis of values begins at zero, or at a whole power of ten",
 }
 
 TEST_CASE("plot: a falling line is drawn from the upper left to the lower right", "[figures]") {
-    useFigures();
     PlotFigure figure = falling();
     const QImage image = painted(figure, kPlotTheme, kPlotSize);
     const std::vector<int> left = rowsAt(image, 0.3), right = rowsAt(image, 0.7);
@@ -67,5 +67,3 @@ TEST_CASE("plot: export has every point of every line", "[figures]") {
     CHECK(figure.numbers()[0].values == std::vector<float>{0, 4, 100, 2});
     CHECK_FALSE(PlotFigure{}.hasNumbers());
 }
-
-} // namespace attn

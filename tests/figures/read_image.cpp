@@ -6,7 +6,8 @@
 
 // What decoding must get right beyond what Qt does by itself.
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 using test::TemporaryFolder;
@@ -40,7 +41,6 @@ QImage halves() { // red above blue, 24 wide, 16 high
 } // namespace
 
 TEST_CASE("read image: the formats of classify, pixel by pixel", "[figures][vision]") {
-    useFigures();
     const TemporaryFolder folder;
     test::writeFile(folder / "tiny.ppm", std::string("P6\n2 1\n255\n") + std::string("\x01\x02\x03\xff\x00\x80", 6));
     const Image tiny = mustRead(pathIn(folder, "tiny.ppm"));
@@ -58,7 +58,6 @@ TEST_CASE("read image: the formats of classify, pixel by pixel", "[figures][visi
 }
 
 TEST_CASE("read image: what is transparent lies on white, 16 bits become 8", "[figures][vision]") {
-    useFigures();
     const TemporaryFolder folder;
     QImage clear(1, 3, QImage::Format_ARGB32);
     clear.setPixelColor(0, 0, QColor(255, 0, 0, 0));
@@ -83,7 +82,6 @@ TEST_CASE("read image: what is transparent lies on white, 16 bits become 8", "[f
 }
 
 TEST_CASE("read image: a photograph is turned as its EXIF says", "[figures][vision]") {
-    useFigures();
     const TemporaryFolder folder;
     QImageWriter writer(pathIn(folder, "turned.jpg"));
     writer.setTransformation(QImageIOHandler::TransformationRotate90);
@@ -96,7 +94,6 @@ TEST_CASE("read image: a photograph is turned as its EXIF says", "[figures][visi
 }
 
 TEST_CASE("read image: what is no picture, broken, empty or huge is refused in a sentence", "[figures][vision]") {
-    useFigures();
     const TemporaryFolder folder;
     CHECK_THAT(sentenceOfReading(pathIn(folder, "nowhere.png")), CONTAINS("there is no such file; check the path"));
     CHECK_THAT(sentenceOfReading(QString::fromStdString(folder.path())), CONTAINS("is not a file"));
@@ -116,5 +113,3 @@ TEST_CASE("read image: what is no picture, broken, empty or huge is refused in a
     CHECK_THAT(sentenceOfReading(pathIn(folder, "huge.ppm")),
                CONTAINS("the picture has 30000 x 20000 pixels; at most 100 million can be read; make it smaller"));
 }
-
-} // namespace attn

@@ -3,9 +3,6 @@
 #include "tests/support/catch.h"
 #include "tests/support/samples.h"
 
-#include <algorithm>
-#include <cmath>
-
 using namespace attn;
 
 namespace {

@@ -9,7 +9,6 @@ namespace {
 constexpr QSize kSize(900, 600);
 
 ThumbnailGridFigure figureOf(int layers, int heads, int tokens) {
-    useFigures();
     ThumbnailGridFigure figure;
     figure.setGrid(samples::grid(layers, heads, tokens));
     figure.newest = samples::newest(layers, heads, tokens);
@@ -74,7 +73,6 @@ TEST_CASE("thumbnails: a point hits the head that is drawn there, and gaps hit n
 }
 
 TEST_CASE("thumbnails: fit their area from the smallest size on", "[figures]") {
-    useFigures();
     const FigureTheme theme = GENERATE(FigureTheme::light(12), FigureTheme::projector(20));
     for (const auto& [layers, heads] : {std::pair{1, 1}, std::pair{5, 8}, std::pair{12, 12}, std::pair{48, 25}}) {
         ThumbnailGridFigure figure = figureOf(layers, heads, 3);

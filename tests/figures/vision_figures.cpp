@@ -2,9 +2,8 @@
 #include "app/figures/tiles_figure.h"
 #include "tests/figures/painting.h"
 
-#include <cmath>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 const FigureTheme kVisionTheme = FigureTheme::light();
@@ -38,7 +37,6 @@ TilesFigure tiles() {
 } // namespace
 
 TEST_CASE("distance figure: dots stand as high as their numbers, and are found where they are", "[figures][vision]") {
-    useFigures();
     const DistanceFigure figure = distances();
     const QRectF plot = figure.plot(kVisionArea, kVisionTheme);
     CHECK(figure.dot(1, plot).y() == Approx(plot.center().y())); // 10 of 20
@@ -62,7 +60,6 @@ TEST_CASE("distance figure: dots stand as high as their numbers, and are found w
 }
 
 TEST_CASE("tiles: each has its own range, and stands where the pointer finds it", "[figures][vision]") {
-    useFigures();
     TilesFigure figure = tiles();
     CHECK(figure.tiles[2].pixelColor(0, 0) == QColor(0, 0, 0)); // each from black to white
     CHECK(figure.tiles[2].pixelColor(1, 1) == QColor(255, 255, 255));
@@ -104,5 +101,3 @@ TEST_CASE("tiles: three channels are colours, and a shared range has a map", "[f
     CHECK(shared.pixel(1, 0) == map.at(0.5f));
     CHECK(shared.pixel(2, 0) == map.at(1));
 }
-
-} // namespace attn

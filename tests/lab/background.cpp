@@ -1,34 +1,14 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/widgets/banner.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/held_pool.h"
 #include "tests/lab/vision_test.h"
-#include "tests/support/catch.h"
-
-#include <QBuffer>
-#include <QClipboard>
-#include <QComboBox>
-#include <QDir>
-#include <QDragEnterEvent>
-#include <QDropEvent>
-#include <QFile>
-#include <QGuiApplication>
-#include <QImage>
-#include <QLabel>
-#include <QMimeData>
-#include <QPushButton>
-#include <QSignalSpy>
-#include <QToolButton>
-#include <QTreeView>
-
-#include <algorithm>
-#include <optional>
 
 // Long work runs beside the window. While the threads for it are held, the window must not have its results.
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 QImage colouredPicture(const QColor& colour) {
@@ -98,7 +78,6 @@ TEST_CASE("background: the panel says that the training runs are being read", "[
 
 TEST_CASE("background: a folder of pictures is listed beside the window", "[lab][vision]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     const QString folder = lab.folder() + "/pictures", empty = lab.folder() + "/empty";
     REQUIRE(QDir().mkpath(folder));
     REQUIRE(QDir().mkpath(empty));
@@ -127,8 +106,7 @@ TEST_CASE("background: a folder of pictures is listed beside the window", "[lab]
 }
 
 TEST_CASE("background: dropped and pasted pictures are decoded beside the window", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     const auto isShown = [&](const QColor& colour) {
         const auto& rgb = setup(lab).given.image->rgb;
         return rgb.size() == 768 && rgb[0] == colour.red() && rgb[2] == colour.blue();
@@ -154,7 +132,7 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
     QGuiApplication::clipboard()->setImage(colouredPicture(Qt::blue));
     {
         HeldPool held;
-        QTest::mouseClick(&lab.find<QPushButton>("picturePaste"), Qt::LeftButton);
+        lab.click("picturePaste");
         CHECK_FALSE(isShown(Qt::blue));
     }
     REQUIRE(lab.waitFor([&] { return isShown(Qt::blue); }));
@@ -170,7 +148,6 @@ TEST_CASE("background: dropped and pasted pictures are decoded beside the window
 
 TEST_CASE("background: exports are formed and written beside the window", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    REQUIRE(lab.settle());
     auto& candidates = lab.find<QTreeView>("candidates");
     candidates.setFocus();
     REQUIRE(lab.waitFor([&] { return candidates.hasFocus(); })); // its panel is exported
@@ -198,5 +175,3 @@ TEST_CASE("background: exports are formed and written beside the window", "[lab]
         CHECK_FALSE(QFile::exists(lab.folder() + "/second.csv"));
     }
 }
-
-} // namespace attn

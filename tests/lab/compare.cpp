@@ -2,17 +2,6 @@
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
-
-#include <QCheckBox>
-#include <QComboBox>
-#include <QLabel>
-#include <QLineEdit>
-#include <QPushButton>
-#include <QTreeWidget>
-
-#include <algorithm>
-#include <cmath>
 
 using namespace attn;
 
@@ -32,7 +21,6 @@ std::string longPrompt() {
 
 TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
-    REQUIRE(lab.settle());
     lab.showPanel("compare");
     auto& panel = lab.find<ComparePanel>("compare");
     auto& with = lab.find<QComboBox>("compareWith");
@@ -41,13 +29,13 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
         std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
     REQUIRE(lab.settle());
     with.setCurrentIndex(1); // without changes
-    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }));
     CHECK(heads.topLevelItem(0)->text(0) == "layer 1, head 0"); // the one that was levelled
     CHECK(heads.topLevelItem(0)->text(1).toDouble() > 0.3);
     CHECK(heads.topLevelItem(1)->text(1).toDouble() < 1e-3);
     QTest::mouseClick(heads.viewport(), Qt::LeftButton, {}, heads.visualItemRect(heads.topLevelItem(0)).center());
     auto& difference = lab.find<MatrixView>("compareDifference");
-    REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && !difference.figure().isEmpty(); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && !difference.figure().isEmpty(); }));
     float most = 0;
     for (int row = 0; row < difference.figure().rows(); ++row)
         for (int column = 0; column < difference.figure().columns(); ++column)
@@ -57,19 +45,17 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
 
     with.setCurrentIndex(2); // another text
     lab.find<QLineEdit>("compareText").setText("the brown fox the br");
-    QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
-    REQUIRE(lab.waitFor(
-        [&] {
-            return panel.second().waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
-                   lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
-        },
-        120'000));
+    lab.click("compareRun");
+    REQUIRE(lab.waitFor([&] {
+        return panel.second().waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
+               lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
+    }));
     // A word more in B: what follows is compared with itself, and hovering leads from one to the other.
     lab.find<QLineEdit>("compareText").setText("the very quick fox the qu");
-    QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
+    lab.click("compareRun");
     auto& a = lab.find<MatrixView>("compareA");
     auto& b = lab.find<MatrixView>("compareB");
-    REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && b.figure().rows() == 25; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && b.figure().rows() == 25; }));
     CHECK(a.figure().rows() == 20);
     CHECK(lab.find<QLabel>("compareMessage").text().contains("20 tokens matched (A 20, B 25)"));
     CHECK(heads.topLevelItemCount() == 4);
@@ -85,15 +71,14 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     REQUIRE(lab.waitFor([&] { return !a.figure().hovered; }));
     with.setCurrentIndex(3); // another model
     lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
-    QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }, 120'000));
+    lab.click("compareRun");
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }));
     with.setCurrentIndex(0);
     CHECK(heads.isHidden());
 }
 
 TEST_CASE("lab: panels have the pictures that they show, whatever Attention shows", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
-    REQUIRE(lab.settle());
     lab.window().workbench().selectHead(1, 0);
     QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier); // one cell: no picture of its own
     REQUIRE(lab.settle());
@@ -106,8 +91,8 @@ TEST_CASE("lab: panels have the pictures that they show, whatever Attention show
     lab.showPanel("compare");
     lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
     const auto& heads = lab.find<QTreeWidget>("compareHeads");
-    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }, 120'000));
-    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("compareDifference").figure().rows() == 20; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }));
+    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("compareDifference").figure().rows() == 20; }));
     lab.find<QComboBox>("compareWith").setCurrentIndex(0);
     lab.showPanel("text");
     auto& shade = lab.find<QComboBox>("textShade");
@@ -122,7 +107,6 @@ TEST_CASE("lab: panels have the pictures that they show, whatever Attention show
 
 TEST_CASE("lab: long texts are compared also where the first token is hidden", "[lab]") {
     LabWindow lab("builtin:induction", longPrompt().c_str());
-    REQUIRE(lab.settle());
     lab.find<QCheckBox>("attentionHideFirst").setChecked(true);
     lab.showPanel("compare");
     lab.closeGate(0, 0, 0);
@@ -132,24 +116,20 @@ TEST_CASE("lab: long texts are compared also where the first token is hidden", "
     const auto& b = lab.find<MatrixView>("compareB");
     const auto& difference = lab.find<MatrixView>("compareDifference");
     REQUIRE(lab.waitFor(
-        [&] { return lab.find<ComparePanel>("compare").second().waitIdle(1) && !difference.figure().isEmpty(); },
-        120'000));
+        [&] { return lab.find<ComparePanel>("compare").second().waitIdle(1) && !difference.figure().isEmpty(); }));
     CHECK(a.figure().rows() == b.figure().rows());
-    REQUIRE(lab.waitFor([&] { return lab.find<QTreeWidget>("compareHeads").topLevelItemCount() == 4; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<QTreeWidget>("compareHeads").topLevelItemCount() == 4; }));
     // The first token taken back: both follow.
     lab.find<QCheckBox>("attentionHideFirst").setChecked(false);
     REQUIRE(lab.settle());
-    REQUIRE(lab.waitFor(
-        [&] {
-            return lab.find<ComparePanel>("compare").second().waitIdle(1) && !difference.figure().isEmpty() &&
-                   !a.figure().note.contains("first token") && !b.figure().note.contains("first token");
-        },
-        120'000));
+    REQUIRE(lab.waitFor([&] {
+        return lab.find<ComparePanel>("compare").second().waitIdle(1) && !difference.figure().isEmpty() &&
+               !a.figure().note.contains("first token") && !b.figure().note.contains("first token");
+    }));
 }
 
 TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]") {
     LabWindow lab("builtin:induction", longPrompt().c_str());
-    REQUIRE(lab.settle());
     lab.window().workbench().selectHead(0, 0);
     lab.find<QComboBox>("attentionAggregate").setCurrentText("Mean"); // among all heads, whose pictures are too small
     lab.showPanel("text");

@@ -11,18 +11,6 @@
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
-
-#include <QAction>
-#include <QComboBox>
-#include <QLabel>
-#include <QPushButton>
-#include <QSlider>
-#include <QTreeView>
-#include <QTreeWidget>
-
-#include <algorithm>
-#include <cmath>
 
 using namespace attn;
 
@@ -46,7 +34,6 @@ double shownNumber(QString text) { return text.replace(QStringLiteral("−"), QS
 
 TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     LabWindow lab("builtin:induction", kPrompt);
-    REQUIRE(lab.settle());
     const auto& grid = lab.find<ThumbnailGridView>("attentionGrid");
     const auto& heatmap = lab.find<HeatmapView>("attentionHeatmap");
     const auto& heads = lab.find<HeadsGrid>("headsGrid");
@@ -122,17 +109,14 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     lab.find<QSlider>("gate").setValue(50);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return heads.showsChange(); }));
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(lab.find<QSlider>("gate").value() == 0);
     REQUIRE(lab.waitFor([&] { return heads.showsChange(); }));
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(lab.find<QSlider>("gate").value() == 100);
     REQUIRE(lab.waitFor([&] { return !heads.showsChange(); })); // nothing is changed
     CHECK(remark.isHidden());
-    for (int step = 0; step < 2; ++step) lab.press(lab.action("redo"));
-    REQUIRE(lab.settle());
+    for (int step = 0; step < 2; ++step) lab.act("redo");
     CHECK(lab.find<QSlider>("gate").value() == 50);
     REQUIRE(lab.waitFor([&] { return heads.showsChange(); }));
     CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Difference");
@@ -143,8 +127,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     REQUIRE(lab.waitFor([&] { return grid.figure().before() == nullptr; }));
     CHECK_FALSE(remark.isHidden());
     CHECK(remark.text().contains("stops writing"));
-    lab.press(lab.action("stop"));
-    REQUIRE(lab.settle());
+    lab.act("stop");
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
 
     // Once more: the run with the changes; before them; and the reset.
@@ -156,16 +139,13 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     CHECK(remark.isHidden());
     CHECK(lab.snapshot().isEdited);
     lab.press(lab.action("showDifference"));
-    lab.press(lab.action("holdEdits"));
-    REQUIRE(lab.settle());
+    lab.act("holdEdits");
     CHECK_FALSE(lab.snapshot().isEdited);
-    lab.press(lab.action("showDifference"));
-    REQUIRE(lab.settle());
+    lab.act("showDifference");
     CHECK(lab.snapshot().isEdited);
     CHECK(lab.snapshot().changes->gate(0, 0) == 0.5f);
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
-    lab.press(lab.action("resetEdits"));
-    REQUIRE(lab.settle());
+    lab.act("resetEdits");
     CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Changed");
     CHECK(grid.figure().before() == nullptr);
     CHECK(remark.isHidden());
@@ -173,7 +153,6 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
 
 TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", "[lab]") {
     LabWindow lab("builtin:induction", kPrompt);
-    REQUIRE(lab.settle());
     lab.showPanel("text");
     REQUIRE(lab.settle());
     const auto& summary = lab.find<QLabel>("textSummary");
@@ -182,8 +161,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     const QString plain = summary.text();
     lab.closeGate(1, 0, 0.25f);
     REQUIRE(lab.settle());
-    lab.press(lab.action("showDifference"));
-    REQUIRE(lab.settle());
+    lab.act("showDifference");
     REQUIRE(lab.waitFor([&] { return summary.text().contains("original"); }));
     // The perplexity without the changes is that of the model as it was.
     const QString number = plain.section(' ', 1, 1);
@@ -213,7 +191,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
         if (id == "patching") continue; // needs another text: below
         REQUIRE(lab.settle());
         if (view.answer().matrix.isEmpty() && view.answer().bars.isEmpty() && view.answer().rows.empty())
-            QTest::mouseClick(&lab.find<QPushButton>("lensRun"), Qt::LeftButton);
+            lab.click("lensRun");
         const auto isThere = [&] {
             const LensAnswer& answer = view.answer();
             if (id == "circuits") return !answer.rows.empty();

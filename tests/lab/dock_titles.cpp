@@ -1,14 +1,7 @@
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
-#include <QAction>
-#include <QContextMenuEvent>
-#include <QDockWidget>
-#include <QMenu>
-#include <QScreen>
-#include <QTabBar>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 /// Every docked panel's title is in its title bar or on a tab, and not in both places.
@@ -85,5 +78,3 @@ TEST_CASE("dock titles: the menu of a tab closes the panel or gives it a window"
     closeDock->trigger();
     CHECK(model.isHidden());
 }
-
-} // namespace attn

@@ -4,24 +4,16 @@
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 
-#include <QDir>
-#include <QFile>
-#include <QLabel>
-#include <QPushButton>
-
-#include <csignal>
-#include <filesystem>
 #include <sys/stat.h>
 
-namespace attn {
+using namespace attn;
+
 namespace fs = std::filesystem;
 
 TEST_CASE("lab: metrics that cannot be written are reported while training goes on", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     Recipe recipe = suggestedRecipe(*taskCatalogue().front());
     recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
     recipe.batch = 8;
@@ -56,10 +48,7 @@ TEST_CASE("lab: a training run that cannot be read is left out, and the list say
     const fs::path runs = (lab.folder() + "/mine").toStdString();
     startRun(runs / "good", recipe);
     fs::create_symlink("recipe.json", runs / "loop" / "recipe.json"); // leads to itself
-    QFile damaged(folder.filePath("mine/damaged/recipe.json"));
-    REQUIRE(damaged.open(QIODevice::WriteOnly));
-    damaged.write("{");
-    damaged.close();
+    writeText(folder.filePath("mine/damaged/recipe.json"), "{");
 
     const RunListModel model(folder.filePath("mine"));
     REQUIRE(lab.waitFor([&] { return !model.isListing(); }));
@@ -106,5 +95,3 @@ TEST_CASE("lab: signals that end a program are heard on the window's thread", "[
     }
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) std::signal(number, SIG_DFL);
 }
-
-} // namespace attn

@@ -1,31 +1,14 @@
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
 #include "app/lab/models/candidate_model.h"
-#include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/weight_canvas.h"
 
-#include <QAction>
-#include <QClipboard>
-#include <QDoubleSpinBox>
-#include <QGuiApplication>
-#include <QLabel>
-#include <QPlainTextEdit>
-#include <QPushButton>
-#include <QScrollBar>
-#include <QSlider>
-#include <QSpinBox>
-#include <QStyleOptionSlider>
-#include <QTreeView>
+using namespace attn;
 
-#include <algorithm>
-#include <set>
-
-namespace attn {
 namespace {
 
 void click(QAbstractScrollArea& area, const QPoint& position) {
@@ -52,7 +35,6 @@ TEST_CASE("generate: opens with an example that has already run", "[lab]") {
 
 TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab]") {
     LabWindow lab("builtin:masked", "It was the first day of spring.");
-    REQUIRE(lab.settle());
     CHECK_FALSE(lab.find<QPushButton>("run").isVisible()); // this model does not continue a text
     CHECK_FALSE(lab.action("run").isEnabled());
     lab.showPanel("next");
@@ -83,8 +65,7 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
     click(candidates, candidates.visualRect(candidates.model()->index(0, 0)).center());
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->prompt == "It was the first day of " + word.toStdString() + ".");
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(lab.snapshot().sequence->prompt == "It was the first day of [MASK].");
 
     type(lab, "It [MASK] the first day of [MASK].");
@@ -98,18 +79,16 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
 }
 
 TEST_CASE("generate: the formed path stands beside the run", "[lab]") {
-    for (const char* model : {"builtin:stories", "builtin:vit-shapes"}) {
-        LabWindow lab(model);
-        REQUIRE(lab.settle());
-        lab.press(lab.action("formedPath"));
-        const auto& view = lab.find<LensAnswerView>("lensAnswer");
-        REQUIRE(lab.waitFor([&] { return !view.answer().rows.empty(); }));
-        const LensAnswer& answer = view.answer();
-        CAPTURE(answer.summary.toStdString());
-        CHECK(answer.summary.contains("Both predict"));
-        REQUIRE(answer.rows.size() > 1);
-        CHECK(answer.rows.front()[1].toDouble() == Approx(answer.rows.front()[2].toDouble()).margin(1e-3));
-    }
+    const char* model = GENERATE("builtin:stories", "builtin:vit-shapes");
+    LabWindow lab(model);
+    lab.press(lab.action("formedPath"));
+    const auto& view = lab.find<LensAnswerView>("lensAnswer");
+    REQUIRE(lab.waitFor([&] { return !view.answer().rows.empty(); }));
+    const LensAnswer& answer = view.answer();
+    CAPTURE(answer.summary.toStdString());
+    CHECK(answer.summary.contains("Both predict"));
+    REQUIRE(answer.rows.size() > 1);
+    CHECK(answer.rows.front()[1].toDouble() == Approx(answer.rows.front()[2].toDouble()).margin(1e-3));
 }
 
 TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {
@@ -142,8 +121,7 @@ TEST_CASE("generate: what is typed while older prompts are still running is neve
 TEST_CASE("generate: undo brings back the prompt and its branches, redo the new one", "[lab]") {
     LabWindow lab;
     type(lab, "abab");
-    lab.press(lab.action("step"));
-    REQUIRE(lab.settle());
+    lab.act("step");
     const size_t nodes = lab.snapshot().branches->nodes.size();
     lab.pause(); // ends the typing's undo step
     type(lab, "cdcd");
@@ -153,8 +131,7 @@ TEST_CASE("generate: undo brings back the prompt and its branches, redo the new 
     CHECK(lab.snapshot().sequence->prompt == "abab");
     CHECK(lab.snapshot().branches->nodes.size() == nodes);
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abab");
-    lab.press(lab.action("redo"));
-    REQUIRE(lab.settle());
+    lab.act("redo");
     CHECK(lab.snapshot().sequence->prompt == "cdcd");
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cdcd");
 }
@@ -169,8 +146,7 @@ TEST_CASE("generate: a click on a bar takes that token", "[lab]") {
     CHECK(lab.postedOf<TakeTokenCommand>()[0].token == token);
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->tokens.back().id == token);
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(lab.snapshot().sequence->tokens.back().isPrompt);
 }
 
@@ -178,8 +154,7 @@ TEST_CASE("generate: a click on an earlier token branches from there and the tre
     LabWindow lab;
     type(lab, "abcabc");
     for (int i = 0; i < 3; ++i) {
-        QTest::mouseClick(&lab.find<QPushButton>("step"), Qt::LeftButton);
-        REQUIRE(lab.settle());
+        lab.clickAndSettle("step");
     }
     auto& text = lab.find<GeneratedText>("text");
     const int last = text.count() - 1;
@@ -203,7 +178,7 @@ TEST_CASE("generate: run writes live at the chosen speed and stop ends it at onc
     QObject::connect(
         &lab.window().workbench(), &Workbench::snapshotShown, &lab.window(),
         [&](const std::shared_ptr<const Snapshot>& snapshot) { lengths.insert(snapshot->sequence->tokens.size()); });
-    QTest::mouseClick(&lab.find<QPushButton>("run"), Qt::LeftButton);
+    lab.click("run");
     CHECK(lab.waitFor([&] { return lengths.size() >= 5; }));
     CHECK(lab.action("stop").isEnabled());
     lab.window().setFocus();
@@ -213,8 +188,7 @@ TEST_CASE("generate: run writes live at the chosen speed and stop ends it at onc
     CHECK(length < 100'000); // it did not run to its end
     QTest::qWait(200);
     CHECK(lab.snapshot().sequence->tokens.size() == length);
-    QTest::mouseClick(&lab.find<QPushButton>("reset"), Qt::LeftButton);
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("reset");
     CHECK(lab.snapshot().sequence->tokens.back().isPrompt);
 }
 
@@ -264,8 +238,7 @@ TEST_CASE("heads: the gate slider removes a head and undo brings it back", "[lab
     REQUIRE(posted.size() == 1);
     CHECK(*posted[0].changes == Changes{.gates = {{{1, 0}, 0}}});
     CHECK(grid.gate(1, 0) == 0);
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(grid.gate(1, 0) == 1);
     CHECK(lab.find<QSlider>("gate").value() == 100);
 }
@@ -299,21 +272,18 @@ TEST_CASE("heads: a drag of the gate is one step of undo, however long it takes"
     drag({0.75, 0.5, 0.25});
     CHECK(gate.value() < 50);
     CHECK(steps() == 1);
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(gate.value() == 100);
     // Another press is another step, however soon it comes.
     drag({0.25});
     drag({0.5});
     CHECK(steps() == 2);
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(gate.value() < 50);
 }
 
 TEST_CASE("generate: typing is one step of undo for each word, and after each pause", "[lab]") {
     LabWindow lab("builtin:stories", "Once");
-    REQUIRE(lab.settle());
     auto& prompt = lab.find<QPlainTextEdit>("prompt");
     const auto steps = [&] { return lab.window().workbench().undoStack().count(); };
     const auto add = [&](const QString& text) {
@@ -331,8 +301,7 @@ TEST_CASE("generate: typing is one step of undo for each word, and after each pa
     add("ll");
     CHECK(steps() == 3);
     for (const char* text : {"Once upon a", "Once upon", "Once"}) {
-        lab.press(lab.action("undo"));
-        REQUIRE(lab.settle());
+        lab.act("undo");
         CHECK(prompt.toPlainText() == text);
     }
 }
@@ -374,5 +343,3 @@ TEST_CASE("export: the picture and the numbers of the current panel are written 
     lab.action("copyFigure").trigger();
     CHECK_FALSE(QGuiApplication::clipboard()->image().isNull());
 }
-
-} // namespace attn

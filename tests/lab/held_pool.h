@@ -2,8 +2,6 @@
 
 #include "app/lab/bridge/background_task.h"
 
-#include <QSemaphore>
-
 #include <utility>
 
 namespace attn {

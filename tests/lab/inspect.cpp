@@ -5,28 +5,12 @@
 #include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
-
-#include <QAction>
-#include <QCheckBox>
-#include <QComboBox>
-#include <QLabel>
-#include <QLineEdit>
-#include <QPlainTextEdit>
-#include <QPushButton>
-#include <QSlider>
-#include <QSpinBox>
-#include <QTreeWidget>
-
-#include <cmath>
 
 using namespace attn;
 
 namespace {
 
 constexpr const char* kInspectPrompt = "the quick fox the qu";
-
-void click(QWidget& widget) { QTest::mouseClick(&widget, Qt::LeftButton); }
 
 QStringList firstColumn(const QTreeWidget& table) {
     QStringList texts;
@@ -38,14 +22,12 @@ QStringList firstColumn(const QTreeWidget& table) {
 
 TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[lab]") {
     LabWindow lab("builtin:induction", kInspectPrompt);
-    REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> before = lab.snapshot().next->logits;
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "No changes.");
     CHECK_FALSE(lab.find<QPushButton>("interventionsReset").isEnabled());
     lab.find<QSpinBox>("interventionLayer").setValue(1);
-    click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionAdd"); // removes head 0 of layer 1
     for (float logit : lab.snapshot().next->logits) CHECK(logit == Approx(0).margin(1e-6));
     CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) == QStringList{"layer 1, head 0 removed"});
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
@@ -55,8 +37,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK(effect->topLevelItem(0)->text(1).toDouble() == 0); // "99.9 %" is no number
     CHECK(effect->topLevelItem(0)->text(3).startsWith("−"));
 
-    click(lab.find<QPushButton>("interventionsWrite"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionsWrite");
     CAPTURE(lab.find<QLabel>("interventionsWritten").text().toStdString());
     CHECK(lab.find<QLabel>("interventionsWritten").text().contains("ick quick"));
 
@@ -70,8 +51,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
 
     const QString path = lab.folder() + "/edited.attnlab";
     lab.saveSession(path);
-    while (lab.window().workbench().undoStack().canUndo()) lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    while (lab.window().workbench().undoStack().canUndo()) lab.act("undo");
     CHECK(lab.snapshot().changes == nullptr);
     CHECK(lab.snapshot().next->logits == before);
     lab.window().openSession(path);
@@ -81,8 +61,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     lab.closeGate(0, 0, 0);
     REQUIRE(lab.settle());
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change and 1 reduced gate.");
-    lab.press(lab.action("resetEdits"));
-    REQUIRE(lab.settle());
+    lab.act("resetEdits");
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == before);
     CHECK_FALSE(lab.action("resetEdits").isEnabled());
@@ -90,7 +69,6 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
 
 TEST_CASE("lab: every view shows the model before its changes, and with them again", "[lab]") {
     LabWindow lab("builtin:induction", kInspectPrompt);
-    REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> whole = lab.snapshot().next->logits;
     const auto& title = lab.find<QLabel>("interventionsTitle");
@@ -103,8 +81,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     const auto showsAfter = [&] { return run.currentText() == "Changed"; };
     lab.find<QSlider>("gate").setValue(0); // of layer 0, head 0
     lab.find<QSpinBox>("interventionLayer").setValue(1);
-    click(lab.find<QPushButton>("interventionAdd")); // removes head 0 of layer 1
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionAdd"); // removes head 0 of layer 1
     const std::vector<float> edited = lab.snapshot().next->logits;
     CHECK(edited != whole);
     const auto edits = *lab.snapshot().changes;
@@ -125,24 +102,20 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     // A change while they are held brings them back with it; a reset takes all away.
     showBefore();
     lab.find<QSpinBox>("interventionHead").setValue(1);
-    click(lab.find<QPushButton>("interventionAdd"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionAdd");
     CHECK(lab.snapshot().changes->interventions.size() == 2);
     CHECK(showsAfter());
     // So does undoing, of that change and of the gate.
     showBefore();
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(*lab.snapshot().changes == edits);
     CHECK(lab.snapshot().next->logits == edited);
     CHECK(showsAfter());
     showBefore();
-    for (int step = 0; step < 2; ++step) lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    for (int step = 0; step < 2; ++step) lab.act("undo");
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == whole);
-    for (int step = 0; step < 2; ++step) lab.press(lab.action("redo"));
-    REQUIRE(lab.settle());
+    for (int step = 0; step < 2; ++step) lab.act("redo");
     CHECK(lab.snapshot().next->logits == edited);
     // So does a gate that is moved; undoing it leads to what it was among the changes.
     lab.window().workbench().selectHead(0, 0); // the slider had followed the form
@@ -153,13 +126,11 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     CHECK(showsAfter());
     CHECK(lab.snapshot().changes->interventions == edits.interventions);
     CHECK(lab.snapshot().changes->gate(0, 0) == 0.5f);
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(lab.snapshot().changes->gate(0, 0) == 0);
     CHECK(lab.snapshot().next->logits == edited);
     showBefore();
-    click(lab.find<QPushButton>("interventionsReset"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionsReset");
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == whole);
     CHECK(title.text() == "No changes.");
@@ -173,14 +144,12 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
 
 TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
-    REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> before = lab.snapshot().next->logits;
     auto& where = lab.find<QComboBox>("interventionWhere");
     where.setCurrentIndex(where.findText("Whole layer"));
     lab.find<QSpinBox>("interventionLayer").setValue(1);
-    click(lab.find<QPushButton>("interventionAdd"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionAdd");
     const auto& list = lab.find<QTreeWidget>("interventionsList");
     CHECK(firstColumn(list) == QStringList{"layer 1 removed"});
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
@@ -193,21 +162,18 @@ TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     const QString path = lab.folder() + "/layer.attnlab";
     lab.saveSession(path);
     lab.press(lab.action("undo")); // the slider
-    lab.press(lab.action("undo")); // the change, as one step
-    REQUIRE(lab.settle());
+    lab.act("undo");               // the change, as one step
     CHECK(lab.snapshot().changes == nullptr);
     CHECK(lab.snapshot().next->logits == before);
     lab.window().openSession(path);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return firstColumn(list) == QStringList{"40 % of layer 1 removed"}; }));
-    click(lab.find<QPushButton>("interventionsRemove"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionsRemove");
     CHECK(lab.snapshot().changes == nullptr);
 }
 
 TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
-    REQUIRE(lab.settle());
     lab.showPanel("interventions");
     const std::vector<float> before = lab.snapshot().next->logits;
     auto& cells = lab.find<RunCellsView>("interventionCells");
@@ -249,8 +215,7 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     REQUIRE(lab.snapshot().changes->interventions.size() == 1);
     CHECK(lab.snapshot().changes->interventions.front().textPosition == 2);
     lab.press(lab.action("undo"));
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(lab.snapshot().changes == nullptr);
     CHECK(cells.moves().empty());
 
@@ -282,24 +247,20 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
 
 TEST_CASE("lab: a pattern is pinned, levelled and painted, and the model runs on it", "[lab]") {
     LabWindow lab("builtin:induction", kInspectPrompt);
-    REQUIRE(lab.settle());
     lab.showPanel("interventions");
     lab.find<QSpinBox>("interventionLayer").setValue(1);
     REQUIRE(lab.settle());
     auto& view = lab.find<MatrixView>("interventionPattern");
     REQUIRE(lab.waitFor([&] { return !view.figure().isEmpty(); }));
     lab.find<QComboBox>("interventionToken").setCurrentIndex(1 + 4);
-    click(lab.find<QPushButton>("interventionPin"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionPin");
     CHECK(view.figure().valueAt({10, 4}) == 1);
     const auto said = std::max_element(lab.snapshot().next->logits.begin(), lab.snapshot().next->logits.end()) -
                       lab.snapshot().next->logits.begin();
     CHECK(said == lab.snapshot().sequence->tokens[4].id); // it copies the letter that it is pinned to
-    click(lab.find<QPushButton>("interventionUniform"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionUniform");
     CHECK(view.figure().valueAt({9, 3}) == Approx(0.1f));
-    click(lab.find<QPushButton>("interventionOwn"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("interventionOwn");
     CHECK(lab.snapshot().changes == nullptr);
 
     // By the pointer: the row's last cell, all of its weight.
@@ -313,14 +274,12 @@ TEST_CASE("lab: a pattern is pinned, levelled and painted, and the model runs on
     const auto now = std::max_element(lab.snapshot().next->logits.begin(), lab.snapshot().next->logits.end()) -
                      lab.snapshot().next->logits.begin();
     CHECK(now == lab.snapshot().sequence->tokens[2].id);
-    lab.press(lab.action("undo"));
-    REQUIRE(lab.settle());
+    lab.act("undo");
     CHECK(lab.snapshot().changes == nullptr);
 }
 
 TEST_CASE("lab: every lens answers", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
-    REQUIRE(lab.settle());
     lab.showPanel("lenses");
     auto& pages = lab.find<QComboBox>("lensPage");
     const std::vector<const LensPage*> known = lensPagesFor(AxisKind::Tokens);
@@ -329,8 +288,8 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     for (int page = 0; page < pages.count(); ++page) {
         INFO(pages.itemText(page).toStdString());
         pages.setCurrentIndex(page);
-        if (!known[static_cast<size_t>(page)]->isQuick) click(lab.find<QPushButton>("lensRun"));
-        REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }, 120'000));
+        if (!known[static_cast<size_t>(page)]->isQuick) lab.click("lensRun");
+        REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
         CHECK_FALSE(lab.snapshot().failure);
         CHECK(lab.find<QLabel>("lensExplanation").text() == known[static_cast<size_t>(page)]->explanation); // not old
         const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
@@ -352,28 +311,24 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     REQUIRE(lab.snapshot().changes);
     CHECK(lab.snapshot().changes->interventions.front().hook == "blocks.0.hook_resid_pre");
     CHECK(lab.snapshot().changes->interventions.front().position == 4);
-    lab.press(lab.action("resetEdits"));
-    REQUIRE(lab.settle());
+    lab.act("resetEdits");
     lab.showPanel("lenses");
     lab.window().bridge().post(SetPromptCommand{.text = "Lily had a dog.", .tokens = {}});
     REQUIRE(lab.settle());
     CHECK(lab.find<QLabel>("lensExplanation").text().contains("previous text or model"));
     pages.setCurrentIndex(1);
     lab.find<QLineEdit>("lensTarget").setText("no such token");
-    click(lab.find<QPushButton>("lensRun"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("lensRun");
     CHECK_FALSE(lab.snapshot().failure);
 }
 
 TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     LabWindow lab("builtin:induction", kInspectPrompt);
-    REQUIRE(lab.settle());
     lab.showPanel("kinds");
     auto& heads = lab.find<QTreeWidget>("kindHeads");
     REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; })); // by itself
     lab.forget();
-    click(lab.find<QPushButton>("kindDetect"));
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("kindDetect");
     CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
     CHECK(heads.topLevelItemCount() == 4);
     const auto textAt = [&](int row, int column) { return heads.topLevelItem(row)->text(column); };
@@ -392,7 +347,7 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     CHECK(textAt(0, 2) == "100 %"); // for that kind
     CHECK(textAt(3, 2) != "100 %");
     select(0);
-    click(lab.find<QPushButton>("kindAlike"));
+    lab.click("kindAlike");
     CHECK(textAt(0, 0) == "L0 H0");
     CHECK(textAt(0, 4) == "100 %");
     CHECK(heads.topLevelItemCount() == 4);
@@ -402,7 +357,7 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     emit order.activated(0);
     CHECK(heads.isColumnHidden(4));
     select(0);
-    click(lab.find<QPushButton>("kindAlike"));
+    lab.click("kindAlike");
     lab.window().open("builtin:induction-trained");
     REQUIRE(lab.waitFor([&] {
         return heads.topLevelItemCount() == 4 && textAt(0, 0) == "L1 H0" && textAt(0, 4) != "100 %" &&
@@ -414,9 +369,8 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
 
 TEST_CASE("lab: a text is scored by token and by word", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog.");
-    REQUIRE(lab.settle());
     lab.showPanel("text");
-    click(lab.find<QPushButton>("textPrompt"));
+    lab.click("textPrompt");
     auto& strip = lab.find<TokenStrip>("textTokens");
     REQUIRE(lab.waitFor([&] { return strip.count() > 0; }));
     CHECK(strip.count() == static_cast<int>(lab.snapshot().sequence->tokens.size()));
@@ -430,7 +384,7 @@ TEST_CASE("lab: a text is scored by token and by word", "[lab]") {
     for (float share : strip.shades()) sum += static_cast<double>(share);
     CHECK(sum == Approx(1).margin(0.01)); // a row of attention
     lab.find<QPlainTextEdit>("scoredText").setPlainText("Tom was happy. Tom was very very happy because Lily smiled.");
-    click(lab.find<QPushButton>("textScore"));
+    lab.click("textScore");
     REQUIRE(lab.waitFor([&] { return strip.count() > tokens; }));
     CHECK(lab.find<QLabel>("textSummary").text().startsWith("Perplexity "));
     const int pieces = strip.count();

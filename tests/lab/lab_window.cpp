@@ -1,17 +1,5 @@
 #include "tests/lab/lab_window.h"
 
-#include "app/lab/widgets/banner.h"
-#include "tests/support/catch.h"
-
-#include <QAction>
-#include <QApplication>
-#include <QDockWidget>
-#include <QFile>
-#include <QSettings>
-#include <QTimer>
-
-#include <algorithm>
-
 namespace attn {
 namespace {
 
@@ -54,7 +42,7 @@ LabWindow::LabWindow(const QString& path, const QString& prompt, const QString& 
     window_->show();
     window_->activateWindow();
     (void)QTest::qWaitForWindowActive(window_.get());
-    settle();
+    REQUIRE(settle());
 }
 
 bool LabWindow::waitFor(const std::function<bool()>& condition, int timeoutMs) {
@@ -101,6 +89,30 @@ void LabWindow::layOut() {
 }
 
 void LabWindow::press(const QAction& action) { QTest::keySequence(window_.get(), action.shortcut()); }
+
+void LabWindow::act(const char* name) {
+    press(action(name));
+    REQUIRE(settle());
+}
+
+void LabWindow::click(const char* button) { QTest::mouseClick(&find<QPushButton>(button), Qt::LeftButton); }
+
+void LabWindow::clickAndSettle(const char* button) {
+    click(button);
+    REQUIRE(settle());
+}
+
+QByteArray withFields(QJsonObject object, const std::string& fields) {
+    const QJsonObject others = QJsonDocument::fromJson(QByteArray::fromStdString(fields)).object();
+    for (auto field = others.begin(); field != others.end(); ++field) object[field.key()] = field.value();
+    return QJsonDocument(object).toJson();
+}
+
+void writeText(const QString& path, const QByteArray& text) {
+    QFile file(path);
+    REQUIRE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+}
 
 Banner& banner(LabWindow& lab, const char* bar) { return *lab.window().findChild<QWidget*>(bar)->findChild<Banner*>(); }
 

@@ -1,12 +1,11 @@
 #pragma once
 
 #include "app/lab/shell/main_window.h"
+#include "app/lab/widgets/banner.h"
+#include "tests/support/catch.h"
 
-#include <QTemporaryDir>
-#include <QTest>
-
-#include <functional>
-#include <vector>
+#include <QtTest>
+#include <QtWidgets>
 
 namespace attn {
 
@@ -40,6 +39,11 @@ public:
     }
     QAction& action(const char* name) { return find<QAction>(name); }
     void press(const QAction& action);
+    /// Presses the keys of an action, and waits until the window has settled.
+    void act(const char* name);
+    /// Clicks a button.
+    void click(const char* button);
+    void clickAndSettle(const char* button);
     /// Until widgets stand where their contents put them.
     void layOut();
     /// Sets the gate of a head beside the other changes, without a step of undo.
@@ -68,7 +72,18 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-class Banner;
+/// The sentence that refuses a file, empty if it was read.
+template <class Read> std::string refusal(const std::variant<Read, Failure>& result) {
+    const auto* failure = std::get_if<Failure>(&result);
+    return failure ? failure->sentence() : std::string();
+}
+
+/// JSON of an object with fields of another, given as JSON, in the place of its own.
+QByteArray withFields(QJsonObject object, const std::string& fields);
+
+/// Writes a file.
+void writeText(const QString& path, const QByteArray& text);
+
 /// The banner in a bar of the window: "failureBanner" or "offerBanner".
 Banner& banner(LabWindow& lab, const char* bar);
 

@@ -6,73 +6,58 @@
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "tests/lab/playground_test.h"
-#include "tests/support/catch.h"
 
-#include <QAction>
-#include <QApplication>
-#include <QComboBox>
-#include <QDockWidget>
-#include <QDoubleSpinBox>
-#include <QLabel>
-#include <QListWidget>
-#include <QPlainTextEdit>
-#include <QPushButton>
-#include <QSettings>
-#include <QSlider>
-#include <QSpinBox>
-#include <QTreeView>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 constexpr int kPatienceMs = 180'000; ///< software Vulkan beside other work, under a sanitizer too
 
 /// A student: answers, does what the step asks for with the real control, and goes on.
-class Student {
+class Student : public LabWindow {
 public:
-    explicit Student(LabWindow& lab) : lab_(lab) {}
+    using LabWindow::LabWindow;
 
-    LessonPlayer& player() { return lab_.window().lessons(); }
+    LessonPlayer& player() { return window().lessons(); }
     const LessonStep& step() { return player().currentStep(); }
 
     void start(int lesson) {
-        lab_.press(lab_.action("lessons"));
-        auto& list = lab_.find<QListWidget>("lessonList");
+        press(action("lessons"));
+        auto& list = find<QListWidget>("lessonList");
         QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualItemRect(list.item(lesson)).center());
-        press("lessonStart");
+        click("lessonStart");
         REQUIRE(player().isPlaying());
     }
-    void press(const char* button) { QTest::mouseClick(&lab_.find<QPushButton>(button), Qt::LeftButton); }
 
     void answer() {
-        REQUIRE(lab_.waitFor([&] { return player().isReady(); }, kPatienceMs));
-        REQUIRE(lab_.settle());
-        CHECK_FALSE(lab_.find<QPushButton>("lessonNext").isEnabled());
-        CHECK_FALSE(lab_.find<QLabel>("lessonOutcome").isVisible());
-        CHECK_FALSE(lab_.find<QLabel>("lessonTask").isVisible());
+        REQUIRE(waitFor([&] { return player().isReady(); }, kPatienceMs));
+        REQUIRE(settle());
+        CHECK_FALSE(find<QPushButton>("lessonNext").isEnabled());
+        CHECK_FALSE(find<QLabel>("lessonOutcome").isVisible());
+        CHECK_FALSE(find<QLabel>("lessonTask").isVisible());
         const LessonPrediction& asked = *step().prediction;
         if (asked.number) {
-            write(lab_.find<QDoubleSpinBox>("lessonNumber"), QString::number(asked.number->answer, 'f', 2));
-            press("lessonAnswer");
+            write(find<QDoubleSpinBox>("lessonNumber"), QString::number(asked.number->answer, 'f', 2));
+            click("lessonAnswer");
         } else {
             const auto right = std::ranges::find(asked.choices, true, &LessonChoice::isRight) - asked.choices.begin();
-            press(("lessonChoice" + std::to_string(right)).c_str());
+            click(("lessonChoice" + std::to_string(right)).c_str());
         }
         REQUIRE(player().isAnswered());
         CHECK(player().progress().isRight);
-        CHECK(lab_.find<QLabel>("lessonTask").isVisible());
-        REQUIRE(lab_.waitFor([&] { return player().isReady(); }, kPatienceMs));
-        REQUIRE(lab_.settle());
+        CHECK(find<QLabel>("lessonTask").isVisible());
+        REQUIRE(waitFor([&] { return player().isReady(); }, kPatienceMs));
+        REQUIRE(settle());
         if (step().pointAt.isEmpty()) return;
         REQUIRE(player().target());
         CHECK(player().target()->isEnabled());
-        CHECK(lab_.waitFor([&] { return lab_.find<QWidget>("lessonPointer").isVisible(); }));
+        CHECK(waitFor([&] { return find<QWidget>("lessonPointer").isVisible(); }));
     }
     void goOn() {
         INFO(player().lesson().id.toStdString() << ", step " << player().step() + 1);
-        REQUIRE(lab_.waitFor([&] { return lab_.find<QPushButton>("lessonNext").isEnabled(); }, kPatienceMs));
-        CHECK(lab_.find<QLabel>("lessonOutcome").isVisible());
-        press("lessonNext");
+        REQUIRE(waitFor([&] { return find<QPushButton>("lessonNext").isEnabled(); }, kPatienceMs));
+        CHECK(find<QLabel>("lessonOutcome").isVisible());
+        click("lessonNext");
     }
     /// @param acts what to do in each step
     void take(int lesson, const std::vector<std::function<void()>>& acts) {
@@ -87,14 +72,14 @@ public:
         }
         CHECK_FALSE(player().isPlaying());
         CHECK(LessonProgress::load(id).isDone);
-        REQUIRE(lab_.waitFor([&] { return !lab_.window().isRestoring() && !player().before(); }, kPatienceMs));
-        REQUIRE(lab_.settle());
-        CHECK(lab_.find<QListWidget>("lessonList").item(lesson)->text().startsWith(QStringLiteral("✓")));
+        REQUIRE(waitFor([&] { return !window().isRestoring() && !player().before(); }, kPatienceMs));
+        REQUIRE(settle());
+        CHECK(find<QListWidget>("lessonList").item(lesson)->text().startsWith(QStringLiteral("✓")));
         for (const char* freed : {"openFolder", "run", "trainPlay", "exportPng", "panel.playground"})
-            CHECK(lab_.action(freed).isEnabled());
-        CHECK_FALSE(lab_.find<QWidget>("lessonPointer").isVisible());
-        CHECK(lab_.snapshot().model->name == "induction");
-        CHECK(lab_.snapshot().sequence->prompt == "abab");
+            CHECK(action(freed).isEnabled());
+        CHECK_FALSE(find<QWidget>("lessonPointer").isVisible());
+        CHECK(snapshot().model->name == "induction");
+        CHECK(snapshot().sequence->prompt == "abab");
     }
 
     void write(QAbstractSpinBox& box, const QString& text) {
@@ -104,7 +89,7 @@ public:
         QTest::keyClick(&box, Qt::Key_Tab);
     }
     void choose(const char* combo, const char* part) {
-        auto& choice = lab_.find<QComboBox>(combo);
+        auto& choice = find<QComboBox>(combo);
         choice.setFocus();
         QTest::keyClick(&choice, Qt::Key_Home);
         while (choice.currentData().toString() != QLatin1String(part) && choice.currentIndex() + 1 < choice.count())
@@ -112,25 +97,25 @@ public:
         REQUIRE(choice.currentData().toString() == QLatin1String(part));
     }
     void writePrompt(const char* text) {
-        auto& prompt = lab_.find<QPlainTextEdit>("prompt");
+        auto& prompt = find<QPlainTextEdit>("prompt");
         prompt.setFocus();
         QTest::keyClick(&prompt, Qt::Key_A, Qt::ControlModifier);
         QTest::keyClicks(&prompt, text);
     }
     void clickHead(int layer, int head) {
-        auto& grid = lab_.find<HeadsGrid>("headsGrid");
+        auto& grid = find<HeadsGrid>("headsGrid");
         QTest::mouseClick(grid.viewport(), Qt::LeftButton, {}, grid.cellRect(layer, head).center());
     }
-    void closeGate(int layer, int head) {
+    void shutGate(int layer, int head) {
         clickHead(layer, head);
-        auto& gate = lab_.find<QSlider>("gate");
+        auto& gate = find<QSlider>("gate");
         gate.setFocus();
         QTest::keyClick(&gate, Qt::Key_Home);
     }
     void weights(const char* first, const char* second, const char* third) {
-        write(lab_.find<QDoubleSpinBox>("averageWeight0"), first);
-        write(lab_.find<QDoubleSpinBox>("averageWeight1"), second);
-        write(lab_.find<QDoubleSpinBox>("averageWeight2"), third);
+        write(find<QDoubleSpinBox>("averageWeight0"), first);
+        write(find<QDoubleSpinBox>("averageWeight1"), second);
+        write(find<QDoubleSpinBox>("averageWeight2"), third);
     }
     /// Writes into the control that the step points at.
     void writeTarget(const QString& text) {
@@ -139,32 +124,26 @@ public:
         write(*box, text);
     }
     void clickTarget() { QTest::mouseClick(player().target(), Qt::LeftButton); }
-
-private:
-    LabWindow& lab_;
 };
 
 } // namespace
 
 TEST_CASE("lessons: 1, the weighted average, is done by hand", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abab");
-    Student student(lab);
-    student.take(0, {[&] { student.weights("0.5", "0.5", "0"); }, [&] { student.weights("0.25", "0.25", "0.5"); },
-                     [&] { student.weights("0", "0", "1"); }, [&] { student.clickTarget(); }});
+    Student lab("builtin:induction", "abab");
+    lab.take(0, {[&] { lab.weights("0.5", "0.5", "0"); }, [&] { lab.weights("0.25", "0.25", "0.5"); },
+                 [&] { lab.weights("0", "0", "1"); }, [&] { lab.clickTarget(); }});
 }
 
 TEST_CASE("lessons: 2, queries, keys and values, is done in the cell and the playground", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abab");
-    Student student(lab);
-    student.take(1, {[&] { student.clickTarget(); }, [&] { student.writeTarget("64"); },
-                     [&] { student.choose("slot.score", "scaled_dot"); }});
+    Student lab("builtin:induction", "abab");
+    lab.take(1, {[&] { lab.clickTarget(); }, [&] { lab.writeTarget("64"); },
+                 [&] { lab.choose("slot.score", "scaled_dot"); }});
 }
 
 TEST_CASE("lessons: 3, masks, is done in the line of the mask and by the brush", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abab");
-    Student student(lab);
+    Student lab("builtin:induction", "abab");
     const auto mask = [&](const char* text) { type(lab.find<QLineEdit>("maskText"), text); };
-    student.take(
+    lab.take(
         2,
         {[&] { mask("causal"); }, [&] { mask("causal & window(3)"); }, [&] { mask("full"); },
          [&] {
@@ -175,76 +154,70 @@ TEST_CASE("lessons: 3, masks, is done in the line of the mask and by the brush",
 }
 
 TEST_CASE("lessons: 4, position, is done in the prompt and the position slot", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abab");
-    Student student(lab);
-    const auto shuffle = [&] { student.writePrompt("Tom saw a red big dog."); };
-    student.take(3,
-                 {shuffle, shuffle, [&] { student.choose("slot.position", "sinusoidal"); },
-                  [&] { student.choose("slot.position", "rope"); }, [&] { student.choose("slot.position", "alibi"); }});
+    Student lab("builtin:induction", "abab");
+    const auto shuffle = [&] { lab.writePrompt("Tom saw a red big dog."); };
+    lab.take(3, {shuffle, shuffle, [&] { lab.choose("slot.position", "sinusoidal"); },
+                 [&] { lab.choose("slot.position", "rope"); }, [&] { lab.choose("slot.position", "alibi"); }});
 }
 
 TEST_CASE("lessons: 5, many heads, is done with the grid and the gate", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abab");
-    Student student(lab);
+    Student lab("builtin:induction", "abab");
     const auto likeliest = [&] {
         return lab.find<QTreeView>("candidates").model()->index(0, 0).data().toString().trimmed();
     };
-    student.take(4, {[&] { student.clickHead(1, 0); }, [&] { student.clickHead(0, 0); },
-                     [&] {
-                         CHECK(likeliest() == "d");
-                         const float before = rankCandidates(lab.snapshot().next->logits, {}, {}, 1)[0].probability;
-                         student.closeGate(1, 0);
-                         REQUIRE(lab.settle());
-                         CHECK(rankCandidates(lab.snapshot().next->logits, {}, {}, 1)[0].probability < before / 2);
-                     },
-                     [&] {
-                         CHECK(likeliest() == "h");
-                         student.closeGate(1, 1);
-                         REQUIRE(lab.settle());
-                         CHECK(likeliest() == "h");
-                     },
-                     [&] {
-                         student.closeGate(1, 0);
-                         REQUIRE(lab.settle());
-                         CHECK(likeliest() != "h");
-                     }});
+    lab.take(4, {[&] { lab.clickHead(1, 0); }, [&] { lab.clickHead(0, 0); },
+                 [&] {
+                     CHECK(likeliest() == "d");
+                     const float before = rankCandidates(lab.snapshot().next->logits, {}, {}, 1)[0].probability;
+                     lab.shutGate(1, 0);
+                     REQUIRE(lab.settle());
+                     CHECK(rankCandidates(lab.snapshot().next->logits, {}, {}, 1)[0].probability < before / 2);
+                 },
+                 [&] {
+                     CHECK(likeliest() == "h");
+                     lab.shutGate(1, 1);
+                     REQUIRE(lab.settle());
+                     CHECK(likeliest() == "h");
+                 },
+                 [&] {
+                     lab.shutGate(1, 0);
+                     REQUIRE(lab.settle());
+                     CHECK(likeliest() != "h");
+                 }});
 }
 
 TEST_CASE("lessons: 6, writing, is done with the sampling, the text and the list of tokens", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abab");
-    Student student(lab);
-    student.take(
-        5, {[&] { student.writeTarget("2"); }, [&] { student.writeTarget("5"); }, [&] { student.writeTarget("0.5"); },
-            [&] {
-                for (int i = 0; i < 3; ++i) {
-                    student.press("step");
-                    REQUIRE(lab.settle());
-                }
-                auto& text = lab.find<GeneratedText>("text");
-                QTest::mouseClick(text.viewport(), Qt::LeftButton, {}, text.tokenRect(text.count() - 3).center());
-                REQUIRE(lab.settle());
-                auto& list = lab.find<QTreeView>("candidates");
-                QTest::mouseClick(list.viewport(), Qt::LeftButton, {},
-                                  list.visualRect(list.model()->index(2, 0)).center());
-                REQUIRE(lab.settle());
-                student.press("step");
-            }});
+    Student lab("builtin:induction", "abab");
+    lab.take(5, {[&] { lab.writeTarget("2"); }, [&] { lab.writeTarget("5"); }, [&] { lab.writeTarget("0.5"); },
+                 [&] {
+                     for (int i = 0; i < 3; ++i) {
+                         lab.click("step");
+                         REQUIRE(lab.settle());
+                     }
+                     auto& text = lab.find<GeneratedText>("text");
+                     QTest::mouseClick(text.viewport(), Qt::LeftButton, {}, text.tokenRect(text.count() - 3).center());
+                     REQUIRE(lab.settle());
+                     auto& list = lab.find<QTreeView>("candidates");
+                     QTest::mouseClick(list.viewport(), Qt::LeftButton, {},
+                                       list.visualRect(list.model()->index(2, 0)).center());
+                     REQUIRE(lab.settle());
+                     lab.click("step");
+                 }});
 }
 
 TEST_CASE("lessons: 7, training, is done with Step, Train and the timeline", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abab");
-    Student student(lab);
-    student.take(6, {[&] { student.press("trainStep"); },
-                     [&] {
-                         CHECK_FALSE(lab.find<QLabel>("trainHint").isVisible()); // it tells the answer
-                         student.press("train.play");
-                     },
-                     [&] {
-                         auto& timeline = lab.find<QSlider>("timeline");
-                         REQUIRE(lab.waitFor([&] { return timeline.isEnabled(); }, kPatienceMs));
-                         timeline.setFocus();
-                         QTest::keyClick(&timeline, Qt::Key_Home);
-                     }});
+    Student lab("builtin:induction", "abab");
+    lab.take(6, {[&] { lab.click("trainStep"); },
+                 [&] {
+                     CHECK_FALSE(lab.find<QLabel>("trainHint").isVisible()); // it tells the answer
+                     lab.click("train.play");
+                 },
+                 [&] {
+                     auto& timeline = lab.find<QSlider>("timeline");
+                     REQUIRE(lab.waitFor([&] { return timeline.isEnabled(); }, kPatienceMs));
+                     timeline.setFocus();
+                     QTest::keyClick(&timeline, Qt::Key_Home);
+                 }});
 }
 
 TEST_CASE("lessons: each step asks before it shows, and points at what is there", "[lab][lessons]") {
@@ -263,35 +236,32 @@ TEST_CASE("lessons: each step asks before it shows, and points at what is there"
 }
 
 TEST_CASE("lessons: what is not allowed is locked, and all of it until the prediction is made", "[lab][lessons]") {
-    LabWindow lab;
-    Student student(lab);
-    student.start(4);
-    REQUIRE(lab.waitFor([&] { return student.player().isReady(); }, kPatienceMs));
+    Student lab;
+    lab.start(4);
+    REQUIRE(lab.waitFor([&] { return lab.player().isReady(); }, kPatienceMs));
     CHECK_FALSE(lab.action("openFolder").isEnabled());
     CHECK_FALSE(lab.action("run").isEnabled());
     CHECK_FALSE(lab.find<QSpinBox>("attentionLayer").isEnabled());
-    student.answer();
+    lab.answer();
     CHECK(lab.find<QSpinBox>("attentionLayer").isEnabled());
     CHECK_FALSE(lab.find<QSlider>("gate").isEnabled());
     CHECK_FALSE(lab.action("run").isEnabled());
 }
 
 TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates, locks and layout", "[lab][lessons]") {
-    LabWindow lab("builtin:induction", "abcabc");
-    lab.press(lab.action("step"));
-    REQUIRE(lab.settle());
+    Student lab("builtin:induction", "abcabc");
+    lab.act("step");
     lab.window().workbench().setSampling({.greedy = false, .temperature = 0.5f});
     lab.closeGate(1, 1, 0.25f);
     lab.window().setLocks({{"export", ControlState::Locked}});
     REQUIRE(lab.settle());
     const SessionDocument before = lab.window().document();
-    Student student(lab);
     for (const int lesson : {4, 5}) { // of the same model, and of another
-        student.start(lesson);
-        student.answer();
+        lab.start(lesson);
+        lab.answer();
         CHECK(lab.find<QDockWidget>("dock.lessons").isVisible());
         CHECK_FALSE(lab.find<QDockWidget>("dock.train").isVisible());
-        student.press("lessonLeave");
+        lab.click("lessonLeave");
         REQUIRE(lab.waitFor([&] { return !lab.window().isRestoring(); }, kPatienceMs));
         REQUIRE(lab.settle());
         const SessionDocument after = lab.window().document();
@@ -310,81 +280,75 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
 }
 
 TEST_CASE("lessons: the place is remembered, and the list goes on there", "[lab][lessons]") {
-    LabWindow lab;
-    Student student(lab);
-    student.start(0);
-    student.answer();
-    student.weights("0.5", "0.5", "0");
-    student.goOn();
-    REQUIRE(student.player().step() == 1);
-    student.press("lessonLeave");
+    Student lab;
+    lab.start(0);
+    lab.answer();
+    lab.weights("0.5", "0.5", "0");
+    lab.goOn();
+    REQUIRE(lab.player().step() == 1);
+    lab.click("lessonLeave");
     CHECK(LessonProgress::load("01-weighted-average") == LessonProgress{.isDone = false, .step = 1});
     CHECK(unfinishedLesson() == "01-weighted-average");
     CHECK(lab.find<QPushButton>("lessonStart").text().remove('&') == "Continue at step 2");
-    student.press("lessonStart");
-    CHECK(student.player().step() == 1);
-    student.press("lessonBack");
-    CHECK(student.player().step() == 0);
-    student.press("lessonLeave");
-    QTest::mouseClick(&lab.find<QPushButton>("lessonForget"), Qt::LeftButton);
+    lab.click("lessonStart");
+    CHECK(lab.player().step() == 1);
+    lab.click("lessonBack");
+    CHECK(lab.player().step() == 0);
+    lab.click("lessonLeave");
+    lab.click("lessonForget");
     CHECK(unfinishedLesson().isEmpty());
     CHECK(lab.find<QPushButton>("lessonStart").text().remove('&') == "Start");
 }
 
 TEST_CASE("lessons: the keyboard alone takes a step, and Esc leaves", "[lab][lessons]") {
-    LabWindow lab;
-    Student student(lab);
+    Student lab;
     const auto focus = [] { return QApplication::focusWidget(); };
     lab.press(lab.action("lessons"));
     REQUIRE(focus() == &lab.find<QListWidget>("lessonList"));
     QTest::keyClick(focus(), Qt::Key_Home);
     QTest::keyClick(focus(), Qt::Key_Return);
-    REQUIRE(student.player().isPlaying());
+    REQUIRE(lab.player().isPlaying());
     QTest::keyClick(focus(), Qt::Key_2);
-    REQUIRE(student.player().isAnswered());
+    REQUIRE(lab.player().isAnswered());
     QTest::keyClick(focus(), Qt::Key_Return); // not done yet
-    CHECK(student.player().step() == 0);
+    CHECK(lab.player().step() == 0);
     QTest::keyClick(focus(), Qt::Key_I, Qt::AltModifier);
     REQUIRE(lab.waitFor([&] { return lab.find<AverageExercise>("average").isAncestorOf(focus()); }));
     for (int i = 0; i < 10; ++i) QTest::keyClick(focus(), Qt::Key_Left); // the slider of the first weight
     QTest::keyClick(focus(), Qt::Key_Tab);
     QTest::keyClick(focus(), Qt::Key_Tab);
     for (int i = 0; i < 10; ++i) QTest::keyClick(focus(), Qt::Key_Right);
-    REQUIRE(lab.waitFor([&] { return student.player().progress().isDone; }));
+    REQUIRE(lab.waitFor([&] { return lab.player().progress().isDone; }));
     QTest::keyClick(focus(), Qt::Key_N, Qt::AltModifier);
-    REQUIRE(lab.waitFor([&] { return student.player().step() == 1; }));
+    REQUIRE(lab.waitFor([&] { return lab.player().step() == 1; }));
     lab.find<QWidget>("lessonStep").setFocus();
     QTest::keyClick(focus(), Qt::Key_Escape);
-    CHECK_FALSE(student.player().isPlaying());
+    CHECK_FALSE(lab.player().isPlaying());
 }
 
 TEST_CASE("lessons: one begun while another is given back waits for that", "[lab][lessons]") {
-    LabWindow lab("builtin:sort", "3 1 2 =");
+    Student lab("builtin:sort", "3 1 2 =");
     const std::string prompt = lab.snapshot().sequence->prompt;
-    Student student(lab);
-    student.start(4); // of another model
-    student.answer();
-    student.press("lessonLeave");
+    lab.start(4); // of another model
+    lab.answer();
+    lab.click("lessonLeave");
     REQUIRE(lab.window().isRestoring());
-    student.press("lessonStart");
-    REQUIRE(lab.waitFor([&] { return student.player().isPlaying(); }, kPatienceMs));
-    CHECK(student.player().before()->modelPath == "builtin:sort");
-    student.answer();
-    student.press("lessonLeave");
-    REQUIRE(lab.waitFor([&] { return !student.player().before(); }, kPatienceMs));
+    lab.click("lessonStart");
+    REQUIRE(lab.waitFor([&] { return lab.player().isPlaying(); }, kPatienceMs));
+    CHECK(lab.player().before()->modelPath == "builtin:sort");
+    lab.answer();
+    lab.click("lessonLeave");
+    REQUIRE(lab.waitFor([&] { return !lab.player().before(); }, kPatienceMs));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().model->name == "sort");
     CHECK(lab.snapshot().sequence->prompt == prompt);
 }
 
 TEST_CASE("lessons: the window closed in the middle of one opens the next time as it was before", "[lab][lessons]") {
-    LabWindow lab;
-    Student student(lab);
-    student.start(1);
+    Student lab;
+    lab.start(1);
     const QByteArray before = lab.window().lessons().before()->layout, during = lab.window().document().layout;
     lab.window().close();
     const QByteArray saved = QSettings().value("layout").toByteArray();
     CHECK((saved == before && saved != during)); // in brackets: hundreds of bytes are no message
 }
-
-} // namespace attn

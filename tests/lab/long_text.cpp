@@ -1,18 +1,11 @@
-#include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/generated_text.h"
-#include "app/lab/workbench/session_file.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/small_session.h"
-#include "tests/support/catch.h"
-
-#include <QClipboard>
-#include <QGuiApplication>
-#include <QLabel>
-#include <QPlainTextEdit>
 
 // Text of a megabyte, which Qt may take minutes to lay out.
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 constexpr int kMegabyte = 1 << 20;
@@ -92,5 +85,3 @@ TEST_CASE("messages: quoted text of a megabyte is shortened", "[lab]") {
     const Failure failure{std::string(kMegabyte, 'a'), std::string(kMegabyte, 'b'), std::string(kMegabyte, 'c')};
     CHECK(failure.sentence().size() < 20'000);
 }
-
-} // namespace attn

@@ -1,13 +1,9 @@
 #include "app/lab/common/number_locale.h"
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
-#include <QDoubleSpinBox>
-#include <QLabel>
 #include <QLocale>
-#include <QRegularExpression>
 
-namespace attn {
+using namespace attn;
 
 TEST_CASE("numbers: every text of the window has a point, whatever the locale", "[lab]") {
     LabWindow first; // an application
@@ -15,7 +11,6 @@ TEST_CASE("numbers: every text of the window has a point, whatever the locale", 
     QLocale::setDefault(QLocale(QLocale::German, QLocale::Germany));
     writeNumbersWithPoint();
     LabWindow lab("builtin:induction", "abcabc");
-    REQUIRE(lab.settle());
     int count = 0;
     for (const auto* box : lab.window().findChildren<QDoubleSpinBox*>()) {
         INFO(box->accessibleName().toStdString());
@@ -32,5 +27,3 @@ TEST_CASE("numbers: every text of the window has a point, whatever the locale", 
     CHECK(QLocale().toString(0.5) == "0.5");
     QLocale::setDefault(before);
 }
-
-} // namespace attn

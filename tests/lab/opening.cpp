@@ -1,28 +1,15 @@
 #include "app/lab/lessons/lesson.h"
-#include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
-#include "app/lab/workbench/session_file.h"
-#include "engine/core/temporary_folder.h"
-#include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
 #include "tests/lab/small_session.h"
 #include "tests/lab/vision_test.h"
-#include "tests/support/catch.h"
-
-#include <QFile>
-#include <QImage>
-#include <QTemporaryDir>
 
 #include <ctime>
-#include <fstream>
-#include <span>
-#include <string>
 #include <sys/stat.h>
-#include <vector>
 
 // Files are read on another thread, and the window stays alive.
 
-namespace attn {
+using namespace attn;
 
 TEST_CASE("opening: files are read beside the window, and the newest wins", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
@@ -67,7 +54,6 @@ TEST_CASE("opening: what kind of model a folder holds is found out beside the wi
         return now() - start;
     };
     LabWindow lab;
-    REQUIRE(lab.settle());
     const double reading = secondsOf([&] { const SafetensorsFile file(folder / "model.safetensors"); });
     const double opening = secondsOf([&] { lab.window().open(QString::fromStdString(folder.path().string())); });
     CHECK(lab.window().isOpening());
@@ -78,11 +64,9 @@ TEST_CASE("opening: what kind of model a folder holds is found out beside the wi
 
 TEST_CASE("opening: a session that cannot be read at the start is named, and the example opens", "[lab]") {
     QTemporaryDir folder;
-    QFile file(folder.path() + "/broken.attnlab");
-    REQUIRE(file.open(QIODevice::WriteOnly));
-    file.write("{");
-    file.close();
-    LabWindow lab("builtin:induction", {}, file.fileName());
+    const QString path = folder.path() + "/broken.attnlab";
+    writeText(path, "{");
+    LabWindow lab("builtin:induction", {}, path);
     REQUIRE(
         lab.waitFor([&] { return lab.window().workbench().snapshot() && lab.window().workbench().snapshot()->grid; }));
     REQUIRE(lab.settle());
@@ -129,5 +113,3 @@ TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[
     REQUIRE(std::holds_alternative<Failure>(read));
     CHECK_THAT(std::get<Failure>(read).sentence(), CONTAINS("not a file"));
 }
-
-} // namespace attn

@@ -4,24 +4,9 @@
 #include "engine/attention/catalogue.h"
 #include "engine/core/bit_row.h"
 #include "tests/lab/playground_test.h"
-#include "tests/support/catch.h"
 
-#include <QApplication>
-#include <QCheckBox>
-#include <QComboBox>
-#include <QImage>
-#include <QLabel>
-#include <QPushButton>
-#include <QSlider>
-#include <QSpinBox>
-#include <QTabWidget>
-#include <QToolButton>
-#include <QTreeWidget>
-#include <QWheelEvent>
+using namespace attn;
 
-#include <cmath>
-
-namespace attn {
 namespace {
 
 /// The colour on screen in the middle of a cell.
@@ -33,10 +18,8 @@ QColor colourAt(const MatrixView& view, const MatrixCell& cell) {
 } // namespace
 
 TEST_CASE("lab: causal & window(3) shows in the right cells of the playground", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
-    type(lab.find<QLineEdit>("specText"), "mask=causal & window(3)");
-    REQUIRE(shows(lab, "mask=causal & window(3)"));
+    PlaygroundWindow lab;
+    showSpec(lab, "mask=causal & window(3)");
     const auto& mask = lab.find<MatrixView>("map.mask");
     const auto& pattern = lab.find<MatrixView>("map.pattern");
     REQUIRE(lab.waitFor([&] { return mask.figure().rows() == 32; }));
@@ -56,8 +39,7 @@ TEST_CASE("lab: causal & window(3) shows in the right cells of the playground", 
 }
 
 TEST_CASE("lab: dragging a slider of the mask changes the picture and the text", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     type(lab.find<QLineEdit>("maskText"), "causal & window(3)");
     REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() == "causal & window(3)"; }));
     auto* slider = lab.find<QWidget>("maskTerms").findChild<QSlider*>();
@@ -77,8 +59,7 @@ TEST_CASE("lab: dragging a slider of the mask changes the picture and the text",
 }
 
 TEST_CASE("lab: what does not combine shows its sentence, and the button mends it", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     auto& mend = lab.find<QPushButton>("specNearest");
     CHECK_FALSE(mend.isVisible());
     auto& choice = lab.find<QComboBox>("slot.normaliser");
@@ -93,12 +74,11 @@ TEST_CASE("lab: what does not combine shows its sentence, and the button mends i
     CHECK_FALSE(lab.find<QLabel>("specProblem").isVisible());
     const AttentionSpec& mended = lab.window().findChild<SpecEditor*>()->spec();
     CHECK(check(mended).empty());
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec == mended && !shown(lab).maps.empty(); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec == mended && !shown(lab).maps.empty(); }));
 }
 
 TEST_CASE("lab: the block around an attention is chosen beside it, and left to the model again", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     auto& choice = lab.find<QComboBox>("slot.norm");
     CHECK_FALSE(choice.isVisible());
     QTest::mouseClick(&lab.find<QToolButton>("blockToggle"), Qt::LeftButton);
@@ -121,8 +101,7 @@ TEST_CASE("lab: the block around an attention is chosen beside it, and left to t
 }
 
 TEST_CASE("lab: scrolling the parts changes none that the cursor passes", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     auto& choice = lab.find<QComboBox>("slot.score");
     lab.find<QLineEdit>("specText").setFocus();
     const auto turn = [&] {
@@ -140,8 +119,7 @@ TEST_CASE("lab: scrolling the parts changes none that the cursor passes", "[lab]
 }
 
 TEST_CASE("lab: a mistake in the text is a sentence in its place and changes nothing", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     const AttentionSpec before = lab.window().findChild<SpecEditor*>()->spec();
     type(lab.find<QLineEdit>("maskText"), "windw(3)");
     CHECK(lab.find<QLabel>("maskError").isVisible());
@@ -152,8 +130,7 @@ TEST_CASE("lab: a mistake in the text is a sentence in its place and changes not
 }
 
 TEST_CASE("lab: the head is picked, and pointing at a cell reads i, j and the value", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     auto& view = lab.find<MatrixView>("map.pattern");
     const float first = view.figure().valueAt({8, 3});
     lab.find<QSpinBox>("playHead").setFocus();
@@ -173,21 +150,17 @@ TEST_CASE("lab: the head is picked, and pointing at a cell reads i, j and the va
 }
 
 TEST_CASE("lab: the playground is saved with the session and comes back", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
-    type(lab.find<QLineEdit>("specText"), "position=rope, mask=window(4)");
-    REQUIRE(shows(lab, "position=rope, mask=window(4)"));
+    PlaygroundWindow lab;
+    showSpec(lab, "position=rope, mask=window(4)");
     const QString path = lab.folder() + "/play.attnlab";
     lab.saveSession(path);
-    type(lab.find<QLineEdit>("specText"), "mask=full");
-    REQUIRE(shows(lab, "mask=full"));
+    showSpec(lab, "mask=full");
     lab.window().openSession(path);
     REQUIRE(shows(lab, "position=rope, mask=window(4)"));
 }
 
 TEST_CASE("lab: every part has a reference card with its source, and draws its own picture", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     lab.find<QTabWidget>("playViews").setCurrentIndex(2);
     auto& list = lab.find<QTreeWidget>("partList");
     const auto& picture = lab.find<MatrixView>("partPicture");
@@ -204,30 +177,28 @@ TEST_CASE("lab: every part has a reference card with its source, and draws its o
         CHECK(text.contains(QString::number(part.source.year)));
         CHECK(text.contains(
             QString::fromUtf8(part.title.data(), static_cast<qsizetype>(part.title.size())).toHtmlEscaped()));
-        CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }, 120'000));
+        CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }));
     }
     CHECK(seen == partCatalogue().size());
 }
 
 TEST_CASE("lab: Try it puts a card's part into the playground, and undo takes it back", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     const AttentionSpec before = lab.window().findChild<SpecEditor*>()->spec();
     lab.find<QTabWidget>("playViews").setCurrentIndex(2);
     auto& list = lab.find<QTreeWidget>("partList");
     const auto found = list.findItems("RoPE", Qt::MatchContains | Qt::MatchRecursive);
     REQUIRE_FALSE(found.empty());
     list.setCurrentItem(found.front());
-    QTest::mouseClick(&lab.find<QPushButton>("tryPart"), Qt::LeftButton);
+    lab.click("tryPart");
     CHECK(lab.window().findChild<SpecEditor*>()->spec().parts.at(Slot::Position).id == "rope");
-    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.pattern").figure().rows() == 64; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.pattern").figure().rows() == 64; }));
     lab.press(lab.action("undo"));
     CHECK(lab.window().findChild<SpecEditor*>()->spec() == before);
 }
 
 TEST_CASE("lab: painting a cell changes the mask, and undo takes it back", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     type(lab.find<QLineEdit>("specText"), "mask=causal");
     lab.find<QTabWidget>("playViews").setCurrentIndex(1);
     auto& canvas = lab.find<MatrixView>("maskCanvas");
@@ -266,8 +237,7 @@ TEST_CASE("lab: painting a cell changes the mask, and undo takes it back", "[lab
 }
 
 TEST_CASE("lab: the reach of a token grows by a window's width with each layer", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     type(lab.find<QLineEdit>("specText"), "mask=causal & window(4)");
     lab.find<QTabWidget>("playViews").setCurrentIndex(1);
     const auto& reach = lab.find<MatrixView>("reachMap").figure();
@@ -284,9 +254,8 @@ TEST_CASE("lab: the reach of a token grows by a window's width with each layer",
 
 TEST_CASE("lab: Train this attention opens the Train panel with the spec, its heads and a task that suits it",
           "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
-    QTest::mouseClick(&lab.find<QPushButton>("trainSpec"), Qt::LeftButton);
+    PlaygroundWindow lab;
+    lab.click("trainSpec");
     auto& line = lab.find<QLineEdit>("recipeAttentionText");
     REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
     CHECK(line.text() == "position=alibi, mask=causal");
@@ -300,7 +269,7 @@ TEST_CASE("lab: Train this attention opens the Train panel with the spec, its he
     const auto found = list.findItems("Local window", Qt::MatchContains | Qt::MatchRecursive);
     REQUIRE_FALSE(found.empty());
     list.setCurrentItem(found.front());
-    QTest::mouseClick(&lab.find<QPushButton>("trainPart"), Qt::LeftButton);
+    lab.click("trainPart");
     REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
     CHECK(line.text().startsWith("mask=causal & "));
     CHECK(lab.find<QComboBox>("task").currentText().startsWith("Induction"));
@@ -308,7 +277,6 @@ TEST_CASE("lab: Train this attention opens the Train panel with the spec, its he
 
 TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, mends it, and trains", "[lab]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     lab.showPanel("train");
     auto& line = lab.find<QLineEdit>("recipeAttentionText");
     auto& problem = lab.find<QLabel>("recipeAttentionProblem");
@@ -321,13 +289,13 @@ TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, 
     type(line, "position=alibi, mask=causal; position=rope, mask=window(4)");
     CHECK(problem.text().contains("the mask window(4) shows it"));
     CHECK_FALSE(play.isEnabled());
-    QTest::mouseClick(&lab.find<QPushButton>("recipeAttentionNearest"), Qt::LeftButton);
+    lab.click("recipeAttentionNearest");
     CHECK(line.text() == "position=alibi, mask=causal; position=rope, mask=causal & window(4)");
     CHECK_FALSE(problem.isVisible());
     REQUIRE(play.isEnabled());
-    QTest::mouseClick(&lab.find<QPushButton>("trainStep"), Qt::LeftButton);
+    lab.click("trainStep");
     const auto& training = lab.window().workbench().training();
-    REQUIRE(lab.waitFor([&] { return training.snapshot()->step == 1; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->step == 1; }));
     CHECK(training.snapshot()->recipe->architecture.attention == line.text().toStdString());
     // Emptied, the model is the family's own again.
     line.selectAll();
@@ -335,5 +303,3 @@ TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, 
     CHECK_FALSE(problem.isVisible());
     CHECK(play.isEnabled());
 }
-
-} // namespace attn

@@ -2,35 +2,23 @@
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "tests/lab/playground_test.h"
-#include "tests/support/catch.h"
 
-#include <QCheckBox>
-#include <QComboBox>
-#include <QLabel>
-#include <QPushButton>
-#include <QTabBar>
+using namespace attn;
 
-#include <cmath>
-
-namespace attn {
 namespace {
 
 bool compares(LabWindow& lab, const char* a, const char* b) {
-    return lab.waitFor(
-        [&] {
-            return shown(lab).query.spec == AttentionSpec::parse(a) &&
-                   shown(lab).query.other == AttentionSpec::parse(b) && shown(lab).comparison;
-        },
-        120'000);
+    return lab.waitFor([&] {
+        return shown(lab).query.spec == AttentionSpec::parse(a) && shown(lab).query.other == AttentionSpec::parse(b) &&
+               shown(lab).comparison;
+    });
 }
 
 } // namespace
 
 TEST_CASE("lab: Compare sets a second spec beside the first, with their difference and its size", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
-    type(lab.find<QLineEdit>("specText"), "mask=causal");
-    REQUIRE(shows(lab, "mask=causal"));
+    PlaygroundWindow lab;
+    showSpec(lab, "mask=causal");
     QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
     REQUIRE(compares(lab, "mask=causal", "mask=causal"));
     CHECK(lab.find<QTabBar>("whichSpec").currentIndex() == 1);
@@ -60,19 +48,18 @@ TEST_CASE("lab: Compare sets a second spec beside the first, with their differen
     CHECK(difference.columns() == 16);
 
     // A again, and B a copy of it; undo takes the steps back.
-    QTest::mouseClick(&lab.find<QPushButton>("copySpec"), Qt::LeftButton);
+    lab.click("copySpec");
     REQUIRE(compares(lab, "mask=causal", "mask=causal"));
     lab.press(lab.action("undo"));
     REQUIRE(compares(lab, "mask=causal", "mask=causal & window(2)"));
     QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return !shown(lab).query.other && !shown(lab).maps.empty(); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.other && !shown(lab).maps.empty(); }));
     CHECK(lab.find<MatrixView>("map.pattern").isVisible());
     CHECK(lab.window().findChild<SpecEditor*>()->spec() == AttentionSpec::parse("mask=causal"));
 }
 
 TEST_CASE("lab: a comparison says why there is no divergence, and comes back with the session", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     type(lab.find<QLineEdit>("specText"), "mask=full");
     QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
     type(lab.find<QLineEdit>("specText"), "normaliser=xcit");
@@ -87,5 +74,3 @@ TEST_CASE("lab: a comparison says why there is no divergence, and comes back wit
     lab.window().openSession(path);
     REQUIRE(compares(lab, "mask=full", "normaliser=xcit"));
 }
-
-} // namespace attn

@@ -1,18 +1,11 @@
 #include "app/lab/widgets/cost_view.h"
 #include "tests/lab/playground_test.h"
-#include "tests/support/catch.h"
 
-#include <QLabel>
-#include <QPushButton>
-#include <QTabWidget>
-
-namespace attn {
+using namespace attn;
 
 TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is asked to measure", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
-    type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=causal & window(16)");
-    REQUIRE(shows(lab, "heads=multi_head(2), mask=causal & window(16)"));
+    PlaygroundWindow lab;
+    showSpec(lab, "heads=multi_head(2), mask=causal & window(16)");
     auto& views = lab.find<QTabWidget>("playViews");
     auto* costs = lab.window().findChild<CostView*>();
     REQUIRE(costs);
@@ -22,7 +15,7 @@ TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is as
                    lab.find<QWidget>(qPrintable(QStringLiteral("costPlot%1").arg(plot))))
             .figure();
     };
-    REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].points.size() == 9; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].points.size() == 9; }));
     CHECK(figure(1).lengths.back() == 16384);
     CHECK(figure(1).lines[1].points.back().y() >
           20 * figure(1).lines[0].points.back().y()); // full against a window of 16
@@ -31,17 +24,14 @@ TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is as
 
     auto& run = lab.find<QPushButton>("measureCost");
     QTest::mouseClick(&run, Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return !figure(3).lines.empty() && figure(3).lines[0].points.size() >= 2; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return !figure(3).lines.empty() && figure(3).lines[0].points.size() >= 2; }));
     CHECK(figure(3).lines[0].points[0].y() > 0);
     if (run.text() == "Stop") QTest::mouseClick(&run, Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return run.text() == "Measure again"; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return run.text() == "Measure again"; }));
     CHECK(figure(1).lines.size() == 3);
 
     // Another attention has other costs.
     type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=full");
     REQUIRE(lab.waitFor(
-        [&] { return lab.find<QLabel>("costLegend").text().count("window") == 0 && figure(3).lines.empty(); },
-        120'000));
+        [&] { return lab.find<QLabel>("costLegend").text().count("window") == 0 && figure(3).lines.empty(); }));
 }
-
-} // namespace attn

@@ -2,15 +2,9 @@
 #include "app/lab/widgets/patch_view.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "tests/lab/playground_test.h"
-#include "tests/support/catch.h"
 
-#include <QComboBox>
-#include <QDoubleSpinBox>
-#include <QLabel>
+using namespace attn;
 
-#include <cmath>
-
-namespace attn {
 namespace {
 
 void choose(LabWindow& lab, int input) {
@@ -23,12 +17,11 @@ void choose(LabWindow& lab, int input) {
 } // namespace
 
 TEST_CASE("lab: a sentence through the open model's layer, with its tokens on the axes", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     CHECK_FALSE(lab.find<QLabel>("notRetrained").isVisible());
     choose(lab, 1);
     const auto tokens = std::ssize(lab.snapshot().sequence->tokens);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer && shown(lab).query.tokens == tokens; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer && shown(lab).query.tokens == tokens; }));
     REQUIRE_FALSE(shown(lab).failure);
     CHECK(lab.find<QLabel>("notRetrained").isVisible());
     const AttentionSpec& spec = lab.window().findChild<SpecEditor*>()->spec();
@@ -40,18 +33,17 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK(pattern.columnLabels == pattern.rowLabels);
     // The sentence goes on, and the maps with it.
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }));
     // Undo brings the random vectors and the heads back.
     lab.press(lab.action("undo"));
-    REQUIRE(lab.waitFor([&] { return !shown(lab).query.layer && shown(lab).query.tokens == 32; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.layer && shown(lab).query.tokens == 32; }));
 }
 
 TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     type(lab.find<QLineEdit>("specText"), "mask=full");
     choose(lab, 2);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }));
     auto& patches = lab.find<PatchView>("playPatches");
     CHECK(patches.isVisible());
     auto& view = lab.find<MatrixView>("map.pattern");
@@ -67,16 +59,14 @@ TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[la
     const QString path = lab.folder() + "/picture.attnlab";
     lab.saveSession(path);
     lab.press(lab.action("undo"));
-    REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }));
     lab.window().openSession(path);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }));
 }
 
 TEST_CASE("lab: doubled tokens show a part of a long effective pattern, with its tokens on the axes", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
-    type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), normaliser=linear, mask=causal");
-    REQUIRE(shows(lab, "heads=multi_head(2), normaliser=linear, mask=causal"));
+    PlaygroundWindow lab;
+    showSpec(lab, "heads=multi_head(2), normaliser=linear, mask=causal");
     const auto number = [&](const char* title) -> QDoubleSpinBox& {
         for (QDoubleSpinBox* box : lab.find<QWidget>("playInputs").findChildren<QDoubleSpinBox*>())
             if (box->accessibleName() == title) return *box;
@@ -92,19 +82,16 @@ TEST_CASE("lab: doubled tokens show a part of a long effective pattern, with its
     };
     set(number("Tokens"), 64);
     set(number("Length doublings"), 5);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 2048 && !shown(lab).maps.empty(); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 2048 && !shown(lab).maps.empty(); }));
     CHECK(across.isVisible());
     const auto& pattern = lab.find<MatrixView>("map.pattern").figure();
     REQUIRE(lab.waitFor([&] { return pattern.rows() == 256; }));
     CHECK(pattern.rowName(1) == "8–15");
     set(number("From query"), 1000);
     set(across, 100);
-    REQUIRE(lab.waitFor([&] { return pattern.rows() == 100 && pattern.rowName(1) == "1001"; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return pattern.rows() == 100 && pattern.rowName(1) == "1001"; }));
     CHECK(pattern.valueAt({5, 7}) > 0);
     // Softmax forms its pattern whole: that is said where the parts are chosen.
     type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), mask=causal");
-    REQUIRE(
-        lab.waitFor([&] { return lab.find<QLabel>("specProblem").text().contains("product of features"); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("specProblem").text().contains("product of features"); }));
 }
-
-} // namespace attn

@@ -2,22 +2,16 @@
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/position_view.h"
 #include "tests/lab/playground_test.h"
-#include "tests/support/catch.h"
 
-#include <QComboBox>
-#include <QLabel>
-#include <QTabWidget>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 bool showsPosition(LabWindow& lab, const char* id) {
-    return lab.waitFor(
-        [&] {
-            const auto& positions = shown(lab).positions;
-            return positions && positions->query.spec.parts.at(Slot::Position).id == id;
-        },
-        120'000);
+    return lab.waitFor([&] {
+        const auto& positions = shown(lab).positions;
+        return positions && positions->query.spec.parts.at(Slot::Position).id == id;
+    });
 }
 
 void choose(LabWindow& lab, const char* id) {
@@ -31,8 +25,7 @@ void choose(LabWindow& lab, const char* id) {
 } // namespace
 
 TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond the trained length", "[lab]") {
-    LabWindow lab;
-    REQUIRE(opens(lab));
+    PlaygroundWindow lab;
     lab.find<QTabWidget>("playViews").setCurrentIndex(3);
     REQUIRE(showsPosition(lab, "alibi"));
     const auto& added = lab.find<LinesView>("positionAdded");
@@ -60,5 +53,3 @@ TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond t
     QTest::mouseMove(&similarity, similarity.figureLayout().plot.center().toPoint());
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("positionReading").text().contains("distance"); }));
 }
-
-} // namespace attn

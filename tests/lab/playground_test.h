@@ -2,8 +2,6 @@
 
 #include "tests/lab/lab_window.h"
 
-#include <QLineEdit>
-
 namespace attn {
 
 inline const PlaygroundSnapshot& shown(LabWindow& lab) { return *lab.window().workbench().playground().snapshot(); }
@@ -13,6 +11,12 @@ inline bool opens(LabWindow& lab) {
     lab.showPanel("playground");
     return lab.settle() && lab.waitFor([&] { return !shown(lab).maps.empty(); }, 30'000);
 }
+
+/// The window with the playground in front.
+class PlaygroundWindow : public LabWindow {
+public:
+    PlaygroundWindow() { REQUIRE(opens(*this)); }
+};
 
 inline void type(QLineEdit& line, const char* text) {
     line.setFocus();
@@ -24,6 +28,12 @@ inline void type(QLineEdit& line, const char* text) {
 inline bool shows(LabWindow& lab, const char* spec) {
     return lab.waitFor([&] { return shown(lab).query.spec == AttentionSpec::parse(spec) && !shown(lab).maps.empty(); },
                        30'000);
+}
+
+/// Types a spec, and waits for its maps.
+inline void showSpec(LabWindow& lab, const char* spec) {
+    type(lab.find<QLineEdit>("specText"), spec);
+    REQUIRE(shows(lab, spec));
 }
 
 } // namespace attn

@@ -2,21 +2,11 @@
 #include "app/lab/widgets/lines_view.h"
 #include "engine/inference/changes.h"
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
-#include <QDockWidget>
-#include <QLabel>
-#include <QSpinBox>
-#include <QTreeWidget>
-
-#include <bit>
-#include <numeric>
-
-namespace attn {
+using namespace attn;
 
 TEST_CASE("lab: the profile follows the selected head, and a click on a weight explains it", "[lab]") {
     LabWindow lab("builtin:induction", "the quick fox the quick");
-    REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().profile); // nobody looks
     lab.showPanel("profile");
     auto& layer = lab.find<QSpinBox>("attentionLayer");
@@ -67,5 +57,3 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     // Out of sight it is not computed.
     REQUIRE(lab.waitFor([&] { return !lab.snapshot().profile; }));
 }
-
-} // namespace attn

@@ -1,19 +1,9 @@
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
 #include "app/lab/widgets/generated_text.h"
 
-#include <QAction>
-#include <QFileInfo>
-#include <QPlainTextEdit>
-#include <QPushButton>
-#include <QSlider>
-#include <QSpinBox>
-#include <QTimer>
+using namespace attn;
 
-#include <map>
-
-namespace attn {
 namespace {
 
 const QString kStories = QStringLiteral(ATTN_SHARED_DIR "/models/stories260k");
@@ -32,8 +22,7 @@ TEST_CASE("stories260k: the window writes the known story", "[lab]") {
     REQUIRE(lab.snapshot().model);
     lab.find<QSlider>("speed").setValue(lab.find<QSlider>("speed").maximum());
     lab.find<QSpinBox>("amount").setValue(70);
-    QTest::mouseClick(&lab.find<QPushButton>("run"), Qt::LeftButton);
-    REQUIRE(lab.settle());
+    lab.clickAndSettle("run");
     const std::string story = "Once upon a time, there was a little girl named Lily. She loved to play outside in the "
                               "park. One day, she saw a "
                               "big, red ball. She wanted to play with it, but it was too high.";
@@ -58,12 +47,10 @@ TEST_CASE("stories260k: loading and writing never block the window", "[lab]") {
     tick.start(1);
     lab.window().open(kStories, "Once upon a time");
     CHECK(lab.snapshot().model->name != "stories260k"); // it comes later
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().model && lab.snapshot().model->name == "stories260k"; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model && lab.snapshot().model->name == "stories260k"; }));
     lab.find<QSpinBox>("amount").setValue(lab.find<QSpinBox>("amount").maximum());
     lab.find<QPushButton>("run").click();
     CHECK(lab.waitFor([&] { return turns[Activity::Generating] > 20; }));
     lab.find<QPushButton>("stop").click();
     REQUIRE(lab.settle());
 }
-
-} // namespace attn

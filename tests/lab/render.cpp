@@ -4,19 +4,14 @@
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
-#include "app/lab/widgets/pointed_view.h"
 #include "tests/lab/vision_test.h"
 #include "tests/support/program.h"
-
-#include <QComboBox>
-#include <QImage>
-#include <QSpinBox>
-#include <QToolButton>
 
 // What the window shows, exported, against what attention-cli render writes. Both draw with the same fonts into images
 // of the same size, so that every pixel agrees.
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 constexpr QSize kSize(520, 440);
@@ -50,7 +45,7 @@ std::string opensShapes(LabWindow& lab) {
         const Snapshot& shown = lab.snapshot();
         return shown.answer && shown.picture->image == setup(lab).given.image && input(lab).isVisible();
     };
-    REQUIRE(lab.waitFor(isShown, 120'000));
+    REQUIRE(lab.waitFor(isShown));
     return "builtin:vit-shapes --image '" + picture.toStdString() + "'";
 }
 
@@ -58,7 +53,6 @@ std::string opensShapes(LabWindow& lab) {
 
 TEST_CASE("render: a head of a text is drawn as in the window", "[lab][cli]") {
     LabWindow lab("builtin:induction", "the cat sat on the cat");
-    REQUIRE(lab.settle());
     lab.showPanel("attention");
     const auto& heatmap = lab.find<HeatmapView>("attentionHeatmap");
     lab.find<QSpinBox>("attentionLayer").setValue(1);
@@ -91,7 +85,6 @@ TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "
 
 TEST_CASE("render: a lens is drawn as in the window, of a text and of a picture", "[lab][vision][cli]") {
     LabWindow lab("builtin:induction", "the cat sat on the cat");
-    REQUIRE(lab.settle());
     lab.showPanel("lenses");
     const auto& text = lab.find<LensAnswerView>("lensAnswer");
     REQUIRE(lab.waitFor([&] { return !text.answer().matrix.isEmpty(); }));
@@ -107,7 +100,7 @@ TEST_CASE("render: a lens is drawn as in the window, of a text and of a picture"
     for (const auto& [lens, named] : {std::pair("logit", "classes"), std::pair("gradients", "gradients")}) {
         INFO(lens);
         page.setCurrentIndex(page.findData(lens));
-        REQUIRE(lab.waitFor([&] { return !lab.find<PatchOverlayView>("lensPicture").figure().isEmpty(); }, 120'000));
+        REQUIRE(lab.waitFor([&] { return !lab.find<PatchOverlayView>("lensPicture").figure().isEmpty(); }));
         REQUIRE(lab.settle()); // the answer is that to the newest picture
         figure.answer = text.answer();
         figure.overlay = lab.find<PatchOverlayView>("lensPicture").figure();
@@ -115,5 +108,3 @@ TEST_CASE("render: a lens is drawn as in the window, of a text and of a picture"
         CHECK(exported(lab, figure) == rendered(lab, model + " --view lens --lens " + named));
     }
 }
-
-} // namespace attn

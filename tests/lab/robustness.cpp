@@ -1,23 +1,11 @@
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
 #include "app/lab/common/theme.h"
 #include "app/lab/models/branch_tree_model.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
 
-#include <QAbstractItemModelTester>
-#include <QAction>
-#include <QApplication>
-#include <QDialog>
-#include <QDockWidget>
-#include <QPlainTextEdit>
-#include <QScrollBar>
-
-#include <random>
-#include <set>
-
-namespace attn {
+using namespace attn;
 
 TEST_CASE("lab: themes change palette and type, never the session", "[lab]") {
     LabWindow lab;
@@ -154,5 +142,3 @@ TEST_CASE("lab: a thousand random clicks and keys leave the window alive", "[lab
     CAPTURE(lab.snapshot().model->name, lab.snapshot().sequence->prompt);
     CHECK(isAnswered);
 }
-
-} // namespace attn

@@ -1,12 +1,8 @@
 #include "app/lab/shell/scope_link.h"
 
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
-#include <QAction>
-#include <QFile>
-
-namespace attn {
+using namespace attn;
 
 TEST_CASE("scope launch: the action hands over model, prompt and head", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
@@ -54,5 +50,3 @@ TEST_CASE("scope launch: a missing or broken program is said, a good one starts"
     REQUIRE(arguments.open(QIODevice::ReadOnly));
     CHECK(arguments.readAll() == "--layer=1|--|a model|");
 }
-
-} // namespace attn

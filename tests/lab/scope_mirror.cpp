@@ -1,13 +1,11 @@
 #include "app/lab/shell/scope_link.h"
 
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
-#include <QAction>
-#include <QFileInfo>
 #include <QLocalSocket>
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 /// A scope that hears and does nothing.
@@ -58,7 +56,6 @@ TEST_CASE("scope mirror: only what changed is sent, another model with everythin
 
 TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and themes", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    REQUIRE(lab.settle());
     lab.press(lab.action("openInScope"));
     Listener scope(socketOf(lab));
     const auto greeting = scope.next([](const MirrorMessage& m) { return m.path.has_value(); });
@@ -83,7 +80,6 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
 
 TEST_CASE("scope mirror: what is changed about the model is sent, also to a scope that starts later", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    REQUIRE(lab.settle());
     const Changes edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}},
                         {{.site = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}},
                         {{{0, 0}, 0.5f}}};
@@ -121,7 +117,6 @@ TEST_CASE("scope mirror: only programs of the same user can connect", "[lab]") {
 
 TEST_CASE("scope mirror: a scope that does not listen gets the newest state when it does", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    REQUIRE(lab.settle());
     ScopeMirror mirror;
     QLocalSocket scope;
     scope.setReadBufferSize(1); // takes what Qt gives it at its own pace: the system's buffer fills
@@ -153,5 +148,3 @@ TEST_CASE("scope mirror: a scope that does not listen gets the newest state when
         },
         120'000));
 }
-
-} // namespace attn

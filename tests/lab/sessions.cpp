@@ -1,55 +1,27 @@
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
+#include "tests/lab/small_session.h"
+#include "tests/support/answers.h"
 
 #include "app/lab/bridge/background_task.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/launch_options.h"
-#include "app/lab/widgets/banner.h"
-#include "app/lab/workbench/session_file.h"
 
-#include <QAction>
-#include <QComboBox>
-#include <QDockWidget>
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QPlainTextEdit>
-#include <QPushButton>
-#include <QSlider>
-#include <QToolButton>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 SessionDocument sample() {
-    return {.modelPath = "/models/gpt2",
-            .prompt = QString::fromUtf8("naïve 世界 🙂 שלום\n\"quoted\""),
-            .promptLength = 2,
-            .branches = {{-1, 1}, {0, 403}, {1, 7}, {1, 9}},
-            .current = 3,
-            .sampling = {.greedy = false,
-                         .temperature = 0.7f,
-                         .topK = 40,
-                         .topP = 0.9f,
-                         .minP = 0.05f,
-                         .repetitionPenalty = 1.1f,
-                         .seed = 0xFFFFFFFFFFFFFFFF},
-            .view = {{"attention", QJsonObject{{"layer", 2}}}},
-            .layout = QByteArray("\0\1\2", 3),
-            .locks = {{"sampling", ControlState::Locked}, {"heads", ControlState::Hidden}}};
+    SessionDocument document = smallSession();
+    document.modelPath = "/models/gpt2";
+    document.prompt = QString::fromUtf8("naïve 世界 🙂 שלום\n\"quoted\"");
+    document.sampling.minP = 0.05f;
+    document.sampling.repetitionPenalty = 1.1f;
+    document.sampling.seed = 0xFFFFFFFFFFFFFFFF;
+    document.locks["heads"] = ControlState::Hidden;
+    return document;
 }
 
-std::string sentenceFor(const QByteArray& json) {
-    const auto result = sessionFromJson(json, "lesson.attnlab");
-    const auto* failure = std::get_if<Failure>(&result);
-    return failure ? failure->sentence() : std::string();
-}
-
-QByteArray with(const char* key, const QJsonValue& value) {
-    QJsonObject object = QJsonDocument::fromJson(sessionToJson(sample())).object();
-    object[QLatin1String(key)] = value;
-    return QJsonDocument(object).toJson();
-}
+std::string sentenceFor(const QByteArray& json) { return refusal(sessionFromJson(json, "lesson.attnlab")); }
 
 } // namespace
 
@@ -71,36 +43,15 @@ TEST_CASE("session file: a model beside the file travels with it", "[lab]") {
 }
 
 TEST_CASE("session file: a broken one is refused with a sentence that names it and the fault", "[lab]") {
+    test::checkAnswers("lab/broken_sessions.json", "texts",
+                       [](const std::string& text) { return sentenceFor(QByteArray::fromStdString(text)); });
+    test::checkAnswers("lab/broken_sessions.json", "fields", [](const std::string& fields) {
+        return sentenceFor(withFields(QJsonDocument::fromJson(sessionToJson(sample())).object(), fields));
+    });
     QByteArray truncated = sessionToJson(sample());
     truncated.chop(truncated.size() / 2);
-    const std::pair<QByteArray, const char*> cases[] = {
-        {"", "empty"},
-        {"   \n", "empty"},
-        {truncated, "not JSON"},
-        {"\xff\xfe\x00garbage", "not JSON"},
-        {"[1,2]", "not an attention-lab session"},
-        {"{\"a\":1}", "not an attention-lab session"},
-        {with("attnlab", 99), "version 99"},
-        {with("model", 5), "\"model\""},
-        {with("model", ""), "\"model\""},
-        {with("prompt", QJsonArray{}), "\"prompt\""},
-        {with("branches", QJsonObject{}), "branches"},
-        {with("branches",
-              QJsonObject{{"nodes", QJsonArray{QJsonValue(QJsonArray{5, 1})}}, {"current", 0}, {"promptLength", 0}}),
-         "node 0"},
-        {with("branches",
-              QJsonObject{{"nodes", QJsonArray{QJsonValue(QJsonArray{-1, 1})}}, {"current", 7}, {"promptLength", 0}}),
-         "\"current\""},
-        {with("branches",
-              QJsonObject{{"nodes", QJsonArray{QJsonValue(QJsonArray{-1, -4})}}, {"current", 0}, {"promptLength", 0}}),
-         "node 0"},
-        {with("sampling", QJsonObject{{"greedy", 3}}), "sampling"},
-        {with("view", 3), "\"view\""},
-    };
-    for (const auto& [json, expected] : cases) {
-        INFO(json.toStdString());
-        CHECK_THAT(sentenceFor(json), CONTAINS("lesson.attnlab") && CONTAINS(expected));
-    }
+    for (const QByteArray& json : {truncated, QByteArray("\xff\xfe\x00garbage")})
+        CHECK_THAT(sentenceFor(json), CONTAINS("lesson.attnlab") && CONTAINS("not JSON"));
 }
 
 TEST_CASE("session file: no cut of a good file crashes or is taken for whole", "[lab]") {
@@ -120,8 +71,7 @@ TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", 
     {
         LabWindow lab("builtin:induction", "abcabc");
         for (int i = 0; i < 2; ++i) {
-            lab.press(lab.action("step"));
-            REQUIRE(lab.settle());
+            lab.act("step");
         }
         lab.window().setLocks({{"sampling", ControlState::Locked}, {"branches", ControlState::Hidden}});
         text = lab.text();
@@ -213,10 +163,7 @@ TEST_CASE("session file: what a menu stands at is kept by its key, and old files
 TEST_CASE("lab: a broken session leaves the present one as it is", "[lab]") {
     LabWindow lab;
     const QString path = lab.folder() + "/broken.attnlab";
-    QFile file(path);
-    REQUIRE(file.open(QIODevice::WriteOnly));
-    file.write("{");
-    file.close();
+    writeText(path, "{");
     const auto before = lab.snapshot().sequenceVersion;
     lab.window().open(path);
     REQUIRE(lab.settle());
@@ -241,8 +188,7 @@ TEST_CASE("lab: a model that fails as the very first one is named too, and the e
     LabWindow lab("/no/such/model");
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     CHECK(banner(lab, "failureBanner").text().contains("/no/such/model"));
-    lab.press(lab.action("openExample"));
-    REQUIRE(lab.settle());
+    lab.act("openExample");
     CHECK(lab.snapshot().grid);
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
 }
@@ -359,5 +305,3 @@ TEST_CASE("launch options: good lines are read, mistakes are named", "[lab]") {
         CHECK(std::get<LaunchMessage>(result).exitCode == 2);
     }
 }
-
-} // namespace attn

@@ -1,13 +1,6 @@
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
 
-#include <QAction>
-#include <QDialog>
-#include <QFileInfo>
-#include <QListWidget>
-#include <QToolButton>
-
-namespace attn {
+using namespace attn;
 
 TEST_CASE("start page: is offered at the very first start, and once", "[lab][lessons]") {
     LabWindow lab; // its settings are empty
@@ -33,7 +26,7 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
     }
     CHECK(pictures == 9);
     QTest::mouseClick(page->findChild<QToolButton*>("startModel.sort"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }));
     lab.press(lab.action("start"));
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startPlay"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return !lab.find<QWidget>("playground").visibleRegion().isEmpty(); }));
@@ -42,5 +35,3 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startLearn"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return lab.find<QListWidget>("lessonList").hasFocus(); }));
 }
-
-} // namespace attn

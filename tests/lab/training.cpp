@@ -4,24 +4,11 @@
 #include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
-#include "tests/support/catch.h"
-
-#include <QAbstractItemView>
-#include <QComboBox>
-#include <QDir>
-#include <QDoubleSpinBox>
-#include <QElapsedTimer>
-#include <QImageReader>
-#include <QLabel>
-#include <QPushButton>
-#include <QSlider>
-#include <QThread>
-#include <QToolButton>
-#include <QTreeView>
 
 #include <cstdio>
 
-namespace attn {
+using namespace attn;
+
 namespace {
 
 using State = TrainingSnapshot::State;
@@ -41,7 +28,7 @@ void setSmallRecipe(LabWindow& lab, int64_t steps) {
 const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().workbench().training().snapshot(); }
 
 bool trainsToItsEnd(LabWindow& lab) {
-    return lab.waitFor([&] { return training(lab).state == State::Finished; }, 120'000) && lab.settle();
+    return lab.waitFor([&] { return training(lab).state == State::Finished; }) && lab.settle();
 }
 
 const std::vector<PlotFigure::Line>& lossCurves(LabWindow& lab) {
@@ -65,10 +52,9 @@ TEST_CASE("lab: the Train panel says where a task comes from", "[lab][training]"
 
 TEST_CASE("lab: Train trains, every view follows, and the curves and samples fill", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     setSmallRecipe(lab, 40);
     lab.showPanel("train");
-    QTest::mouseClick(&lab.find<QPushButton>("train.play"), Qt::LeftButton);
+    lab.click("train.play");
     REQUIRE(trainsToItsEnd(lab));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 40"; }));
     CHECK(lab.snapshot().model->name == "reverse");
@@ -88,7 +74,6 @@ TEST_CASE("lab: Train trains, every view follows, and the curves and samples fil
 
 TEST_CASE("lab: the timeline restores weights, not pictures", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     setSmallRecipe(lab, 20);
     lab.press(lab.action("trainPlay"));
     REQUIRE(trainsToItsEnd(lab));
@@ -121,10 +106,9 @@ TEST_CASE("lab: the timeline restores weights, not pictures", "[lab][training]")
 
 TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     setSmallRecipe(lab, 100'000);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }));
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
     const int64_t step = training(lab).step;
@@ -137,10 +121,9 @@ TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[l
 
 TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     setSmallRecipe(lab, 100'000);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }));
     lab.find<QAbstractButton>("ownRate").setChecked(true);
     lab.find<QDoubleSpinBox>("rate").setValue(0.000125);
     REQUIRE(lab.waitFor([&] {
@@ -154,7 +137,6 @@ TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][
 
 TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     for (int i = 0; i < 2; ++i) {
         setSmallRecipe(lab, 5);
         lab.press(lab.action("trainPlay"));
@@ -178,7 +160,7 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
     CHECK(QDir(lab.folder() + "/runs/first").exists());
     CHECK_FALSE(runs.setData(runs.index(0, 0), "other", Qt::EditRole)); // it is at hand
     table.setCurrentIndex(runs.index(1, 0));
-    QTest::mouseClick(&lab.find<QPushButton>("deleteRun"), Qt::LeftButton);
+    lab.click("deleteRun");
     CHECK(runs.runs().size() == 1);
     CHECK_FALSE(QDir(lab.folder() + "/runs/first").exists());
     lab.window().workbench().undoStack().undo();
@@ -188,13 +170,12 @@ TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back",
     // The run that was trained last is held by the trainer, whichever is at hand.
     CHECK(runs.isInUse(lab.folder() + "/runs/reverse-2"));
     table.setCurrentIndex(runs.index(0, 0));
-    QTest::mouseClick(&lab.find<QPushButton>("openRun"), Qt::LeftButton);
+    lab.click("openRun");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().model->name == "first"; }));
 }
 
 TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     setSmallRecipe(lab, 5);
     lab.press(lab.action("trainPlay"));
     REQUIRE(trainsToItsEnd(lab));
@@ -202,7 +183,7 @@ TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab]
     const QString first = runs.active();
     setSmallRecipe(lab, 100'000);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 2 && training(lab).state == State::Training; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 2 && training(lab).state == State::Training; }));
     runs.setActive(first);
     lab.showPanel("runs");
     auto& table = lab.find<QTreeView>("runs");
@@ -214,14 +195,12 @@ TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab]
 
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     setSmallRecipe(lab, 10);
     lab.press(lab.action("trainPlay"));
     REQUIRE(trainsToItsEnd(lab));
     const QString gif = lab.folder() + "/run.gif";
     lab.window().exportRun(gif);
-    REQUIRE(
-        lab.waitFor([&] { return QFile::exists(gif) && QImageReader(gif).imageCount() == 3; }, 120'000)); // 0, 5, 10
+    REQUIRE(lab.waitFor([&] { return QFile::exists(gif) && QImageReader(gif).imageCount() == 3; })); // 0, 5, 10
     QImageReader reader(gif);
     const QImage first = reader.read(), second = reader.read();
     CHECK(first.width() > 200);
@@ -232,16 +211,15 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     lab.window().exportRun(lab.folder() + "/none.gif");
     REQUIRE(lab.waitFor([&] { return cancel.isVisible(); }));
     QTest::mouseClick(&cancel, Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }));
     CHECK_FALSE(QFile::exists(lab.folder() + "/none.gif"));
     lab.window().exportRun(lab.folder() + "/run.png");
-    REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }));
 }
 
 // Not a test: what following costs a run, and how long the window is deaf meanwhile. Run by name on a quiet machine.
 TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     lab.showPanel("train");
     lab.showPanel("curves");
     Recipe recipe = suggestedRecipe(taskNamed("sort"));
@@ -249,7 +227,7 @@ TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
     recipe.evaluateEvery = recipe.schedule.steps = 100'000;
     lab.window().workbench().requestRecipe(recipe);
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).step > 20; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 20; }));
     for (int round = 0; round < 8; ++round) {
         const bool follows = round % 2 == 0;
         lab.window().workbench().training().follow(follows);
@@ -268,5 +246,3 @@ TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
                     static_cast<long long>(longest));
     }
 }
-
-} // namespace attn

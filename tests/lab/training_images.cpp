@@ -4,19 +4,9 @@
 #include "engine/io/decode_image.h"
 #include "engine/training/recipe.h"
 #include "tests/lab/vision_test.h"
-#include "tests/support/catch.h"
 
-#include <QComboBox>
-#include <QDir>
-#include <QImageReader>
-#include <QLabel>
-#include <QLineEdit>
-#include <QListView>
-#include <QPushButton>
-#include <QSlider>
-#include <QTreeView>
+using namespace attn;
 
-namespace attn {
 namespace {
 
 using ImageState = TrainingSnapshot::State;
@@ -37,13 +27,13 @@ bool trains(LabWindow& lab) {
     REQUIRE(lab.settle());
     setSmallRecipe(lab);
     lab.press(lab.action("trainPlay"));
-    return lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 120'000);
+    return lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; });
 }
 
 /// Whether the views show the model's answer at this checkpoint.
 bool shows(LabWindow& lab, const std::string& end) {
     return lab.waitFor(
-        [&] { return lab.snapshot().answer && lab.snapshot().shown && lab.snapshot().shown->title == end; }, 120'000);
+        [&] { return lab.snapshot().answer && lab.snapshot().shown && lab.snapshot().shown->title == end; });
 }
 
 } // namespace
@@ -111,12 +101,11 @@ TEST_CASE("lab: a run over pictures is exported as an animation of the picture",
     QTest::mouseClick(attention.figure(), Qt::LeftButton);
     const QString path = lab.folder() + "/run.gif";
     lab.window().exportRun(path);
-    REQUIRE(lab.waitFor([&] { return QFile::exists(path) && QImageReader(path).imageCount() == 3; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return QFile::exists(path) && QImageReader(path).imageCount() == 3; }));
 }
 
 TEST_CASE("lab: a run that could not begin begins once its pictures are there", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     const std::filesystem::path data = (lab.folder() + "/pictures").toStdString();
     std::filesystem::create_directories(data);
     Recipe recipe{.task = "images", .batch = 4};
@@ -135,13 +124,12 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
                      {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, *name == 'd' ? 10 : 240)});
         }
     lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }));
     CHECK(lab.window().workbench().runs().runs().size() == 1);
 }
 
 TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][training]") {
     LabWindow lab;
-    REQUIRE(lab.settle());
     lab.showPanel("train");
     auto& task = lab.find<QComboBox>("task");
     const auto choose = [&](const char* title) {
@@ -164,5 +152,3 @@ TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][trai
     CHECK_FALSE(lab.find<QLineEdit>("dataPath").isVisibleTo(&lab.window()));
     CHECK(lab.find<QPushButton>("train.play").isEnabled());
 }
-
-} // namespace attn

@@ -4,20 +4,9 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/io/decode_image.h"
 #include "tests/lab/vision_test.h"
-#include "tests/support/catch.h"
 
-#include <QCheckBox>
-#include <QComboBox>
-#include <QLabel>
-#include <QLineEdit>
-#include <QPushButton>
-#include <QSpinBox>
-#include <QTabWidget>
-#include <QTreeWidget>
+using namespace attn;
 
-#include <numeric>
-
-namespace attn {
 namespace {
 
 /// The rollout of the newest answer; null until it is there.
@@ -45,8 +34,7 @@ QPoint centreOf(const PatchOverlayView& view, int patch) { return view.patchRect
 } // namespace
 
 TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has it", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     const Snapshot shown = lab.snapshot();
     const auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     lab.find<QSpinBox>("attentionHeadNumber").setValue(1);
@@ -64,8 +52,7 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
 }
 
 TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     const auto fromCls = overlayValues(lab);
     QTest::mouseMove(&overlay, centreOf(overlay, 5));
@@ -84,8 +71,7 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
 }
 
 TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all layers", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     auto& heads = lab.find<PointedView>("headsPictures");
     clickHead(lab, 0, 1);
     CHECK(lab.find<QSpinBox>("attentionLayer").value() == 0);
@@ -108,8 +94,7 @@ TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all lay
 }
 
 TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and tokens", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "swin");
+    GoldenWindow lab("swin");
     CHECK(lab.find<QLabel>("pictureModel").text().contains("4 layers of 2 to 4 heads"));
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     clickHead(lab, 0, 3); // there are two
@@ -136,8 +121,7 @@ TEST_CASE("lab: a Swin Transformer shows its stages, each with its own heads and
 }
 
 TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go through them", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     const auto before = setup(lab).given.image;
     const std::filesystem::path folder = (lab.folder() + "/album").toStdString();
     input(lab).openPictures(QString::fromStdString(folder.string()));
@@ -165,8 +149,7 @@ TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go thro
 }
 
 TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them back", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     const auto plain = lab.snapshot().answer->probabilities;
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     QTest::mouseClick(&lab.find<QCheckBox>("pictureHide"), Qt::LeftButton);
@@ -185,14 +168,10 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
 }
 
 TEST_CASE("lab: a picture that cannot be read is a sentence, and what was shown stays", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     const auto before = setup(lab);
     const QString path = lab.folder() + "/broken.png";
-    QFile file(path);
-    REQUIRE(file.open(QIODevice::WriteOnly));
-    file.write("\x89PNG\r\n\x1a\nthis is no picture");
-    file.close();
+    writeText(path, "\x89PNG\r\n\x1a\nthis is no picture");
     input(lab).openPicture(path);
     REQUIRE(reads(lab));
     CHECK(lab.find<QLabel>("pictureMessage").isVisible());
@@ -201,8 +180,7 @@ TEST_CASE("lab: a picture that cannot be read is a sentence, and what was shown 
 }
 
 TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     auto& answers = lab.find<QTreeWidget>("classes");
     const auto& weighted = lab.find<QComboBox>("attentionWeighted");
     CHECK(weighted.count() == lab.snapshot().model->classes + 1);
@@ -211,7 +189,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     const QRect row = answers.visualItemRect(second);
     const QString name = second->text(0); // the list is made anew
     QTest::mouseClick(answers.viewport(), Qt::LeftButton, {}, row.center());
-    REQUIRE(lab.waitFor([&] { return rolloutClass(lab) == label; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return rolloutClass(lab) == label; }));
     CHECK(weighted.currentData().toInt() == label);
     CHECK_FALSE(lab.find<QComboBox>("attentionFusion").isEnabled());
     const auto relevance = overlayValues(lab);
@@ -223,7 +201,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     answers.setFocus();
     QTest::keyClick(&answers, Qt::Key_Down);
     QTest::keyClick(&answers, Qt::Key_Return);
-    REQUIRE(lab.waitFor([&] { return rolloutClass(lab) && rolloutClass(lab) != label; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return rolloutClass(lab) && rolloutClass(lab) != label; }));
     CHECK(overlayValues(lab) != relevance);
     lab.find<QComboBox>("attentionWeighted").setCurrentIndex(0);
     REQUIRE(lab.waitFor([&] { return rollout(lab) && !rolloutClass(lab); }));
@@ -231,8 +209,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
 }
 
 TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     lab.showPanel("profile");
     lab.layOut();
     auto& view = lab.find<PointedView>("profilePicture");
@@ -253,8 +230,7 @@ TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard",
 }
 
 TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     const auto isKnown = [&] { return lab.snapshot().analyses.contains("patch_embedding"); };
     CHECK_FALSE(isKnown());
     lab.showPanel("model");
@@ -279,8 +255,7 @@ TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][
 }
 
 TEST_CASE("lab: another picture and another model stand beside the first, with what differs", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     lab.showPanel("compare");
     auto& panel = lab.find<ComparePanel>("compare");
     auto& with = lab.find<QComboBox>("compareWith");
@@ -295,7 +270,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     auto& other = lab.find<QComboBox>("comparePicture");
     other.setCurrentIndex(other.findData("stripes"));
     emit other.activated(other.currentIndex());
-    REQUIRE(lab.waitFor([&] { return second().answer != nullptr && map.isVisible(); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return second().answer != nullptr && map.isVisible(); }));
     const auto differs = [&] {
         const auto first = lab.find<PatchOverlayView>("attentionPicture").figure().numbers()[0].values,
                    shown = map.figure().numbers()[0].values, found = difference.figure().numbers()[0].values;
@@ -325,10 +300,10 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     const auto compareWith = [&](const QString& path) {
         with.setCurrentIndex(SecondRun::OtherModel);
         lab.find<QLineEdit>("comparePath").setText(path);
-        QTest::mouseClick(&lab.find<QPushButton>("compareRun"), Qt::LeftButton);
+        lab.click("compareRun");
     };
     const auto hasAnswered = [&](const char* model) {
-        return lab.waitFor([&] { return second().model && second().model->name == model && second().answer; }, 120'000);
+        return lab.waitFor([&] { return second().model && second().model->name == model && second().answer; });
     };
     compareWith(QString::fromStdString((test::kGoldenRoot / "deit").string()));
     REQUIRE(hasAnswered("deit"));
@@ -340,9 +315,9 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     CHECK(map.isVisible());
     CHECK_FALSE(difference.isVisible());
     compareWith("builtin:induction");
-    REQUIRE(lab.waitFor([&] { return message.text().startsWith("Both models must read texts"); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return message.text().startsWith("Both models must read texts"); }));
     compareWith("/no/such/folder");
-    REQUIRE(lab.waitFor([&] { return message.text().contains("/no/such/folder"); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return message.text().contains("/no/such/folder"); }));
     with.setCurrentIndex(SecondRun::Nothing);
     CHECK_FALSE(map.isVisible());
     CHECK(lab.snapshot().answer);
@@ -354,5 +329,3 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     CHECK(with.currentIndex() == SecondRun::OtherModel);
     REQUIRE(lab.waitFor([&] { return message.text().contains("/no/such/folder"); }));
 }
-
-} // namespace attn

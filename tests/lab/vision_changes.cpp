@@ -3,18 +3,10 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/inference/vision_model.h"
 #include "tests/lab/vision_test.h"
-#include "tests/support/catch.h"
+#include "tests/support/farthest.h"
 
-#include <QComboBox>
-#include <QLabel>
-#include <QPushButton>
-#include <QSlider>
-#include <QSpinBox>
-#include <QTreeWidget>
+using namespace attn;
 
-#include <algorithm>
-
-namespace attn {
 namespace {
 
 void press(LabWindow& lab, const char* name) {
@@ -34,18 +26,12 @@ std::vector<float> logitsOf(LabWindow& lab, int layer, int head, float gate, con
     return model.predict(patches);
 }
 
-bool near(const std::vector<float>& a, const std::vector<float>& b) {
-    if (a.size() != b.size()) return false;
-    for (size_t i = 0; i < a.size(); ++i)
-        if (std::abs(a[i] - b[i]) > 1e-4f) return false;
-    return true;
-}
+bool near(const std::vector<float>& a, const std::vector<float>& b) { return test::farthest(a, b) <= 1e-4; }
 
 } // namespace
 
 TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slider, undone and reset", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     lab.showPanel("interventions");
     const std::vector<float> whole = lab.snapshot().answer->logits;
     clickHead(lab, 0, 1);
@@ -94,8 +80,7 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
 
 TEST_CASE("lab: a value of another picture, a direction and a whole layer change what a picture is taken for",
           "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     lab.showPanel("interventions");
     auto& kind = lab.find<QComboBox>("interventionKind");
     auto& where = lab.find<QComboBox>("interventionWhere");
@@ -154,8 +139,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
 }
 
 TEST_CASE("lab: a restored vision view has its layer, head and class once its model has loaded", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     lab.showPanel("interventions");
     lab.find<QSpinBox>("attentionLayer").setValue(1);
     lab.find<QSpinBox>("attentionHeadNumber").setValue(2);
@@ -175,8 +159,7 @@ TEST_CASE("lab: a restored vision view has its layer, head and class once its mo
 }
 
 TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on the picture", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     lab.showPanel("interventions");
     auto& overlay = lab.find<PatchOverlayView>("interventionPicture");
     clickHead(lab, 1, 2);
@@ -209,8 +192,7 @@ TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on t
 }
 
 TEST_CASE("lab: every lens on a picture answers, follows it, and its cells change the model", "[lab][vision]") {
-    LabWindow lab;
-    openGolden(lab, "vit");
+    GoldenWindow lab("vit");
     lab.showPanel("interventions");
     auto& other = lab.find<QComboBox>("interventionOther");
     other.setCurrentIndex(2);
@@ -224,7 +206,7 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
         page.setCurrentIndex(at);
         REQUIRE(lab.settle());
         if (!known[static_cast<size_t>(at)]->isQuick) press(lab, "lensRun");
-        REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("lensSummary").text().isEmpty(); }, 120'000));
+        REQUIRE(lab.waitFor([&] { return !lab.find<QLabel>("lensSummary").text().isEmpty(); }));
         const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
                                lab.find<QWidget>("lensBars").isVisible() ||
                                lab.find<PatchOverlayView>("lensPicture").isVisible();
@@ -249,7 +231,5 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text().startsWith("The logit of"); }));
     const QString before = lab.find<QLabel>("lensSummary").text();
     input(lab).openPicture(lab.find<QComboBox>("pictureChoice").itemData(1).toString());
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text() != before; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text() != before; }));
 }
-
-} // namespace attn

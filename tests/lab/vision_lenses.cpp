@@ -5,31 +5,19 @@
 #include "engine/analysis/input_attribution.h"
 #include "engine/inference/vision_model.h"
 #include "tests/lab/vision_test.h"
-#include "tests/support/catch.h"
 
-#include <QComboBox>
-#include <QHeaderView>
-#include <QLabel>
-#include <QPushButton>
-#include <QSignalSpy>
-#include <QSpinBox>
-#include <QTreeWidget>
+using namespace attn;
 
-#include <algorithm>
-
-namespace attn {
 namespace {
 
 /// Opens a vision model, with its own picture or the built-in one, and shows a panel.
 void openBeside(LabWindow& lab, const QString& model, const char* panel) {
     REQUIRE(lab.settle());
     lab.window().open(model);
-    REQUIRE(lab.waitFor(
-        [&] {
-            const auto& shown = lab.snapshot();
-            return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && input(lab).isVisible();
-        },
-        120'000));
+    REQUIRE(lab.waitFor([&] {
+        const auto& shown = lab.snapshot();
+        return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && input(lab).isVisible();
+    }));
     lab.showPanel(panel);
 }
 
@@ -64,7 +52,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     LabWindow lab;
     openBeside(lab, "builtin:vit-fashion", "kinds");
     auto& table = lab.find<QTreeWidget>("kindHeads");
-    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }));
     CHECK(table.isVisible());
 
     // As the engine finds them.
@@ -109,7 +97,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // Heads like the one that is selected: itself first, then by falling likeness.
     const QString own = table.currentItem()->text(0);
-    QTest::mouseClick(&lab.find<QPushButton>("kindAlike"), Qt::LeftButton);
+    lab.click("kindAlike");
     const auto& found = static_cast<const HeadDetection&>(*result);
     std::vector<float> falling{1}; // itself
     for (const SimilarHead& each :
@@ -123,25 +111,22 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
               QStringLiteral("%1 %").arg(qRound(falling[static_cast<size_t>(row)] * 100)));
 
     // Once more on the same head: groups again, and back.
-    QTest::mouseClick(&lab.find<QPushButton>("kindAlike"), Qt::LeftButton);
+    lab.click("kindAlike");
     CHECK(table.isColumnHidden(4));
     CHECK_FALSE(table.isColumnHidden(3));
     CHECK(table.currentItem()->text(0) == own);
     CHECK(columnOf(table, 3).back() == QStringLiteral("–")); // those that are alone come last
-    QTest::mouseClick(&lab.find<QPushButton>("kindAlike"), Qt::LeftButton);
+    lab.click("kindAlike");
     CHECK(table.topLevelItem(0)->text(0) == own);
 
     // Another picture: the head that was selected stays so.
     const QString selected = table.currentItem()->text(0);
     input(lab).openPicture(lab.find<QComboBox>("pictureChoice").itemData(1).toString());
-    REQUIRE(lab.waitFor(
-        [&] {
-            const auto& shown = lab.snapshot();
-            const auto known = shown.analyses.find("head_kinds");
-            return shown.answer && known != shown.analyses.end() &&
-                   known->second->inputVersion == shown.sequenceVersion;
-        },
-        120'000));
+    REQUIRE(lab.waitFor([&] {
+        const auto& shown = lab.snapshot();
+        const auto known = shown.analyses.find("head_kinds");
+        return shown.answer && known != shown.analyses.end() && known->second->inputVersion == shown.sequenceVersion;
+    }));
     REQUIRE(table.currentItem());
     CHECK(table.currentItem()->text(0) == selected);
     CHECK(lab.find<HeadKindsPanel>("kinds").numbers().csv().startsWith("layer,head,kind,down,right,itself"));
@@ -151,8 +136,8 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
 
     // Another model: its heads are compared with that head of the first one.
     lab.window().open("builtin:vit-shapes");
-    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0 && table.topLevelItemCount() != int(heads.size()); },
-                        120'000));
+    REQUIRE(
+        lab.waitFor([&] { return table.topLevelItemCount() > 0 && table.topLevelItemCount() != int(heads.size()); }));
     CHECK_FALSE(table.isColumnHidden(4));
     CHECK(table.topLevelItem(0)->text(4).endsWith('%'));
     const QString place2 = lab.find<QLabel>("kindExplanation").text();
@@ -167,9 +152,9 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     other.setCurrentIndex(2);
     emit other.activated(2);
     REQUIRE(lab.settle());
-    QTest::mouseClick(&lab.find<QPushButton>("lensRun"), Qt::LeftButton);
+    lab.click("lensRun");
     auto& matrix = lab.find<MatrixView>("lensMatrix");
-    REQUIRE(lab.waitFor([&] { return matrix.figure().rows() == 4; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return matrix.figure().rows() == 4; }));
     CHECK(matrix.figure().columns() == 64);
     CHECK(lab.find<QLabel>("lensSummary").text().contains("a token of several patches", Qt::CaseInsensitive));
     CHECK(matrix.figure().valueAt({2, 0}) == matrix.figure().valueAt({2, 9})); // of the same four patches
@@ -191,7 +176,7 @@ TEST_CASE("lab: lenses and head kinds of a picture show what a gate changes", "[
     REQUIRE(lab.settle());
     lab.press(lab.action("showDifference"));
     const auto& summary = lab.find<QLabel>("lensSummary");
-    REQUIRE(lab.waitFor([&] { return summary.text().contains("Original:"); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return summary.text().contains("Original:"); }));
     // Each patch has the difference of its two numbers.
     const auto resultOf = [&](const auto& results) {
         return static_cast<const InputAttribution&>(*results.at(InputAttributionAnalysis{}.key())).integratedGradients;
@@ -209,9 +194,7 @@ TEST_CASE("lab: lenses and head kinds of a picture show what a gate changes", "[
 
     lab.showPanel("kinds");
     auto& table = lab.find<QTreeWidget>("kindHeads");
-    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }, 120'000));
+    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }));
     table.setCurrentItem(table.topLevelItem(0));
-    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("kindExplanation").text().contains("Original:"); }, 120'000));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("kindExplanation").text().contains("Original:"); }));
 }
-
-} // namespace attn

@@ -7,7 +7,6 @@
 #include "app/lab/widgets/pointed_view.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/vision_folder.h"
-#include "tests/support/catch.h"
 
 namespace attn {
 
@@ -38,12 +37,10 @@ inline bool reads(LabWindow& lab) {
 
 /// Until a vision model has answered.
 inline bool answers(LabWindow& lab, const std::string& model) {
-    return lab.waitFor(
-        [&] {
-            const auto& snapshot = lab.window().workbench().snapshot();
-            return snapshot && snapshot->answer && snapshot->model->name == model;
-        },
-        120'000);
+    return lab.waitFor([&] {
+        const auto& snapshot = lab.window().workbench().snapshot();
+        return snapshot && snapshot->answer && snapshot->model->name == model;
+    });
 }
 
 /// Opens a small model of the goldens, which looks at the first built-in picture.
@@ -53,6 +50,12 @@ inline void openGolden(LabWindow& lab, const std::string& name) {
     REQUIRE(answers(lab, name));
     REQUIRE(input(lab).isVisible());
 }
+
+/// The window on a small model of the goldens.
+class GoldenWindow : public LabWindow {
+public:
+    explicit GoldenWindow(const std::string& name) { openGolden(*this, name); }
+};
 
 /// Clicks a head of the Heads panel.
 inline void clickHead(LabWindow& lab, int layer, int head) {

@@ -8,15 +8,6 @@
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab_widgets/windows.h"
 
-#include <QCheckBox>
-#include <QComboBox>
-#include <QJsonArray>
-#include <QPushButton>
-#include <QScrollArea>
-#include <QSpinBox>
-#include <QStackedWidget>
-#include <QToolButton>
-
 using namespace attn;
 
 namespace {
@@ -49,7 +40,6 @@ struct AttentionFixture : Bench {
     std::shared_ptr<const Snapshot> shown = samples::snapshot(3, 4, 10, 2);
 
     AttentionFixture() {
-        useWidgets();
         panel = std::make_unique<AttentionPanel>(workbench);
         present(*panel, {900, 700});
         show(*panel, shown);
@@ -340,7 +330,6 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: each theme reaches the view
 }
 
 TEST_CASE("cell panel: asks by number, follows what is explained and draws it", "[lab]") {
-    useWidgets();
     Bench bench;
     CellPanel panel(bench.workbench);
     present(panel, {420, 500});
@@ -367,7 +356,6 @@ TEST_CASE("cell panel: asks by number, follows what is explained and draws it", 
 }
 
 TEST_CASE("cell and attention panels: a cell chosen in one is the other's too", "[lab]") {
-    useWidgets();
     Bench bench;
     AttentionPanel attention(bench.workbench);
     CellPanel cell(bench.workbench);

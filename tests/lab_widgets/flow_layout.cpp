@@ -2,12 +2,9 @@
 
 #include "tests/lab_widgets/windows.h"
 
-#include <QPushButton>
-
 using namespace attn;
 
 TEST_CASE("flow layout: wraps, skips what is hidden, and mirrors", "[lab]") {
-    useWidgets();
     QWidget window;
     auto* row = new FlowLayout(&window);
     std::vector<QPushButton*> buttons;

@@ -27,13 +27,9 @@ struct HeatmapFixture {
     }
 };
 
-struct WithApplication {
-    WithApplication() { useWidgets(); }
-};
-
 } // namespace
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: what is on screen has the pattern's colours", "[lab]") {
+TEST_CASE("heatmap view: what is on screen has the pattern's colours", "[lab]") {
     HeatmapFixture at;
     const QImage image = at.view.grab().toImage();
     const auto layout = at.view.figureLayout();
@@ -46,7 +42,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: what is on screen has the patte
         }
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: a click selects the cell under it", "[lab]") {
+TEST_CASE("heatmap view: a click selects the cell under it", "[lab]") {
     HeatmapFixture at;
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected);
     QTest::mouseClick(&at.view, Qt::LeftButton, {}, at.pointOf({17, 5}));
@@ -58,7 +54,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: a click selects the cell under 
     CHECK(selected.count() == 1);
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: arrow keys move the selected cell and stop at the edges", "[lab]") {
+TEST_CASE("heatmap view: arrow keys move the selected cell and stop at the edges", "[lab]") {
     HeatmapFixture at;
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected), opened(&at.view, &HeatmapView::cellActivated);
     QTest::mouseClick(&at.view, Qt::LeftButton, {}, at.pointOf({4, 1}));
@@ -73,7 +69,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: arrow keys move the selected ce
     CHECK(opened[0] == QVariantList{5, 0});
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: the wheel keeps the cell under the cursor", "[lab]") {
+TEST_CASE("heatmap view: the wheel keeps the cell under the cursor", "[lab]") {
     HeatmapFixture at;
     for (const Cell& cell : {Cell{20, 7}, Cell{3, 2}, Cell{28, 27}}) {
         at.view.resetZoom();
@@ -89,7 +85,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: the wheel keeps the cell under 
     }
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: dragging moves the picture with the pointer", "[lab]") {
+TEST_CASE("heatmap view: dragging moves the picture with the pointer", "[lab]") {
     HeatmapFixture at;
     at.view.zoomAt(at.pointOf({15, 15}), 3);
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected);
@@ -108,7 +104,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: dragging moves the picture with
     CHECK(selected.count() == 0);
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: a double click and Home show everything again", "[lab]") {
+TEST_CASE("heatmap view: a double click and Home show everything again", "[lab]") {
     HeatmapFixture at;
     QSignalSpy windows(&at.view, &HeatmapView::windowChanged);
     at.view.zoomAt(at.pointOf({10, 4}), 4);
@@ -122,7 +118,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: a double click and Home show ev
     CHECK(windows.count() == 4);
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: hovering tells query and key, leaving takes it back", "[lab]") {
+TEST_CASE("heatmap view: hovering tells query and key, leaving takes it back", "[lab]") {
     HeatmapFixture at;
     QSignalSpy hovered(&at.view, &HeatmapView::hovered), left(&at.view, &HeatmapView::hoverLeft);
     QTest::mouseMove(&at.view, at.pointOf({12, 3}));
@@ -135,7 +131,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: hovering tells query and key, l
     CHECK_FALSE(at.view.figure().hovered);
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: a shorter text drops what pointed past its end", "[lab]") {
+TEST_CASE("heatmap view: a shorter text drops what pointed past its end", "[lab]") {
     HeatmapFixture at;
     at.view.setSelected(Cell{29, 29});
     at.view.zoomAt(at.pointOf({28, 28}), 5);
@@ -148,7 +144,7 @@ TEST_CASE_METHOD(WithApplication, "heatmap view: a shorter text drops what point
     CHECK_FALSE(at.view.grab().isNull());
 }
 
-TEST_CASE_METHOD(WithApplication, "heatmap view: one token and 512 tokens draw", "[lab]") {
+TEST_CASE("heatmap view: one token and 512 tokens draw", "[lab]") {
     const int tokens = GENERATE(1, 512);
     HeatmapFixture at(tokens);
     CHECK(at.view.figure().cellAt(at.pointOf({0, 0}), at.view.figureLayout()));

@@ -21,7 +21,6 @@ struct ThumbnailFixture {
 } // namespace
 
 TEST_CASE("grid view: a click chooses a head and opens it", "[lab]") {
-    useWidgets();
     ThumbnailGridView view;
     const ThumbnailFixture at(view);
     QSignalSpy selected(&view, &ThumbnailGridView::selected), activated(&view, &ThumbnailGridView::activated);
@@ -36,7 +35,6 @@ TEST_CASE("grid view: a click chooses a head and opens it", "[lab]") {
 }
 
 TEST_CASE("grid view: arrow keys move the frame and Return opens", "[lab]") {
-    useWidgets();
     ThumbnailGridView view;
     const ThumbnailFixture at(view);
     QSignalSpy activated(&view, &ThumbnailGridView::activated);
@@ -52,7 +50,6 @@ TEST_CASE("grid view: arrow keys move the frame and Return opens", "[lab]") {
 }
 
 TEST_CASE("grid view: the framed head's picture is on screen", "[lab]") {
-    useWidgets();
     ThumbnailGridView view;
     const ThumbnailFixture at(view);
     view.setSelected({1, 3, HeadAggregate::None});
@@ -66,7 +63,6 @@ TEST_CASE("grid view: the framed head's picture is on screen", "[lab]") {
 }
 
 TEST_CASE("grid view: the newest row lights up when a token is added, then rests", "[lab]") {
-    useWidgets();
     ThumbnailGridView view;
     const ThumbnailFixture at(view);
     CHECK(view.figure().glow == 0);
@@ -76,7 +72,6 @@ TEST_CASE("grid view: the newest row lights up when a token is added, then rests
 }
 
 TEST_CASE("grid view: no model, one head and many heads", "[lab]") {
-    useWidgets();
     ThumbnailGridView view;
     present(view, {300, 200});
     QTest::keyClick(&view, Qt::Key_Right);

@@ -2,8 +2,6 @@
 
 #include "tests/lab_widgets/windows.h"
 
-#include <QScrollBar>
-
 using namespace attn;
 
 namespace {
@@ -17,7 +15,6 @@ std::vector<QString> manyLabels(int count) {
 } // namespace
 
 TEST_CASE("token strip: tokens wrap inside and never overlap", "[lab]") {
-    useWidgets();
     TokenStrip strip;
     strip.setLabels({"<s>", "世界", "שלום", "😀", "␣antidisestablishmentarianism-and-more-than-fits-on-one-line", "↵",
                      "␣a", "مرحبا"});
@@ -34,7 +31,6 @@ TEST_CASE("token strip: tokens wrap inside and never overlap", "[lab]") {
 }
 
 TEST_CASE("token strip: hovering and clicking name the token", "[lab]") {
-    useWidgets();
     TokenStrip strip;
     strip.setLabels(manyLabels(20));
     present(strip, {400, 120});
@@ -51,7 +47,6 @@ TEST_CASE("token strip: hovering and clicking name the token", "[lab]") {
 }
 
 TEST_CASE("token strip: keys move along the text, bring it into sight and click", "[lab]") {
-    useWidgets();
     TokenStrip strip;
     strip.setLabels(manyLabels(300));
     present(strip, {300, 80});
@@ -66,7 +61,6 @@ TEST_CASE("token strip: keys move along the text, bring it into sight and click"
 }
 
 TEST_CASE("token strip: marks and shades are drawn in the roles' colours", "[lab]") {
-    useWidgets();
     TokenStrip strip;
     const FigureTheme theme = FigureTheme::light();
     strip.setLabels(manyLabels(5));
@@ -81,7 +75,6 @@ TEST_CASE("token strip: marks and shades are drawn in the roles' colours", "[lab
 }
 
 TEST_CASE("token strip: takes the lines it needs, at most three", "[lab]") {
-    useWidgets();
     TokenStrip strip;
     strip.setLabels(manyLabels(2));
     present(strip, {300, 60});

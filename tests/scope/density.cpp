@@ -1,5 +1,4 @@
 #include "tests/scope/scope_window.h"
-#include "tests/support/catch.h"
 
 #include <imgui.h>
 

@@ -2,17 +2,11 @@
 #include "engine/core/error.h"
 #include "engine/core/temporary_folder.h"
 #include "tests/scope/scope_window.h"
-#include "tests/support/catch.h"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <chrono>
-#include <cstring>
-#include <filesystem>
-#include <thread>
 
 using namespace attn;
 using namespace attn::scope;

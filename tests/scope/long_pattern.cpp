@@ -1,6 +1,4 @@
-#include "app/scope/views/pattern_views.h"
 #include "tests/scope/scope_window.h"
-#include "tests/support/catch.h"
 
 using namespace attn;
 using namespace attn::scope;

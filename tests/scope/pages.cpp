@@ -5,12 +5,6 @@
 #include "app/scope/views/tensor_view.h"
 #include "app/scope/views/timeline_view.h"
 #include "tests/scope/scope_window.h"
-#include "tests/support/catch.h"
-
-#include <GLFW/glfw3.h>
-
-#include <algorithm>
-#include <cmath>
 
 using namespace attn;
 using namespace attn::scope;

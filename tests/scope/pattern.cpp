@@ -1,7 +1,4 @@
 #include "tests/scope/scope_window.h"
-#include "tests/support/catch.h"
-
-#include <GLFW/glfw3.h>
 
 using namespace attn;
 using namespace attn::scope;

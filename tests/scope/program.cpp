@@ -1,39 +1,23 @@
 #include "engine/core/temporary_folder.h"
 #include "tests/scope/scope_window.h"
-#include "tests/support/catch.h"
+#include "tests/support/command.h"
 
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
+using attn::test::Answer;
+using attn::test::runCommand;
 
 namespace {
 
-struct Outcome {
-    int exitCode = -1;
-    std::string errors;
-};
-
-Outcome run(const std::string& arguments, const std::string& environment = {}) {
+Answer run(const std::string& arguments, const std::string& environment = {}) {
     attn::scope::testDisplay();
-    const std::string command = environment + " '" ATTN_SCOPE_PROGRAM "' " + arguments + " 2>&1";
-    INFO(command);
-    FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Outcome outcome;
-    for (int c = 0; (c = std::fgetc(pipe)) != EOF;) outcome.errors += static_cast<char>(c);
-    outcome.exitCode = WEXITSTATUS(pclose(pipe));
-    return outcome;
+    return runCommand(environment + " '" ATTN_SCOPE_PROGRAM "' " + arguments + " 2>&1");
 }
 
-void checkFails(const Outcome& outcome, const std::string& what, const std::string& remedy) {
-    CHECK(outcome.exitCode == 1);
-    INFO(outcome.errors);
-    CHECK(outcome.errors.find("attention-scope: ") == 0);
-    CHECK(outcome.errors.find(what) != std::string::npos);
-    CHECK(outcome.errors.find(remedy) != std::string::npos);
+void checkFails(const Answer& answer, const std::string& what, const std::string& remedy) {
+    CHECK(answer.code == 1);
+    INFO(answer.text);
+    CHECK(answer.text.find("attention-scope: ") == 0);
+    CHECK(answer.text.find(what) != std::string::npos);
+    CHECK(answer.text.find(remedy) != std::string::npos);
 }
 
 } // namespace
@@ -55,17 +39,17 @@ TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
 TEST_CASE("program: writes a screenshot and ends", "[scope][gpu]") {
     const attn::TemporaryFolder folder;
     const auto file = folder / "picture.png";
-    const Outcome outcome = run("--layer 1 --size 400x300 --frames 5 --screenshot '" + file.string() + "'");
-    INFO(outcome.errors);
-    CHECK(outcome.exitCode == 0);
-    CHECK(outcome.errors.empty());
+    const Answer answer = run("--layer 1 --size 400x300 --frames 5 --screenshot '" + file.string() + "'");
+    INFO(answer.text);
+    CHECK(answer.code == 0);
+    CHECK(answer.text.empty());
     CHECK(std::filesystem::file_size(file) > 2000);
 }
 
 TEST_CASE("program: says how many frames a second it drew", "[scope][gpu]") {
-    const Outcome outcome = run("--view grid --size 400x300 --frames 20");
-    INFO(outcome.errors);
-    CHECK(outcome.exitCode == 0);
-    CHECK(outcome.errors.find("frames of grid at 400 x 300") != std::string::npos);
-    CHECK(outcome.errors.find("frames per second") != std::string::npos);
+    const Answer answer = run("--view grid --size 400x300 --frames 20");
+    INFO(answer.text);
+    CHECK(answer.code == 0);
+    CHECK(answer.text.find("frames of grid at 400 x 300") != std::string::npos);
+    CHECK(answer.text.find("frames per second") != std::string::npos);
 }

@@ -1,13 +1,6 @@
 #include "tests/scope/scope_window.h"
 
-#include "tests/support/catch.h"
-
-#include <GLFW/glfw3.h>
 #include <fmt/format.h>
-
-#include <chrono>
-#include <cmath>
-#include <cstdlib>
 
 namespace attn::scope {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "app/scope/scope.h"
 #include "app/scope/views/pattern_views.h"
+#include "tests/support/catch.h"
 
-#include <functional>
-#include <string>
+#include <GLFW/glfw3.h>
 
 namespace attn::scope {
 

@@ -1,8 +1,5 @@
 #include "app/scope/views/grid_view.h"
 #include "tests/scope/scope_window.h"
-#include "tests/support/catch.h"
-
-#include <GLFW/glfw3.h>
 
 using namespace attn;
 using namespace attn::scope;
