@@ -1,7 +1,6 @@
 #include "tests/lab/lab_window.h"
 
 namespace attn {
-namespace {
 
 void makeApplication(const QString& folder) {
     if (!qApp) {
@@ -18,8 +17,6 @@ void makeApplication(const QString& folder) {
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, folder);
     QSettings().clear();
 }
-
-} // namespace
 
 LabWindow::LabWindow(const QString& path, const QString& prompt, const QString& opens) {
     makeApplication(folder_.path());

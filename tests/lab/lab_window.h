@@ -9,6 +9,9 @@
 
 namespace attn {
 
+/// Makes the one application of all tests if there is none yet, and keeps settings in a folder from now on.
+void makeApplication(const QString& folder);
+
 /// The real window on the real session, with settings of its own. Made once per test; the application lives on.
 class LabWindow {
 public:

@@ -221,6 +221,7 @@ TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves no
 
 TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
     QTemporaryDir folder;
+    makeApplication(folder.path());
     SessionDocument document = sample();
     const size_t few = document.branches.size();
     document.branches.resize(262'145, {0, 1});
