@@ -31,37 +31,28 @@ constexpr ImWchar kGlyphs[] = {0x20,   0x24f,  0x370,  0x52f,  0x2010, 0x206f, 0
 
 void check(VkResult result) { gpu::check(result, "Dear ImGui", "window"); }
 
-void setDarkColours(ImVec4* colours) {
-    colours[ImGuiCol_WindowBg] = {0.110f, 0.118f, 0.141f, 1};
-    colours[ImGuiCol_PopupBg] = {0.145f, 0.157f, 0.184f, 0.97f};
-    colours[ImGuiCol_Border] = {1, 1, 1, 0.12f};
-    colours[ImGuiCol_Text] = {0.910f, 0.918f, 0.929f, 1};
-    colours[ImGuiCol_TextDisabled] = {0.620f, 0.639f, 0.671f, 1};
-    colours[ImGuiCol_FrameBg] = colours[ImGuiCol_Button] = {0.196f, 0.212f, 0.247f, 1};
-    colours[ImGuiCol_FrameBgHovered] = colours[ImGuiCol_ButtonHovered] = {0.255f, 0.278f, 0.325f, 1};
-    colours[ImGuiCol_FrameBgActive] = colours[ImGuiCol_ButtonActive] = {0.294f, 0.325f, 0.384f, 1};
-    colours[ImGuiCol_PlotHistogram] = {1.0f, 0.45f, 0.80f, 1};  // warns
-    colours[ImGuiCol_CheckMark] = {0.369f, 0.788f, 0.384f, 1};  // a green of viridis
-    colours[ImGuiCol_SliderGrab] = {0.149f, 0.404f, 0.400f, 1}; // dark enough for the text on it
-    colours[ImGuiCol_SliderGrabActive] = {0.173f, 0.482f, 0.475f, 1};
-    colours[ImGuiCol_TableHeaderBg] = {0.157f, 0.169f, 0.200f, 1};
-}
-
-void setLightColours(ImVec4* colours) {
-    colours[ImGuiCol_WindowBg] = {0.918f, 0.925f, 0.937f, 1};
-    colours[ImGuiCol_PopupBg] = {1, 1, 1, 0.98f};
-    colours[ImGuiCol_Border] = {0, 0, 0, 0.16f};
-    colours[ImGuiCol_Text] = {0.106f, 0.118f, 0.145f, 1};
-    colours[ImGuiCol_TextDisabled] = {0.345f, 0.369f, 0.412f, 1};
-    colours[ImGuiCol_FrameBg] = colours[ImGuiCol_Button] = {0.824f, 0.839f, 0.863f, 1};
-    colours[ImGuiCol_FrameBgHovered] = colours[ImGuiCol_ButtonHovered] = {0.757f, 0.780f, 0.812f, 1};
-    colours[ImGuiCol_FrameBgActive] = colours[ImGuiCol_ButtonActive] = {0.690f, 0.722f, 0.765f, 1};
-    colours[ImGuiCol_PlotHistogram] = {0.72f, 0.10f, 0.42f, 1};
-    colours[ImGuiCol_CheckMark] = {0.075f, 0.475f, 0.275f, 1};
-    colours[ImGuiCol_SliderGrab] = {0.533f, 0.788f, 0.765f, 1}; // light enough for the text on it
-    colours[ImGuiCol_SliderGrabActive] = {0.451f, 0.733f, 0.706f, 1};
-    colours[ImGuiCol_TableHeaderBg] = {0.859f, 0.871f, 0.890f, 1};
-}
+struct Colour {
+    ImGuiCol id;
+    ImVec4 dark, light;
+};
+const Colour kColours[] = {
+    {ImGuiCol_WindowBg, {0.110f, 0.118f, 0.141f, 1}, {0.918f, 0.925f, 0.937f, 1}},
+    {ImGuiCol_PopupBg, {0.145f, 0.157f, 0.184f, 0.97f}, {1, 1, 1, 0.98f}},
+    {ImGuiCol_Border, {1, 1, 1, 0.12f}, {0, 0, 0, 0.16f}},
+    {ImGuiCol_Text, {0.910f, 0.918f, 0.929f, 1}, {0.106f, 0.118f, 0.145f, 1}},
+    {ImGuiCol_TextDisabled, {0.620f, 0.639f, 0.671f, 1}, {0.345f, 0.369f, 0.412f, 1}},
+    {ImGuiCol_FrameBg, {0.196f, 0.212f, 0.247f, 1}, {0.824f, 0.839f, 0.863f, 1}},
+    {ImGuiCol_Button, {0.196f, 0.212f, 0.247f, 1}, {0.824f, 0.839f, 0.863f, 1}},
+    {ImGuiCol_FrameBgHovered, {0.255f, 0.278f, 0.325f, 1}, {0.757f, 0.780f, 0.812f, 1}},
+    {ImGuiCol_ButtonHovered, {0.255f, 0.278f, 0.325f, 1}, {0.757f, 0.780f, 0.812f, 1}},
+    {ImGuiCol_FrameBgActive, {0.294f, 0.325f, 0.384f, 1}, {0.690f, 0.722f, 0.765f, 1}},
+    {ImGuiCol_ButtonActive, {0.294f, 0.325f, 0.384f, 1}, {0.690f, 0.722f, 0.765f, 1}},
+    {ImGuiCol_PlotHistogram, {1.0f, 0.45f, 0.80f, 1}, {0.72f, 0.10f, 0.42f, 1}},     // warns
+    {ImGuiCol_CheckMark, {0.369f, 0.788f, 0.384f, 1}, {0.075f, 0.475f, 0.275f, 1}},  // a green of viridis
+    {ImGuiCol_SliderGrab, {0.149f, 0.404f, 0.400f, 1}, {0.533f, 0.788f, 0.765f, 1}}, // far enough from the text on it
+    {ImGuiCol_SliderGrabActive, {0.173f, 0.482f, 0.475f, 1}, {0.451f, 0.733f, 0.706f, 1}},
+    {ImGuiCol_TableHeaderBg, {0.157f, 0.169f, 0.200f, 1}, {0.859f, 0.871f, 0.890f, 1}},
+};
 
 void setStyle(float scale, bool isLight) {
     ImGuiStyle& style = ImGui::GetStyle() = ImGuiStyle();
@@ -76,10 +67,7 @@ void setStyle(float scale, bool isLight) {
     style.WindowRounding = 0;
     style.WindowBorderSize = 0;
     style.PopupBorderSize = 1;
-    if (isLight)
-        setLightColours(style.Colors);
-    else
-        setDarkColours(style.Colors);
+    for (const Colour& colour : kColours) style.Colors[colour.id] = isLight ? colour.light : colour.dark;
     style.Colors[ImGuiCol_Header] = style.Colors[ImGuiCol_SliderGrab]; // the chosen row of a list
     style.Colors[ImGuiCol_HeaderHovered] = style.Colors[ImGuiCol_FrameBgHovered];
     style.Colors[ImGuiCol_HeaderActive] = style.Colors[ImGuiCol_SliderGrabActive];

@@ -270,10 +270,6 @@ std::optional<int> Tokenizer::maskId() const {
     return parts_->specialNamed(std::array<std::string_view, 2>{"[MASK]", "<mask>"});
 }
 
-std::optional<int> Tokenizer::padId() const {
-    return parts_->specialNamed(std::array<std::string_view, 2>{"[PAD]", "<pad>"});
-}
-
 std::string Tokenizer::summary() const {
     return fmt::format("{}, {} tokens{}", parts_->kind, vocabularySize(), parts_->model->details());
 }

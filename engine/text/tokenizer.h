@@ -60,7 +60,6 @@ public:
     std::optional<int> endId() const;
     /// The token that stands for a hidden word, which a model of masked tokens fills in.
     std::optional<int> maskId() const;
-    std::optional<int> padId() const; ///< the token that fills up a text
     /// A description such as "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
     std::string summary() const;
 

@@ -60,10 +60,6 @@ private:
     bool isReversed_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Add>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kAddTask{
@@ -74,7 +70,7 @@ constinit const Task kAddTask{
             "where the carry comes from.",
     .citation = "Lee et al. 2023, \"Teaching Arithmetic to Small Transformers\", arXiv:2307.03381",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<Add>,
 };
 
 } // namespace attn

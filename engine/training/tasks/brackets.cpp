@@ -60,10 +60,6 @@ private:
     int length_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Brackets>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kBracketsTask{
@@ -74,7 +70,7 @@ constinit const Task kBracketsTask{
     .citation = "Yao et al. 2021, \"Self-Attention Networks Can Process Bounded Hierarchical Languages\", "
                 "arXiv:2105.11115",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<Brackets>,
 };
 
 } // namespace attn

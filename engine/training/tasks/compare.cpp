@@ -51,10 +51,6 @@ private:
     int length_, values_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Compare>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kCompareTask{
@@ -64,7 +60,7 @@ constinit const Task kCompareTask{
     .hint = "Watch: in the row of the two letters, one head attends to the first position and another to the second. A "
             "single head must attend to both; it finds their mean, which does not tell which number is larger.",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<Compare>,
 };
 
 } // namespace attn

@@ -47,10 +47,6 @@ private:
     bool isScattered_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<DelayedRecall>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kDelayedRecallTask{
@@ -61,7 +57,7 @@ constinit const Task kDelayedRecallTask{
     .citation = "Gu and Dao 2023, \"Mamba: Linear-Time Sequence Modeling with Selective State Spaces\", "
                 "arXiv:2312.00752, section 3.1 (selective copying; without scattering, the copying task)",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<DelayedRecall>,
 };
 
 } // namespace attn

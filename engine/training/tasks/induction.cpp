@@ -42,10 +42,6 @@ private:
     int symbols_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Induction>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kInductionTask{
@@ -56,7 +52,7 @@ constinit const Task kInductionTask{
             "attends to the token that followed last time, on a diagonal one token short of the passage's length.",
     .citation = "Olsson et al. 2022, \"In-context Learning and Induction Heads\", arXiv:2209.11895",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<Induction>,
 };
 
 } // namespace attn

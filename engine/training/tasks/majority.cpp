@@ -42,10 +42,6 @@ private:
     bool isVaried_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Majority>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kMajorityTask{
@@ -57,7 +53,7 @@ constinit const Task kMajorityTask{
                 "arXiv:2106.16213",
     .params = kParams,
     .successLevel = 0.95,
-    .make = make,
+    .make = makeSeeded<Majority>,
 };
 
 } // namespace attn

@@ -31,10 +31,6 @@ private:
     int modulus_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<ModularAddition>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kModularAdditionTask{
@@ -46,7 +42,7 @@ constinit const Task kModularAdditionTask{
     .citation = "Nanda et al. 2023, \"Progress measures for grokking via mechanistic interpretability\", "
                 "arXiv:2301.05217",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<ModularAddition>,
 };
 
 } // namespace attn

@@ -43,10 +43,6 @@ private:
     bool isRunning_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Parity>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kParityTask{
@@ -58,7 +54,7 @@ constinit const Task kParityTask{
             "spread over all bits, and a single flipped bit hardly changes the mean.",
     .citation = "Hahn 2020, \"Theoretical Limitations of Self-Attention in Neural Sequence Models\", arXiv:1906.06755",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<Parity>,
 };
 
 } // namespace attn

@@ -35,10 +35,6 @@ private:
     bool isVaried_;
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Sort>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kSortTask{
@@ -48,7 +44,7 @@ constinit const Task kSortTask{
     .hint = "Watch: each answer row attends to the copies of the next larger number, wherever they are. The pattern "
             "follows the values, not the positions.",
     .params = kParams,
-    .make = make,
+    .make = makeSeeded<Sort>,
 };
 
 } // namespace attn

@@ -118,10 +118,6 @@ private:
     std::unordered_map<std::string, int32_t> ids_; ///< by text
 };
 
-std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Stories>(values, settings.seed);
-}
-
 } // namespace
 
 constinit const Task kStoriesTask{
@@ -133,7 +129,7 @@ constinit const Task kStoriesTask{
     .params = kParams,
     .metricName = "pronoun agreement",
     .successLevel = 0.95,
-    .make = make,
+    .make = makeSeeded<Stories>,
 };
 
 } // namespace attn

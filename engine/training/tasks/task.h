@@ -86,6 +86,12 @@ private:
 /// A task's values, read by Param::id: every parameter is present and in range.
 using TaskValues = ParamValues;
 
+/// Makes an instance that needs a task's values and the seed.
+template <class Instance>
+std::unique_ptr<TaskInstance> makeSeeded(const TaskValues& values, const TaskSettings& settings) {
+    return std::make_unique<Instance>(values, settings.seed);
+}
+
 class ImageTaskInstance;
 
 /// A task in the catalogue.
