@@ -11,9 +11,7 @@ namespace attn {
 
 int64_t parameterCount(const Graph& graph) {
     int64_t count = 0;
-    for (uint32_t id = 0; id < graph.size(); ++id)
-        if (graph.node(id).kind == NodeKind::Parameter && !decoder_names::isComputed(graph.node(id).name))
-            count += graph.node(id).outputs[0].shape.elements();
+    for (const Node* node : storedParameters(graph)) count += node->outputs[0].shape.elements();
     return count;
 }
 

@@ -214,4 +214,13 @@ ModelGraph buildForListing(const DecoderConfig& config) {
                                                        : DecoderBuild{.queries = 1, .cacheCapacity = 1});
 }
 
+std::vector<const Node*> storedParameters(const Graph& graph) {
+    std::vector<const Node*> nodes;
+    for (uint32_t id = 0; id < graph.size(); ++id)
+        if (const Node& node = graph.node(id);
+            node.kind == NodeKind::Parameter && !decoder_names::isComputed(node.name))
+            nodes.push_back(&node);
+    return nodes;
+}
+
 } // namespace attn

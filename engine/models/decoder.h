@@ -66,6 +66,9 @@ inline std::string added(const std::string& hook) { return hook + ".added"; }
 inline bool isComputed(std::string_view name) { return name.find('#') != name.npos; }
 } // namespace decoder_names
 
+/// The nodes of a graph's parameters that a model's files hold.
+std::vector<const Node*> storedParameters(const Graph& graph);
+
 /// Builds the graph of a decoder or an encoder. Probes: hook_embed, hook_pos_embed, hook_token_type_embed, those of
 /// BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos, token_type_embed.W_token_type, embed.ln.{w,b},
 /// those of BlockBuilder, mlm_head.{W,b,ln.w,ln.b} for masked tokens, unembed.{W_U,b_U}; linear weights are [out, in].

@@ -66,11 +66,8 @@ private:
     /// Checks all tensors before any is loaded.
     void checkTensors() const {
         const ModelGraph decoder = buildForListing(config_);
-        for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
-            const Node& node = decoder.graph->node(id);
-            if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
-            checkRecipe(weights_, family_.recipe(config_, node.name, names_), node.outputs[0].shape);
-        }
+        for (const Node* node : storedParameters(*decoder.graph))
+            checkRecipe(weights_, family_.recipe(config_, node->name, names_), node->outputs[0].shape);
     }
 
     WeightSource weights_;

@@ -50,11 +50,9 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     std::map<std::string, Gathered> tensors;
     const TensorNames none({});
     const ModelGraph decoder = buildForListing(config);
-    for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
-        const Node& node = decoder.graph->node(id);
-        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
-        const WeightRecipe recipe = (*family)->recipe(config, node.name, none);
-        const Shape& shape = node.outputs[0].shape;
+    for (const Node* node : storedParameters(*decoder.graph)) {
+        const WeightRecipe recipe = (*family)->recipe(config, node->name, none);
+        const Shape& shape = node->outputs[0].shape;
         const bool isPrefixed = !recipe.source.starts_with((*family)->unprefixed);
         const std::string name = isPrefixed ? std::string((*family)->prefix) + recipe.source : recipe.source;
         Gathered& tensor = tensors[name];
@@ -62,7 +60,7 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
         tensor.transposed = recipe.transposed;
         tensor.columns = tensor.isVector ? 1 : shape.columns();
         tensor.rows = std::max(tensor.rows, recipe.offset + (tensor.isVector ? shape[0] : shape.rows()));
-        tensor.parts.push_back({recipe.offset, read(node.name)});
+        tensor.parts.push_back({recipe.offset, read(node->name)});
     }
     std::vector<std::vector<float>> values;
     std::vector<WrittenTensor> written;

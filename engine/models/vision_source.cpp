@@ -104,11 +104,8 @@ private:
     /// Checks all tensors before any is loaded.
     void checkTensors() const {
         const ModelGraph encoder = buildVisionEncoder(config_);
-        for (uint32_t id = 0; id < encoder.graph->size(); ++id) {
-            const Node& node = encoder.graph->node(id);
-            if (node.kind == NodeKind::Parameter && !decoder_names::isComputed(node.name))
-                checkRecipe(weights_, family_.recipe(config_, node.name, names_), node.outputs[0].shape);
-        }
+        for (const Node* node : storedParameters(*encoder.graph))
+            checkRecipe(weights_, family_.recipe(config_, node->name, names_), node->outputs[0].shape);
     }
 
     /// Interpolates the positions of patches to another grid. The positions of prefix tokens stay.

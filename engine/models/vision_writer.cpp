@@ -70,14 +70,12 @@ void writeVisionFolder(const std::filesystem::path& folder, const VisionConfig& 
     const ModelGraph encoder = buildVisionEncoder(config);
     std::vector<std::vector<float>> values;
     std::vector<WrittenTensor> written;
-    for (uint32_t id = 0; id < encoder.graph->size(); ++id) {
-        const Node& node = encoder.graph->node(id);
-        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
-        const WeightRecipe recipe = family.recipe(config, node.name, none);
-        const bool isHead = node.name.find("head.") != std::string::npos;
+    for (const Node* node : storedParameters(*encoder.graph)) {
+        const WeightRecipe recipe = family.recipe(config, node->name, none);
+        const bool isHead = node->name.find("head.") != std::string::npos;
         written.push_back({.name = isHead ? recipe.source : std::string(family.prefix) + recipe.source,
-                           .shape = storedShape(config, node.name, node.outputs[0].shape, recipe.flattened)});
-        values.push_back(read(node.name));
+                           .shape = storedShape(config, node->name, node->outputs[0].shape, recipe.flattened)});
+        values.push_back(read(node->name));
     }
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
     createFolder(folder);

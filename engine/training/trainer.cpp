@@ -76,16 +76,15 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
 void Trainer::describe() {
     const Objective::Forward model = objective_->forward(1, 0);
     std::vector<std::pair<std::string, Shape>> room;
-    for (uint32_t id = 0; id < model.graph->size(); ++id) {
-        const Node& node = model.graph->node(id);
-        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
-        parameters_.push_back({node.name, node.outputs[0].shape});
-        room.emplace_back(node.name, node.outputs[0].shape);
-        if (isFrozen(node.name)) continue;
-        states_.push_back({"moment." + node.name, node.outputs[0].shape});
-        if (recipe_.optimiser.kind != Optimiser::Kind::Sgd)
-            states_.push_back({"variance." + node.name, node.outputs[0].shape});
-        if (recipe_.accumulation > 1) room.emplace_back("gradient." + node.name, node.outputs[0].shape);
+    for (const Node* node : storedParameters(*model.graph)) {
+        const std::string& name = node->name;
+        const Shape& shape = node->outputs[0].shape;
+        parameters_.push_back({name, shape});
+        room.emplace_back(name, shape);
+        if (isFrozen(name)) continue;
+        states_.push_back({"moment." + name, shape});
+        if (recipe_.optimiser.kind != Optimiser::Kind::Sgd) states_.push_back({"variance." + name, shape});
+        if (recipe_.accumulation > 1) room.emplace_back("gradient." + name, shape);
     }
     for (const Named& state : states_) room.emplace_back(state.name, state.shape);
     store_->reserve(room);

@@ -21,10 +21,8 @@ constexpr const char* kVision = R"({"model_type": "attention-lab-vit", "image_si
 void writeWeights(const fuzz::Folder& folder, const Graph& graph) {
     std::vector<std::pair<std::string, Shape>> parameters;
     int64_t most = 0;
-    for (uint32_t id = 0; id < graph.size(); ++id) {
-        const Node& node = graph.node(id);
-        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
-        parameters.emplace_back(node.name, node.outputs[0].shape);
+    for (const Node* node : storedParameters(graph)) {
+        parameters.emplace_back(node->name, node->outputs[0].shape);
         most = std::max(most, parameters.back().second.elements());
     }
     const std::vector<float> zeros(static_cast<size_t>(most), 0);

@@ -31,13 +31,11 @@ std::unique_ptr<LanguageModel> modelOf(const AttentionSpec& spec, int64_t contex
     auto weights = std::make_shared<WeightSet>();
     weights->model = description;
     const ModelGraph graph = buildForListing(description->config);
-    for (uint32_t id = 0; id < graph.graph->size(); ++id) {
-        const Node& node = graph.graph->node(id);
-        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
-        const Shape& shape = node.outputs.front().shape;
-        auto& values = weights->values[node.name];
-        values = gaussianRows(shape.rows(), shape.columns(), 0.3, streamSeed(7, node.name));
-        if (node.name.find(".ln") != std::string::npos && node.name.ends_with(".w"))
+    for (const Node* node : storedParameters(*graph.graph)) {
+        const Shape& shape = node->outputs.front().shape;
+        auto& values = weights->values[node->name];
+        values = gaussianRows(shape.rows(), shape.columns(), 0.3, streamSeed(7, node->name));
+        if (node->name.find(".ln") != std::string::npos && node->name.ends_with(".w"))
             for (float& value : values) value += 1;
     }
     return std::make_unique<LanguageModel>(

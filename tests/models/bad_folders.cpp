@@ -38,12 +38,10 @@ std::vector<float> allValues(const fs::path& path) {
     const auto source = openModelSource(path.string());
     const ModelGraph decoder = buildDecoder(source->config(), {.queries = 1, .cacheCapacity = 1});
     std::vector<float> values;
-    for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
-        const Node& node = decoder.graph->node(id);
-        if (node.kind != NodeKind::Parameter || decoder_names::isComputed(node.name)) continue;
-        const Shape& shape = node.outputs[0].shape;
+    for (const Node* node : storedParameters(*decoder.graph)) {
+        const Shape& shape = node->outputs[0].shape;
         std::vector<float> padded(static_cast<size_t>(shape.paddedElements()));
-        source->read(node.name, shape, [&](const auto& fill) { fill(0, padded); });
+        source->read(node->name, shape, [&](const auto& fill) { fill(0, padded); });
         values.insert(values.end(), padded.begin(), padded.end());
     }
     return values;

@@ -42,11 +42,7 @@ using Parameters = std::vector<std::pair<std::string, Shape>>;
 Parameters parametersOf(const DecoderConfig& config) {
     const ModelGraph decoder = buildDecoder(config, {.queries = 1, .cacheCapacity = 1});
     Parameters result;
-    for (uint32_t id = 0; id < decoder.graph->size(); ++id) {
-        const Node& node = decoder.graph->node(id);
-        if (node.kind == NodeKind::Parameter && !decoder_names::isComputed(node.name))
-            result.emplace_back(node.name, node.outputs[0].shape);
-    }
+    for (const Node* node : storedParameters(*decoder.graph)) result.emplace_back(node->name, node->outputs[0].shape);
     return result;
 }
 
