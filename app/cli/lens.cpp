@@ -7,7 +7,6 @@
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/weighted_attention.h"
-#include "engine/core/error.h"
 #include "engine/core/quoting.h"
 
 #include <fmt/format.h>
@@ -190,32 +189,42 @@ void circuits(const LensInput& input) {
     analysis.head = input.options.head;
     analysis.choices = input.options.top;
     const auto found = input.asked.run<HeadCircuits>(analysis);
+    const bool isText = found->isOfTokens;
+    const auto rowName = [&](int id) {
+        return isText ? input.asked.choice(id) : input.asked.rowName(static_cast<size_t>(id));
+    };
+    const auto rowJson = [&](int id) {
+        return isText ? input.asked.choiceJson(id) : input.asked.rowJson(static_cast<size_t>(id));
+    };
     Json rows = Json::array();
     if (!input.options.json)
-        fmt::print("layer {}, head {}: copying score {:+.3f}\n", found->site, found->head,
-                   static_cast<double>(found->copyingScore));
+        fmt::print("layer {}, head {}{}\n", found->site, found->head,
+                   isText ? fmt::format(": copying score {:+.3f}", static_cast<double>(found->copyingScore)) : "");
     for (size_t token = 0; token < found->tokens.size(); ++token) {
-        Json row = input.asked.choiceJson(found->tokens[token]);
-        const auto list = [&](const HeadCircuits::Pairs& pairs, const char* name) {
+        Json row = rowJson(found->tokens[token]);
+        const auto list = [&](const HeadCircuits::Pairs& pairs, const char* name, const auto& nameOf,
+                              const auto& jsonOf) {
             std::string text;
-            for (size_t choice = 0; choice < static_cast<size_t>(found->choices); ++choice) {
-                const size_t at = token * static_cast<size_t>(found->choices) + choice;
-                text += fmt::format(" {} {:+.2f}", input.asked.choice(pairs.ids[at]),
-                                    static_cast<double>(pairs.values[at]));
-                Json each = input.asked.choiceJson(pairs.ids[at]);
+            for (size_t at = token * pairs.choices; at < (token + 1) * pairs.choices; ++at) {
+                text += fmt::format(" {} {:+.2f}", nameOf(pairs.ids[at]), static_cast<double>(pairs.values[at]));
+                Json each = jsonOf(pairs.ids[at]);
                 each["value"] = pairs.values[at];
                 row[name].push_back(each);
             }
             return text;
         };
-        const std::string reads = list(found->reads, "looksFor"), writes = list(found->writes, "raises");
+        const std::string reads = list(found->reads, "looksFor", rowName, rowJson),
+                          writes = list(
+                              found->writes, "raises", [&](int id) { return input.asked.choice(id); },
+                              [&](int id) { return input.asked.choiceJson(id); });
         rows.push_back(row);
         if (!input.options.json)
-            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n",
-                       input.asked.choice(found->tokens[token]), reads, writes);
+            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n", rowName(found->tokens[token]), reads,
+                       writes);
     }
-    if (input.options.json)
-        print({{"layer", found->site}, {"head", found->head}, {"copyingScore", found->copyingScore}, {"tokens", rows}});
+    Json json{{"layer", found->site}, {"head", found->head}, {isText ? "tokens" : "rows", rows}};
+    if (isText) json["copyingScore"] = found->copyingScore;
+    if (input.options.json) print(json);
 }
 
 void composition(const LensInput& input) {
@@ -283,14 +292,13 @@ void formed(const LensInput& input) {
 struct Lens {
     std::string_view name;
     void (*print)(const LensInput& input);
-    bool readsPictures = true;
 };
 constexpr std::array<Lens, 8> kLenses{{{"logit", logit},
                                        {"attribution", attribution},
                                        {"gradients", gradients},
                                        {"flow", flow},
                                        {"weighted", weighted},
-                                       {"circuits", circuits, false},
+                                       {"circuits", circuits},
                                        {"composition", composition},
                                        {"formed", formed}}};
 
@@ -311,13 +319,15 @@ void addLens(Command& command) {
     command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
     addJson(command, options->json);
     command.list(
-        "Lenses (circuits only for texts)",
+        "Lenses",
         {{"logit", "what each layer would predict as the next token, or as the class; ranks count from 1"},
          {"attribution", "what each head and MLP adds to a logit"},
          {"gradients", "how much each token or patch matters: gradient x input and integrated gradients"},
          {"flow", "how attention mixes tokens or patches through all layers: rollout and attention flow"},
          {"weighted", "attention weights of a head times the length of the vectors that they carry"},
-         {"circuits", "which tokens a head looks for, and which it makes more probable, by its parameters"},
+         {"circuits",
+          "which tokens or patches a head looks for, and which tokens or classes it makes more probable, by "
+          "its parameters"},
          {"composition", "which heads read from which earlier heads"},
          {"formed", "the logits of this run beside those with whole patterns, without fused kernels and caches"}});
     command.example("attention-cli lens builtin:stories --prompt 'The cat sat on the'");
@@ -326,11 +336,6 @@ void addLens(Command& command) {
     command.example("attention-cli lens builtin:vit-shapes --image circle.png --what gradients");
     command.action([=] {
         const Lens& lens = *std::ranges::find(kLenses, options->what, &Lens::name);
-        if (!options->asked.picture.image.empty() && !lens.readsPictures)
-            throw Error(
-                {.what = fmt::format("--what {} needs text", options->what),
-                 .where = {},
-                 .hint = "with --image, choose logit, attribution, gradients, flow, weighted, composition or formed"});
         const Asked asked(options->asked, "lens");
         lens.print({*options, asked});
         return kDone;

@@ -169,10 +169,9 @@ std::unique_ptr<Figure> attentionFigure(const Asked& asked, const RenderOptions&
 }
 
 const LensPage& pageOf(const RenderOptions& options) {
-    const AxisKind axis = isText(options) ? AxisKind::Tokens : AxisKind::Patches;
-    if (const LensPage* page = lensPageNamed(options.lens, axis)) return *page;
+    if (const LensPage* page = lensPageNamed(options.lens)) return *page;
     std::string known;
-    for (const LensPage* page : lensPagesFor(axis)) known += (known.empty() ? "" : ", ") + std::string(page->id);
+    for (const LensPage& page : lensPages()) known += (known.empty() ? "" : ", ") + std::string(page.id);
     throw Error({.what = fmt::format("there is no lens \"{}\"", options.lens),
                  .where = "--lens",
                  .hint = "choose one of " + known});

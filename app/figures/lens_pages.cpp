@@ -235,27 +235,54 @@ PatchOverlayFigure overlayWeighted(const AnalysisResult& result, const LensSubje
 
 LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const HeadCircuits&>(result);
+    const auto rowName = [&](int id) { return found.isOfTokens ? subject.choiceName(id) : subject.axis.nameOf(id); };
+    const auto choiceName = [&](int id) { return subject.choiceName(id); };
     LensAnswer answer{
-        .summary = LensText::tr("Layer %1, head %2, computed from its weight matrices. Copying score %3: 1 raises "
-                                "the logit of the token that the head looks at, −1 lowers it.")
-                       .arg(found.site)
-                       .arg(found.head)
-                       .arg(formatFixed(found.copyingScore, 2))};
-    answer.columns = {LensText::tr("Token"), LensText::tr("As a query, looks for (QK)"),
-                      LensText::tr("As a key, raises (OV)")};
+        .summary =
+            LensText::tr("Layer %1, head %2, computed from its weight matrices.").arg(found.site).arg(found.head)};
+    if (found.isOfTokens) {
+        answer.summary +=
+            ' ' + LensText::tr("Copying score %1: 1 raises the logit of the token that the head looks at, "
+                               "−1 lowers it.")
+                      .arg(formatFixed(found.copyingScore, 2));
+    } else {
+        const auto rows = static_cast<int>(found.tokens.size());
+        answer.matrix.title = LensText::tr("Score of each key for each query, without positions (QK)");
+        answer.matrix.rowTitle = LensText::tr("query");
+        answer.matrix.columnTitle = LensText::tr("key");
+        answer.matrix.kind = MatrixFigure::Kind::Signed;
+        answer.matrix.rowLabels = answer.matrix.columnLabels = subject.rowNames(found.tokens.size());
+        answer.matrix.setMatrix(rows, rows, found.scores);
+    }
+    answer.columns = {found.isOfTokens ? LensText::tr("Token") : LensText::tr("Patch"),
+                      LensText::tr("As a query, looks for (QK)")};
+    if (found.writes.choices > 0) answer.columns << LensText::tr("As a key, raises (OV)");
     for (size_t token = 0; token < found.tokens.size(); ++token) {
-        const auto list = [&](const HeadCircuits::Pairs& pairs) {
+        const auto list = [&](const HeadCircuits::Pairs& pairs, const auto& nameOf) {
             QStringList names;
-            for (size_t choice = 0; choice < static_cast<size_t>(found.choices); ++choice) {
-                const size_t at = token * static_cast<size_t>(found.choices) + choice;
-                names << QStringLiteral("“%1” %2").arg(subject.choiceName(pairs.ids[at]),
-                                                       formatFixed(pairs.values[at], 2));
-            }
+            for (size_t at = token * pairs.choices; at < (token + 1) * pairs.choices; ++at)
+                names << QStringLiteral("“%1” %2").arg(nameOf(pairs.ids[at]), formatFixed(pairs.values[at], 2));
             return names.join("  ");
         };
-        answer.rows.push_back({subject.choiceName(found.tokens[token]), list(found.reads), list(found.writes)});
+        QStringList& row = answer.rows.emplace_back();
+        row << rowName(found.tokens[token]) << list(found.reads, rowName);
+        if (found.writes.choices > 0) row << list(found.writes, choiceName);
     }
     return answer;
+}
+
+PatchOverlayFigure overlayCircuits(const AnalysisResult& result, const LensSubject& subject,
+                                   const std::optional<MatrixCell>& cell) {
+    const auto& found = static_cast<const HeadCircuits&>(result);
+    const auto query = static_cast<size_t>(cell ? cell->row : 0);
+    const auto& layout = subject.patterns.front().layout;
+    if (found.isOfTokens || static_cast<size_t>(layout.tokens) != found.tokens.size()) return {};
+    PatchOverlayFigure figure =
+        overlayOf(subject, layout, [&](size_t token) { return found.scores[query * found.tokens.size() + token]; });
+    figure.isSigned = true;
+    figure.title = LensText::tr("Score of each patch as a key, for %1 as the query")
+                       .arg(subject.axis.nameOf(static_cast<int>(query)));
+    return figure;
 }
 
 LensAnswer showComposition(const AnalysisResult& result, const LensSubject&) {
@@ -412,10 +439,10 @@ public:
         {.id = "circuits",
          .title = QT_TR_NOOP("QK and OV circuits"),
          .explanation = QT_TR_NOOP("What a head looks for and what it writes, computed from its weight matrices."),
-         .axis = AxisKind::Tokens,
          .usesHead = true,
          .make = make<HeadCircuitsAnalysis>,
-         .show = showCircuits},
+         .show = showCircuits,
+         .overlay = overlayCircuits},
         {.id = "composition",
          .title = QT_TR_NOOP("Composition"),
          .explanation = QT_TR_NOOP("Which heads read from which, computed from their weight matrices."),
@@ -467,19 +494,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFormerId
 
 } // namespace
 
-std::vector<const LensPage*> lensPagesFor(AxisKind axis) {
-    std::vector<const LensPage*> pages;
-    for (const LensPage& page : Lenses::kAll)
-        if (!page.axis || page.axis == axis) pages.push_back(&page);
-    return pages;
-}
+std::span<const LensPage> lensPages() { return Lenses::kAll; }
 
-const LensPage* lensPageNamed(std::string_view id, AxisKind axis) {
+const LensPage* lensPageNamed(std::string_view id) {
     for (const auto& [former, now] : kFormerIds)
-        if (id == former && axis == AxisKind::Patches) id = now;
-    for (const LensPage* page : lensPagesFor(axis))
-        if (page->id == id) return page;
-    return nullptr;
+        if (id == former) id = now;
+    const auto found = std::ranges::find(Lenses::kAll, id, &LensPage::id);
+    return found == std::end(Lenses::kAll) ? nullptr : found;
 }
 
 } // namespace attn

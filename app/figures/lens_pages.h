@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +27,8 @@ struct LensQuestion {
 /// One lens: an analysis that reads a run. To add a lens, add one entry to the catalogue in lens_pages.cpp.
 struct LensPage {
     const char* id;
-    const char* title;              ///< untranslated; its translation context is "attn::Lens"
-    const char* explanation;        ///< untranslated, same context
-    std::optional<AxisKind> axis{}; ///< the rows that it reads; no value: those of every axis
+    const char* title;       ///< untranslated; its translation context is "attn::Lens"
+    const char* explanation; ///< untranslated, same context
     bool usesHead = false, usesPosition = false, usesTarget = false;
     bool usesOther = false; ///< copies values from another text or picture
     bool isQuick = true;    ///< runs automatically when the input changes
@@ -41,9 +41,9 @@ struct LensPage {
     /// Makes the change that a double click on a cell of the matrix adds to the model; null: none.
     Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, int row, int column) = nullptr;
 };
-/// The lenses that read the rows of an axis, in the order of the panel's list.
-std::vector<const LensPage*> lensPagesFor(AxisKind axis);
-/// A lens by its id, or by one that it had in earlier versions, among those for an axis. @return null: there is none
-const LensPage* lensPageNamed(std::string_view id, AxisKind axis);
+/// All lenses, in the order of the panel's list.
+std::span<const LensPage> lensPages();
+/// A lens by its id, or by one that it had in earlier versions. @return null: there is none
+const LensPage* lensPageNamed(std::string_view id);
 
 } // namespace attn

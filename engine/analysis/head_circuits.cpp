@@ -4,17 +4,23 @@
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/inference/shared_parameters.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/hook_names.h"
+#include "engine/models/weight_recipe.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <Eigen/Eigenvalues>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 namespace attn {
 namespace {
+
+Tensor one(Tensor byHead, int head) { // [H,a,b] -> [a,b]
+    return reshape(slice(byHead, 0, head, 1), {byHead.shape()[1], byHead.shape()[2]});
+}
 
 /// The weight matrices of a model's heads in a separate graph, by layer and head.
 class HeadWeights {
@@ -57,6 +63,13 @@ public:
         return permute(reshape(parameter(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 0, 2});
     }
 
+    /// [C,D]: the output of a head, with the scale of its layer.
+    Tensor output(int layer, int head) const {
+        const Tensor own = one(output(layer), head);
+        const int64_t C = own.shape()[0];
+        return has(layer, "scale1") ? multiply(own, reshape(parameter(layer, "scale1", {C}), {C, 1})) : own;
+    }
+
 private:
     bool has(int layer, const char* name) const {
         return model_.store().contains(parameterName(model_.store(), layer, name));
@@ -66,105 +79,143 @@ private:
     Graph& graph_;
 };
 
-/// The vocabulary at both ends of a language model.
-class VocabularyWeights {
+/// The embeddings and the readout, at both ends of a model.
+class EndWeights {
 public:
-    VocabularyWeights(const DecoderConfig& config, Graph& graph) : config_(config), graph_(graph) {}
+    EndWeights(RunningModel& model, Graph& graph) : graph_(graph), width_(model.info().modelWidth) {
+        const auto take = [&](const auto& config) {
+            norm_ = config.norm;
+            isFinalNormed_ = config.finalNorm && config.norm != NormKind::None;
+        };
+        if (model.info().readsPictures()) {
+            const VisionConfig& config = visionModel(model).config();
+            take(config);
+            readout_ = {"head.W_H", {config.classes, config.pooledWidth()}}; // first the columns that read CLS
+            if (config.distillationHead) share_ = 0.5;
+        } else {
+            const DecoderConfig& config = languageModel(model).config();
+            take(config);
+            readout_ = {config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, width_}};
+        }
+    }
 
     /// The rows after a norm, without its division.
     Tensor normed(Tensor rows, const std::string& norm) const {
-        if (config_.norm == NormKind::None) return rows;
-        if (config_.norm == NormKind::LayerNorm)
-            rows = binary(rows, reduce(rows, Reduction::Mean, {1}), Binary::Subtract);
-        return multiply(rows, reshape(graph_.parameter(norm + ".w", {config_.modelWidth}), {1, config_.modelWidth}));
+        if (norm_ == NormKind::None) return rows;
+        return weighted(norm_ == NormKind::LayerNorm ? centred(rows) : rows, norm);
     }
-    Tensor embeddings() const { return graph_.parameter("embed.W_E", {config_.vocabulary, config_.modelWidth}); }
-    /// [V,C]: the unembedding with the final norm folded in, which multiplies a row of the residual stream.
-    Tensor unembeddings() const {
-        const Tensor table = config_.tiedEmbedding
-                                 ? embeddings()
-                                 : graph_.parameter("unembed.W_U", {config_.vocabulary, config_.modelWidth});
-        if (!config_.finalNorm || config_.norm == NormKind::None) return table;
-        const Tensor weighted =
-            multiply(table, reshape(graph_.parameter("ln_final.w", {config_.modelWidth}), {1, config_.modelWidth}));
-        if (config_.norm != NormKind::LayerNorm) return weighted;
-        return binary(weighted, reduce(weighted, Reduction::Mean, {1}),
-                      Binary::Subtract); // centring is its own transpose
+    Tensor embeddings() const { return graph_.parameter("embed.W_E", readout_.second); } ///< of the vocabulary
+    int64_t choices() const { return readout_.second[0]; }
+    /// [V,C], or [classes,C]: the readout with the final norm folded in, which multiplies a row of the residual stream.
+    Tensor readout() const {
+        const Tensor table = affine(slice(graph_.parameter(readout_.first, readout_.second), 1, 0, width_), share_, 0);
+        if (!isFinalNormed_) return table;
+        const Tensor rows = weighted(table, "ln_final");
+        return norm_ == NormKind::LayerNorm ? centred(rows) : rows; // centring is its own transpose
     }
 
 private:
-    const DecoderConfig& config_;
+    Tensor weighted(Tensor rows, const std::string& norm) const {
+        return multiply(rows, reshape(graph_.parameter(norm + ".w", {width_}), {1, width_}));
+    }
+    static Tensor centred(Tensor rows) { return binary(rows, reduce(rows, Reduction::Mean, {1}), Binary::Subtract); }
+
     Graph& graph_;
+    int64_t width_;
+    NormKind norm_{};
+    bool isFinalNormed_ = false;
+    double share_ = 1; ///< of the logits, which may be the mean of two classifiers
+    std::pair<std::string, Shape> readout_;
 };
 
-Tensor one(Tensor byHead, int head) { // [H,a,b] -> [a,b]
-    return reshape(slice(byHead, 0, head, 1), {byHead.shape()[1], byHead.shape()[2]});
+/// The tokens of a text, each once. @throws Error if there are none, or one is outside the vocabulary
+std::vector<int> distinct(const std::vector<int>& tokens, int vocabulary) {
+    std::vector<int> found;
+    for (const int token : tokens)
+        if (std::ranges::find(found, token) == found.end()) {
+            resolved({.token = token}, std::vector<float>(static_cast<size_t>(vocabulary)));
+            found.push_back(token);
+        }
+    if (found.empty())
+        throw Error({.what = "there are no tokens to analyse", .where = "tokens", .hint = "enter a prompt"});
+    return found;
+}
+
+/// The sum of the eigenvalues of a matrix [D,D] divided by the sum of their absolute values.
+float copyingScoreOf(const std::vector<float>& values, Eigen::Index D) {
+    const Eigen::MatrixXd matrix =
+        Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(values.data(), D, D)
+            .cast<double>();
+    const Eigen::VectorXcd eigenvalues = Eigen::EigenSolver<Eigen::MatrixXd>(matrix, false).eigenvalues();
+    const double sizes = eigenvalues.cwiseAbs().sum();
+    return sizes > 0 ? static_cast<float>(eigenvalues.sum().real() / sizes) : 0.0f;
 }
 
 } // namespace
 
-std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
-    LanguageModel& model = languageModel(running);
-    const auto& info = model.info();
+std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
+    const ModelInfo& info = model.info();
     info.requireHead(site, head);
     const int layer = info.site(site).layer;
+    const auto graph = std::make_shared<Graph>();
+    const HeadWeights weights(model, *graph);
+    const EndWeights ends(model, *graph);
     auto result = std::make_shared<HeadCircuits>();
     result->site = site;
     result->head = head;
-    result->choices = std::min(choices, info.vocabulary);
-    for (int token : tokens.empty() ? context.input.tokens() : tokens)
-        if (std::ranges::find(result->tokens, token) == result->tokens.end()) {
-            resolved({.token = token}, std::vector<float>(static_cast<size_t>(info.vocabulary)));
-            result->tokens.push_back(token);
-        }
-    if (result->tokens.empty())
-        throw Error({.what = "there are no tokens to analyse", .where = "tokens", .hint = "enter a prompt"});
-    const auto graph = std::make_shared<Graph>();
-    const HeadWeights weights(model, *graph);
-    const VocabularyWeights vocabulary(model.config(), *graph);
-    const std::string norm = inBlock(layer, "ln1");
-    const auto n = static_cast<int64_t>(result->tokens.size());
-    const Tensor ids = graph->input("tokens", {.shape = {n}, .dtype = DType::I32});
-    const Tensor all = vocabulary.normed(vocabulary.embeddings(), norm); // [V,C]
-    const Tensor asked = take(all, ids);                                 // [n,C]
-    const auto times = [](Tensor rows, Tensor matrix) { return batchedMatmul(rows, matrix, {.transposeB = true}); };
+    result->isOfTokens = !info.readsPictures();
+    std::vector<float> picture; // its rows before the first layer
+    if (result->isOfTokens) {
+        result->tokens = distinct(tokens.empty() ? context.input.tokens() : tokens, info.vocabulary);
+    } else {
+        picture = model.capture(context.input, "hook_embed").front().values;
+        result->tokens.resize(picture.size() / static_cast<size_t>(info.modelWidth));
+        std::iota(result->tokens.begin(), result->tokens.end(), 0);
+    }
+    const Shape rows{std::ssize(result->tokens), info.modelWidth};
+    const auto normed = [&](Tensor x) { return ends.normed(x, inBlock(layer, "ln1")); };
+    const Tensor all = normed(result->isOfTokens ? ends.embeddings() : graph->input("rows", {.shape = rows}));
+    const Tensor asked = // [n,C]
+        result->isOfTokens ? take(all, graph->input("tokens", {.shape = {rows[0]}, .dtype = DType::I32})) : all;
+    const auto times = [](Tensor x, Tensor matrix) { return batchedMatmul(x, matrix, {.transposeB = true}); };
     const Tensor wq = one(weights.byHead(layer, "Q"), head), wk = one(weights.byHead(layer, "K"), head),
-                 wv = one(weights.byHead(layer, "V"), head), wo = one(weights.output(layer), head); // [D,C]; [C,D]
+                 wv = one(weights.byHead(layer, "V"), head), wo = weights.output(layer, head); // [D,C]; [C,D]
     const double factor = model.attentionOf(layer).scoreScale();
-    const Tensor reads = affine(times(times(asked, wq), times(all, wk)), factor, 0); // [n,D].[V,D] -> [n,V]
-    const Tensor out = batchedMatmul(vocabulary.unembeddings(), wo);                 // [V,C].[C,D] -> [V,D]
-    const Tensor writes = times(times(asked, wv), out);                              // [n,V]
-    const TopK read = topK(reads, result->choices), write = topK(writes, result->choices);
-    // The circuit W_U W_O W_V E is V x V; its eigenvalues that are not 0 are those of W_V E W_U W_O.
-    const Tensor core = batchedMatmul(times(all, wv), out, {.transposeA = true}); // [D,V].[V,D]
-    const auto executor = weightRun(model, graph,
-                                    {{"reads", read.values},
-                                     {"read_ids", read.indices},
-                                     {"writes", write.values},
-                                     {"write_ids", write.indices},
-                                     {"core", core}});
-    std::ranges::copy(result->tokens, executor->inputIntegers("tokens").begin());
-    executor->run({});
-    const auto stride = static_cast<size_t>(Shape{result->choices}.rowStride());
-    const auto pairsOf = [&](const char* values, const char* indices) {
-        HeadCircuits::Pairs pairs{.ids = {}, .values = denseResult(*executor, values)};
-        const auto padded = executor->resultIntegers(indices);
-        for (size_t row = 0; row < result->tokens.size(); ++row)
-            for (size_t choice = 0; choice < static_cast<size_t>(result->choices); ++choice)
-                pairs.ids.push_back(padded[row * stride + choice]);
-        return pairs;
+    const Tensor reads = affine(times(times(asked, wq), times(all, wk)), factor, 0); // [n,D].[N,D] -> [n,N]
+    std::map<std::string, Tensor> outputs;
+    const auto most = [&](const std::string& name, Tensor of, HeadCircuits::Pairs& pairs) {
+        pairs.choices = static_cast<size_t>(std::min<int64_t>(choices, of.shape()[1]));
+        const TopK found = topK(of, static_cast<int64_t>(pairs.choices));
+        outputs.insert({{name, found.values}, {name + "_ids", found.indices}});
     };
-    result->reads = pairsOf("reads", "read_ids");
-    result->writes = pairsOf("writes", "write_ids");
-    const std::vector<float> values = denseResult(*executor, "core");
-    const auto D = static_cast<Eigen::Index>(core.shape()[0]);
-    Eigen::MatrixXd matrix(D, D);
-    for (Eigen::Index row = 0; row < D; ++row)
-        for (Eigen::Index column = 0; column < D; ++column)
-            matrix(row, column) = static_cast<double>(values[static_cast<size_t>(row * D + column)]);
-    const Eigen::VectorXcd eigenvalues = Eigen::EigenSolver<Eigen::MatrixXd>(matrix, false).eigenvalues();
-    const double sizes = eigenvalues.cwiseAbs().sum();
-    result->copyingScore = sizes > 0 ? static_cast<float>(eigenvalues.sum().real() / sizes) : 0.0f;
+    most("reads", reads, result->reads);
+    if (!result->isOfTokens) outputs.emplace("scores", reads);
+    if (ends.choices() > 0) {
+        const Tensor out = batchedMatmul(ends.readout(), wo); // [V,C].[C,D] -> [V,D]
+        most("writes", times(times(asked, wv), out), result->writes);
+        // The circuit W_U W_O W_V E is V x V; its eigenvalues that are not 0 are those of W_V E W_U W_O.
+        if (result->isOfTokens)
+            outputs.emplace("core", batchedMatmul(times(all, wv), out, {.transposeA = true})); // [D,V].[V,D]
+    }
+    const auto executor = weightRun(model, graph, outputs);
+    if (result->isOfTokens)
+        std::ranges::copy(result->tokens, executor->inputIntegers("tokens").begin());
+    else
+        writeRows(picture, rows, [&](const auto& fill) { fill(0, executor->input("rows")); });
+    executor->run({});
+    const auto read = [&](const std::string& name, HeadCircuits::Pairs& pairs) {
+        if (pairs.choices == 0) return;
+        pairs.values = denseResult(*executor, name);
+        const auto stride = static_cast<size_t>(Shape{static_cast<int64_t>(pairs.choices)}.rowStride());
+        const auto padded = executor->resultIntegers(name + "_ids");
+        for (size_t row = 0; row < result->tokens.size(); ++row)
+            for (size_t choice = 0; choice < pairs.choices; ++choice)
+                pairs.ids.push_back(padded[row * stride + choice]);
+    };
+    read("reads", result->reads);
+    read("writes", result->writes);
+    if (!result->isOfTokens) result->scores = denseResult(*executor, "scores");
+    if (outputs.contains("core")) result->copyingScore = copyingScoreOf(denseResult(*executor, "core"), wq.shape()[0]);
     return result;
 }
 

@@ -7,23 +7,29 @@
 
 namespace attn {
 
-/// The QK and OV circuits of a head, computed from weight matrices without a run, for token embeddings as the head's
-/// input. The centring and the weights of norms are folded in. Their division, positions and biases are left out.
+/// The QK and OV circuits of a head, computed from weight matrices, for embeddings as the head's input: those of the
+/// vocabulary, or those of the rows of a picture. The centring and the weights of norms are folded in. Their division,
+/// positions and biases are left out.
 /// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", "Splitting attention head terms
 /// into
 ///         circuits". Their models have no norms.
 struct HeadCircuits : AnalysisResult {
-    int site = 0, head = 0, choices = 0;
-    std::vector<int> tokens; ///< the tokens of the rows below
+    int site = 0, head = 0;
+    bool isOfTokens = true;  ///< of a text; false: of a picture
+    std::vector<int> tokens; ///< the tokens of the rows below; of a picture, its rows (CLS, then patches)
     struct Pairs {
-        std::vector<int> ids;      ///< [tokens, choices] tokens, by falling value
+        size_t choices = 0;
+        std::vector<int> ids;      ///< [tokens, choices], by falling value
         std::vector<float> values; ///< [tokens, choices]
     };
-    Pairs reads;  ///< QK circuit: the keys with the highest scores for each token as a query
-    Pairs writes; ///< OV circuit: the tokens whose logits rise most when the head attends to each token
-    /// Sum of the eigenvalues of the OV circuit divided by the sum of their absolute values: 1 copies, -1 does the
-    /// opposite.
+    Pairs reads; ///< QK circuit: the tokens or rows with the highest scores as keys, for each as a query
+    /// OV circuit: the tokens or classes whose logits rise most when the head attends to each token, or when it does so
+    /// in the row that the classifier reads. Empty without a classifier.
+    Pairs writes;
+    /// Of texts, the sum of the eigenvalues of the OV circuit divided by the sum of their absolute values: 1 copies, -1
+    /// does the opposite.
     float copyingScore = 0;
+    std::vector<float> scores; ///< of a picture, those of the QK circuit: [query rows, key rows]
 };
 
 /// Computes HeadCircuits.

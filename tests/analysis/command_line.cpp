@@ -102,8 +102,11 @@ TEST_CASE("attention-cli lens, ablate and patch: a picture", "[analysis][vision]
     const auto patching = jsonOf(runProgram("patch " + asked + " --from" + other, kJson));
     REQUIRE(patching.at("effects").size() == 2);
     CHECK(patching.at("effects").at(0).size() == 18);
-    checkProgram("lens " + golden + " --image" + picture + " --what circuits", 1,
-                 {"--what circuits needs text; with --image, choose logit"});
+    const auto circuits = jsonOf(runProgram("lens " + asked + " --what circuits --top 2", kJson)).at("rows");
+    REQUIRE(circuits.size() == 18); // CLS, the distillation token and the patches
+    CHECK(circuits.at(0).at("token") == "CLS");
+    CHECK(circuits.at(17).at("looksFor").size() == 2);
+    CHECK(circuits.at(17).at("raises").at(0).contains("label"));
     CHECK(runProgram("ablate " + golden + " --image" + picture + " --target nothing", " 2>&1")
               .text.find("there is no class \"nothing\"") != std::string::npos);
 }

@@ -385,3 +385,27 @@ TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gp
     asked.target = none;
     CHECK_THROWS_WITH(features.run<LogitAttribution>(asked), CONTAINS("7 is not one of the 7"));
 }
+
+TEST_CASE("vision goldens: what a head looks for and writes by its matrices agrees with PyTorch",
+          "[analysis][vision][gpu]") {
+    for (const char* name : kModels) {
+        INFO(name);
+        VisionCase vision(name);
+        HeadCircuitsAnalysis analysis;
+        analysis.site = kLayer;
+        analysis.head = kHead;
+        const auto found = vision.run<HeadCircuits>(analysis);
+        CHECK(farthest(found->scores, vision.golden.values("circuit.scores")) < 1e-4);
+        const size_t rows = found->tokens.size();
+        REQUIRE(rows * rows == found->scores.size());
+        for (const auto& [pairs, expected] : {std::pair(&found->reads, vision.golden.values("circuit.scores")),
+                                              std::pair(&found->writes, vision.golden.values("circuit.writes"))})
+            for (size_t row = 0; row < rows; ++row) {
+                const size_t width = expected.size() / rows, at = row * pairs->choices;
+                const auto of = std::span(expected).subspan(row * width, width);
+                CHECK(pairs->values[at] == Approx(std::ranges::max(of)).margin(1e-4));
+                for (size_t choice = at; choice < at + pairs->choices; ++choice)
+                    CHECK(pairs->values[choice] == Approx(of[static_cast<size_t>(pairs->ids[choice])]).margin(1e-4));
+            }
+    }
+}

@@ -68,6 +68,28 @@ def attribution(model, hooks, pixels, before, label, out):
     out.update({f"attribution.{name}": value.detach()[None] for name, value in values.items()})
 
 
+def circuits(model, hooks, out):
+    """What a head looks for and writes by its matrices: without positions, biases, and the division of norms."""
+    prefix, heads = model.names["block"].format(LAYER), model.names["heads"]
+
+    def centred(x):
+        return x - x.mean(-1, keepdim=True)
+
+    x = centred(hooks["hook_embed"]) * model.get(prefix + model.names["norm1"] + ".weight")
+    if "qkv" in model.names:
+        q, k, v = model.get(prefix + model.names["qkv"] + ".weight").chunk(3)
+    else:
+        q, k, v = (model.get(prefix + model.names[part] + ".weight") for part in "qkv")
+    q, k, v = (x @ matrix.chunk(heads)[HEAD].T for matrix in (q, k, v))
+    out["circuit.scores"] = q @ k.T * q.shape[-1] ** -0.5
+    o, scale = model.get(prefix + model.names["o"] + ".weight").chunk(heads, -1)[HEAD], model.get(prefix + model.names["scale1"])
+    two = any(name in model.weights for name in ("cls_classifier.weight", "head_dist.weight"))
+    head = next(model.weights[name] for name in ("cls_classifier.weight", "classifier.weight", "head.weight") if name in model.weights)
+    norm = model.get("fc_norm.weight")
+    readout = centred(head[:, :x.shape[-1]] * (model.get(model.names["norm"] + ".weight") if norm is None else norm)) / (2 if two else 1)
+    out["circuit.writes"] = v @ (readout @ (o if scale is None else scale[:, None] * o)).T
+
+
 def patches_of(pixels, size):
     """Sums over patches. pixels [channels, height, width]; returns [patches]."""
     channels, height, width = pixels.shape
@@ -370,6 +392,7 @@ for name in ("vit", "deit", "dinov2_registers", "timm_vit", "timm_registers"):
     out = {"class": torch.tensor([label], dtype=torch.int32), "other_pixels": other_pixels}
     lens(model, hooks, before, out)
     attribution(model, hooks, pixels, before, label, out)
+    circuits(model, hooks, out)
     gradients(model, pixels, label, size, out)
     interventions(model, pixels, other_pixels.double(), label, out)
     layers = list(vit_layers(model, pixels, size, before))

@@ -91,8 +91,8 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     CHECK_THAT(refused("--view rollout --class 5"),
                CONTAINS("there is no class \"5\"; give a label, or a number from 0 to 4"));
     CHECK_THAT(refused("--class 1"), CONTAINS("--class applies only to --view rollout; add --view rollout"));
-    CHECK_THAT(refused("--view lens --lens circuits"),
-               CONTAINS("there is no lens \"circuits\"; choose one of logit, attribution, gradients"));
+    CHECK_THAT(refused("--view lens --lens curves"),
+               CONTAINS("there is no lens \"curves\"; choose one of logit, attribution, gradients"));
     CHECK_THAT(refused("--view lens --lens patching"), CONTAINS("name it with --from"));
 }
 

@@ -32,6 +32,8 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
     target_->setInsertPolicy(QComboBox::NoInsert);
     name();
     layOut();
+    for (const LensPage& each : lensPages())
+        page_->addItem(QCoreApplication::translate("attn::Lens", each.title), QString::fromLatin1(each.id));
     connect(page_, &QComboBox::currentIndexChanged, this, &LensesPanel::choosePage);
     for (QComboBox* box : {position_, target_}) connect(box, &QComboBox::activated, this, &LensesPanel::ask);
     for (QLineEdit* line : {target_->lineEdit(), against_, text_})
@@ -61,7 +63,7 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
     front_ = new FrontWatch(this, [this](bool isInFront) {
         if (isInFront) askIfQuick();
     });
-    listPages();
+    choosePage();
 }
 
 void LensesPanel::name() {
@@ -91,9 +93,7 @@ void LensesPanel::layOut() {
     makeColumn(this, 8, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
 }
 
-const LensPage& LensesPanel::page() const {
-    return *lensPageNamed(page_->currentData().toString().toStdString(), axis_);
-}
+const LensPage& LensesPanel::page() const { return *lensPageNamed(page_->currentData().toString().toStdString()); }
 
 bool LensesPanel::hasInput() const {
     if (!snapshot_ || !snapshot_->model) return false;
@@ -137,16 +137,7 @@ LensQuestion LensesPanel::question() {
     return question;
 }
 
-void LensesPanel::listPages() {
-    {
-        const QSignalBlocker quiet(page_);
-        if (page_->count() > 0) pages_[axis_] = page_->currentData().toString();
-        axis_ = snapshot_ && snapshot_->readsPictures() ? AxisKind::Patches : AxisKind::Tokens;
-        page_->clear();
-        for (const LensPage* each : lensPagesFor(axis_))
-            page_->addItem(QCoreApplication::translate("attn::Lens", each->title), QString::fromLatin1(each->id));
-        page_->setCurrentIndex(std::max(0, page_->findData(pages_[axis_])));
-    }
+void LensesPanel::listTargets() {
     const QString text = target_->currentText();
     const QSignalBlocker quiet(target_);
     target_->clear();
@@ -201,7 +192,7 @@ void LensesPanel::askIfQuick() {
 void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
     if (!before || before->sequence != snapshot->sequence) showTokens();
-    if (!before || before->model != snapshot->model) listPages();
+    if (!before || before->model != snapshot->model) listTargets();
     askIfQuick();
     showIfNew();
     showState();
@@ -280,27 +271,20 @@ void LensesPanel::showState() {
 }
 
 QJsonObject LensesPanel::saveView() const {
-    QJsonObject view{{"target", target_->currentText()}, {"against", against_->text()}, {"text", text_->text()}};
-    const auto idFor = [this](AxisKind axis) {
-        const auto known = pages_.find(axis);
-        return axis == axis_ ? page_->currentData().toString() : known == pages_.end() ? QString() : known->second;
-    };
-    view["page"] = idFor(AxisKind::Tokens);
-    view["picture"] = QJsonObject{{"lens", idFor(AxisKind::Patches)}};
-    return view;
+    return {{"page", page_->currentData().toString()},
+            {"target", target_->currentText()},
+            {"against", against_->text()},
+            {"text", text_->text()}};
 }
 
 void LensesPanel::restoreView(const QJsonObject& view) {
     against_->setText(view.value("against").toString());
     text_->setText(view.value("text").toString());
     target_->setEditText(view.value("target").toString());
-    for (const auto& [axis, id] : {std::pair(AxisKind::Tokens, view.value("page")),
-                                   std::pair(AxisKind::Patches, view.value("picture").toObject().value("lens"))}) {
-        const LensPage* named = lensPageNamed(id.toString().toStdString(), axis);
-        if (!named) continue;
-        pages_[axis] = QString::fromLatin1(named->id);
-        if (axis == axis_) page_->setCurrentIndex(page_->findData(pages_[axis]));
-    }
+    // Earlier versions kept the lens of a picture by itself.
+    for (const QJsonValue& id : {view.value("picture").toObject().value("lens"), view.value("page")})
+        if (const LensPage* named = lensPageNamed(id.toString().toStdString()))
+            page_->setCurrentIndex(page_->findData(QString::fromLatin1(named->id)));
 }
 
 ExportNumbers LensesPanel::numbers() const {

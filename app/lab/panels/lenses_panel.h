@@ -4,8 +4,6 @@
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/workbench/panel.h"
 
-#include <map>
-
 class QComboBox;
 class QFormLayout;
 class QLabel;
@@ -37,11 +35,11 @@ private:
     void name(); ///< the widgets, with their help
     void layOut();
     const LensPage& page() const;
-    bool readsPictures() const { return axis_ == AxisKind::Patches; }
+    bool readsPictures() const { return snapshot_ && snapshot_->readsPictures(); }
     bool hasInput() const; ///< there is something to analyse
     LensQuestion question();
     int choiceOf(const QString& text) const; ///< a token by its text or "#id", or a class; -1: unknown
-    void listPages();                        ///< those of the model's axis
+    void listTargets();                      ///< classes that a logit can be asked of
     void choosePage();
     void ask();        ///< runs the lens
     void askIfQuick(); ///< runs the lens if it is quick, in front, and its result is old
@@ -55,8 +53,6 @@ private:
 
     std::shared_ptr<const Snapshot> snapshot_;
     FrontWatch* front_;
-    AxisKind axis_ = AxisKind::Tokens;
-    std::map<AxisKind, QString> pages_; ///< id of the lens that was last chosen for each axis
     QComboBox *page_, *position_, *target_;
     QLineEdit *against_, *text_;
     QPushButton* run_;
