@@ -30,10 +30,8 @@ nlohmann::json streamsOf(const ModelStructure& structure) {
     nlohmann::json streams = nlohmann::json::array();
     for (const Stream& stream : structure.streams) {
         const Axis& axis = structure.axes[static_cast<size_t>(stream.axis)];
-        streams.push_back({{"name", stream.name},
-                           {"axis", axis.kind == AxisKind::Tokens ? "tokens" : "patches"},
-                           {"length", axis.length},
-                           {"width", stream.width}});
+        streams.push_back(
+            {{"name", stream.name}, {"axis", nameOf(axis.kind)}, {"length", axis.length}, {"width", stream.width}});
     }
     return streams;
 }

@@ -203,8 +203,8 @@ std::unique_ptr<Figure> lensFigure(const Asked& asked, const RenderOptions& opti
         patterns = model.patternsAndLogits(asked.input()).patterns;
     }
     const LensSubject subject{.model = info,
-                              .axis =
-                                  seen ? PictureRun{.model = &info, .seen = &*seen}.axis() : tokenAxis(labelsOf(asked)),
+                              .axis = seen ? PictureRun{.model = &info, .seen = &*seen}.axis()
+                                           : inputAxis(info, labelsOf(asked)),
                               .patterns = patterns};
     auto figure = std::make_unique<LensFigure>();
     figure->answer = page.show(*result, subject);

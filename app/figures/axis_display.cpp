@@ -30,9 +30,8 @@ PatchOverlayFigure AxisDisplay::overlay(std::vector<float> patches, const LayerL
     return figure;
 }
 
-AxisDisplay tokenAxis(std::vector<QString> labels) { return {.names = std::move(labels), .picture = {}}; }
-
-AxisDisplay patchAxis(const ModelInfo& model, QImage picture) {
+AxisDisplay inputAxis(const ModelInfo& model, std::vector<QString> tokens, QImage picture) {
+    if (model.inputAxis() == AxisKind::Tokens) return {.names = std::move(tokens), .picture = {}};
     AxisDisplay axis{.names = {},
                      .picture = std::move(picture),
                      .gridRows = static_cast<int>(model.grid.height),
@@ -53,7 +52,7 @@ AxisDisplay PictureRun::axis() const {
                          QColor(127, 127, 127));
     }
     painter.end();
-    return patchAxis(*model, std::move(picture));
+    return inputAxis(*model, {}, std::move(picture));
 }
 
 } // namespace attn

@@ -32,9 +32,9 @@ struct AxisDisplay {
     PatchOverlayFigure overlay(std::vector<float> patches, const LayerLayout* layout = nullptr) const;
 };
 
-AxisDisplay tokenAxis(std::vector<QString> labels);
-/// @param picture as the model reads it; null where only names are needed
-AxisDisplay patchAxis(const ModelInfo& model, QImage picture = {});
+/// The axis that a model reads.
+/// @param tokens names of the tokens of a text  @param picture as the model reads it; null where only names are needed
+AxisDisplay inputAxis(const ModelInfo& model, std::vector<QString> tokens, QImage picture = {});
 
 /// A vision model's run on a picture, as figures show it. It refers to results that others keep.
 struct PictureRun {

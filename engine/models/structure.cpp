@@ -37,6 +37,8 @@ const Axis& ModelStructure::keyAxis(int site) const {
 
 int ModelStructure::mostHeads() const { return sites.empty() ? 0 : std::ranges::max(sites, {}, &Site::heads).heads; }
 
+std::string_view nameOf(AxisKind kind) { return kind == AxisKind::Tokens ? "tokens" : "patches"; }
+
 ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
     ModelStructure structure{
         .axes = {{.kind = AxisKind::Tokens, .length = length}},

@@ -16,6 +16,9 @@ enum class AxisKind : uint8_t {
     Patches ///< patches of a picture, after tokens such as CLS
 };
 
+/// "tokens" or "patches".
+std::string_view nameOf(AxisKind kind);
+
 /// The dimension along which the rows of a stream lie.
 struct Axis {
     AxisKind kind = AxisKind::Tokens;

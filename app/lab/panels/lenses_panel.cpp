@@ -218,7 +218,8 @@ void LensesPanel::showIfNew() {
 
 LensSubject LensesPanel::subject(bool isOriginal) const {
     if (!readsPictures())
-        return {.model = *snapshot_->model, .axis = tokenAxis(tokenLabels(snapshot_->sequence.get()))};
+        return {.model = *snapshot_->model,
+                .axis = inputAxis(*snapshot_->model, tokenLabels(snapshot_->sequence.get()))};
     const PictureRun run = pictureRun(*snapshot_, isOriginal && snapshot_->uneditedAnswer);
     return {.model = *run.model, .axis = run.axis(), .patterns = run.patterns};
 }

@@ -23,7 +23,7 @@ const LayerLayout* layoutAt(const Snapshot& snapshot, int site) {
 } // namespace
 
 std::vector<QString> rowNames(const Snapshot& snapshot) {
-    if (snapshot.readsPictures()) return patchAxis(*snapshot.model).names;
+    if (snapshot.readsPictures()) return inputAxis(*snapshot.model, {}).names;
     std::vector<QString> names = tokenLabels(snapshot.sequence.get());
     for (size_t row = 0; row < names.size(); ++row) names[row] = QStringLiteral("%1 “%2”").arg(row).arg(names[row]);
     return names;
