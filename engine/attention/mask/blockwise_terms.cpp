@@ -1,7 +1,7 @@
 #include "engine/attention/mask/mask_call.h"
-#include "engine/attention/mask/permutation.h"
 #include "engine/attention/mask/term_params.h"
 #include "engine/attention/mask/terms.h"
+#include "engine/core/permutation.h"
 
 #include <array>
 

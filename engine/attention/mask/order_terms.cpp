@@ -1,8 +1,8 @@
 // Masks that follow from an order of the tokens.
 #include "engine/attention/mask/mask_call.h"
-#include "engine/attention/mask/permutation.h"
 #include "engine/attention/mask/term_params.h"
 #include "engine/attention/mask/terms.h"
+#include "engine/core/permutation.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "engine/attention/mask/permutation.h"
+#include "engine/core/permutation.h"
 
 #include "engine/core/error.h"
 
