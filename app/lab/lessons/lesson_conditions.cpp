@@ -146,7 +146,7 @@ bool hasWidth(LessonStage& stage, const QJsonValue& value) {
 bool isTab(LessonStage& stage, const QJsonValue& value) { return stage.view("playground")["tab"] == value; }
 
 bool isAverage(LessonStage& stage, const QJsonValue& value) {
-    const auto* exercise = stage.controls().findChild<AverageExercise*>();
+    const auto* exercise = qobject_cast<AverageExercise*>(findControl(stage.controls(), "average"));
     return exercise && exercise->isReached(value.toDouble());
 }
 

@@ -165,8 +165,6 @@ void LensesPanel::choosePage() {
     showIfNew();
 }
 
-void LensesPanel::chooseLens(const QString& id) { page_->setCurrentIndex(page_->findData(id)); }
-
 void LensesPanel::forget() {
     shown_.reset();
     before_.reset();

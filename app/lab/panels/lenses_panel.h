@@ -28,8 +28,6 @@ public:
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
-    /// Chooses a lens that reads the input of the open model. @param id as in LensPage
-    void chooseLens(const QString& id);
 
 private:
     void name(); ///< the widgets, with their help

@@ -4,7 +4,6 @@
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
-#include "app/lab/panels/lenses_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/main_window.h"
@@ -134,7 +133,9 @@ void MainWindow::makeEditMenu() {
                  "kernels, a key/value cache or a running state"),
               "Ctrl+Shift+F", "heads", [this] {
                   bench_.showPanel("lenses");
-                  findChild<LensesPanel*>()->chooseLens("formed");
+                  QJsonObject lens = view("lenses");
+                  lens["page"] = "formed";
+                  setView("lenses", lens);
               });
     menu->addSeparator();
     addAction(menu, "copyFigure", tr("&Copy figure"), tr("Copy the current figure to the clipboard"), "Ctrl+Shift+C",
