@@ -275,8 +275,9 @@ PatchOverlayFigure overlayCircuits(const AnalysisResult& result, const LensSubje
                                    const std::optional<MatrixCell>& cell) {
     const auto& found = static_cast<const HeadCircuits&>(result);
     const auto query = static_cast<size_t>(cell ? cell->row : 0);
-    const auto& layout = subject.patterns.front().layout;
-    if (found.isOfTokens || static_cast<size_t>(layout.tokens) != found.tokens.size()) return {};
+    if (found.isOfTokens) return {};
+    const LayerLayout& layout = subject.patterns.front().layout;
+    if (static_cast<size_t>(layout.tokens) != found.tokens.size()) return {};
     PatchOverlayFigure figure =
         overlayOf(subject, layout, [&](size_t token) { return found.scores[query * found.tokens.size() + token]; });
     figure.isSigned = true;

@@ -63,8 +63,8 @@ public:
         return permute(reshape(parameter(layer, "attn.W_O", {C, H * D}), {C, H, D}), {1, 0, 2});
     }
 
-    /// [C,D]: the output of a head, with the scale of its layer.
-    Tensor output(int layer, int head) const {
+    /// [C,D]: the output matrix of a head times the layer's LayerScale, if it has one.
+    Tensor scaledOutput(int layer, int head) const {
         const Tensor own = one(output(layer), head);
         const int64_t C = own.shape()[0];
         return has(layer, "scale1") ? multiply(own, reshape(parameter(layer, "scale1", {C}), {C, 1})) : own;
@@ -104,7 +104,8 @@ public:
         if (norm_ == NormKind::None) return rows;
         return weighted(norm_ == NormKind::LayerNorm ? centred(rows) : rows, norm);
     }
-    Tensor embeddings() const { return graph_.parameter("embed.W_E", readout_.second); } ///< of the vocabulary
+    /// [V,C], of a text. Embedding and readout have the same shape.
+    Tensor embeddings() const { return graph_.parameter("embed.W_E", readout_.second); }
     int64_t choices() const { return readout_.second[0]; }
     /// [V,C], or [classes,C]: the readout with the final norm folded in, which multiplies a row of the residual stream.
     Tensor readout() const {
@@ -179,7 +180,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& model, c
         result->isOfTokens ? take(all, graph->input("tokens", {.shape = {rows[0]}, .dtype = DType::I32})) : all;
     const auto times = [](Tensor x, Tensor matrix) { return batchedMatmul(x, matrix, {.transposeB = true}); };
     const Tensor wq = one(weights.byHead(layer, "Q"), head), wk = one(weights.byHead(layer, "K"), head),
-                 wv = one(weights.byHead(layer, "V"), head), wo = weights.output(layer, head); // [D,C]; [C,D]
+                 wv = one(weights.byHead(layer, "V"), head), wo = weights.scaledOutput(layer, head); // [D,C]; [C,D]
     const double factor = model.attentionOf(layer).scoreScale();
     const Tensor reads = affine(times(times(asked, wq), times(all, wk)), factor, 0); // [n,D].[N,D] -> [n,N]
     std::map<std::string, Tensor> outputs;

@@ -18,7 +18,7 @@ struct HeadCircuits : AnalysisResult {
     bool isOfTokens = true;  ///< of a text; false: of a picture
     std::vector<int> tokens; ///< the tokens of the rows below; of a picture, its rows (CLS, then patches)
     struct Pairs {
-        size_t choices = 0;
+        size_t choices = 0;        ///< of each row: as many as asked for, or as there are
         std::vector<int> ids;      ///< [tokens, choices], by falling value
         std::vector<float> values; ///< [tokens, choices]
     };

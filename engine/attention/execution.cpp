@@ -37,10 +37,6 @@ MaskSize sizeOf(const AttentionSpec& spec, int64_t length, int layer) {
     return {.queries = length, .keys = length, .heads = static_cast<int>(headCounts(spec).heads), .layer = layer};
 }
 
-} // namespace
-
-namespace {
-
 /// The rule of a softmax of q.k that sees all keys, or the last ones before the query; nothing if a spec is another.
 std::optional<AttentionRule> softmaxRule(const AttentionSpec& spec, const MaskSize& size, int64_t headWidth) {
     const Part& score = spec.part(Slot::Score);

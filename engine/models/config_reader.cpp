@@ -146,8 +146,7 @@ ConfigReader ConfigReader::object(const char* field) const {
 }
 
 std::string activationName(Activation activation) {
-    const auto found = std::ranges::find(kActivations, activation, [](const auto& known) { return known.second; });
-    return found == kActivations.end() ? "none" : found->first;
+    return std::ranges::find(kActivations, activation, [](const auto& known) { return known.second; })->first;
 }
 
 } // namespace attn

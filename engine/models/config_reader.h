@@ -42,7 +42,7 @@ private:
     std::string file_;
 };
 
-/// The name of an activation in config.json, which ConfigReader::activation() reads.
+/// The name of an activation in config.json, which ConfigReader::activation() reads. @pre it is not None
 std::string activationName(Activation activation);
 
 } // namespace attn
