@@ -65,7 +65,8 @@ struct ModelInfo {
     /// @throws Error naming the model and its heads if it has no such head
     void requireHead(int site, int head) const;
     bool readsPictures() const { return patch > 0; }
-    AxisKind inputAxis() const { return readsPictures() ? AxisKind::Patches : AxisKind::Tokens; }
+    /// The axis of what the model reads.
+    AxisKind inputAxis() const { return structure.axes.empty() ? AxisKind::Tokens : structure.axes.front().kind; }
     bool writesText() const { return predicts(Readout::Kind::NextToken); }
     bool predicts(Readout::Kind kind) const; ///< whether it has such a readout
     /// The number of tokens of a picture in the first layer.
