@@ -3,7 +3,7 @@
 #include "app/figures/head_overlays_figure.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/vision_folder.h"

@@ -6,7 +6,7 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/gate_slider.h"
 #include "app/lab/panels/pattern_editor.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/run_cells_view.h"

@@ -5,7 +5,7 @@
 #include "app/lab/panels/answers.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/other_picture_box.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"

@@ -2,7 +2,7 @@
 
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/head_table.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 

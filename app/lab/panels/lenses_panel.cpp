@@ -3,7 +3,7 @@
 #include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/widget_makers.h"

@@ -1,7 +1,7 @@
 #include "app/lab/panels/patch_embedding_page.h"
 
 #include "app/figures/vision_figures.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/widget_makers.h"

@@ -2,7 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/panels/picture_views.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"

@@ -2,7 +2,7 @@
 
 #include "app/figures/head_overlays_figure.h"
 #include "app/figures/vision_figures.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 

@@ -3,7 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/shown.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/limited_editor.h"

@@ -1,4 +1,4 @@
-#include "app/lab/panels/change_source.h"
+#include "app/lab/panels/change_form.h"
 
 #include "app/lab/panels/other_picture_box.h"
 #include "app/lab/widgets/widget_makers.h"
