@@ -40,7 +40,8 @@ public:
         requireAffordable(config_, weights_.configFile());
         checkTensors();
         tokenizer_ = Tokenizer::ofFolder(weights_.folder());
-        example_ = ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or("");
+        example_ =
+            ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or(example_);
         const auto field = weights_.config().find("eos_token_id");
         if (field == weights_.config().end()) return;
         for (const auto& id : field->is_array() ? *field : nlohmann::json::array({*field}))

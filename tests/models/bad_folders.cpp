@@ -49,6 +49,10 @@ std::vector<float> allValues(const fs::path& path) {
 
 } // namespace
 
+TEST_CASE("folders: a prompt to start with is there where config.json has none", "[models]") {
+    CHECK(openModelSource((fs::path(ATTN_TEST_DIR) / "golden/distilbert").string())->example() == "Once upon a time");
+}
+
 TEST_CASE("bad folders: what is no model at all", "[models]") {
     const TemporaryFolder folder;
     CHECK_THAT(opening(folder / "nowhere"), CONTAINS("nowhere: there is no such file or folder; check the path"));
