@@ -111,7 +111,7 @@ LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subje
                                      .arg(small(found.largestDifference), formatFixed(found.largestLogit, 2))};
     answer.summary += found.best == found.bestFormed
                           ? LensText::tr("Both predict “%1”.").arg(subject.choiceName(found.best))
-                          : LensText::tr("This run predicts “%1”, the formed path “%2”.")
+                          : LensText::tr("This run predicts “%1”; the formed path predicts “%2”.")
                                 .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
     answer.bars.title = LensText::tr("Logits of the most likely predictions");
     answer.bars.placeTitle = subject.isPicture() ? LensText::tr("class") : LensText::tr("token");
@@ -237,14 +237,14 @@ LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject
     const auto& found = static_cast<const HeadCircuits&>(result);
     const auto rowName = [&](int id) { return found.isOfTokens ? subject.choiceName(id) : subject.axis.nameOf(id); };
     const auto choiceName = [&](int id) { return subject.choiceName(id); };
-    LensAnswer answer{
-        .summary =
-            LensText::tr("Layer %1, head %2, computed from its weight matrices.").arg(found.site).arg(found.head)};
+    LensAnswer answer{.summary =
+                          LensText::tr("The circuits of layer %1, head %2 are computed from its weight matrices.")
+                              .arg(found.site)
+                              .arg(found.head)};
     if (found.isOfTokens) {
-        answer.summary +=
-            ' ' + LensText::tr("Copying score %1: 1 raises the logit of the token that the head looks at, "
-                               "−1 lowers it.")
-                      .arg(formatFixed(found.copyingScore, 2));
+        answer.summary += ' ' + LensText::tr("Its copying score is %1. At 1, the head raises the logit of the token "
+                                             "that it looks at; at −1, it lowers it.")
+                                    .arg(formatFixed(found.copyingScore, 2));
     } else {
         const auto rows = static_cast<int>(found.tokens.size());
         answer.matrix.title = LensText::tr("Score of each key for each query, without positions (QK)");
