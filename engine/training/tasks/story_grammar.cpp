@@ -53,8 +53,8 @@ const Grammar& grammar() {
         const std::filesystem::path path = assetsFolder("stories") / "grammar.json";
         try {
             return parse(readJsonFile(path));
-        } catch (const Json::exception& error) {
-            throw Error({.what = "the words of the stories cannot be read: " + std::string(error.what()),
+        } catch (const Json::exception&) {
+            throw Error({.what = "this file does not hold the words and sentences of the stories",
                          .where = path.string(),
                          .hint = "install Attention Lab again"});
         }
