@@ -11,7 +11,8 @@
 namespace attn {
 namespace {
 
-constexpr double kLargestCell = 96; ///< pixels; keeps a sequence of one token from filling the screen
+constexpr double kLargestCell = 160; ///< pixels; keeps a sequence of one token from filling the screen
+constexpr double kMostStretch = 1.8; ///< width of a cell over its height: wide places are filled, and words have room
 constexpr double kVectorCells =
     64.0 * 64.0; ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
 
@@ -103,15 +104,17 @@ HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureThem
         return area.top() + gap + titleHeight + axisTitle + labelHeight + gap;
     };
     const auto cellFor = [&](double labelHeight) {
-        return std::min(
-            {roomRight / columns, std::max(8.0, area.bottom() - gap - topFor(labelHeight)) / rows, kLargestCell});
+        const double height = std::min(std::max(8.0, area.bottom() - gap - topFor(labelHeight)) / rows, kLargestCell);
+        const double width = std::min({roomRight / columns, height * kMostStretch, kLargestCell});
+        return QSizeF(width, std::min(height, width * kMostStretch));
     };
-    const bool isFlat = keyLabelsLieFlat(cellFor(line), theme);
+    const bool isFlat = keyLabelsLieFlat(cellFor(line).width(), theme);
     const double labelHeight = isFlat ? line : gutter;
-    const double cell = cellFor(labelHeight), top = topFor(labelHeight);
+    const QSizeF cell = cellFor(labelHeight);
+    const double top = topFor(labelHeight);
 
-    result.plot = QRectF(std::round(left), std::round(top), std::max(1.0, std::round(cell * columns)),
-                         std::max(1.0, std::round(cell * rows)));
+    result.plot = QRectF(std::round(left), std::round(top), std::max(1.0, std::round(cell.width() * columns)),
+                         std::max(1.0, std::round(cell.height() * rows)));
     result.keyLabels =
         QRectF(result.plot.left(), result.plot.top() - gap - labelHeight, result.plot.width(), labelHeight);
     result.queryLabels = QRectF(result.plot.left() - gap - gutter, result.plot.top(), gutter, result.plot.height());

@@ -80,7 +80,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
 TEST_CASE("lab: panels have the pictures that they show, whatever Attention shows", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
     lab.window().workbench().selectHead(1, 0);
-    QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier); // one cell: no picture of its own
+    lab.find<QDockWidget>("dock.attention").close();
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().grid == nullptr);
     CHECK(lab.snapshot().detail == nullptr);
@@ -101,7 +101,7 @@ TEST_CASE("lab: panels have the pictures that they show, whatever Attention show
     REQUIRE(
         lab.waitFor([&] { return strip.shades().size() == 20 && *std::ranges::max_element(strip.shades()) > 0.1f; }));
     shade.setCurrentText("Loss"); // nobody looks any more
-    lab.showPanel("attention");
+    lab.find<QDockWidget>("dock.text").close();
     REQUIRE(lab.waitFor([&] { return lab.snapshot().grid == nullptr && lab.snapshot().detail == nullptr; }));
 }
 

@@ -33,48 +33,48 @@ QAction* actionOfTab(LabWindow& lab, const QString& title, const char* action) {
 TEST_CASE("dock titles: a tabbed panel has its title on the tab, any other one in its title bar", "[lab]") {
     LabWindow lab;
     const auto titlesAreRight = [&] { return showsEachTitleOnce(lab); };
-    auto& model = lab.find<QDockWidget>("dock.model");
+    auto& branches = lab.find<QDockWidget>("dock.branches");
     CHECK(lab.waitFor(titlesAreRight));
-    CHECK(model.titleBarWidget());
+    CHECK(branches.titleBarWidget());
     SECTION("in the layout of a lesson and in the default layout after it") {
         lab.window().arrangeFor({"attention", "heads"});
         CHECK(lab.waitFor(titlesAreRight));
         CHECK_FALSE(lab.find<QDockWidget>("dock.attention").titleBarWidget());
-        lab.action("resetLayout").trigger();
+        lab.action("workspace.write").trigger();
         CHECK(lab.waitFor(titlesAreRight));
         CHECK(lab.find<QDockWidget>("dock.attention").titleBarWidget());
     }
     SECTION("in a layout that a session restores") {
         const QByteArray tabbed = lab.window().saveState();
-        lab.window().arrangeFor({"model"});
+        lab.window().arrangeFor({"branches"});
         CHECK(lab.waitFor(titlesAreRight));
-        CHECK_FALSE(model.titleBarWidget());
+        CHECK_FALSE(branches.titleBarWidget());
         REQUIRE(lab.window().restoreState(tabbed));
         CHECK(lab.waitFor(titlesAreRight));
-        CHECK(model.titleBarWidget());
+        CHECK(branches.titleBarWidget());
     }
     SECTION("in a window of its own and back") {
-        model.setFloating(true);
-        REQUIRE(lab.waitFor([&] { return !model.titleBarWidget(); }));
-        CHECK(model.isVisible());
-        CHECK_FALSE(model.windowFlags().testFlag(Qt::X11BypassWindowManagerHint));
-        model.setFloating(false);
+        branches.setFloating(true);
+        REQUIRE(lab.waitFor([&] { return !branches.titleBarWidget(); }));
+        CHECK(branches.isVisible());
+        CHECK_FALSE(branches.windowFlags().testFlag(Qt::X11BypassWindowManagerHint));
+        branches.setFloating(false);
         CHECK(lab.waitFor(titlesAreRight));
     }
 }
 
 TEST_CASE("dock titles: the menu of a tab closes the panel or gives it a window", "[lab]") {
     LabWindow lab;
-    auto& model = lab.find<QDockWidget>("dock.model");
-    QAction* floatDock = actionOfTab(lab, "Model", "floatDock");
+    auto& branches = lab.find<QDockWidget>("dock.branches");
+    QAction* floatDock = actionOfTab(lab, "Branches", "floatDock");
     REQUIRE(floatDock);
     floatDock->trigger();
-    CHECK(model.isFloating());
-    CHECK(model.screen()->geometry().contains(model.pos()));
+    CHECK(branches.isFloating());
+    CHECK(branches.screen()->geometry().contains(branches.pos()));
     lab.action("resetLayout").trigger();
     delete lab.window().findChild<QMenu*>("tabMenu");
-    QAction* closeDock = actionOfTab(lab, "Model", "closeDock");
+    QAction* closeDock = actionOfTab(lab, "Branches", "closeDock");
     REQUIRE(closeDock);
     closeDock->trigger();
-    CHECK(model.isHidden());
+    CHECK(branches.isHidden());
 }

@@ -3,6 +3,7 @@
 #include "tests/support/answers.h"
 
 #include "app/lab/bridge/background_task.h"
+#include "app/lab/panels/generate_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/launch_options.h"
 
@@ -193,7 +194,7 @@ TEST_CASE("lab: a model that fails as the very first one is named too, and the e
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
 }
 
-TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves nothing", "[lab]") {
+TEST_CASE("autosave: what a crash left behind is offered, and after a clean exit nothing is", "[lab]") {
     QTemporaryDir folder;
     {
         Autosave crashed(folder.path(), sample);
@@ -208,15 +209,16 @@ TEST_CASE("autosave: what a crash left behind is offered, a clean exit leaves no
         CHECK(*leftover == sample());
         Autosave second(folder.path(), sample); // another program at the same time keeps its hands off
         CHECK_FALSE(second.takeLeftover());
-        next.finish();
+        next.finish(false);
     }
     Autosave last(folder.path(), sample);
     CHECK_FALSE(last.takeLeftover());
     last.markChanged();
     last.saveNow();
-    last.finish(); // the save on the other thread must not write the file again
+    last.finish(true); // the save on the other thread must not write the file again
     BackgroundTask::threads().waitForDone();
     CHECK_FALSE(QFile::exists(folder.path() + "/autosave.attnlab"));
+    CHECK(QFile::exists(folder.path() + "/last.attnlab"));
 }
 
 TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
@@ -305,4 +307,84 @@ TEST_CASE("launch options: good lines are read, mistakes are named", "[lab]") {
         REQUIRE(std::holds_alternative<LaunchMessage>(result));
         CHECK(std::get<LaunchMessage>(result).exitCode == 2);
     }
+}
+
+TEST_CASE("sessions: undo leads back from another model, with its text and its changes", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("step");
+    lab.window().workbench().setGate(1, 1, 0.25f);
+    REQUIRE(lab.settle());
+    const std::string text = lab.text();
+    lab.window().open("builtin:sort");
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().model->name == "sort");
+    CHECK(lab.action("undo").isEnabled());
+    lab.act("undo");
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().path() == "builtin:induction");
+    CHECK(lab.text() == text);
+    CHECK(lab.snapshot().changes->gate(1, 1) == Approx(0.25f));
+    lab.act("undo"); // the change to the head
+    CHECK(lab.window().workbench().changes().gate(1, 1) == Approx(1.0f));
+    CHECK(lab.text() == text);
+    lab.act("redo");
+    lab.act("redo");
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().model->name == "sort");
+}
+
+TEST_CASE("sessions: a fresh start can be undone", "[lab]") {
+    LabWindow lab("builtin:induction");
+    lab.find<PromptEditor>("prompt").setPlainText("bcdbcd");
+    REQUIRE(lab.settle());
+    lab.act("panel.lenses");
+    lab.act("new");
+    CHECK(lab.find<QToolButton>("workspace.write").isChecked());
+    CHECK(lab.snapshot().sequence->prompt != "bcdbcd");
+    lab.act("undo");
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->prompt == "bcdbcd");
+    CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
+}
+
+TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
+    const QTemporaryDir folder;
+    makeApplication(folder.path());
+    const auto setup = [&] {
+        return MainWindow::Setup{
+            .preferences = Preferences{}, .device = {}, .autosaveFolder = folder.path() + "/autosave"};
+    };
+    const auto isOpen = [](MainWindow& window, const char* model, const char* text) {
+        return QTest::qWaitFor(
+            [&] {
+                const auto& snapshot = window.workbench().snapshot();
+                return snapshot && snapshot->model && snapshot->path() == model && snapshot->sequence &&
+                       snapshot->sequence->text == text && !window.isRestoring();
+            },
+            60'000);
+    };
+    {
+        MainWindow window(setup());
+        window.show();
+        window.open("builtin:sort", "3 1 2");
+        REQUIRE(isOpen(window, "builtin:sort", "3 1 2"));
+        window.findChild<QAction*>("workspace.inspect")->trigger();
+        window.close();
+    }
+    {
+        MainWindow window(setup());
+        window.show();
+        CHECK(isOpen(window, "builtin:sort", "3 1 2"));
+        CHECK(window.findChild<QToolButton*>("workspace.inspect")->isChecked());
+        CHECK_FALSE(window.findChild<QWidget*>("offerBanner")->isVisible());
+        window.close();
+    }
+    QFile::rename(folder.path() + "/autosave/last.attnlab", folder.path() + "/kept");
+    QFile kept(folder.path() + "/kept");
+    REQUIRE(kept.open(QFile::ReadOnly));
+    writeText(folder.path() + "/autosave/last.attnlab", kept.readAll().replace("builtin:sort", "/no/such/model"));
+    MainWindow window(setup()); // the model is gone: the default one opens instead
+    window.show();
+    CHECK(QTest::qWaitFor([&] { return window.workbench().hasModel(); }, 60'000));
+    CHECK(window.findChild<QWidget*>("failureBanner")->isVisible());
 }

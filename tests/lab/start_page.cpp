@@ -14,8 +14,8 @@ TEST_CASE("start page: is offered at the very first start, and once", "[lab][les
 TEST_CASE("start page: opens by its keys, shows each bundled model, and opens what is clicked", "[lab][lessons]") {
     LabWindow lab;
     lab.press(lab.action("start"));
-    auto* page = lab.window().findChild<QDialog*>("startPage");
-    REQUIRE(page);
+    auto* page = &lab.find<QDockWidget>("dock.start");
+    REQUIRE(page->isVisible());
     int pictures = 0;
     for (auto* button : page->findChildren<QToolButton*>()) {
         if (!button->objectName().startsWith("startModel.")) continue;
@@ -27,6 +27,7 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
     CHECK(pictures == 9);
     QTest::mouseClick(page->findChild<QToolButton*>("startModel.sort"), Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }));
+    CHECK(lab.find<QToolButton>("workspace.write").isChecked());
     lab.press(lab.action("start"));
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startPlay"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return !lab.find<QWidget>("playground").visibleRegion().isEmpty(); }));
@@ -34,4 +35,30 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
     lab.press(lab.action("start"));
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startLearn"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return lab.find<QListWidget>("lessonList").hasFocus(); }));
+}
+
+TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    SECTION("a model that writes") {
+        lab.press(lab.action("start"));
+        QTest::mouseClick(&lab.find<QToolButton>("startWrite"), Qt::LeftButton);
+        CHECK(lab.find<QToolButton>("workspace.write").isChecked());
+        CHECK(lab.waitFor([&] { return lab.text().size() > 8; }));
+    }
+    SECTION("the head that copies") {
+        lab.press(lab.action("start"));
+        QTest::mouseClick(&lab.find<QToolButton>("startLook"), Qt::LeftButton);
+        CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == "builtin:induction-trained"; }));
+        REQUIRE(lab.settle());
+        CHECK(lab.window().workbench().selection().site == 1);
+        CHECK(lab.window().workbench().selection().head == 0);
+    }
+    SECTION("a model that learns") {
+        lab.press(lab.action("start"));
+        QTest::mouseClick(&lab.find<QToolButton>("startTrain"), Qt::LeftButton);
+        CHECK(lab.find<QToolButton>("workspace.train").isChecked());
+        CHECK(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));
+        lab.act("trainPlay"); // pause
+    }
 }

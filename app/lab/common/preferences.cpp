@@ -22,7 +22,8 @@ Preferences Preferences::load() {
             .textSize = settings.value("textSize", initial.textSize).toInt(),
             .device = settings.value("device").toString(),
             .softwareThreads = settings.value("softwareThreads", initial.softwareThreads).toInt(),
-            .autosaves = settings.value("autosaves", initial.autosaves).toBool()};
+            .autosaves = settings.value("autosaves", initial.autosaves).toBool(),
+            .moves = settings.value("moves", initial.moves).toBool()};
 }
 
 void Preferences::save() const {
@@ -32,6 +33,7 @@ void Preferences::save() const {
     settings.setValue("device", device);
     settings.setValue("softwareThreads", softwareThreads);
     settings.setValue("autosaves", autosaves);
+    settings.setValue("moves", moves);
 }
 
 QStringList recentPaths() { return QSettings().value("recent").toStringList(); }

@@ -17,6 +17,7 @@ struct Preferences {
     QString device;           ///< index or part of a name, empty: the best one
     int softwareThreads = -1; ///< -1: chosen to suit the open model
     bool autosaves = true;
+    bool moves = true; ///< short animations of what changes on screen
 
     bool operator==(const Preferences&) const = default;
     static Preferences load();

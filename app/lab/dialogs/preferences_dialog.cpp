@@ -14,7 +14,8 @@ namespace attn {
 PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
     : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
       threads_(new QSpinBox(this)),
-      autosaves_(new QCheckBox(tr("Save the open session every 10 seconds, to restore it after a crash"), this)) {
+      autosaves_(new QCheckBox(tr("Save the open session every 10 seconds, to restore it after a crash"), this)),
+      moves_(new QCheckBox(tr("Animate what changes on screen"), this)) {
     setWindowTitle(tr("Preferences"));
     auto* form = new QFormLayout(this);
     const auto addRow = [&](const QString& title, QWidget* field, const QString& help) {
@@ -50,6 +51,10 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
     autosaves_->setAccessibleName(tr("Autosave"));
     autosaves_->setToolTip(tr("Saves a copy in the program's own folder and never changes your session files"));
     form->addRow(autosaves_);
+    moves_->setChecked(preferences.moves);
+    moves_->setAccessibleName(tr("Motion"));
+    moves_->setToolTip(tr("Columns and messages slide in. Switch this off if motion disturbs you."));
+    form->addRow(moves_);
     auto* note = new QLabel(tr("A new device or number of threads takes effect when you restart the program."), this);
     note->setProperty("hint", true);
     form->addRow(note);
@@ -66,7 +71,8 @@ Preferences PreferencesDialog::preferences() const {
             .textSize = textSize_->value(),
             .device = chosen >= 0 ? device_->itemData(chosen).toString() : device_->currentText().trimmed(),
             .softwareThreads = threads_->value(),
-            .autosaves = autosaves_->isChecked()};
+            .autosaves = autosaves_->isChecked(),
+            .moves = moves_->isChecked()};
 }
 
 } // namespace attn

@@ -22,7 +22,7 @@ private:
     QSpinBox* textSize_;
     QComboBox* device_;
     QSpinBox* threads_;
-    QCheckBox* autosaves_;
+    QCheckBox *autosaves_, *moves_;
 };
 
 } // namespace attn

@@ -6,13 +6,16 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/panels/picture_tools.h"
 #include "app/lab/panels/picture_views.h"
+#include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/undo_commands.h"
 
+#include <QButtonGroup>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
@@ -33,6 +36,8 @@ using LookEdit = StateEdit<AttentionLook, 6>;
 
 /// Width of one head's heatmap. Longer patterns are pooled until the user zooms in.
 constexpr int kDetailPixels = PatternRequest{}.detailSize;
+
+constexpr int kArcPixels = 128; ///< tokens up to which arcs of a whole layer are exact
 
 /// Few sizes, so that resizing a window does not ask for new thumbnails with every pixel.
 int thumbnailBucket(int pixels) { return pixels <= 32 ? 32 : pixels <= 64 ? 64 : 128; }
@@ -114,6 +119,18 @@ void AttentionPanel::setLevel(AttentionLevel level) {
     apply(next);
 }
 
+void AttentionPanel::setPicture(AttentionPicture picture) {
+    AttentionLook next = look_;
+    next.picture = picture;
+    if (next.level == AttentionLevel::AllHeads) next.level = AttentionLevel::OneHead;
+    change(next, tr("choosing a picture"));
+}
+
+QWidget* AttentionPanel::pictureOfHead() const {
+    QWidget* const pages[] = {heatmap_, strip_, arcs_};
+    return pages[static_cast<size_t>(look_.picture)];
+}
+
 bool AttentionPanel::isChoiceLocked() const { return !tools_->isEnabled() || tools_->isHidden(); }
 
 /// The initial cell: the key that the newest token attends to most.
@@ -161,16 +178,43 @@ void AttentionPanel::showPictures() {
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
     heatmap_->setTile(snapshot_->detail, bench_.tokenCount(), isComparable ? compared->detail : nullptr);
     cell_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
+    showArcs();
+}
+
+void AttentionPanel::showArcs() {
+    if (look_.picture != AttentionPicture::Arcs || !snapshot_ || bench_.readsPictures()) return;
+    ArcsFigure figure;
+    figure.title = headTitle(choice());
+    figure.hidesFirst = look_.scale.hidesFirst;
+    figure.labels = heatmap_->figure().labels();
+    const auto isCurrent = [&](const PatternTile& tile) { return tile.queryEnd <= bench_.tokenCount(); };
+    if (look_.arcsOfLayer) {
+        const int site = bench_.selection().site;
+        figure.title = tr("All heads of L%1").arg(site);
+        if (const auto& grid = snapshot_->grid; grid && site < grid->sites)
+            for (int head = 0; head < grid->heads; ++head)
+                if (const PatternTile& tile = grid->at(site, head); tile.rows > 0 && isCurrent(tile))
+                    figure.heads.push_back({head, {grid, &tile}});
+    } else if (snapshot_->detail && isCurrent(*snapshot_->detail)) {
+        figure.heads.push_back({std::max(0, snapshot_->detail->head), snapshot_->detail});
+    }
+    if (const int linked = hoveredToken_ >= 0 ? hoveredToken_ : bench_.selection().row.value_or(-1);
+        linked >= 0 && linked < bench_.tokenCount())
+        figure.query = linked;
+    arcs_->setFigure(std::move(figure));
 }
 
 void AttentionPanel::want() {
     if (bench_.readsPictures()) return bench_.want(this, {});
     const bool showsGrid = isVisible() && look_.level == AttentionLevel::AllHeads,
-               showsHead = look_.level == AttentionLevel::OneHead;
+               showsHead = look_.level != AttentionLevel::AllHeads,
+               showsLayer = showsHead && look_.picture == AttentionPicture::Arcs && look_.arcsOfLayer;
     WantedViews wanted{.pattern =
                            {// Other panels need the head itself, unless the aggregate is on screen.
                             .aggregate = showsHead ? look_.aggregate : HeadAggregate::None,
-                            .thumbnailSize = showsGrid ? thumbnailBucket(grid_->thumbnailPixels()) : 0,
+                            .thumbnailSize = isVisible() && showsLayer ? kArcPixels
+                                             : showsGrid               ? thumbnailBucket(grid_->thumbnailPixels())
+                                                                       : 0,
                             .detail = isVisible() && showsHead,
                             .hidesFirst = look_.scale.hidesFirst},
                        .cell = look_.level == AttentionLevel::OneCell};
@@ -217,8 +261,9 @@ void AttentionPanel::restoreView(const QJsonObject& view) {
 
 void AttentionPanel::showSettings() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
-    const QSignalBlocker blockers[] = {QSignalBlocker(layer_), QSignalBlocker(head_),    QSignalBlocker(aggregate_),
-                                       QSignalBlocker(scale_), QSignalBlocker(colours_), QSignalBlocker(hidesFirst_)};
+    const QSignalBlocker blockers[] = {
+        QSignalBlocker(layer_),   QSignalBlocker(head_),       QSignalBlocker(aggregate_),  QSignalBlocker(scale_),
+        QSignalBlocker(colours_), QSignalBlocker(hidesFirst_), QSignalBlocker(arcsOfLayer_)};
     layer_->setRange(0, model ? std::max(0, model->layers - 1) : 0);
     head_->setRange(0, model ? std::max(0, model->heads - 1) : 0);
     layer_->setValue(bench_.selection().site);
@@ -231,6 +276,8 @@ void AttentionPanel::showSettings() {
     colours_->setCurrentIndex(static_cast<int>(isPicture ? bench_.pictures().look().colours : look_.colours));
     hidesFirst_->setChecked(look_.scale.hidesFirst);
     reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());
+    switch_->button(static_cast<int>(look_.picture))->setChecked(true);
+    arcsOfLayer_->setChecked(look_.arcsOfLayer);
 
     const bool hasTokens = bench_.tokenCount() > 0;
     QToolButton* const buttons[] = {allButton_, headButton_, cellButton_};
@@ -243,8 +290,11 @@ void AttentionPanel::showSettings() {
             ? tr("Query %1 → key %2").arg(bench_.selection().cell->query).arg(bench_.selection().cell->key)
             : tr("One cell"));
 
-    for (QWidget* tool : std::initializer_list<QWidget*>{scale_->parentWidget(), hidesFirst_, reset_, strip_})
+    for (QWidget* tool : std::initializer_list<QWidget*>{scale_->parentWidget(), hidesFirst_, reset_})
         tool->setVisible(!isPicture);
+    for (QAbstractButton* button : switch_->buttons()) button->setVisible(!isPicture);
+    arcsOfLayer_->setVisible(!isPicture && look_.level != AttentionLevel::AllHeads &&
+                             look_.picture == AttentionPicture::Arcs);
     for (QWidget* tool : std::initializer_list<QWidget*>{layer_->parentWidget(), head_->parentWidget(), aggregate_})
         tool->setVisible(!isRollout);
     pictureTools_->setVisible(isPicture);
@@ -268,15 +318,16 @@ void AttentionPanel::showSettings() {
     grid_->setScale(look_.scale);
     grid_->setColours(look_.colours);
     grid_->setSelected(choice());
-    QWidget* const pages[] = {gridScroll_, heatmap_, cellScroll_};
-    stack_->setCurrentWidget(pages[static_cast<size_t>(look_.level)]);
+    stack_->setCurrentWidget(look_.level == AttentionLevel::AllHeads ? static_cast<QWidget*>(gridScroll_) : hero_);
+    views_->setCurrentIndex(static_cast<int>(look_.picture));
+    cellColumn_->setOpen(look_.level == AttentionLevel::OneCell);
+    showArcs();
     showChange();
     showLinks();
 }
 
 void AttentionPanel::showChange() {
-    const bool isWanted = bench_.shownRun() == ShownRun::Difference && snapshot_ && snapshot_->isEdited &&
-                          look_.level != AttentionLevel::OneCell;
+    const bool isWanted = bench_.shownRun() == ShownRun::Difference && snapshot_ && snapshot_->isEdited;
     const bool showsGrid = look_.level == AttentionLevel::AllHeads;
     const bool isShown = showsGrid ? grid_->figure().before() != nullptr : heatmap_->figure().before != nullptr;
     const float range = showsGrid ? grid_->figure().range() : heatmap_->figure().range();
@@ -298,6 +349,7 @@ void AttentionPanel::showLinks() {
     // The token under the pointer takes precedence over the clicked one.
     const int linked = hoveredToken_ >= 0 ? hoveredToken_ : bench_.selection().row.value_or(-1);
     int query = linked, key = -1;
+    if (query < 0 && look_.picture == AttentionPicture::Text) query = bench_.tokenCount() - 1;
     if (hoveredCell_) {
         query = hoveredCell_->query;
         key = hoveredCell_->key;
@@ -310,18 +362,16 @@ void AttentionPanel::showLinks() {
 
     std::vector<float> shades;
     const HeatmapFigure& picture = heatmap_->figure();
-    const CellExplanation* explanation = snapshot_ ? snapshot_->explanation.get() : nullptr;
-    if (look_.level == AttentionLevel::OneHead && query >= 0 && !picture.isEmpty() && picture.tile->isExact()) {
+    if (look_.level != AttentionLevel::AllHeads && query >= 0 && !picture.isEmpty() && picture.tile->isExact()) {
         shades.resize(static_cast<size_t>(bench_.tokenCount()));
         for (int token = 0; token < bench_.tokenCount(); ++token) {
             const float value = picture.valueAt({query, token});
             shades[static_cast<size_t>(token)] =
                 std::isnan(value) ? 0.0f : std::abs(value); // of a difference: its size
         }
-    } else if (look_.level == AttentionLevel::OneCell && explanation && explanation->query == query) {
-        shades = explanation->rowProbabilities;
     }
     strip_->setShades(std::move(shades));
+    showArcs();
 }
 
 void AttentionPanel::updateEmptyTexts() {
@@ -337,7 +387,7 @@ void AttentionPanel::updateEmptyTexts() {
 }
 
 QWidget* AttentionPanel::figure() {
-    QWidget* const text[] = {grid_, heatmap_, cell_};
+    QWidget* const text[] = {grid_, pictureOfHead(), cell_};
     if (bench_.readsPictures())
         return level() == AttentionLevel::AllHeads ? pictures_ : static_cast<QWidget*>(picture_);
     return text[static_cast<size_t>(look_.level)];
@@ -345,7 +395,10 @@ QWidget* AttentionPanel::figure() {
 
 const Figure* AttentionPanel::shownFigure() const {
     if (!bench_.readsPictures()) {
-        const Figure* const text[] = {&grid_->figure(), &heatmap_->figure(), &cell_->figure()};
+        const Figure* const head = look_.picture == AttentionPicture::Arcs
+                                       ? static_cast<const Figure*>(&arcs_->figure())
+                                       : &heatmap_->figure();
+        const Figure* const text[] = {&grid_->figure(), head, &cell_->figure()};
         return text[static_cast<size_t>(look_.level)];
     }
     return level() == AttentionLevel::AllHeads ? static_cast<const Figure*>(pictures_->figure()) : &picture_->figure();

@@ -4,6 +4,7 @@
 #include "app/lab/workbench/panel.h"
 
 class QAction;
+class QButtonGroup;
 class QCheckBox;
 class QComboBox;
 class QLabel;
@@ -15,16 +16,18 @@ class QToolButton;
 
 namespace attn {
 
+class ArcsView;
 class CellView;
 class HeatmapView;
 class PictureHeads;
 class PictureTools;
 class PictureView;
+class SlidingColumn;
 class ThumbnailGridView;
 class TokenStrip;
 
-/// Attention at three levels, one click apart: all heads as thumbnails, one head as a heatmap, one cell as arithmetic.
-/// The token strip below highlights the rows and columns that belong to a token. Attention of a picture lies over it.
+/// Attention at three levels, one click apart: all heads as thumbnails; one head as a heatmap, as shaded text or as
+/// arcs between words; and beside it one cell as arithmetic. Attention of a picture lies over it.
 class AttentionPanel : public Panel {
     Q_OBJECT
 
@@ -49,6 +52,10 @@ protected:
 private:
     QWidget* makeBreadcrumbs();
     QWidget* makeTools();
+    QToolButton* makeDisplayButton(); ///< opens what is changed less often
+    void setPicture(AttentionPicture picture);
+    void showArcs();
+    QWidget* pictureOfHead() const; ///< the heatmap, the text or the arcs
     void connectViews();
     void makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys,
                          const QString& toolTip);
@@ -85,12 +92,17 @@ private:
     QComboBox *aggregate_, *scale_, *colours_;
     QCheckBox* hidesFirst_;
     QPushButton* reset_;
-    QStackedWidget* stack_;
-    QScrollArea *gridScroll_, *cellScroll_;
+    QStackedWidget *stack_, *views_;
+    QWidget* hero_; ///< one head, and at its side one cell
+    QScrollArea *gridScroll_, *arcsScroll_;
+    SlidingColumn* cellColumn_;
+    QButtonGroup* switch_;
+    QCheckBox* arcsOfLayer_;
     PictureHeads* pictures_;
     PictureView* picture_;
     ThumbnailGridView* grid_;
     HeatmapView* heatmap_;
+    ArcsView* arcs_;
     CellView* cell_;
     TokenStrip* strip_;
 };

@@ -4,9 +4,11 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/panels/picture_tools.h"
 #include "app/lab/panels/picture_views.h"
+#include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -14,9 +16,11 @@
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QAction>
+#include <QButtonGroup>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QCoreApplication>
+#include <QMenu>
 #include <QPainter>
 #include <QPixmap>
 #include <QPushButton>
@@ -24,6 +28,7 @@
 #include <QSpinBox>
 #include <QStackedWidget>
 #include <QToolButton>
+#include <QWidgetAction>
 
 namespace attn {
 namespace {
@@ -44,39 +49,48 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
       tools_(nullptr), pictureTools_(new PictureTools(bench)), change_(makeHintLabel("attentionChange")),
       layer_(new QSpinBox), head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox),
       colours_(new QComboBox), hidesFirst_(new QCheckBox(tr("&Hide first token"))),
-      reset_(new QPushButton(tr("Rese&t view"))), stack_(new QStackedWidget), gridScroll_(nullptr),
-      cellScroll_(nullptr), pictures_(new PictureHeads("attentionPictures", PictureHeads::Kind::Overlays, bench)),
+      reset_(new QPushButton(tr("Rese&t view"))), stack_(new QStackedWidget), views_(new QStackedWidget),
+      hero_(new QWidget), gridScroll_(nullptr), arcsScroll_(nullptr), cellColumn_(nullptr),
+      switch_(new QButtonGroup(this)), arcsOfLayer_(new QCheckBox(tr("All heads of the layer"))),
+      pictures_(new PictureHeads("attentionPictures", PictureHeads::Kind::Overlays, bench)),
       picture_(new PictureView("attentionPicture", false, bench)), grid_(new ThumbnailGridView),
-      heatmap_(new HeatmapView), cell_(new CellView), strip_(new TokenStrip) {
+      heatmap_(new HeatmapView), arcs_(new ArcsView), cell_(new CellView), strip_(new TokenStrip) {
     grid_->setObjectName("attentionGrid");
     heatmap_->setObjectName("attentionHeatmap");
     cell_->setObjectName("attentionCell");
     strip_->setObjectName("attentionTokens");
     gridScroll_ = scrolling(grid_);
-    cellScroll_ = scrolling(cell_);
+    arcs_->setObjectName("attentionArcs");
+    arcsScroll_ = scrolling(arcs_);
+    cellColumn_ = new SlidingColumn(scrolling(cell_));
+    for (QWidget* view : std::initializer_list<QWidget*>{heatmap_, strip_, arcsScroll_}) views_->addWidget(view);
+    makeRow(hero_, 0, {{views_, 1}, cellColumn_});
     stack_->addWidget(gridScroll_);
-    stack_->addWidget(heatmap_);
-    stack_->addWidget(cellScroll_);
+    stack_->addWidget(hero_);
     stack_->addWidget(pictures_);
     stack_->addWidget(picture_);
     grid_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
     heatmap_->setEmptyText(tr("Open a model to see its attention: File > Open, or drop a model folder here."));
 
-    auto* column = makeColumn(this, 8, {makeBreadcrumbs(), makeTools(), pictureTools_, change_, {stack_, 1}, strip_});
-    column->setSpacing(6);
+    auto* bar = new FlowLayout;
+    bar->addWidget(makeBreadcrumbs());
+    bar->addWidget(makeTools());
+    auto* column = makeColumn(this, 4, {bar, pictureTools_, change_, {stack_, 1}});
+    column->setSpacing(4);
     connectViews();
     connect(&bench_, &Workbench::shownRunChanged, this, [this] {
         if (!snapshot_) return;
         showPictures();
         showSettings();
     });
-    followTheme(bench_, grid_, heatmap_, cell_, strip_);
+    followTheme(bench_, grid_, heatmap_, cell_, strip_, arcs_);
     showSettings();
 }
 
 QWidget* AttentionPanel::makeBreadcrumbs() {
     auto* bar = new QWidget;
-    auto* row = new FlowLayout(bar);
+    auto* row = layoutOf<QHBoxLayout>(bar);
+    row->setSpacing(2);
     allButton_->setText(tr("All heads"));
     makeLevelAction(AttentionLevel::AllHeads, allButton_, "attentionAll", QKeySequence("Ctrl+1"),
                     tr("Show every head of every layer"));
@@ -108,17 +122,61 @@ void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, 
 QWidget* AttentionPanel::makeTools() {
     tools_ = new QWidget;
     assignControlGroup(tools_, "attention");
-    auto* row = new FlowLayout(tools_);
-    row->addLabelled(tr("La&yer"), named(layer_, "attentionLayer", tr("Layer to show, from 0")));
-    row->addLabelled(tr("Hea&d"), named(head_, "attentionHeadNumber", tr("Head to show, from 0")));
-    row->addWidget(named(aggregate_, "attentionAggregate",
-                         tr("Show one head, or the mean or maximum over the heads of the layer")));
-    row->addLabelled(tr("&Scale"), named(scale_, "attentionScale", tr("How attention weights become colours")));
-    row->addWidget(named(colours_, "attentionColours", tr("Colour map")));
+    auto* row = layoutOf<QHBoxLayout>(tools_);
+    const std::tuple<const char*, QString, QString> pictures[] = {
+        {"attentionAsHeatmap", tr("Heatmap"), tr("Show the weights of one head as a heatmap")},
+        {"attentionAsText", tr("Text"), tr("Shade each word by the attention that a query pays to it")},
+        {"attentionAsArcs", tr("Arcs"), tr("Join each word to the words that it attends to")}};
+    for (const auto& [id, text, help] : pictures) {
+        auto* button = helped(new QToolButton, id, help);
+        button->setText(text);
+        button->setCheckable(true);
+        button->setFocusPolicy(Qt::StrongFocus);
+        switch_->addButton(button, static_cast<int>(switch_->buttons().size()));
+        row->addWidget(button);
+    }
+    connect(switch_, &QButtonGroup::idClicked, this, [this](int id) { setPicture(static_cast<AttentionPicture>(id)); });
+    const auto addLabelled = [row](const QString& text, QWidget* control) {
+        auto* pair = new QWidget;
+        makeRow(pair, 0, {labelFor(control, text), control});
+        row->addWidget(pair);
+    };
+    addLabelled(tr("La&yer"), named(layer_, "attentionLayer", tr("Layer to show, from 0")));
+    addLabelled(tr("Hea&d"), named(head_, "attentionHeadNumber", tr("Head to show, from 0")));
     row->addWidget(
+        helped(arcsOfLayer_, "attentionArcsOfLayer", tr("Draw the arcs of every head, each in its own colour")));
+    row->addWidget(makeDisplayButton());
+    connect(arcsOfLayer_, &QCheckBox::toggled, this, [this](bool isOn) {
+        AttentionLook next = look_;
+        next.arcsOfLayer = isOn;
+        change(next, tr("choosing a picture"));
+    });
+    connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
+        choose({layer, bench_.selection().head, choice().aggregate});
+    });
+    connect(head_, &QSpinBox::valueChanged, this, [this](int head) {
+        choose({bench_.selection().site, head, choice().aggregate});
+    });
+    return tools_;
+}
+
+QToolButton* AttentionPanel::makeDisplayButton() {
+    auto* content = new QWidget;
+    assignControlGroup(content, "attention");
+    auto* column = layoutOf<QVBoxLayout>(content, 12);
+    const auto add = [&](const QString& text, QWidget* control) {
+        auto* row = new QWidget;
+        makeRow(row, 0, {labelFor(control, text), room(), control});
+        column->addWidget(row);
+    };
+    add(tr("Show"), named(aggregate_, "attentionAggregate",
+                          tr("Show one head, or the mean or maximum over the heads of the layer")));
+    add(tr("&Scale"), named(scale_, "attentionScale", tr("How attention weights become colours")));
+    add(tr("&Colours"), named(colours_, "attentionColours", tr("Colour map")));
+    column->addWidget(
         named(hidesFirst_, "attentionHideFirst",
               tr("Leave out the first token, to which many heads attend by default, and renormalise each row")));
-    row->addWidget(named(reset_, "attentionReset", tr("Restore one head, the linear scale and all tokens")));
+    column->addWidget(named(reset_, "attentionReset", tr("Restore one head, the linear scale and all tokens")));
     aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
     for (const ScaleInfo& scale : scaleKinds()) {
         scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));
@@ -138,12 +196,6 @@ QWidget* AttentionPanel::makeTools() {
     }
     colours_->setIconSize({48, 12});
 
-    connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
-        choose({layer, bench_.selection().head, choice().aggregate});
-    });
-    connect(head_, &QSpinBox::valueChanged, this, [this](int head) {
-        choose({bench_.selection().site, head, choice().aggregate});
-    });
     connect(aggregate_, &QComboBox::currentIndexChanged, this,
             [this](int index) { chooseAggregate(static_cast<HeadAggregate>(index)); });
     connect(scale_, &QComboBox::currentIndexChanged, this, [this](int index) {
@@ -165,16 +217,32 @@ QWidget* AttentionPanel::makeTools() {
         change(next, tr("resetting the view"));
         heatmap_->resetZoom();
     });
-    return tools_;
+    auto* button = helped(new QToolButton, "attentionDisplay", tr("Choose how attention is drawn"));
+    button->setText(tr("Display"));
+    button->setPopupMode(QToolButton::InstantPopup);
+    button->setFocusPolicy(Qt::StrongFocus);
+    auto* menu = new QMenu(button);
+    auto* action = new QWidgetAction(menu);
+    action->setDefaultWidget(content);
+    menu->addAction(action);
+    button->setMenu(menu);
+    return button;
 }
 
 void AttentionPanel::connectViews() {
     connect(grid_, &ThumbnailGridView::selected, this, [this](const HeadChoice& choice) { choose(choice); });
     connect(grid_, &ThumbnailGridView::activated, this, [this] { setLevel(AttentionLevel::OneHead); });
-    connect(heatmap_, &HeatmapView::cellSelected, this, [this](int query, int key) {
+    const auto pressed = [this](int query, int key) {
         bench_.selectCell(Cell{query, key});
+        setLevel(AttentionLevel::OneCell);
+    };
+    connect(heatmap_, &HeatmapView::cellSelected, this, pressed);
+    connect(heatmap_, &HeatmapView::cellActivated, this, pressed);
+    connect(cellColumn_, &SlidingColumn::closeAsked, this, [this] { setLevel(AttentionLevel::OneHead); });
+    connect(arcs_, &ArcsView::tokenHovered, this, [this](int token) { bench_.hoverToken(token); });
+    connect(arcs_, &ArcsView::tokenClicked, this, [this](int token) {
+        bench_.selectRow(bench_.selection().row == token ? std::nullopt : std::optional(token));
     });
-    connect(heatmap_, &HeatmapView::cellActivated, this, [this] { setLevel(AttentionLevel::OneCell); });
     connect(heatmap_, &HeatmapView::windowChanged, this, [this](const QRectF& window) {
         window_ = window;
         reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());

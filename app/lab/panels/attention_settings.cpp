@@ -11,6 +11,7 @@ namespace attn {
 namespace {
 
 constexpr const char* kLevels[] = {"all", "head", "cell"};
+constexpr const char* kPictures[] = {"heatmap", "text", "arcs"};
 constexpr const char* kAggregates[] = {"none", "mean", "maximum"};
 
 template <class T, size_t N> T named(const QJsonValue& value, const char* const (&names)[N]) {
@@ -30,6 +31,8 @@ int savedLayer(const QJsonObject& view, int absent) {
 
 QJsonObject attentionToJson(const AttentionLook& look, const Selection& selection) {
     QJsonObject object{{"level", QLatin1String(kLevels[static_cast<size_t>(look.level)])},
+                       {"drawnAs", QLatin1String(kPictures[static_cast<size_t>(look.picture)])},
+                       {"arcsOfLayer", look.arcsOfLayer},
                        {"site", QString::fromStdString(siteName(selection.site))},
                        {"head", selection.head},
                        {"aggregate", QLatin1String(kAggregates[static_cast<size_t>(look.aggregate)])},
@@ -42,6 +45,8 @@ QJsonObject attentionToJson(const AttentionLook& look, const Selection& selectio
 
 std::pair<AttentionLook, Selection> attentionFromJson(const QJsonObject& object) {
     const AttentionLook look{.level = named<AttentionLevel>(object["level"], kLevels),
+                             .picture = named<AttentionPicture>(object["drawnAs"], kPictures),
+                             .arcsOfLayer = object["arcsOfLayer"].toBool(),
                              .aggregate = named<HeadAggregate>(object["aggregate"], kAggregates),
                              .scale = {scaleFromKey(object["scale"].toString()), object["hidesFirst"].toBool()},
                              .colours = colourMapFromKey(object["colours"].toString())};

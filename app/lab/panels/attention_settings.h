@@ -14,9 +14,14 @@ namespace attn {
 /// The three levels of the attention panel.
 enum class AttentionLevel { AllHeads, OneHead, OneCell };
 
+/// The pictures of one head.
+enum class AttentionPicture { Heatmap, Text, Arcs };
+
 /// How the attention panel draws what is selected.
 struct AttentionLook {
     AttentionLevel level = AttentionLevel::AllHeads;
+    AttentionPicture picture = AttentionPicture::Heatmap;
+    bool arcsOfLayer = false; ///< arcs of all heads of the layer, in colours
     HeadAggregate aggregate = HeadAggregate::None;
     Scale scale{};
     ColourMapId colours = ColourMapId::Viridis;

@@ -10,6 +10,7 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/run_cells_view.h"
+#include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/workbench.h"
@@ -264,7 +265,8 @@ void ChangesPanel::restoreView(const QJsonObject& view) {
 ChangesPanel::ChangesPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), right_(new QStackedWidget), pattern_(new PatternEditor(bench)) {
     QLayout* head = makeHead();
-    auto* left = makeColumn({makeForm(), makeList()});
+    auto* answers = new QWidget;
+    auto* left = makeColumn(answers, 0, {makeForm(), makeList()});
     effect_ = makePlainTable("interventionsEffect", tr("Answers of the original and the changed run"),
                              tr("Probabilities at temperature 1: original, changed and difference"),
                              {tr("Next token"), tr("Original"), tr("Changed"), tr("Difference")});
@@ -273,8 +275,7 @@ ChangesPanel::ChangesPanel(Workbench& bench, QWidget* parent)
     left->addLayout(makeContinuations());
     right_->addWidget(pattern_);
     right_->addWidget(makeCells());
-    auto* both = makeRow({{left, 3}, {right_, 2}});
-    makeColumn(this, 8, {head, {both, 1}});
+    makeColumn(this, 8, {head, {new SideBySide(answers, right_, 3, 2), 1}});
 
     new FrontWatch(this,
                    [this](bool isInFront) { bench_.want(this, isInFront ? WantedViews::patterns() : WantedViews()); });

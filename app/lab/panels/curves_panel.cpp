@@ -3,6 +3,8 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/figure_view.h"
+#include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "engine/training/tasks/catalogue.h"
@@ -83,7 +85,10 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
     loss_ = identified(new FigureView<PlotFigure>, "lossChart");
     other_ = identified(new FigureView<PlotFigure>, "secondChart");
-    makeColumn(this, 8, {empty_, makeRow({logarithmic_, room(), quantity_}), {makeRow({{loss_, 1}, {other_, 1}}), 1}});
+    auto* controls = new FlowLayout;
+    controls->addWidget(logarithmic_);
+    controls->addWidget(quantity_);
+    makeColumn(this, 8, {empty_, controls, {new SideBySide(loss_, other_), 1}});
     refresh_.setSingleShot(true);
     refresh_.setInterval(kRefreshMs);
     connect(&refresh_, &QTimer::timeout, this, &CurvesPanel::refresh);

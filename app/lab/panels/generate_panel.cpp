@@ -150,7 +150,7 @@ QWidget* GeneratePanel::makeRunGroup() {
                    tr("Tokens per second; the right end is as fast as the device allows"));
     speed_->setRange(0, static_cast<int>(kSpeeds.size()));
     speed_->setPageStep(1);
-    speed_->setMinimumWidth(70);
+    speed_->setMinimumWidth(60);
     speed_->setValue(kInitialSpeed);
     speedLabel_ = new QLabel;
     speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
@@ -168,8 +168,8 @@ QWidget* GeneratePanel::makeRunGroup() {
     });
     showSpeed();
     return group("generation",
-                 makeColumn({makeRow({run_, step_, stop_, reset_}),
-                             makeRow({labelFor(speed_, tr("Speed")), {speed_, 1}, speedLabel_, amount_})}));
+                 makeColumn({makeRow({{run_, 1}, amount_}), makeRow({{step_, 1}, {stop_, 1}, {reset_, 1}}),
+                             makeRow({labelFor(speed_, tr("Speed")), {speed_, 1}, speedLabel_})}));
 }
 
 QWidget* GeneratePanel::makeTextGroup() {

@@ -4,6 +4,7 @@
 #include "app/lab/common/theme.h"
 #include "app/lab/panels/gate_slider.h"
 #include "app/lab/panels/picture_views.h"
+#include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -49,7 +50,10 @@ QWidget* HeadsPanel::makeGates() {
                       tr("Remove all heads of this layer, or restore them"));
     restore_ = named(new QPushButton(tr("Restore all heads")), "gatesOn", tr("Set every gate of the model to 1"));
     auto* gates = new QWidget(this);
-    makeRow(gates, 0, {{new GateSlider("gate", bench_), 1}, layerOff_, restore_});
+    auto* buttons = new FlowLayout;
+    buttons->addWidget(layerOff_);
+    buttons->addWidget(restore_);
+    makeColumn(gates, 0, {new GateSlider("gate", bench_), buttons});
     assignControlGroup(gates, "heads");
     connect(layerOff_, &QPushButton::clicked, this, &HeadsPanel::toggleLayer);
     connect(restore_, &QPushButton::clicked, this, [this] { bench_.setGate(-1, -1, 1); });

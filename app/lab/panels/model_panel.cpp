@@ -4,6 +4,7 @@
 #include "app/lab/panels/patch_embedding_page.h"
 #include "app/lab/widgets/long_words.h"
 #include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/weight_canvas.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
@@ -11,7 +12,6 @@
 #include <QFontDatabase>
 #include <QLocale>
 #include <QPlainTextEdit>
-#include <QSplitter>
 #include <QTabWidget>
 #include <QTreeView>
 
@@ -92,13 +92,7 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
 
     followTheme(bench_, weight_);
 
-    auto* split = new QSplitter(Qt::Horizontal, this);
-    split->addWidget(tree_);
-    split->addWidget(tabs_);
-    split->setChildrenCollapsible(false);
-    split->setStretchFactor(0, 2);
-    split->setStretchFactor(1, 3);
-    makeColumn(this, 8, {facts_, warnings_, {split, 1}});
+    makeColumn(this, 8, {facts_, warnings_, {new SideBySide(tree_, tabs_, 2, 3), 1}});
 }
 
 void ModelPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {

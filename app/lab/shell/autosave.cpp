@@ -22,9 +22,19 @@ Autosave::~Autosave() = default;
 
 QString Autosave::path() const { return folder_ + "/autosave.attnlab"; }
 
-std::optional<SessionDocument> Autosave::takeLeftover() {
-    if (!ownsFile_ || !QFile::exists(path())) return std::nullopt;
-    auto loaded = loadSession(path());
+QString Autosave::lastPath() const { return folder_ + "/last.attnlab"; }
+
+std::optional<SessionDocument> Autosave::takeLeftover() { return load(path()); }
+
+std::optional<SessionDocument> Autosave::takeLast() {
+    auto last = load(lastPath());
+    if (ownsFile_) QFile::remove(lastPath()); // a session that ends the program must not be opened again and again
+    return last;
+}
+
+std::optional<SessionDocument> Autosave::load(const QString& path) const {
+    if (!ownsFile_ || !QFile::exists(path)) return std::nullopt;
+    auto loaded = loadSession(path);
     if (auto* document = std::get_if<SessionDocument>(&loaded)) return std::move(*document);
     return std::nullopt; // a damaged copy is not worth a message
 }
@@ -66,11 +76,13 @@ void Autosave::saveForNextStart() {
     if (const SessionDocument document = document_(); !document.modelPath.isEmpty()) saveSession(document, path());
 }
 
-void Autosave::finish() {
+void Autosave::finish(bool isKept) {
     timer_.stop();
     const std::lock_guard lock(file_->mutex);
-    file_->isFinished = true;
-    if (ownsFile_) QFile::remove(path());
+    if (std::exchange(file_->isFinished, true) || !ownsFile_) return;
+    QFile::remove(path());
+    if (const SessionDocument document = document_(); isKept && !document.modelPath.isEmpty())
+        saveSession(document, lastPath());
 }
 
 } // namespace attn

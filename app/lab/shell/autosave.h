@@ -15,7 +15,8 @@ class QLockFile;
 namespace attn {
 
 /// Saves the open session every ten seconds if it has changed, and finds the copy that a crash left behind. A clean
-/// exit removes the copy. If several programs run, only the first one saves, so none overwrites another's copy.
+/// exit leaves the session for the next start instead. If several programs run, only the first one saves, so none
+/// overwrites another's copy.
 class Autosave : public QObject {
     Q_OBJECT
 
@@ -33,8 +34,10 @@ public:
     void saveNow();
     /// Saves before this returns, because the system ends the program. It saves no more after that.
     void saveForNextStart();
-    /// Removes the file, because the program is closing normally.
-    void finish();
+    /// The session that was open when the program was closed. Call this once, before the first save.
+    std::optional<SessionDocument> takeLast();
+    /// The program is closing normally: nothing is left over, and the session waits for the next start.
+    void finish(bool isKept);
 
 signals:
     /// The first save has failed, or the first after one that succeeded.
@@ -47,6 +50,8 @@ private:
     };
 
     QString path() const;
+    QString lastPath() const;
+    std::optional<SessionDocument> load(const QString& path) const;
 
     QString folder_;
     std::function<SessionDocument()> document_;

@@ -1,17 +1,22 @@
 #include "app/lab/shell/main_window.h"
 
+#include "app/lab/common/motion.h"
 #include "app/lab/common/theme.h"
-#include "app/lab/dialogs/start_page.h"
 #include "app/lab/lessons/lesson.h"
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
+#include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/autosave.h"
+#include "app/lab/shell/banner_stack.h"
+#include "app/lab/shell/dock_layout.h"
 #include "app/lab/shell/dock_titles.h"
+#include "app/lab/shell/model_step.h"
 #include "app/lab/shell/run_animation.h"
 #include "app/lab/shell/window_panels.h"
+#include "app/lab/shell/workspace_rail.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/wheel_guard.h"
@@ -29,12 +34,14 @@
 #include <QScrollBar>
 #include <QSettings>
 #include <QStatusBar>
-#include <QToolBar>
+#include <QTimer>
 
 #include <algorithm>
 
 namespace attn {
 namespace {
+
+constexpr int kGreetingMs = 20'000;
 
 /// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its
 /// width is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the
@@ -86,23 +93,33 @@ private:
 
 MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
-      device_(QString::fromStdString(setup.device.device.value_or(""))), startScope_(std::move(setup.startScope)),
-      bridge_(setup.device), training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
+      device_(QString::fromStdString(setup.device.device.value_or(""))), defaultPath_(setup.path),
+      startScope_(std::move(setup.startScope)), bridge_(setup.device),
+      training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
       playground_(setup.device), runs_(setup.runsFolder),
       bench_(
           undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_) {
     bench_.setDevice(setup.device);
     // The worker loads while this thread makes widgets.
-    if (setup.opens.isEmpty())
+    if (!setup.autosaveFolder.isEmpty())
+        autosave_ = std::make_unique<Autosave>(setup.autosaveFolder, [this] {
+            // During a lesson, save the user's own session and not the lesson's.
+            return lessons_ && lessons_->before() ? *lessons_->before() : document();
+        });
+    if (autosave_ && setup.opens.isEmpty() && setup.prompt.isEmpty()) pending_ = autosave_->takeLast();
+    if (!setup.opens.isEmpty() || pending_) firstPath_ = setup.path;
+    if (pending_)
+        bridge_.post(
+            OpenModelCommand{.path = pending_->modelPath.toStdString(), .prompt = pending_->prompt.toStdString()});
+    else if (setup.opens.isEmpty())
         postModel(setup.path, setup.prompt);
-    else
-        firstPath_ = setup.path;
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));
     qApp->installEventFilter(new WheelGuard(this));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setMotion(preferences_.moves);
     setTheme(preferences_.theme);
     status_ = new StatusStrip(this);
     statusBar()->addPermanentWidget(status_, 1);
@@ -124,22 +141,25 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
     connect(&bench_, &Workbench::headSelected, this, &MainWindow::showInScopes);
     connect(&bridge_, &SessionBridge::failed, &bench_, &Workbench::commandFailed);
+    makeWorkspaces();
+    makeStart();
     makeMenus();
     resize(setup.size);
-    arrangeDocks();
     if (remembersLayout_) {
-        const QSettings settings;
-        restoreGeometry(settings.value("geometry").toByteArray());
-        restoreState(settings.value("layout").toByteArray(), kLayoutVersion);
+        restoreGeometry(QSettings().value("geometry").toByteArray());
+        layout_->load();
     }
-    makeAutosave(setup.autosaveFolder);
+    layout_->enter(workspaceNamed(remembersLayout_ ? QSettings().value("workspace").toString() : QString()));
+    startAutosave();
     makeLessons(setup.lessonFolder);
     if (setup.greets) greet();
     connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
     connect(&bridge_, &SessionBridge::failed, this, [this](const Failure& failure) {
         pending_.reset();
+        returningTo_.clear();
         showFailure(failure);
-        isFailureOfModel_ = true;
+        isFailureOfModel_ = bench_.hasModel(); // the next model makes it void, unless that only takes its place
+        if (!bench_.hasModel() && !firstPath_.isEmpty()) postModel(firstPath_, {}); // the last session's model is gone
     });
     connect(&training_, &TrainingBridge::failed, this, &MainWindow::showFailure);
     connect(&training_, &TrainingBridge::changed, &runs_,
@@ -176,6 +196,7 @@ void MainWindow::makeDocks() {
         panels_[id] = panel;
         docks_[id] = dock;
     }
+    attention_ = findChild<AttentionPanel*>();
     generate_ = findChild<GeneratePanel*>();
     pictureInput_ = findChild<PictureInputPanel*>();
     train_ = findChild<TrainPanel*>();
@@ -185,81 +206,41 @@ void MainWindow::makeDocks() {
         for (QWidget* up = now; up; up = up->parentWidget())
             if (auto* panel = qobject_cast<Panel*>(up)) focusedPanel_ = panel;
     });
-    connect(&bench_, &Workbench::panelRequested, this, [this](const QString& id) {
-        docks_.at(id)->show();
-        docks_.at(id)->raise();
-    });
     connect(&bench_, &Workbench::samplingChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
     });
 }
 
-void MainWindow::arrangeDocks() {
-    for (const auto& [id, dock] : docks_) {
-        dock->setFloating(false);
-        removeDockWidget(dock);
-    }
-    // Four places, each with a row of tabs. The first panel that exists is in front. Unlisted panels join the big
-    // place.
-    std::vector<std::vector<QString>> piles = {{"generate", "train", "lessons", "text"},
-                                               {"next", "branches", "runs"},
-                                               {"attention", "model"},
-                                               {"heads", "profile", "cell", "curves", "samples"}};
-    for (const PanelDescriptor& descriptor : windowPanels()) {
-        const QString id = QString::fromLatin1(descriptor.id);
-        const bool isPlaced = std::any_of(piles.begin(), piles.end(), [&](const auto& pile) {
-            return std::find(pile.begin(), pile.end(), id) != pile.end();
-        });
-        if (!isPlaced) piles[2].push_back(id);
-    }
-    std::vector<QDockWidget*> fronts;
-    for (const auto& pile : piles) {
-        QDockWidget* front = nullptr;
-        for (const QString& id : pile) {
-            const auto found = docks_.find(id);
-            if (found == docks_.end()) continue;
-            if (front)
-                tabifyDockWidget(front, found->second);
-            else
-                addDockWidget(fronts.size() < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, found->second,
-                              Qt::Vertical);
-            if (!front) front = found->second;
-            found->second->show();
-        }
-        if (front) front->raise();
-        fronts.push_back(front);
-    }
-    const int left = std::max(350, width() / 3);
-    resizeDocks({fronts[0], fronts[2]}, {left, width() - left}, Qt::Horizontal);
-    resizeDocks({fronts[0], fronts[1]}, {height() / 2, height() / 2}, Qt::Vertical);
-    resizeDocks({fronts[2], fronts[3]}, {height() * 7 / 10, height() * 3 / 10}, Qt::Vertical);
+void MainWindow::makeWorkspaces() {
+    rail_ = new WorkspaceRail(this);
+    addToolBar(Qt::LeftToolBarArea, rail_);
+    layout_ = new DockLayout(*this, docks_);
+    connect(rail_, &WorkspaceRail::chosen, layout_, &DockLayout::enter);
+    connect(layout_, &DockLayout::left, this,
+            [this](const Workspace& workspace) { levels_[workspace.id] = attention_->level(); });
+    connect(layout_, &DockLayout::entered, this, &MainWindow::showWorkspace);
+    connect(&bench_, &Workbench::themeChanged, rail_, &WorkspaceRail::setTheme);
+    rail_->setTheme(preferences_.theme);
+    connect(&bench_, &Workbench::panelRequested, layout_, &DockLayout::showPanel);
+}
+
+void MainWindow::showWorkspace(const Workspace& workspace) {
+    rail_->setCurrent(workspace);
+    const auto known = levels_.find(workspace.id);
+    attention_->setLevel(known != levels_.end()   ? known->second
+                         : workspace.showsOneHead ? AttentionLevel::OneHead
+                                                  : AttentionLevel::AllHeads);
+    showLocks();
 }
 
 void MainWindow::makeBanners() {
-    const auto makeBanner = [this](const char* name, const QString& title) {
-        auto* bar = identified(new QToolBar(title, this), name);
-        bar->setMovable(false);
-        bar->toggleViewAction()->setVisible(false);
-        bar->toggleViewAction()->setEnabled(false);
-        bar->setContextMenuPolicy(Qt::PreventContextMenu);
-        auto* banner = new Banner(bar);
-        bar->addWidget(banner);
-        addToolBarBreak(Qt::TopToolBarArea);
-        addToolBar(Qt::TopToolBarArea, bar);
-        bar->hide();
-        connect(banner, &Banner::presented, bar, &QToolBar::show);
-        connect(banner, &Banner::dismissed, bar, &QToolBar::hide);
-        return banner;
-    };
-    failureBanner_ = makeBanner("failureBanner", tr("Failure"));
-    offerBanner_ = makeBanner("offerBanner", tr("Message"));
+    auto* stack = new BannerStack(*this);
+    failureBanner_ = stack->add("failureBanner", tr("Failure"));
+    offerBanner_ = stack->add("offerBanner", tr("Message"));
 }
 
-void MainWindow::makeAutosave(const QString& folder) {
-    if (folder.isEmpty()) return;
-    // During a lesson, save the user's own session and not the lesson's.
-    autosave_ = std::make_unique<Autosave>(
-        folder, [this] { return lessons_ && lessons_->before() ? *lessons_->before() : document(); });
+void MainWindow::startAutosave() {
+    if (!autosave_) return;
     connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
     if (auto leftover = autosave_->takeLeftover()) {
         const QString text = tr("The program ended without saving \"%1\".").arg(leftover->title().left(60));
@@ -278,7 +259,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewSequence =
         before && (before->sequence != snapshot->sequence || before->picture != snapshot->picture);
     if (isNewModel) {
-        undoStack_.clear(); // its steps refer to the old model's tokens
+        keepModelBefore(*snapshot);
         const QString path = QString::fromStdString(snapshot->model->path);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
         refreshRecent();
@@ -299,6 +280,36 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     shownExport_ = snapshot->finishedExport;
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     bench_.setSnapshot(snapshot);
+}
+
+void MainWindow::keepModelBefore(const Snapshot& next) {
+    const QString path = QString::fromStdString(next.path());
+    const bool isAsked = std::exchange(returningTo_, {}) == path;
+    if (!bench_.hasModel() || isAsked || path == QString::fromStdString(bench_.snapshot()->path())) return;
+    if (next.shown && bench_.snapshot()->shown) return;            // another moment of a training run
+    if (pending_ || lessons_->before()) return undoStack_.clear(); // a session and a lesson replace everything
+    pushModelStep(tr("opening %1").arg(QString::fromStdString(next.model->name)), path);
+}
+
+void MainWindow::pushModelStep(const QString& text, const QString& path) {
+    undoStack_.push(new ModelStep(
+        text,
+        [this, before = document()] {
+            returningTo_ = before.modelPath;
+            bringBack(before);
+        },
+        [this, path] { reopen(path); }));
+}
+
+void MainWindow::reopen(const QString& path) {
+    returningTo_ = path;
+    postModel(path, {});
+}
+
+void MainWindow::openFresh() {
+    if (bench_.hasModel()) pushModelStep(tr("starting afresh"), defaultPath_);
+    layout_->enter(workspaceNamed("write"));
+    reopen(defaultPath_);
 }
 
 void MainWindow::finishSnapshot() {
@@ -324,6 +335,7 @@ void MainWindow::setTheme(ThemeId theme) {
 void MainWindow::setPreferences(const Preferences& preferences) {
     preferences_ = preferences;
     preferences_.save();
+    setMotion(preferences_.moves);
     setTheme(preferences_.theme);
     if (autosave_) autosave_->setEnabled(preferences_.autosaves);
 }
@@ -361,8 +373,7 @@ void MainWindow::saveLayout() {
     if (!remembersLayout_) return;
     QSettings settings;
     settings.setValue("geometry", saveGeometry());
-    // During a lesson, save the layout from before it.
-    settings.setValue("layout", lessons_->before() ? lessons_->before()->layout : saveState(kLayoutVersion));
+    layout_->store();
     preferences_.save();
 }
 
@@ -373,7 +384,7 @@ void MainWindow::saveForNextStart() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     saveLayout();
-    if (autosave_) autosave_->finish();
+    if (autosave_) autosave_->finish(preferences_.autosaves);
     event->accept();
 }
 
@@ -405,41 +416,19 @@ void MainWindow::greet() {
     const QString key = QStringLiteral("greeted");
     if (leftover_ || QSettings().value(key).toBool()) return;
     QSettings().setValue(key, true);
+    const QString greeting = tr("New here? A lesson takes five minutes and runs in this window.");
     offerBanner_->present(
-        Banner::Kind::Offer, tr("New here? A lesson takes five minutes and runs in this window."),
+        Banner::Kind::Offer, greeting,
         {{tr("Lessons"), tr("Show the list of lessons"), [this] { actions_.at("lessons")->trigger(); }},
-         {tr("Start page"), tr("Show all the ways to start"), [this] { showStart(); }}});
+         {tr("Start page"), tr("Show all the ways to start"), [this] { layout_->enter(workspaceNamed("learn")); }}});
+    QTimer::singleShot(kGreetingMs, offerBanner_, [this, greeting] {
+        if (offerBanner_->text() == greeting) offerBanner_->dismiss();
+    });
 }
 
 std::optional<Recipe> MainWindow::recipe() const { return train_->recipe(); }
 
-void MainWindow::arrangeFor(const QStringList& panels) {
-    for (const auto& [id, dock] : docks_)
-        if (id != QLatin1String("lessons") && !panels.contains(id)) dock->hide();
-    QDockWidget* lesson = docks_.at("lessons");
-    lesson->setFloating(false);
-    removeDockWidget(lesson);
-    addDockWidget(Qt::LeftDockWidgetArea, lesson);
-    lesson->show();
-    std::vector<QDockWidget*> shown;
-    for (const QString& id : panels) {
-        QDockWidget* dock = docks_.at(id);
-        dock->setFloating(false);
-        removeDockWidget(dock);
-        if (shown.empty())
-            addDockWidget(Qt::RightDockWidgetArea, dock);
-        else
-            splitDockWidget(shown.back(), dock, shown.size() == 1 ? Qt::Vertical : Qt::Horizontal);
-        dock->show();
-        dock->raise();
-        shown.push_back(dock);
-    }
-    lesson->raise();
-    if (shown.empty()) return;
-    const int left = std::clamp(width() / 3, 300, 420);
-    resizeDocks({lesson, shown.front()}, {left, width() - left}, Qt::Horizontal);
-    if (shown.size() > 1) resizeDocks({shown[0], shown[1]}, {height() * 6 / 10, height() * 4 / 10}, Qt::Vertical);
-}
+void MainWindow::arrangeFor(const QStringList& panels) { layout_->arrangeFor(panels); }
 
 void MainWindow::openLesson(const QString& name) {
     if (!bench_.hasModel()) { // the lesson restores the session that is being opened
@@ -460,25 +449,39 @@ void MainWindow::openLesson(const QString& name) {
     lessonPanel_->start(std::get<Lesson>(loaded), 0);
 }
 
-void MainWindow::showStart() {
-    StartPage::Offers offers;
+void MainWindow::makeStart() {
+    start_ = findChild<StartPanel*>();
+    connect(start_, &StartPanel::tourChosen, this, &MainWindow::takeTour);
+    connect(start_, &StartPanel::lessonContinued, this, [this] { openUnfinishedLesson(); });
+    connect(start_, &StartPanel::openAsked, this, [this] { chooseModelFolder(); });
+    connect(start_, &StartPanel::lessonsAsked, this, [this] { actions_.at("lessons")->trigger(); });
+}
+
+void MainWindow::offerStart() {
     const auto& lessons = lessonPanel_->lessons();
-    if (const auto left = std::ranges::find(lessons, unfinishedLesson(), &Lesson::id); left != lessons.end())
-        offers.lesson = left->title;
-    if (leftover_) offers.session = leftover_->title();
-    offers.recent = recentPaths();
-    offers.mayOpen = locksInForce().value("files") == ControlState::Free;
-    auto* page = new StartPage(offers, this);
-    page->setAttribute(Qt::WA_DeleteOnClose);
-    connect(page, &StartPage::lessonContinued, this, [this] { openUnfinishedLesson(); });
-    connect(page, &StartPage::sessionContinued, this, [this] {
-        if (leftover_) restore(*leftover_);
-    });
-    connect(page, &StartPage::modelChosen, this, [this](const QString& path) { open(path); });
-    connect(page, &StartPage::openAsked, this, [this] { chooseModelFolder(); });
-    connect(page, &StartPage::lessonsAsked, this, [this] { actions_.at("lessons")->trigger(); });
-    connect(page, &StartPage::panelAsked, this, [this](const QString& id) { bench_.showPanel(id); });
-    page->open();
+    const auto left = std::ranges::find(lessons, unfinishedLesson(), &Lesson::id);
+    start_->setOffers({.lesson = left != lessons.end() ? left->title : QString(),
+                       .recent = recentPaths(),
+                       .mayOpen = locksInForce().value("files") == ControlState::Free});
+}
+
+void MainWindow::takeTour(StartPanel::Tour tour) {
+    switch (tour) {
+    case StartPanel::Tour::Write:
+        layout_->enter(workspaceNamed("write"));
+        if (bench_.readsPictures()) postModel(defaultPath_, {});
+        generate_->run();
+        break;
+    case StartPanel::Tour::Look:
+        layout_->enter(workspaceNamed("inspect"));
+        postModel("builtin:induction-trained", {});
+        bench_.selectHead(1, 0);
+        break;
+    case StartPanel::Tour::Train:
+        layout_->enter(workspaceNamed("train"));
+        train_->playOrPause();
+        break;
+    }
 }
 
 void MainWindow::openUnfinishedLesson() {

@@ -7,6 +7,8 @@
 #include "app/lab/common/preferences.h"
 #include "app/lab/lessons/lesson_stage.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/panels/attention_settings.h"
+#include "app/lab/panels/start_panel.h"
 #include "app/lab/shell/scope_link.h"
 #include "app/lab/workbench/panel.h"
 #include "app/lab/workbench/session_file.h"
@@ -21,18 +23,21 @@
 
 class QDockWidget;
 class QMenu;
-class QToolBar;
 
 namespace attn {
 
+class AttentionPanel;
 class Autosave;
 class Banner;
+class DockLayout;
 class GeneratePanel;
 class LessonPanel;
 class LessonPlayer;
 class PictureInputPanel;
 class StatusStrip;
 class TrainPanel;
+class WorkspaceRail;
+struct Workspace;
 
 /// The main window: docked panels, menus, files and banners. It passes each snapshot to the workbench, and the commands
 /// of the workbench to the bridge.
@@ -101,11 +106,9 @@ private:
     /// Says so if another export is running. @param path of the export that has to wait
     bool isExporting(const QString& path);
     void exportRun(const QString& run, const std::vector<std::filesystem::path>& all, const QString& path);
-    // Increase this when docks are added or renamed, so that an old layout is not forced onto a new window.
-    static constexpr int kLayoutVersion = 5;
-
     void makeDocks();
-    void arrangeDocks();
+    void makeWorkspaces();
+    void showWorkspace(const Workspace& workspace);
     void makeMenus();
     void makeFileMenu();
     void makeEditMenu();
@@ -117,7 +120,14 @@ private:
     QAction* addAction(QMenu* menu, const char* id, const QString& text, const QString& toolTip,
                        const QString& shortcuts, const char* controlGroup, std::function<void()> slot);
     void makeBanners();
-    void makeAutosave(const QString& folder);
+    void startAutosave();
+    /// Adds a step of undo that leads back from another model.
+    void keepModelBefore(const Snapshot& next);
+    /// @param path of the model that is open after the step
+    void pushModelStep(const QString& text, const QString& path);
+    void reopen(const QString& path); ///< as a part of a step of undo
+    void openFresh();                 ///< the default model with its example
+    void bringBack(const SessionDocument& document);
     void makeLessons(const QString& folder);
     void greet();
     void openUnfinishedLesson();
@@ -128,7 +138,9 @@ private:
     void toggleShownRun(ShownRun run); ///< a second call returns to the changed run
     void updateRemark();               ///< lists unusual states in the status strip
 
-    void showStart();
+    void makeStart();
+    void offerStart(); ///< tells the start page what can be continued
+    void takeTour(StartPanel::Tour tour);
     void setPreferences(const Preferences& preferences);
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     /// Shows what belongs to the window itself, after the panels.
@@ -166,7 +178,8 @@ private:
 
     Preferences preferences_;
     bool remembersLayout_;
-    QString device_; ///< as the user named it
+    QString device_;      ///< as the user named it
+    QString defaultPath_; ///< of the model that a fresh start shows
     ScopeStarter startScope_;
     QString firstPath_; ///< model to open if the one that is opened first cannot be; empty: done
     BackgroundTask opening_, saving_, exporting_;
@@ -180,11 +193,16 @@ private:
     std::string shownExport_;
     std::map<QString, Panel*> panels_;
     std::map<QString, QDockWidget*> docks_;
+    AttentionPanel* attention_ = nullptr;
+    std::map<QString, AttentionLevel> levels_; ///< that each workspace shows
+    DockLayout* layout_ = nullptr;
+    WorkspaceRail* rail_ = nullptr;
     Panel* focusedPanel_ = nullptr;
     GeneratePanel* generate_ = nullptr;
     TrainPanel* train_ = nullptr;
     PictureInputPanel* pictureInput_ = nullptr;
     LessonPanel* lessonPanel_ = nullptr;
+    StartPanel* start_ = nullptr;
     StatusStrip* status_ = nullptr;
     Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
     bool isFailureOfModel_ = false; ///< the one in the banner
@@ -193,6 +211,7 @@ private:
     ControlLocks locks_;
     std::optional<ControlLocks> lessonLocks_;
     std::optional<SessionDocument> leftover_; ///< from a program that ended without saving
+    QString returningTo_;                     ///< model that undo or redo is opening; empty: none
     std::optional<SessionDocument> pending_;  ///< a session whose model is still being loaded
     std::map<QString, QAction*> actions_;
     QList<QAction*> recentActions_;

@@ -3,6 +3,7 @@
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/autosave.h"
+#include "app/lab/shell/dock_layout.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/shell/run_animation.h"
 #include "app/lab/shell/widget_export.h"
@@ -127,12 +128,17 @@ void MainWindow::openSession(const QString& path) {
 }
 
 void MainWindow::restore(SessionDocument document) {
+    bringBack(document);
+    undoStack_.clear();
+}
+
+void MainWindow::bringBack(const SessionDocument& document) {
     const bool isOpen = bench_.snapshot() && bench_.snapshot()->model &&
                         QString::fromStdString(bench_.snapshot()->path()) == document.modelPath;
     if (!isOpen)
         bridge_.post(
             OpenModelCommand{.path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString()});
-    pending_ = std::move(document);
+    pending_ = document;
     continueRestore();
 }
 
@@ -145,9 +151,9 @@ void MainWindow::continueRestore() {
     if (!document.branches.empty()) bridge_.post(document.restoreCommand());
     bench_.setSampling(document.sampling);
     for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
-    if (!document.layout.isEmpty()) restoreState(document.layout, kLayoutVersion);
+    layout_->restore(document.layout);
     setLocks(document.locks);
-    undoStack_.clear();
+    firstPath_.clear();
 }
 
 SessionDocument MainWindow::document() const {
@@ -156,7 +162,7 @@ SessionDocument MainWindow::document() const {
     document.sampling = bench_.sampling();
     for (const auto& [id, panel] : panels_)
         if (const QJsonObject view = panel->saveView(); !view.isEmpty()) document.view[id] = view;
-    document.layout = saveState(kLayoutVersion);
+    document.layout = layout_->save();
     document.locks = locks_;
     return document;
 }

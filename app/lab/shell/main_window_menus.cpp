@@ -6,6 +6,7 @@
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/autosave.h"
+#include "app/lab/shell/dock_layout.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -23,7 +24,8 @@
 namespace attn {
 namespace {
 constexpr int kTextStep = 10, kSmallestText = 60, kLargestText = 250;
-}
+constexpr char kPanelKeys[] = "1234567890QWERTYUIOP"; ///< with Alt+Shift, in the order of the menu
+} // namespace
 
 QAction* MainWindow::addAction(QMenu* menu, const char* id, const QString& text, const QString& toolTip,
                                const QString& shortcuts, const char* controlGroup, std::function<void()> slot) {
@@ -50,6 +52,8 @@ void MainWindow::makeMenus() {
 
 void MainWindow::makeFileMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&File"));
+    addAction(menu, "new", tr("&New"), tr("Start afresh with the default model and its example. Undo leads back."),
+              "Ctrl+N", "files", [this] { openFresh(); });
     addAction(menu, "openFolder", tr("&Open model folder…"), tr("Open a folder with config.json and weights"), "Ctrl+O",
               "files", [this] { chooseModelFolder(); });
     addAction(menu, "openFile", tr("Open model &file…"), tr("Open a .safetensors file"), "Ctrl+Shift+O", "files",
@@ -158,8 +162,7 @@ void MainWindow::makeGenerateMenu() {
     menu->addSeparator();
     addAction(menu, "focusPrompt", tr("Edit the &prompt"), tr("Put the cursor into the prompt"), "Ctrl+P", "prompt",
               [this] {
-                  docks_.at("generate")->show();
-                  docks_.at("generate")->raise();
+                  layout_->showPanel("generate");
                   generate_->focusPrompt();
               });
 }
@@ -182,21 +185,26 @@ void MainWindow::makeTrainMenu() {
 void MainWindow::makeViewMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&View"));
     int key = 1;
+    for (const Workspace& workspace : workspaces())
+        addAction(menu, (QByteArray("workspace.") + workspace.id).constData(), workspaceTitle(workspace),
+                  workspaceToolTip(workspace), QStringLiteral("Alt+%1").arg(key++), nullptr,
+                  [this, &workspace] { layout_->enter(workspace); });
+    QMenu* panels = menu->addMenu(tr("&Go to panel"));
+    QMenu* shown = menu->addMenu(tr("Panels in this &workspace"));
+    key = 0;
     for (const PanelDescriptor& descriptor : windowPanels()) {
-        QDockWidget* dock = docks_.at(QString::fromLatin1(descriptor.id));
-        const QByteArray id = QByteArray("panel.") + descriptor.id;
-        // One key brings a panel to the front wherever it is. The same key closes a panel that is in front.
-        QAction* action = addAction(
-            menu, id.constData(), panelTitle(descriptor), tr("Show or hide the %1 panel").arg(panelTitle(descriptor)),
-            key <= 10 ? QStringLiteral("Alt+%1").arg(key % 10) : QStringLiteral("Alt+Shift+%1").arg(key % 10),
-            descriptor.controlGroup, {});
-        ++key;
-        connect(action, &QAction::triggered, dock, [dock] {
-            const bool isInFront = dock->isVisible() && !dock->visibleRegion().isEmpty();
-            dock->setVisible(!isInFront);
-            if (!isInFront) dock->raise();
-        });
+        const QString id = QString::fromLatin1(descriptor.id), title = panelTitle(descriptor);
+        // One key brings a panel to the front wherever it is.
+        addAction(panels, ("panel." + id).toLatin1().constData(), title, tr("Show the %1 panel").arg(title),
+                  QStringLiteral("Alt+Shift+%1").arg(QLatin1Char(kPanelKeys[key++])), descriptor.controlGroup,
+                  [this, id] { layout_->showPanel(id); });
+        shown->addAction(identified(docks_.at(id)->toggleViewAction(), "shown." + id));
     }
+    addAction(menu, "resetLayout", tr("Restore this wor&kspace"),
+              tr("Put the panels of this workspace back in their places"), "Ctrl+Alt+0", nullptr, [this] {
+                  layout_->reset();
+                  showLocks();
+              });
     menu->addSeparator();
     // The panels' own actions are in the menu and the shortcut sheet too, and work from anywhere in the window.
     for (const PanelDescriptor& descriptor : windowPanels()) {
@@ -234,17 +242,12 @@ void MainWindow::makeViewMenu() {
               nullptr, [this] { openInScope(); });
     addAction(menu, "fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), "F11",
               nullptr, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
-    addAction(menu, "resetLayout", tr("Reset la&yout"), tr("Put every panel back in its default place"), "Ctrl+Alt+0",
-              nullptr, [this] {
-                  arrangeDocks();
-                  showLocks();
-              });
 }
 
 void MainWindow::makeHelpMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
     addAction(menu, "start", tr("&Start page"), tr("Show all the ways to start"), "Alt+Home", nullptr,
-              [this] { showStart(); });
+              [this] { layout_->enter(workspaceNamed("learn")); });
     addAction(menu, "lessons", tr("&Lessons"), tr("Show the list of lessons"), "Shift+F2", nullptr, [this] {
         bench_.showPanel("lessons");
         lessonPanel_->focusList();
@@ -256,6 +259,7 @@ void MainWindow::makeHelpMenu() {
 }
 
 void MainWindow::refreshRecent() {
+    offerStart();
     const QStringList paths = recentPaths();
     for (qsizetype i = 0; i < recentActions_.size(); ++i) {
         QAction* action = recentActions_[i];

@@ -6,7 +6,8 @@
 
 namespace attn {
 
-/// Every panel of the window, in the order of the View menu: the catalogue, and the lessons, which use it.
+/// Every panel of the window, in the order of the View menu: the catalogue, the start page, and the lessons, which use
+/// the catalogue.
 const std::vector<PanelDescriptor>& windowPanels();
 
 } // namespace attn

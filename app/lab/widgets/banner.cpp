@@ -12,8 +12,7 @@ namespace attn {
 Banner::Banner(QWidget* parent)
     : QFrame(parent), row_(new QHBoxLayout(this)), symbol_(new QLabel(this)), label_(new QLabel(this)) {
     setObjectName("banner");
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
-    row_->setContentsMargins(10, 4, 6, 4);
+    row_->setContentsMargins(14, 8, 8, 8);
     symbol_->setAccessibleName(tr("Kind of message"));
     label_->setWordWrap(true);
     label_->setTextFormat(Qt::PlainText);
@@ -68,10 +67,7 @@ void Banner::present(Kind kind, const QString& text, const QList<Choice>& choice
 
 void Banner::dismiss() { emit dismissed(); }
 
-QSize Banner::sizeHint() const {
-    const int width = window()->width();
-    return {width, layout()->totalHeightForWidth(width)};
-}
+int Banner::heightForWidth(int width) const { return layout()->totalHeightForWidth(width); }
 
 QString Banner::text() const { return label_->text(); }
 

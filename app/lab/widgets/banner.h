@@ -11,7 +11,7 @@ class QToolButton;
 
 namespace attn {
 
-/// A message across the window that never blocks: selectable text, a copy button, the caller's buttons, a close button.
+/// A message that never blocks the window: selectable text, a copy button, the caller's buttons, a close button.
 class Banner : public QFrame {
     Q_OBJECT
 
@@ -30,7 +30,7 @@ public:
     QString text() const;
     Kind kind() const { return kind_; }
 
-    QSize sizeHint() const override; ///< as tall as the text needs across the whole window
+    int heightForWidth(int width) const override;
 
 signals:
     void dismissed();

@@ -56,6 +56,9 @@ StatusStrip::StatusStrip(QWidget* parent)
     device_ = addField(tr("Device"), tr("The device that runs the model. Choose another in Preferences"));
     speed_ = addField(tr("Speed"), tr("Tokens per second of the last run"));
     memory_ = addField(tr("Memory"), tr("Memory used on the device, and by the whole program"));
+    QSizePolicy keepsRoom = cancel_->sizePolicy(); // or else the strip, and the window above it, would jump
+    keepsRoom.setRetainSizeWhenHidden(true);
+    cancel_->setSizePolicy(keepsRoom);
     progress_->hide();
     cancel_->hide();
 }

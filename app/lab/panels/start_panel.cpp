@@ -1,0 +1,174 @@
+#include "app/lab/panels/start_panel.h"
+
+#include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "engine/models/bundled.h"
+
+#include <QFileInfo>
+#include <QIcon>
+#include <QResizeEvent>
+#include <QScrollArea>
+#include <QToolButton>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+constexpr int kMostRecent = 3;
+constexpr QSize kPicture(120, 90);
+
+/// The text on the card of a bundled model.
+struct Blurb {
+    const char* title; ///< the model's title
+    const char* text;  ///< what the model does; marked for translation
+};
+constexpr Blurb kBlurbs[] = {
+    {"stories", QT_TRANSLATE_NOOP("attn::StartPanel", "writes short stories")},
+    {"masked", QT_TRANSLATE_NOOP("attn::StartPanel", "fills in hidden words")},
+    {"induction", QT_TRANSLATE_NOOP("attn::StartPanel", "copies by formula")},
+    {"induction-trained", QT_TRANSLATE_NOOP("attn::StartPanel", "learned to copy")},
+    {"sort", QT_TRANSLATE_NOOP("attn::StartPanel", "sorts digits")},
+    {"reverse", QT_TRANSLATE_NOOP("attn::StartPanel", "reverses letters")},
+    {"add", QT_TRANSLATE_NOOP("attn::StartPanel", "adds numbers")},
+    {"vit-shapes", QT_TRANSLATE_NOOP("attn::StartPanel", "names shapes")},
+    {"vit-fashion", QT_TRANSLATE_NOOP("attn::StartPanel", "names clothes")},
+};
+
+QString blurbOf(const QString& title) {
+    for (const Blurb& blurb : kBlurbs)
+        if (title == QLatin1String(blurb.title)) return StartPanel::tr(blurb.text);
+    return {};
+}
+
+QLabel* heading(const QString& text) { return new QLabel(QStringLiteral("<h3>%1</h3>").arg(text)); }
+
+/// Scrolls vertically; its content is as wide as the viewport.
+class PageScroll : public QScrollArea {
+public:
+    PageScroll() {
+        setFrameShape(QFrame::NoFrame);
+        setFocusPolicy(Qt::NoFocus);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QScrollArea::resizeEvent(event);
+        if (!widget()) return;
+        const int width = viewport()->width();
+        widget()->resize(width, std::max(widget()->layout()->totalHeightForWidth(width), viewport()->height()));
+    }
+};
+
+} // namespace
+
+StartPanel::StartPanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), scroll_(new PageScroll) {
+    makeColumn(this, 0, {{scroll_, 1}});
+    makeContent();
+}
+
+void StartPanel::setOffers(const Offers& offers) {
+    if (offers == offers_) return;
+    offers_ = offers;
+    makeContent();
+}
+
+void StartPanel::makeContent() {
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(24, 16, 24, 16);
+    column->setSpacing(12);
+    makeTours(column);
+    makeContinue(column);
+    makeModels(column);
+    column->addStretch(1);
+    // Not deleted at once: the click on a card may have led here.
+    if (QWidget* before = scroll_->takeWidget()) before->deleteLater();
+    scroll_->setWidget(content);
+    content->show();
+}
+
+QToolButton* StartPanel::card(const QString& name, const QString& text, const QString& help,
+                              std::function<void()> chosen) {
+    auto* button = named(new QToolButton, name, QString(text).replace('\n', QStringLiteral(": ")).remove('&'), help);
+    button->setText(text);
+    button->setAccessibleDescription(help);
+    button->setProperty("start", true);
+    button->setFocusPolicy(Qt::StrongFocus);
+    connect(button, &QToolButton::clicked, this, std::move(chosen));
+    return button;
+}
+
+void StartPanel::makeTours(QVBoxLayout* column) {
+    column->addWidget(heading(tr("See attention in half a minute")));
+    auto* row = new FlowLayout;
+    const auto add = [&](const char* name, const QString& text, const QString& help, const QString& picture,
+                         Tour tour) {
+        auto* button = card(name, text, help, [this, tour] { emit tourChosen(tour); });
+        button->setIcon(QIcon(QStringLiteral(":/start/%1.png").arg(picture)));
+        button->setIconSize(kPicture);
+        button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
+        button->setProperty("primary", true);
+        row->addWidget(button);
+    };
+    add("startWrite", tr("Watch the heads\nwhile a model writes"),
+        tr("Run the default model and see each head light up at every new word"), "stories", Tour::Write);
+    add("startLook", tr("Find the head\nthat copies"), tr("Open a small model in which one head repeats a pattern"),
+        "induction-trained", Tour::Look);
+    add("startTrain", tr("Train a model\nand see its heads form"), tr("Train a small model that sorts digits"), "sort",
+        Tour::Train);
+    column->addLayout(row);
+}
+
+void StartPanel::makeContinue(QVBoxLayout* column) {
+    column->addWidget(heading(tr("Learn, continue or open")));
+    auto* row = new FlowLayout;
+    row->addWidget(card("startLearn", tr("&Learn\nseven short lessons"), tr("Show the list of lessons"),
+                        [this] { emit lessonsAsked(); }));
+    if (!offers_.lesson.isEmpty())
+        row->addWidget(card("startLesson", tr("Continue the lesson\n%1").arg(offers_.lesson),
+                            tr("Continue the lesson that you left"), [this] { emit lessonContinued(); }));
+    auto* open = card("startOpen", tr("&Open…\na model of your own"), tr("Open a folder with config.json and weights"),
+                      [this] { emit openAsked(); });
+    open->setEnabled(offers_.mayOpen);
+    row->addWidget(open);
+    row->addWidget(card("startPlay", tr("&Build\nattention from its parts"), tr("Show the playground"),
+                        [this] { bench_.showPanel("playground"); }));
+    for (const QString& path : offers_.recent.mid(0, kMostRecent)) {
+        auto* button = card("startRecent", tr("Recent\n%1").arg(QFileInfo(path).fileName()), tr("Open %1").arg(path),
+                            [this, path] { openInWrite(path); });
+        button->setEnabled(offers_.mayOpen);
+        row->addWidget(button);
+    }
+    column->addLayout(row);
+}
+
+void StartPanel::openInWrite(const QString& path) {
+    bench_.requestOpening(path);
+    bench_.showPanel("generate");
+}
+
+void StartPanel::makeModels(QVBoxLayout* column) {
+    column->addWidget(heading(tr("Models that come with the program")));
+    auto* row = new FlowLayout;
+    std::vector<std::pair<QString, QString>> models{{"induction", "builtin:induction"}};
+    for (const BundledModel& model : bundledModels())
+        models.emplace_back(QString::fromStdString(model.title), QString::fromStdString(model.path));
+    // In the order of kBlurbs; models without a blurb come last.
+    std::ranges::stable_sort(models, {}, [](const auto& model) {
+        return std::ranges::find(kBlurbs, model.first, [](const Blurb& b) { return QLatin1String(b.title); }) - kBlurbs;
+    });
+    for (const auto& [title, path] : models) {
+        auto* button = card("startModel." + title, QStringLiteral("%1\n%2").arg(title, blurbOf(title)),
+                            tr("Open %1").arg(path), [this, path = path] { openInWrite(path); });
+        button->setIcon(QIcon(QStringLiteral(":/start/%1.png").arg(title)));
+        button->setIconSize(kPicture);
+        button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
+        button->setEnabled(offers_.mayOpen);
+        row->addWidget(button);
+    }
+    column->addLayout(row);
+}
+
+} // namespace attn

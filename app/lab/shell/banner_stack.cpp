@@ -1,0 +1,78 @@
+#include "app/lab/shell/banner_stack.h"
+
+#include "app/lab/common/motion.h"
+#include "app/lab/widgets/widget_makers.h"
+
+#include <QEvent>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+constexpr int kExpiryMs = 6'000;
+constexpr int kWidest = 640, kMargin = 16, kAboveEdge = 40; ///< pixels
+
+} // namespace
+
+BannerStack::BannerStack(QWidget& window) : QObject(&window), window_(window) {
+    window_.installEventFilter(this);
+    connect(&slide_, &QVariantAnimation::valueChanged, this, &BannerStack::place);
+}
+
+Banner* BannerStack::add(const char* name, const QString& title) {
+    auto* holder = spoken(new QWidget(&window_), name, title);
+    auto* banner = new Banner(holder);
+    makeColumn(holder, 0, {banner});
+    holder->hide();
+    auto* expiry = new QTimer(holder);
+    expiry->setSingleShot(true);
+    connect(expiry, &QTimer::timeout, banner, [banner, expiry] {
+        if (banner->underMouse()) return expiry->start(kExpiryMs);
+        banner->dismiss();
+    });
+    const Entry entry{holder, banner, expiry};
+    entries_.push_back(entry);
+    connect(banner, &Banner::presented, this, [this, entry] { present(entry); });
+    connect(banner, &Banner::dismissed, this, [this, holder, expiry] {
+        expiry->stop();
+        holder->hide();
+        place();
+    });
+    return banner;
+}
+
+void BannerStack::present(const Entry& entry) {
+    if (entry.banner->kind() == Banner::Kind::Success)
+        entry.expiry->start(kExpiryMs);
+    else
+        entry.expiry->stop();
+    sliding_ = entry.holder;
+    slide_.stop();
+    slide_.setDuration(motionMs());
+    slide_.setStartValue(24);
+    slide_.setEndValue(0);
+    entry.holder->show();
+    slide_.start();
+    place();
+}
+
+void BannerStack::place() {
+    const int width = std::min(kWidest, window_.width() - 2 * kMargin);
+    int bottom = window_.height() - kAboveEdge;
+    for (const Entry& entry : entries_) {
+        if (entry.holder->isHidden()) continue;
+        const int height = entry.banner->heightForWidth(width);
+        const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
+        entry.holder->setGeometry((window_.width() - width) / 2, bottom - height + offset, width, height);
+        entry.holder->raise();
+        bottom -= height + kMargin / 2;
+    }
+}
+
+bool BannerStack::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) place();
+    return QObject::eventFilter(watched, event);
+}
+
+} // namespace attn

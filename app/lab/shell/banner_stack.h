@@ -1,0 +1,42 @@
+#pragma once
+
+#include "app/lab/widgets/banner.h"
+
+#include <QTimer>
+#include <QVariantAnimation>
+
+#include <vector>
+
+namespace attn {
+
+/// The messages of a window. They lie over it, at its lower edge, so that nothing below them moves. Failures and offers
+/// stay until they are dismissed; other messages go after some seconds, unless the pointer is on them.
+class BannerStack : public QObject {
+    Q_OBJECT
+
+public:
+    /// @param window the parent
+    explicit BannerStack(QWidget& window);
+
+    /// Adds a place for messages, above those that were added before.
+    Banner* add(const char* name, const QString& title);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    struct Entry {
+        QWidget* holder;
+        Banner* banner;
+        QTimer* expiry;
+    };
+    void present(const Entry& entry);
+    void place();
+
+    QWidget& window_;
+    std::vector<Entry> entries_;
+    QVariantAnimation slide_; ///< of the message that was presented last
+    QWidget* sliding_ = nullptr;
+};
+
+} // namespace attn

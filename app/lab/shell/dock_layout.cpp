@@ -1,0 +1,239 @@
+#include "app/lab/shell/dock_layout.h"
+
+#include <QApplication>
+#include <QDataStream>
+#include <QDockWidget>
+#include <QEvent>
+#include <QLayout>
+#include <QMainWindow>
+#include <QSettings>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// Increase this when docks are added or renamed, so that an old arrangement is not forced onto a new window.
+constexpr int kVersion = 6;
+constexpr double kLowerShare = 0.42; ///< height of the lower place of the column
+
+QString settingsKey(const Workspace& workspace) { return QStringLiteral("workspaces/") + workspace.id; }
+
+} // namespace
+
+DockLayout::DockLayout(QMainWindow& window, std::map<QString, QDockWidget*> docks)
+    : QObject(&window), window_(window), docks_(std::move(docks)), workspace_(&workspaces().front()) {
+    resized_.setSingleShot(true);
+    connect(&resized_, &QTimer::timeout, this, &DockLayout::useSizes);
+    window_.installEventFilter(this);
+    for (const auto& [id, dock] : docks_) dock->installEventFilter(this);
+}
+
+void DockLayout::enter(const Workspace& workspace) {
+    keep();
+    if (isKept_) emit left(*workspace_);
+    isLesson_ = false;
+    isKept_ = true;
+    workspace_ = &workspace;
+    const auto known = states_.find(workspace.id);
+    // Docks that the state does not mention would stay where they are.
+    if (known == states_.end() || !window_.restoreState(known->second, kVersion)) arrange();
+    useSizes();
+    emit entered(workspace);
+}
+
+void DockLayout::reset() {
+    isLesson_ = false;
+    isKept_ = true;
+    states_.erase(workspace_->id);
+    columns_.erase(workspace_->id);
+    arrange();
+    useSizes();
+}
+
+void DockLayout::arrange() {
+    for (const auto& [id, dock] : docks_) {
+        dock->setFloating(false);
+        window_.removeDockWidget(dock);
+    }
+    const auto place = [this](const QStringList& ids, Qt::DockWidgetArea area) {
+        QDockWidget* front = nullptr;
+        for (const QString& id : ids) {
+            QDockWidget* dock = docks_.at(id);
+            if (front)
+                window_.tabifyDockWidget(front, dock);
+            else
+                window_.addDockWidget(area, dock, Qt::Vertical);
+            dock->show();
+            if (!front) front = dock;
+        }
+        if (front) front->raise();
+        return front;
+    };
+    place(workspace_->above, Qt::LeftDockWidgetArea);
+    place(workspace_->below, Qt::LeftDockWidgetArea);
+    QDockWidget* main = place(workspace_->main, Qt::RightDockWidgetArea);
+    // The others wait behind the main figure, so that showing one of them gives it the large place.
+    for (const auto& [id, dock] : docks_) {
+        if (workspace_->holds(id)) continue;
+        window_.tabifyDockWidget(main, dock);
+        dock->hide();
+    }
+    main->raise();
+}
+
+void DockLayout::showPanel(const QString& id) {
+    QDockWidget* dock = docks_.at(id);
+    if (dock->isHidden() && !isLesson_ && !workspace_->holds(id))
+        for (const Workspace& each : workspaces())
+            if (each.holds(id)) {
+                enter(each);
+                window_.layout()->activate(); // a tab that has not been laid out yet cannot be raised
+                break;
+            }
+    dock->show();
+    dock->raise();
+}
+
+void DockLayout::arrangeFor(const QStringList& panels) {
+    if (!isLesson_) {
+        beforeLesson_ = workspace_;
+        enter(workspaceNamed("learn"));
+        keep();
+    }
+    isLesson_ = true;
+    isKept_ = false;
+    lesson_ = panels;
+    for (const auto& [id, dock] : docks_)
+        if (id != QLatin1String("lessons") && !panels.contains(id)) dock->hide();
+    QDockWidget* lesson = docks_.at("lessons");
+    lesson->setFloating(false);
+    window_.removeDockWidget(lesson);
+    window_.addDockWidget(Qt::LeftDockWidgetArea, lesson);
+    lesson->show();
+    QDockWidget* last = nullptr;
+    for (const QString& id : panels) {
+        QDockWidget* dock = docks_.at(id);
+        dock->setFloating(false);
+        window_.removeDockWidget(dock);
+        if (!last)
+            window_.addDockWidget(Qt::RightDockWidgetArea, dock);
+        else
+            window_.splitDockWidget(last, dock, id == panels[1] ? Qt::Vertical : Qt::Horizontal);
+        dock->show();
+        dock->raise();
+        last = dock;
+    }
+    lesson->raise();
+    useSizes();
+}
+
+QByteArray DockLayout::save() const {
+    QByteArray saved;
+    QDataStream stream(&saved, QIODevice::WriteOnly);
+    stream << QString(workspace_->id) << window_.saveState(kVersion);
+    return saved;
+}
+
+void DockLayout::restore(const QByteArray& saved) {
+    QDataStream stream(saved);
+    QString id;
+    QByteArray state;
+    stream >> id >> state;
+    if (stream.status() != QDataStream::Ok || state.isEmpty()) return;
+    const Workspace& workspace = workspaceNamed(id);
+    if (workspace.id != id) return;
+    states_[id] = state;
+    isKept_ = false; // what is on screen now must not replace the new state
+    enter(workspace);
+}
+
+void DockLayout::keep() {
+    if (isKept_) states_[workspace_->id] = window_.saveState(kVersion);
+}
+
+void DockLayout::store() const {
+    QSettings settings;
+    settings.setValue("workspace", QString((isLesson_ ? beforeLesson_ : workspace_)->id));
+    for (const Workspace& each : workspaces()) {
+        const bool isHere = &each == workspace_ && isKept_;
+        const auto known = states_.find(each.id);
+        if (isHere)
+            settings.setValue(settingsKey(each), window_.saveState(kVersion));
+        else if (known != states_.end())
+            settings.setValue(settingsKey(each), known->second);
+        else
+            settings.remove(settingsKey(each));
+        const auto column = columns_.find(each.id);
+        if (column == columns_.end()) continue;
+        settings.setValue(settingsKey(each) + "Width", column->second.width);
+        settings.setValue(settingsKey(each) + "Lower", column->second.lower);
+    }
+}
+
+void DockLayout::load() {
+    const QSettings settings;
+    for (const Workspace& each : workspaces()) {
+        if (const QByteArray state = settings.value(settingsKey(each)).toByteArray(); !state.isEmpty())
+            states_[each.id] = state;
+        if (const int width = settings.value(settingsKey(each) + "Width").toInt(); width > 0)
+            columns_[each.id] = {width, settings.value(settingsKey(each) + "Lower", kLowerShare).toDouble()};
+    }
+}
+
+QDockWidget* DockLayout::frontOf(const QStringList& ids) const {
+    for (const QString& id : ids) {
+        QDockWidget* dock = docks_.at(id);
+        // A tab that is not in front lies outside the window.
+        if (!dock->isHidden() && !dock->isFloating() && window_.rect().intersects(dock->geometry())) return dock;
+    }
+    for (const QString& id : ids) {
+        QDockWidget* dock = docks_.at(id);
+        if (!dock->isHidden() && !dock->isFloating()) return dock;
+    }
+    return nullptr;
+}
+
+DockLayout::ColumnSize DockLayout::column() const {
+    if (isLesson_) return {std::clamp(window_.width() / 3, 300, 420)};
+    if (const auto chosen = columns_.find(workspace_->id); chosen != columns_.end()) return chosen->second;
+    const int letters = QFontMetrics(QApplication::font()).averageCharWidth() * 54;
+    return {std::clamp(letters, 240, window_.width() * 3 / 10), kLowerShare};
+}
+
+void DockLayout::useSizes() {
+    QDockWidget* const left = isLesson_ ? docks_.at("lessons") : frontOf(workspace_->above);
+    QDockWidget* const main = frontOf(isLesson_ ? lesson_ : workspace_->main);
+    if (!left || !main) return;
+    window_.layout()->activate();
+    const auto [width, share] = column();
+    window_.resizeDocks({left, main}, {width, window_.width() - width}, Qt::Horizontal);
+    QDockWidget* const above = isLesson_ ? main : left;
+    QDockWidget* const below = !isLesson_           ? frontOf(workspace_->below)
+                               : lesson_.size() > 1 ? docks_.at(lesson_[1])
+                                                    : nullptr;
+    if (!below) return;
+    const int both = above->height() + below->height();
+    const int lower = static_cast<int>(both * (isLesson_ ? 0.3 : share));
+    window_.resizeDocks({above, below}, {both - lower, lower}, Qt::Vertical);
+}
+
+void DockLayout::keepColumn() {
+    const QDockWidget *above = frontOf(workspace_->above), *below = frontOf(workspace_->below);
+    if (!isKept_ || !above) return;
+    const double lower =
+        below ? static_cast<double>(below->height()) / (above->height() + below->height()) : kLowerShare;
+    columns_[workspace_->id] = {above->width(), lower};
+}
+
+bool DockLayout::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize) {
+        if (watched == &window_)
+            resized_.start(0);
+        else if (QApplication::mouseButtons() == Qt::LeftButton && !resized_.isActive())
+            keepColumn(); // the user drags an edge of the column
+    }
+    return QObject::eventFilter(watched, event);
+}
+
+} // namespace attn

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "app/lab/shell/workspaces.h"
+
+#include <QByteArray>
+#include <QObject>
+#include <QTimer>
+
+#include <map>
+
+class QDockWidget;
+class QMainWindow;
+
+namespace attn {
+
+/// Arranges the docks of a window: one arrangement for each workspace, which the user may change and which is kept, and
+/// one for a lesson. The column at the left keeps its width when the window changes its size; the main place takes the
+/// rest.
+class DockLayout : public QObject {
+    Q_OBJECT
+
+public:
+    /// @param docks by the id of their panel  @param window the parent
+    DockLayout(QMainWindow& window, std::map<QString, QDockWidget*> docks);
+
+    const Workspace& workspace() const { return *workspace_; }
+    /// Arranges the docks of a workspace as the user left them, or as it suggests.
+    void enter(const Workspace& workspace);
+    /// Arranges the docks of the present workspace as it suggests.
+    void reset();
+    /// Brings a panel to the front: here if it is here, else in the first workspace that holds it, else in the main
+    /// place of this workspace.
+    void showPanel(const QString& id);
+    /// Shows the lessons on the left and only these panels beside them. The first one is the largest.
+    void arrangeFor(const QStringList& panels);
+
+    /// The present arrangement with its workspace, for session files and settings.
+    QByteArray save() const;
+    /// Restores what save() returned. Anything else changes nothing.
+    void restore(const QByteArray& saved);
+    /// All arrangements of all workspaces.
+    void store() const;
+    void load();
+
+signals:
+    void left(const attn::Workspace& workspace);
+    void entered(const attn::Workspace& workspace);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    struct ColumnSize {
+        int width = 0;    ///< in pixels
+        double lower = 0; ///< share of its height that the lower place takes
+    };
+    void arrange();
+    void keep();       ///< remembers the arrangement of the present workspace
+    void keepColumn(); ///< remembers the size of the column that the user has chosen
+    void useSizes();   ///< gives the column its size, and the main place the rest
+    ColumnSize column() const;
+    QDockWidget* frontOf(const QStringList& ids) const;
+
+    QMainWindow& window_;
+    std::map<QString, QDockWidget*> docks_;
+    const Workspace* workspace_;
+    bool isKept_ = false;                   ///< whether the arrangement on screen is that of the workspace
+    std::map<QString, QByteArray> states_;  ///< by the id of the workspace
+    std::map<QString, ColumnSize> columns_; ///< sizes that the user has chosen
+    QStringList lesson_;                    ///< panels of the lesson, while one is arranged
+    bool isLesson_ = false;
+    const Workspace* beforeLesson_ = nullptr; ///< the workspace that the lesson has taken the place of
+    QTimer resized_;
+};
+
+} // namespace attn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QWidget>
+
+class QBoxLayout;
+
+namespace attn {
+
+/// Two parts beside each other, or one above the other where both do not fit.
+class SideBySide : public QWidget {
+public:
+    /// @param shares of the width
+    SideBySide(QWidget* first, QWidget* second, int firstShare = 1, int secondShare = 1);
+
+    QSize minimumSizeHint() const override;
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    void arrange();
+
+    QWidget *first_, *second_;
+    QBoxLayout* row_;
+};
+
+} // namespace attn

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <QVariantAnimation>
+#include <QWidget>
+
+namespace attn {
+
+/// A column at the right edge that slides in beside a figure, and out again.
+class SlidingColumn : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit SlidingColumn(QWidget* content, QWidget* parent = nullptr);
+
+    bool isOpen() const { return isOpen_; }
+    void setOpen(bool isOpen);
+
+    QSize sizeHint() const override;
+
+signals:
+    void closeAsked();
+
+private:
+    int openWidth() const;
+
+    QWidget* content_;
+    QVariantAnimation slide_;
+    bool isOpen_ = false;
+};
+
+} // namespace attn

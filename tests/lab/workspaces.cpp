@@ -1,0 +1,126 @@
+#include "app/lab/shell/workspaces.h"
+#include "tests/lab/lab_window.h"
+
+using namespace attn;
+
+namespace {
+
+/// Share of the window that the main figure of a workspace takes, from 0 to 1.
+double shareOfFigure(LabWindow& lab, const Workspace& workspace) {
+    auto& dock = lab.find<QDockWidget>(("dock." + workspace.main.front()).toLatin1().constData());
+    const QWidget* figure = dock.findChild<Panel*>()->figure();
+    QRect seen(figure->mapTo(&lab.window(), QPoint()), figure->size()); // a place that scrolls may show only a part
+    for (const QWidget* around = figure->parentWidget(); around != &lab.window(); around = around->parentWidget())
+        seen &= QRect(around->mapTo(&lab.window(), QPoint()), around->size());
+    const auto area = [](const QSize& size) { return static_cast<double>(size.width()) * size.height(); };
+    return figure->isVisible() ? area(seen.size()) / area(lab.window().size()) : 0;
+}
+
+/// A tab that is not in front lies outside the window.
+bool isInFront(LabWindow& lab, const char* name) {
+    const auto& dock = lab.find<QDockWidget>(name);
+    return dock.isVisible() && lab.window().rect().intersects(dock.geometry());
+}
+
+void resizeTo(LabWindow& lab, QSize size) {
+    lab.window().resize(size);
+    REQUIRE(lab.waitFor([&] { return lab.window().size() == size; }, 5'000));
+    lab.layOut();
+}
+
+} // namespace
+
+TEST_CASE("workspaces: the main figure takes most of the window", "[lab][workspaces]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    const auto check = [&](QSize size, double least) {
+        resizeTo(lab, size);
+        for (const Workspace& workspace : workspaces()) {
+            lab.action((std::string("workspace.") + workspace.id).c_str()).trigger();
+            lab.layOut();
+            CAPTURE(workspace.id, size.width(), size.height());
+            for (const QString& id : workspace.main + workspace.above + workspace.below) {
+                const auto& dock = lab.find<QDockWidget>(("dock." + id).toLatin1().constData());
+                UNSCOPED_INFO(id.toStdString()
+                              << ": " << dock.width() << " of at least " << dock.minimumSizeHint().width()
+                              << ", height " << dock.height() << " of at least " << dock.minimumSizeHint().height());
+            }
+            CHECK(shareOfFigure(lab, workspace) >= least);
+        }
+    };
+    SECTION("1440 x 900") { check({1440, 900}, 0.60); }
+    SECTION("1920 x 1080") { check({1920, 1080}, 0.60); }
+    SECTION("1024 x 700") { check({1024, 700}, 0.45); }
+    SECTION("large text for a projector") {
+        lab.action("themeProjector").trigger();
+        check({1440, 900}, 0.45);
+        lab.action("themeLight").trigger();
+    }
+}
+
+TEST_CASE("workspaces: a place has at most five tabs, and every panel has a place", "[lab][workspaces]") {
+    LabWindow lab;
+    for (const Workspace& workspace : workspaces()) {
+        for (const QStringList& place : {workspace.main, workspace.above, workspace.below}) CHECK(place.size() <= 5);
+        lab.action((std::string("workspace.") + workspace.id).c_str()).trigger();
+        lab.layOut();
+        for (const auto* dock : lab.window().findChildren<QDockWidget*>()) {
+            CAPTURE(workspace.id, dock->objectName().toStdString());
+            CHECK(dock->isHidden() != workspace.holds(dock->objectName().mid(5)));
+        }
+    }
+    for (const auto* dock : lab.window().findChildren<QDockWidget*>())
+        CHECK(std::ranges::any_of(workspaces(), [&](const auto& w) { return w.holds(dock->objectName().mid(5)); }));
+}
+
+TEST_CASE("workspaces: a window that grows and shrinks back looks as before", "[lab][workspaces]") {
+    LabWindow lab;
+    resizeTo(lab, {1200, 800});
+    const auto sizes = [&] {
+        std::map<QString, QSize> found;
+        for (const auto* dock : lab.window().findChildren<QDockWidget*>())
+            if (isInFront(lab, dock->objectName().toLatin1().constData())) found[dock->objectName()] = dock->size();
+        return found;
+    };
+    for (const Workspace& workspace : workspaces()) {
+        CAPTURE(workspace.id);
+        lab.action((std::string("workspace.") + workspace.id).c_str()).trigger();
+        lab.layOut();
+        const auto before = sizes();
+        REQUIRE(!before.empty());
+        resizeTo(lab, {1900, 1050});
+        CHECK(sizes() != before);
+        resizeTo(lab, {1024, 700});
+        resizeTo(lab, {1200, 800});
+        for (const auto& [name, size] : sizes()) {
+            CAPTURE(name.toStdString(), size.width(), size.height());
+            CHECK(before.contains(name));
+            CHECK(before.at(name).width() == size.width());
+            CHECK(std::abs(before.at(name).height() - size.height()) <= 1); // Qt rounds the height of a row of tabs
+        }
+    }
+}
+
+TEST_CASE("workspaces: each keeps the arrangement that the user gave it, until it is restored", "[lab][workspaces]") {
+    LabWindow lab;
+    auto& next = lab.find<QDockWidget>("dock.next");
+    next.close();
+    lab.act("workspace.train");
+    CHECK(lab.find<QDockWidget>("dock.train").isVisible());
+    lab.act("workspace.write");
+    CHECK(next.isHidden());
+    CHECK_FALSE(lab.action("shown.next").isChecked());
+    lab.act("resetLayout");
+    CHECK(next.isVisible());
+    CHECK(lab.action("shown.next").isChecked());
+}
+
+TEST_CASE("workspaces: a panel is shown where it is, and else in its workspace", "[lab][workspaces]") {
+    LabWindow lab;
+    lab.act("panel.branches");
+    CHECK(lab.find<QToolButton>("workspace.write").isChecked());
+    lab.act("panel.lenses");
+    CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
+    CHECK(isInFront(lab, "dock.lenses"));
+    lab.act("panel.lenses"); // the same key does not close it
+    CHECK(isInFront(lab, "dock.lenses"));
+}
