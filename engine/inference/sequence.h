@@ -18,7 +18,8 @@ struct TokenInfo {
     bool isPrompt = false;  ///< typed by the user (or BOS), not generated
     bool isSecond = false;  ///< of the second text of a pair
     ByteRange word;         ///< of the prompt, or of the second text: its word. Empty: of neither
-    std::optional<float> probability; ///< its probability under the sampling settings that generated it
+    /// Its probability under the sampling settings that generated it; none for the prompt, and if it is not known.
+    std::optional<float> probability;
 };
 
 /// The token sequence that the key/value cache holds.
@@ -36,7 +37,7 @@ struct BranchNode {
     int token = -1;
     int parent = -1;
     std::string text;
-    float probability = 1.0f;
+    std::optional<float> probability{}; ///< as in TokenInfo; none for the tokens of the prompt
     std::vector<int> children;
 };
 

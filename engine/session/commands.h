@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -80,11 +80,17 @@ struct GoToBranchCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     int node = 0;
 };
-/// Replaces the branch tree, for example with that of a session file. Nodes are pairs (parent index, token id), where
-/// parent -1 is the root. `current` is an index of `nodes` (-1: the root).
+/// A node of a branch tree, in the order in which the tree grew.
+struct SavedToken {
+    int parent = -1; ///< index of an earlier node; -1: the root
+    int token = 0;
+    std::optional<float> probability{}; ///< as in TokenInfo
+    bool operator==(const SavedToken&) const = default;
+};
+/// Replaces the branch tree, for example with that of a session file. `current` is an index of `nodes` (-1: the root).
 struct RestoreBranchesCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
-    std::vector<std::pair<int, int>> nodes;
+    std::vector<SavedToken> nodes;
     int current = -1;
     std::string prompt;
     int promptLength = 0; ///< number of tokens, counted from the root, that belong to the prompt

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-int TokenPath::child(int parent, int token, float probability) {
+int TokenPath::child(int parent, int token, std::optional<float> probability) {
     for (int candidate : tree_.nodes[static_cast<size_t>(parent)].children)
         if (tree_.nodes[static_cast<size_t>(candidate)].token == token) return candidate;
     const auto node = static_cast<int>(tree_.nodes.size());
@@ -19,7 +19,7 @@ int TokenPath::child(int parent, int token, float probability) {
 
 void TokenPath::setPrompt(const std::vector<int>& tokens) {
     tree_ = {.nodes = {BranchNode{}}, .current = 0};
-    for (int token : tokens) tree_.current = child(tree_.current, token, 1);
+    for (int token : tokens) tree_.current = child(tree_.current, token, std::nullopt);
     promptLength_ = static_cast<int>(tokens.size());
     promptEnd_ = tree_.current;
 }
@@ -36,16 +36,16 @@ void TokenPath::goTo(int node) {
 
 void TokenPath::reset() { tree_.current = promptEnd_; }
 
-void TokenPath::restore(const std::vector<std::pair<int, int>>& nodes, int current, int promptLength) {
+void TokenPath::restore(const std::vector<SavedToken>& nodes, int current, int promptLength) {
     TokenPath restored;
     std::vector<int> made;
-    for (const auto& [parent, token] : nodes) {
+    for (const auto& [parent, token, probability] : nodes) {
         if (parent < -1 || parent >= static_cast<int>(made.size()))
             throw Error(
                 {.what = fmt::format("branch {} names a parent {} that does not precede it", made.size(), parent),
                  .where = "branches",
                  .hint = "the session file is damaged"});
-        made.push_back(restored.child(parent < 0 ? 0 : made[static_cast<size_t>(parent)], token, 1));
+        made.push_back(restored.child(parent < 0 ? 0 : made[static_cast<size_t>(parent)], token, probability));
     }
     if (current < -1 || current >= static_cast<int>(made.size()))
         throw Error({.what = fmt::format("the current branch {} does not exist", current),

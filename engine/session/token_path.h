@@ -1,7 +1,9 @@
 #pragma once
 
 #include "engine/inference/sequence.h"
+#include "engine/session/commands.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ public:
     void goTo(int node);
     void reset(); ///< moves to the last prompt token
     /// Replaces the tree; see RestoreBranchesCommand.
-    void restore(const std::vector<std::pair<int, int>>& nodes, int current, int promptLength);
+    void restore(const std::vector<SavedToken>& nodes, int current, int promptLength);
 
     std::vector<int> nodes() const; ///< from the first token to the current node
     std::vector<int> tokens() const;
@@ -27,7 +29,7 @@ public:
     void setText(int node, std::string text) { tree_.nodes[static_cast<size_t>(node)].text = std::move(text); }
 
 private:
-    int child(int parent, int token, float probability);
+    int child(int parent, int token, std::optional<float> probability);
     BranchTree tree_{.nodes = {BranchNode{}}, .current = 0};
     int promptLength_ = 0;
     int promptEnd_ = 0; ///< node of the last prompt token

@@ -257,8 +257,8 @@ void Session::Worker::on(const GoToBranchCommand& command) {
 }
 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
-    for (const auto& [parent, token] : command.nodes)
-        checkToken(token, "branches", "open the model with which the session was saved");
+    for (const SavedToken& node : command.nodes)
+        checkToken(node.token, "branches", "open the model with which the session was saved");
     TokenPath path;
     path.restore(command.nodes, command.current, command.promptLength);
     hasStaleChanges_ = true;
@@ -367,7 +367,7 @@ void Session::Worker::refreshSequence() {
                                     .isPrompt = isPrompt,
                                     .isSecond = isPrompt && i < encoding.texts.size() && encoding.texts[i] > 0,
                                     .word = isPrompt && tokenizer ? wordOf(encoding, i, *tokenizer) : ByteRange{},
-                                    .probability = isPrompt ? std::nullopt : std::optional(node.probability)});
+                                    .probability = isPrompt ? std::nullopt : node.probability});
     }
     if (decoder && !sequence->tokens.empty()) sequence->tokens.back().written += decoder->finish();
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();

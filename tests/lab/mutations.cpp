@@ -71,8 +71,8 @@ void checkIsSound(const SessionDocument& document) {
     CHECK(document.current < static_cast<int>(document.branches.size()));
     CHECK(document.promptLength <= static_cast<int>(document.branches.size()));
     for (size_t i = 0; i < document.branches.size(); ++i) {
-        CHECK(document.branches[i].first < static_cast<int>(i));
-        CHECK(document.branches[i].second >= 0);
+        CHECK(document.branches[i].parent < static_cast<int>(i));
+        CHECK(document.branches[i].token >= 0);
     }
 }
 

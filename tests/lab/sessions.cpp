@@ -4,6 +4,8 @@
 
 #include "app/lab/bridge/background_task.h"
 #include "app/lab/panels/generate_panel.h"
+
+#include "app/lab/models/branch_tree_model.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/launch_options.h"
 
@@ -86,6 +88,50 @@ TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", 
     CHECK(lab.window().document().locks.value("sampling") == ControlState::Locked);
     CHECK(lab.find<QWidget>("branchTree").isHidden());
     QFile::remove(path);
+}
+
+TEST_CASE("lab: written tokens keep their probabilities in a session, and old files claim none", "[lab]") {
+    const auto probabilities = [](LabWindow& lab) {
+        std::vector<std::optional<float>> found;
+        for (const TokenInfo& token : lab.snapshot().sequence->tokens) found.push_back(token.probability);
+        return found;
+    };
+    const auto mean = [](LabWindow& lab) { // of the first row of Branches
+        lab.layOut();
+        const auto& tree = lab.find<QTreeView>("branchTree");
+        return tree.model()->index(0, BranchTreeModel::ProbabilityColumn).data().toString();
+    };
+    LabWindow lab("builtin:induction", "abcabc");
+    CHECK(mean(lab) == "–"); // the model wrote nothing yet
+    lab.window().workbench().setSampling({.greedy = false, .temperature = 2.3f});
+    for (int i = 0; i < 3; ++i) lab.act("step");
+    const auto written = probabilities(lab);
+    REQUIRE(written.size() == 9);
+    CHECK_FALSE(written[5]);
+    REQUIRE((written[6] && written[7] && written[8]));
+    CHECK(*written[6] < 0.99f);
+    const double expected = 100.0 * static_cast<double>(*written[6] + *written[7] + *written[8]) / 3;
+    CHECK(mean(lab) == QString("%1 %").arg(expected, 0, 'f', 0));
+
+    const QString path = lab.folder() + "/mine.attnlab";
+    lab.saveSession(path);
+    LabWindow again;
+    again.window().open(path);
+    REQUIRE(again.settle());
+    CHECK(probabilities(again) == written);
+    CHECK(mean(again) == mean(lab));
+
+    QFile file(path);
+    REQUIRE(file.open(QIODevice::ReadOnly));
+    QJsonObject old = QJsonDocument::fromJson(file.readAll()).object(), branches = old["branches"].toObject();
+    branches.remove("probabilities");
+    old["branches"] = branches;
+    file.close();
+    writeText(path, QJsonDocument(old).toJson());
+    again.window().open(path);
+    REQUIRE(again.settle());
+    CHECK(probabilities(again) == std::vector<std::optional<float>>(9));
+    CHECK(mean(again) == "–");
 }
 
 TEST_CASE("session file: gates are kept with the other changes, and old files have them apart", "[lab]") {

@@ -9,7 +9,7 @@ inline SessionDocument smallSession() {
     return {.modelPath = "builtin:induction",
             .prompt = "abcabc",
             .promptLength = 2,
-            .branches = {{-1, 1}, {0, 3}, {1, 7}, {1, 9}},
+            .branches = {{-1, 1}, {0, 3}, {1, 7, 0.75f}, {1, 9, 0.125f}},
             .current = 3,
             .sampling = {.greedy = false, .temperature = 0.7f, .topK = 40, .topP = 0.9f},
             .view = {{"attention", QJsonObject{{"layer", 1}}}},

@@ -126,7 +126,7 @@ TEST_CASE("session: a pair of texts runs with its token types, and comes back wi
         .nodes = {}, .current = 0, .prompt = first, .promptLength = 0, .second = second};
     succeed(session, SetPromptCommand{.text = "the dog sat"});
     RestoreBranchesCommand again = restore;
-    for (size_t i = 0; i < encoding.ids.size(); ++i) again.nodes.emplace_back(static_cast<int>(i) - 1, encoding.ids[i]);
+    for (size_t i = 0; i < encoding.ids.size(); ++i) again.nodes.push_back({static_cast<int>(i) - 1, encoding.ids[i]});
     again.current = again.promptLength = static_cast<int>(encoding.ids.size());
     --again.current;
     CHECK(succeed(session, again)->next->logits == pair->next->logits);

@@ -25,14 +25,14 @@ std::vector<BranchTreeModel::Chain> BranchTreeModel::collapse(const BranchTree& 
         for (int node = start.node;; node = tree.nodes[static_cast<size_t>(node)].children.front()) {
             const BranchNode& branch = tree.nodes[static_cast<size_t>(node)];
             text += branch.text;
-            sum += branch.probability;
-            ++count;
+            sum += static_cast<double>(branch.probability.value_or(0));
+            count += branch.probability ? 1 : 0;
             chain.last = node;
             chain.holdsCurrent = chain.holdsCurrent || node == tree.current;
             if (branch.children.size() != 1) break;
         }
         chain.text = QString::fromStdString(text);
-        chain.meanProbability = sum / count;
+        if (count > 0) chain.meanProbability = sum / count;
         const int self = static_cast<int>(chains.size());
         if (start.parentChain >= 0) chains[static_cast<size_t>(start.parentChain)].children.push_back(self);
         chains.push_back(std::move(chain));
@@ -109,12 +109,17 @@ QVariant BranchTreeModel::data(const QModelIndex& index, int role) const {
     }
     if (role == Qt::ToolTipRole) return tr("%1\nClick to continue from the end of this text.").arg(chain.text);
     if (role != Qt::DisplayRole) return {};
-    if (index.column() == ProbabilityColumn) return tr("%1 %").arg(100 * chain.meanProbability, 0, 'f', 0);
+    if (index.column() == ProbabilityColumn)
+        return chain.meanProbability ? tr("%1 %").arg(100 * *chain.meanProbability, 0, 'f', 0) : QStringLiteral("–");
     return chain.text.simplified();
 }
 
 QVariant BranchTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+    if (orientation != Qt::Horizontal) return {};
+    if (role == Qt::ToolTipRole && section == ProbabilityColumn)
+        return tr("The mean probability of the tokens that the model wrote. A dash: it wrote none of them, or their "
+                  "probabilities were not saved.");
+    if (role != Qt::DisplayRole) return {};
     return section == TextColumn ? tr("Text") : tr("Mean probability");
 }
 

@@ -5,6 +5,7 @@
 #include <QAbstractItemModel>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace attn {
@@ -34,10 +35,10 @@ public:
 private:
     /// Consecutive nodes without a fork.
     struct Chain {
-        int first = 0, last = 0; ///< node indices; clicking the row goes to `last`
-        int parent = -1;         ///< chain index
-        int row = 0;             ///< among its siblings
-        double meanProbability = 1;
+        int first = 0, last = 0;               ///< node indices; clicking the row goes to `last`
+        int parent = -1;                       ///< chain index
+        int row = 0;                           ///< among its siblings
+        std::optional<double> meanProbability; ///< of the tokens that the model wrote, if it wrote any
         QString text;
         std::vector<int> children;
         bool holdsCurrent = false;

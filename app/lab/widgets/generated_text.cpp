@@ -67,9 +67,9 @@ void GeneratedText::append(QTextCursor& cursor, const TokenInfo& token) {
     QTextCharFormat format;
     if (token.isSpecial) {
         format.setForeground(palette().color(QPalette::PlaceholderText));
-    } else if (!token.isPrompt) {
+    } else if (token.probability) {
         QColor colour = shade_;
-        colour.setAlphaF(0.08f + 0.42f * std::clamp(token.probability.value_or(0), 0.0f, 1.0f));
+        colour.setAlphaF(0.08f + 0.42f * std::clamp(*token.probability, 0.0f, 1.0f));
         format.setBackground(colour);
     }
     QString text = QString::fromStdString(token.written);
@@ -163,10 +163,10 @@ bool GeneratedText::viewportEvent(QEvent* event) {
         const int index = tokenAt(point);
         if (index < 0) return QString();
         const TokenInfo& token = tokens_[static_cast<size_t>(index)];
-        const QString how =
-            token.isPrompt
-                ? tr("from the prompt")
-                : tr("probability %1 %").arg(100.0 * static_cast<double>(token.probability.value_or(0)), 0, 'f', 1);
+        const QString how = token.isPrompt ? tr("from the prompt")
+                            : token.probability
+                                ? tr("probability %1 %").arg(100.0 * static_cast<double>(*token.probability), 0, 'f', 1)
+                                : tr("probability not known");
         return tr("Token %1, id %2, %3. %4").arg(index).arg(token.id).arg(how, clickHelp_);
     };
     return showTip(this, event, textAt) || QTextEdit::viewportEvent(event);

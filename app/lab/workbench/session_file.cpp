@@ -94,6 +94,21 @@ Sampling samplingFromJson(const QJsonObject& object, Reader& outer) {
     return sampling;
 }
 
+/// Older files have no "probabilities": they do not know how probable their tokens were.
+void probabilitiesFromJson(const QJsonArray& values, Reader& reader, SessionDocument& document) {
+    if (values.size() != std::ssize(document.branches))
+        return reader.complain(QStringLiteral("\"probabilities\" has %1 values for %2 nodes")
+                                   .arg(values.size())
+                                   .arg(document.branches.size()));
+    for (qsizetype i = 0; i < values.size(); ++i) {
+        if (values[i].isNull()) continue; // of the prompt
+        const double value = values[i].toDouble(-1);
+        if (!(value >= 0 && value <= 1))
+            return reader.complain(QStringLiteral("probability %1 is not a number from 0 to 1").arg(i));
+        document.branches[static_cast<size_t>(i)].probability = static_cast<float>(value);
+    }
+}
+
 void branchesFromJson(const QJsonObject& object, Reader& outer, SessionDocument& document) {
     Reader reader(object);
     QJsonArray nodes = reader.array("nodes");
@@ -108,8 +123,9 @@ void branchesFromJson(const QJsonObject& object, Reader& outer, SessionDocument&
             reader.complain(QStringLiteral("node %1 is not [an earlier node, a token]").arg(i));
             break;
         }
-        document.branches.emplace_back(parent, token);
+        document.branches.push_back({parent, token});
     }
+    if (object.contains("probabilities")) probabilitiesFromJson(reader.array("probabilities"), reader, document);
     const int count = static_cast<int>(document.branches.size());
     document.current = reader.integer("current", -1, count - 1);
     document.promptLength = reader.integer("promptLength", 0, std::min(count, static_cast<int>(kMostPromptTokens)));
@@ -153,7 +169,8 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
     if (snapshot.branches) {
         // The root, node 0, holds no token and is not written.
         const auto& nodes = snapshot.branches->nodes;
-        for (size_t i = 1; i < nodes.size(); ++i) document.branches.emplace_back(nodes[i].parent - 1, nodes[i].token);
+        for (size_t i = 1; i < nodes.size(); ++i)
+            document.branches.push_back({nodes[i].parent - 1, nodes[i].token, nodes[i].probability});
         document.current = snapshot.branches->current - 1;
     }
     return document;
@@ -170,15 +187,20 @@ RestoreBranchesCommand SessionDocument::restoreCommand() const {
 QString SessionDocument::title() const { return prompt.isEmpty() ? QFileInfo(modelPath).fileName() : prompt; }
 
 QByteArray sessionToJson(const SessionDocument& document) {
-    QJsonArray nodes;
-    for (const auto& [parent, token] : document.branches) nodes.append(QJsonArray{parent, token});
+    QJsonArray nodes, probabilities;
+    for (const auto& [parent, token, probability] : document.branches) {
+        nodes.append(QJsonArray{parent, token});
+        probabilities.append(probability ? QJsonValue(static_cast<double>(*probability)) : QJsonValue());
+    }
     const QJsonObject root{
         {"attnlab", SessionDocument::kVersion},
         {"model", document.modelPath},
         {"prompt", document.prompt},
         {"second", document.second},
-        {"branches",
-         QJsonObject{{"nodes", nodes}, {"current", document.current}, {"promptLength", document.promptLength}}},
+        {"branches", QJsonObject{{"nodes", nodes},
+                                 {"probabilities", probabilities},
+                                 {"current", document.current},
+                                 {"promptLength", document.promptLength}}},
         {"sampling", samplingToJson(document.sampling)},
         {"view", document.view},
         {"layout", QString::fromLatin1(document.layout.toBase64())},

@@ -20,9 +20,9 @@ struct SessionDocument {
 
     QString modelPath;
     QString prompt;
-    QString second;                            ///< second text of a pair; empty: none
-    int promptLength = 0;                      ///< number of tokens, from the root, that belong to the prompt
-    std::vector<std::pair<int, int>> branches; ///< as in RestoreBranchesCommand
+    QString second;                   ///< second text of a pair; empty: none
+    int promptLength = 0;             ///< number of tokens, from the root, that belong to the prompt
+    std::vector<SavedToken> branches; ///< as in RestoreBranchesCommand
     int current = -1;
     Sampling sampling;
     QJsonObject view;  ///< the state of each panel, by keys that the panels choose
