@@ -5,8 +5,10 @@
 #include "engine/playground/attention_run.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 namespace attn {
 namespace {
@@ -15,6 +17,12 @@ constexpr float kHiddenCell = std::numeric_limits<float>::quiet_NaN();
 
 /// Whether a result has one number per token, which is drawn as one row.
 bool isRowOfTokens(const std::string& name) { return name.starts_with("lsh.") || name == "routing.clusters"; }
+
+/// Whether a result has a value for each query and key, which a mask can forbid to meet.
+bool isOfCells(std::string_view name) {
+    constexpr std::array<std::string_view, 7> kNames{"scores", "pattern", "position.", "shaw.", "xl.", "mask.", "aft."};
+    return std::ranges::any_of(kNames, [name](std::string_view each) { return name.starts_with(each); });
+}
 
 PlaygroundMap maskMap(const MaskExpression& mask, int64_t queries, int64_t keys, int64_t heads) {
     PlaygroundMap map{
@@ -48,8 +56,10 @@ PlaygroundMap mapOf(NamedTensor&& tensor, int64_t heads) {
 }
 
 /// Sets cells that the mask hides to NaN, because they have no score or weight.
+/// @param scores they show where the content hides a cell; null if there are none
 void hide(PlaygroundMap& map, const PlaygroundMap& mask, const PlaygroundMap* scores) {
     if (map.rows != mask.rows || map.columns != mask.columns) return;
+    if (scores && scores->heads != map.heads) scores = nullptr; // what one head hides, another one may see
     for (int64_t head = 0; head < map.heads; ++head)
         for (int64_t plane = 0; plane < map.planes; ++plane) {
             const auto cells = map.at(head, plane), seen = mask.at(head);
@@ -86,11 +96,11 @@ std::vector<PlaygroundMap> mapsOf(const AttentionRun& run, const AttentionSpec& 
     for (const std::string& name : results)
         if (name != "scores" && name != "pattern" && name != "z") take(name);
     take("pattern");
-    // Hide cells at the end, because scores show where content hides a cell.
+    // Hide cells at the end, when all scores are known.
     std::optional<PlaygroundMap> scores;
     if (!maps.empty() && maps.front().name == "scores") scores = maps.front();
     for (PlaygroundMap& map : maps)
-        if (map.name == "scores" || map.name == "pattern") hide(map, mask, scores ? &*scores : nullptr);
+        if (isOfCells(map.name)) hide(map, mask, scores ? &*scores : nullptr);
     maps.insert(maps.begin() + (scores ? 1 : 0), std::move(mask));
     take("z");
     return maps;

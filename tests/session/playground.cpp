@@ -25,7 +25,7 @@ TEST_CASE("playground: scores, mask, pattern and output of a spec, hidden where 
     CHECK(shown->heads == 2);
     CHECK_FALSE(shown->device.empty());
     const PlaygroundMap &mask = mapNamed(*shown, "mask"), &pattern = mapNamed(*shown, "pattern");
-    const PlaygroundMap& scores = mapNamed(*shown, "scores");
+    const PlaygroundMap &scores = mapNamed(*shown, "scores"), &bias = mapNamed(*shown, "position.bias");
     CHECK(mask.heads == 1);
     CHECK(pattern.heads == 2);
     for (int64_t head = 0; head < 2; ++head)
@@ -38,6 +38,7 @@ TEST_CASE("playground: scores, mask, pattern and output of a spec, hidden where 
                 CHECK((mask.at(head)[cell] == 1) == isSeen);
                 CHECK(std::isnan(scores.at(head)[cell]) == !isSeen);
                 CHECK(std::isnan(pattern.at(head)[cell]) == !isSeen);
+                CHECK(std::isnan(bias.at(head)[cell]) == !isSeen);
                 if (isSeen) sum += static_cast<double>(pattern.at(head)[cell]);
             }
             CHECK(sum == Approx(1).margin(1e-5)); // a row's weights
