@@ -1,6 +1,7 @@
 #include "app/cli/analysis_options.h"
 
 #include "engine/analysis/sweeps.h"
+#include "engine/models/head_name.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,9 +35,8 @@ void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
     const auto heads = static_cast<size_t>(effects.heads);
     for (size_t layer = 0; layer < static_cast<size_t>(effects.layers); ++layer) {
         for (size_t head = 0; head < heads; ++head)
-            rows.push_back({fmt::format("layer {}, head {}", layer, head), effects.headEffects[layer * heads + head]});
-        if (!effects.mlpEffects.empty())
-            rows.push_back({fmt::format("layer {}, MLP", layer), effects.mlpEffects[layer]});
+            rows.push_back({headName(layer, head), effects.headEffects[layer * heads + head]});
+        if (!effects.mlpEffects.empty()) rows.push_back({fmt::format("L{} MLP", layer), effects.mlpEffects[layer]});
     }
     if (isJson) {
         nlohmann::json json{{"target", asked.targetJson(effects.target)}, {"logit", effects.whole}};

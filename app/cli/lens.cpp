@@ -8,6 +8,7 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/weighted_attention.h"
 #include "engine/core/quoting.h"
+#include "engine/models/head_name.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -198,7 +199,7 @@ void circuits(const LensInput& input) {
     };
     Json rows = Json::array();
     if (!input.options.json)
-        fmt::print("layer {}, head {}{}\n", found->site, found->head,
+        fmt::print("{}{}\n", headName(found->site, found->head),
                    isText ? fmt::format(": copying score {:+.3f}", static_cast<double>(found->copyingScore)) : "");
     for (size_t token = 0; token < found->tokens.size(); ++token) {
         Json row = rowJson(found->tokens[token]);
@@ -256,9 +257,9 @@ void composition(const LensInput& input) {
                             {"earlierHead", pair.earlierHead},
                             {"score", pair.value}});
         else
-            fmt::print("{:.3f}  {}  layer {}, head {} reads layer {}, head {}\n", static_cast<double>(pair.value),
-                       kNames[static_cast<size_t>(pair.kind)], pair.layer, pair.head, pair.earlierLayer,
-                       pair.earlierHead);
+            fmt::print("{:.3f}  {}  {} reads {}\n", static_cast<double>(pair.value),
+                       kNames[static_cast<size_t>(pair.kind)], headName(pair.layer, pair.head),
+                       headName(pair.earlierLayer, pair.earlierHead));
     }
     if (input.options.json) print({{"pairs", rows}});
 }

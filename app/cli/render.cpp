@@ -5,6 +5,7 @@
 #include "app/figures/lens_answer.h"
 #include "app/figures/lens_pages.h"
 #include "app/figures/matrix_figure.h"
+#include "app/figures/scale.h"
 #include "app/figures/thumbnail_grid_figure.h"
 #include "app/figures/token_label.h"
 #include "app/figures/vision_figures.h"
@@ -91,7 +92,7 @@ std::unique_ptr<Figure> rolloutOfText(const Asked& asked, const RenderOptions& o
     figure->columnTitle = QStringLiteral("input token");
     figure->kind = MatrixFigure::Kind::Weights;
     const auto tokens = static_cast<int>(found->map.rows.tokens);
-    figure->setMatrix(tokens, tokens, found->map.values);
+    figure->setMatrix(tokens, tokens, visibleWeights(found->map.values, tokens));
     figure->rowLabels = figure->columnLabels = labelsOf(asked);
     return figure;
 }

@@ -6,6 +6,7 @@
 #include "engine/core/signals.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/bundled.h"
+#include "engine/models/head_name.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -217,7 +218,7 @@ int evaluate(const EvalOptions& options) {
     for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer)
         for (int head = 0; head < static_cast<int>(layers[static_cast<size_t>(layer)].heads().heads); ++head) {
             trainer.setEvaluationGate(layer, head, 0);
-            fmt::print("without layer {}, head {}: ", layer, head);
+            fmt::print("without {}: ", headName(layer, head));
             printEvaluation(trainer, trainer.evaluate(split, std::min<int64_t>(count, 256)), options.split);
             std::fflush(stdout);
             trainer.setEvaluationGate(layer, head, 1);

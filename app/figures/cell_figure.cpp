@@ -2,6 +2,7 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
+#include "app/figures/head_label.h"
 
 #include <QFontMetricsF>
 
@@ -185,9 +186,8 @@ void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation&
 /// @param before may be null
 void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
            const FigureTheme& theme) {
-    QString title = CellFigure::tr("Layer %1, head %2: query %3 %4, key %5 %6");
-    title = title.arg(cell.site)
-                .arg(cell.head)
+    QString title = CellFigure::tr("%1: query %2 %3, key %4 %5");
+    title = title.arg(headLabel(cell.site, cell.head))
                 .arg(cell.query)
                 .arg(quoted(labels, cell.query))
                 .arg(cell.key)

@@ -1,6 +1,7 @@
 #include "app/figures/distance_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/head_label.h"
 
 #include <QFontMetricsF>
 
@@ -77,11 +78,9 @@ QString DistanceFigure::reading(int item) const {
     if (!has(item)) return {}; // this layer has fewer heads
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
-    return std::isfinite(distance) ? tr("Layer %1, head %2: %3 pixels")
-                                         .arg(layer)
-                                         .arg(head)
-                                         .arg(formatNumber(static_cast<double>(distance), 1))
-                                   : tr("Layer %1, head %2: looks at no patch").arg(layer).arg(head);
+    return std::isfinite(distance)
+               ? tr("%1: %2 pixels").arg(headLabel(layer, head)).arg(formatNumber(static_cast<double>(distance), 1))
+               : tr("%1: looks at no patch").arg(headLabel(layer, head));
 }
 
 void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {

@@ -1,6 +1,7 @@
 #include "app/figures/head_overlays_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/head_label.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +45,7 @@ int HeadOverlaysFigure::moved(int item, int right, int down) const {
 }
 
 QString HeadOverlaysFigure::reading(int item) const {
-    return has(item) ? tr("Layer %1, head %2").arg(item / heads).arg(item % heads) : QString();
+    return has(item) ? headLabel(item / heads, item % heads) : QString();
 }
 
 /// A bar as wide as the gate is open; a closed head is crossed out.
@@ -73,7 +74,7 @@ void HeadOverlaysFigure::paint(QPainter& painter, const QRectF& area, const Figu
     const QRectF first = overlayRect(0, area, theme);
     for (int head = 0; head < heads && first.width() > gutter(theme) - 6; ++head) {
         const QRectF at = overlayRect(head, area, theme);
-        drawLine(painter, {at.left(), area.top(), at.width(), line}, Qt::AlignCenter, tr("H%1").arg(head),
+        drawLine(painter, {at.left(), area.top(), at.width(), line}, Qt::AlignCenter, headColumnLabel(head),
                  theme.smallFont(), theme.faint);
     }
     const int step = std::max(1, static_cast<int>(std::ceil(line / (first.height() + kGap))));
@@ -81,7 +82,7 @@ void HeadOverlaysFigure::paint(QPainter& painter, const QRectF& area, const Figu
         drawLine(
             painter,
             {area.left(), overlayRect(layer * heads, area, theme).center().y() - line / 2, gutter(theme) - 4, line},
-            kAtRight, tr("L%1").arg(layer), theme.smallFont(), theme.faint);
+            kAtRight, layerLabel(layer), theme.smallFont(), theme.faint);
     painter.setPen(QPen(theme.accent, 2));
     painter.setBrush(Qt::NoBrush);
     if (chosen && has(*chosen)) painter.drawRect(overlayRect(*chosen, area, theme));

@@ -1,6 +1,7 @@
 #include "app/figures/lens_answer.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
 #include "engine/models/hook_names.h"
 
@@ -187,16 +188,16 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
     const auto heads = static_cast<size_t>(effects.heads);
     std::vector<float> values;
     for (int layer = 0; layer < effects.layers; ++layer) {
-        answer.matrix.rowLabels.push_back(LensText::tr("layer %1").arg(layer));
+        answer.matrix.rowLabels.push_back(layerLabel(layer));
         const auto row = std::span(effects.headEffects).subspan(static_cast<size_t>(layer) * heads, heads);
         values.insert(values.end(), row.begin(), row.end());
         if (!effects.mlpEffects.empty()) values.push_back(effects.mlpEffects[static_cast<size_t>(layer)]);
     }
-    for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(QString::number(head));
+    for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(headColumnLabel(head));
     if (!effects.mlpEffects.empty()) answer.matrix.columnLabels.push_back(LensText::tr("MLP"));
     answer.matrix.title = LensText::tr("Effect of removing each head or MLP");
     answer.matrix.rowTitle = LensText::tr("layer");
-    answer.matrix.columnTitle = LensText::tr("head");
+    answer.matrix.columnTitle = effects.mlpEffects.empty() ? LensText::tr("head") : LensText::tr("head or MLP");
     answer.matrix.labelsAreNumbers = true;
     answer.matrix.setMatrix(effects.layers, static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
     return answer;

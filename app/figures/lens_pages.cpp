@@ -1,5 +1,7 @@
 #include "app/figures/lens_pages.h"
 
+#include "app/figures/head_label.h"
+#include "app/figures/scale.h"
 #include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/formed_path.h"
 #include "engine/analysis/head_circuits.h"
@@ -202,16 +204,16 @@ PatchOverlayFigure overlayFlow(const AnalysisResult& result, const LensSubject& 
 
 LensAnswer showWeighted(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const WeightedAttention&>(result);
-    LensAnswer answer{.summary =
-                          LensText::tr("Layer %1, head %2: each attention weight times the length of the value that it "
-                                       "carries. A large weight on a short value has little effect.")
-                              .arg(found.site)
-                              .arg(found.head)};
+    LensAnswer answer{.summary = LensText::tr("%1: each attention weight times the length of the value that it "
+                                              "carries. A large weight on a short value has little effect.")
+                                     .arg(headLabel(found.site, found.head))};
     answer.matrix.title = LensText::tr("Attention weight × length of the value after W_O");
     answer.matrix.rowTitle = LensText::tr("query");
     answer.matrix.columnTitle = LensText::tr("key");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
-    answer.matrix.setMatrix(found.tokens, found.tokens, found.normWeighted);
+    answer.matrix.setMatrix(found.tokens, found.tokens,
+                            subject.isPicture() ? found.normWeighted
+                                                : visibleWeights(found.normWeighted, found.tokens));
     answer.matrix.rowLabels = answer.matrix.columnLabels = subject.rowNames(static_cast<size_t>(found.tokens));
     for (size_t cell = 0; cell < found.pattern.size(); ++cell)
         answer.remarks.push_back(LensText::tr("attention weight %1, length after W_O %2, weight × length of v %3")
@@ -237,10 +239,8 @@ LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject
     const auto& found = static_cast<const HeadCircuits&>(result);
     const auto rowName = [&](int id) { return found.isOfTokens ? subject.choiceName(id) : subject.axis.nameOf(id); };
     const auto choiceName = [&](int id) { return subject.choiceName(id); };
-    LensAnswer answer{.summary =
-                          LensText::tr("The circuits of layer %1, head %2 are computed from its weight matrices.")
-                              .arg(found.site)
-                              .arg(found.head)};
+    LensAnswer answer{.summary = LensText::tr("The circuits of %1 are computed from its weight matrices.")
+                                     .arg(headLabel(found.site, found.head))};
     if (found.isOfTokens) {
         answer.summary += ' ' + LensText::tr("Its copying score is %1. At 1, the head raises the logit of the token "
                                              "that it looks at; at −1, it lowers it.")
@@ -293,7 +293,7 @@ LensAnswer showComposition(const AnalysisResult& result, const LensSubject&) {
         .summary = LensText::tr("How strongly later heads read from earlier heads, computed from weight matrices: "
                                 "the largest of Q-, K- and V-composition.")};
     std::vector<float> largest(static_cast<size_t>(all * all), 0);
-    const auto name = [&](int at) { return QStringLiteral("L%1 H%2").arg(at / found.heads).arg(at % found.heads); };
+    const auto name = [&](int at) { return headLabel(at / found.heads, at % found.heads); };
     for (int later = 0; later < all; ++later) {
         answer.matrix.rowLabels.push_back(name(later));
         answer.matrix.columnLabels.push_back(name(later));

@@ -30,6 +30,13 @@ float levelOf(float value, ScaleKind kind, float rowMaximum) {
     return value;
 }
 
+/// Whether a pixel shows only masked cells: keys after their queries, without weight.
+bool isMasked(const PatternTile& tile, size_t row, size_t column, float value) {
+    const int lastQuery = tileToken(static_cast<int>(row) + 1, tile.queryBegin, tile.queryEnd, tile.rows) - 1;
+    const int firstKey = tileToken(static_cast<int>(column), tile.keyBegin, tile.keyEnd, tile.columns);
+    return value == 0 && firstKey > lastQuery;
+}
+
 } // namespace
 
 std::span<const ScaleInfo> scaleKinds() { return kScales; }
@@ -73,16 +80,28 @@ ScaledTile scaleTile(const PatternTile& tile, const Scale& scale) {
         float rowMaximum = 0;
         for (size_t column = 0; column < columns; ++column)
             if (values[column] > rowMaximum) rowMaximum = values[column];
-        const int lastQuery = tileToken(static_cast<int>(row) + 1, tile.queryBegin, tile.queryEnd, tile.rows) - 1;
         for (size_t column = 0; column < columns; ++column) {
-            const int firstKey = tileToken(static_cast<int>(column), tile.keyBegin, tile.keyEnd, tile.columns);
-            const bool isMasked = values[column] == 0 && firstKey > lastQuery;
-            if (isMasked || std::isnan(values[column])) continue;
+            if (isMasked(tile, row, column, values[column]) || std::isnan(values[column])) continue;
             result.levels[row * columns + column] =
                 std::clamp(levelOf(values[column], scale.kind, rowMaximum), 0.0f, 1.0f);
         }
     }
     return result;
+}
+
+std::vector<float> visibleWeights(const PatternTile& tile) {
+    std::vector<float> weights = tile.values;
+    for (size_t at = 0; at < weights.size(); ++at) {
+        const auto columns = static_cast<size_t>(tile.columns);
+        if (isMasked(tile, at / columns, at % columns, weights[at]))
+            weights[at] = std::numeric_limits<float>::quiet_NaN();
+    }
+    return weights;
+}
+
+std::vector<float> visibleWeights(std::vector<float> weights, int tokens) {
+    return visibleWeights(PatternTile{
+        .rows = tokens, .columns = tokens, .queryEnd = tokens, .keyEnd = tokens, .values = std::move(weights)});
 }
 
 } // namespace attn

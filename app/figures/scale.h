@@ -50,6 +50,11 @@ struct ScaledTile {
 };
 ScaledTile scaleTile(const PatternTile& tile, const Scale& scale);
 
+/// The weights of a tile for a plain matrix: NaN where a cell is masked, so that it looks as in a heatmap.
+std::vector<float> visibleWeights(const PatternTile& tile);
+/// The same for a whole pattern. @param weights [tokens, tokens]
+std::vector<float> visibleWeights(std::vector<float> weights, int tokens);
+
 /// tilePixel is the tile pixel that shows a token; tileToken is the first token of a pixel.
 int tilePixel(int token, int begin, int end, int pixels);
 int tileToken(int pixel, int begin, int end, int pixels);

@@ -2,6 +2,7 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
+#include "app/figures/head_label.h"
 
 #include <QFontMetricsF>
 
@@ -50,13 +51,13 @@ std::vector<std::shared_ptr<const PatternTile>> tilesOf(const std::shared_ptr<co
 QString headTitle(const HeadChoice& choice) {
     switch (choice.aggregate) {
     case HeadAggregate::Mean:
-        return ThumbnailGridFigure::tr("Layer %1, mean of heads").arg(choice.site);
+        return ThumbnailGridFigure::tr("%1, mean of heads").arg(layerLabel(choice.site));
     case HeadAggregate::Maximum:
-        return ThumbnailGridFigure::tr("Layer %1, maximum of heads").arg(choice.site);
+        return ThumbnailGridFigure::tr("%1, maximum of heads").arg(layerLabel(choice.site));
     case HeadAggregate::None:
         break;
     }
-    return ThumbnailGridFigure::tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
+    return headLabel(choice.site, choice.head);
 }
 
 QString resolutionText(const PatternTile* tile) {
@@ -124,7 +125,7 @@ ThumbnailGridFigure::Layout ThumbnailGridFigure::layout(const QRectF& area, cons
     Layout result;
     if (isEmpty()) return result;
     const double line = std::ceil(QFontMetricsF(theme.smallFont()).height()), margin = std::round(theme.size * 0.5);
-    result.labelWidth = textWidth(QStringLiteral("L%1").arg(grid_->sites - 1), theme.smallFont()) + 6;
+    result.labelWidth = textWidth(layerLabel(grid_->sites - 1), theme.smallFont()) + 6;
     result.aggregateGap = grid_->heads > 1 ? theme.size : 0;
     result.strip = newest ? 6 : 0;
     const double top = area.top() + margin + headerHeight(theme), left = area.left() + margin + result.labelWidth;
@@ -161,7 +162,7 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
 QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
     if (isEmpty()) return {120, 80};
     const double margin = std::round(theme.size * 0.5);
-    const double label = textWidth(QStringLiteral("L%1").arg(grid_->sites - 1), theme.smallFont()) + 6;
+    const double label = textWidth(layerLabel(grid_->sites - 1), theme.smallFont()) + 6;
     return {2 * margin + label + theme.size + columns() * (kSmallest + kGap),
             2 * margin + headerHeight(theme) + grid_->sites * (kSmallest + kGap + 6)};
 }
@@ -181,7 +182,7 @@ void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const Fig
     for (int layer = 0; layer < grid_->sites; ++layer) {
         const QRectF first = thumbnailRect(at, layer, 0);
         const QRectF label(first.left() - at.labelWidth, first.top(), at.labelWidth - 6, first.height());
-        drawLine(painter, label, kAtRight, QStringLiteral("L%1").arg(layer), theme.smallFont(), theme.faint);
+        drawLine(painter, label, kAtRight, layerLabel(layer), theme.smallFont(), theme.faint);
         for (int column = 0; column < columns(); ++column) paintThumbnail(painter, at, theme, layer, column);
     }
     painter.restore();
@@ -192,7 +193,7 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
     for (int column = 0; column < columns(); ++column) {
         const QRectF below = thumbnailRect(at, 0, column);
         const QRectF rect(below.left() - kGap / 2, at.header.top(), below.width() + kGap, at.header.height());
-        const QString text = column < grid_->heads    ? QStringLiteral("H%1").arg(column)
+        const QString text = column < grid_->heads    ? headColumnLabel(column)
                              : column == grid_->heads ? tr("mean")
                                                       : tr("max");
         drawLine(painter, rect, Qt::AlignCenter, text, font, theme.faint);

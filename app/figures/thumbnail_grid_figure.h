@@ -22,7 +22,7 @@ struct HeadChoice {
     bool operator==(const HeadChoice&) const = default;
 };
 
-/// "Layer 1, head 0", or "Layer 1, mean of heads".
+/// "L1 H0", or "L1, mean of heads".
 QString headTitle(const HeadChoice& choice);
 /// What a pixel stands for where a pattern is pooled, to follow a title: ": each pixel shows ..."; empty if it is one
 /// cell.

@@ -1,5 +1,7 @@
 #include "app/figures/vision_figures.h"
 
+#include "app/figures/head_label.h"
+
 #include <QCoreApplication>
 
 #include <algorithm>
@@ -35,9 +37,9 @@ QString nameOf(const PictureRun& run, const VisionLook& look) {
     if (look.isRollout && run.rolloutClass)
         return VisionLookText::tr("rollout for “%1”").arg(QString::fromStdString(info.labelOf(*run.rolloutClass)));
     if (look.isRollout) return VisionLookText::tr("rollout of %1 layers").arg(info.layers);
-    if (look.head == VisionLook::Mean) return VisionLookText::tr("layer %1, mean of heads").arg(look.site);
-    if (look.head == VisionLook::Maximum) return VisionLookText::tr("layer %1, maximum of heads").arg(look.site);
-    return VisionLookText::tr("layer %1, head %2").arg(look.site).arg(look.head);
+    if (look.head == VisionLook::Mean) return VisionLookText::tr("%1, mean of heads").arg(layerLabel(look.site));
+    if (look.head == VisionLook::Maximum) return VisionLookText::tr("%1, maximum of heads").arg(layerLabel(look.site));
+    return headLabel(look.site, look.head);
 }
 
 } // namespace

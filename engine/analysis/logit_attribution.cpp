@@ -2,6 +2,7 @@
 
 #include "engine/analysis/whole_run.h"
 #include "engine/attention/part.h"
+#include "engine/models/head_name.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
@@ -72,13 +73,13 @@ std::string LogitAttribution::Component::name() const {
     case Kind::Position:
         return "position";
     case Kind::Head:
-        return fmt::format("layer {}, head {}", layer, head);
+        return headName(layer, head);
     case Kind::AttentionBias:
-        return fmt::format("layer {}, attention bias", layer);
+        return fmt::format("L{} attention bias", layer);
     case Kind::Attention:
-        return fmt::format("layer {}, attention", layer);
+        return fmt::format("L{} attention", layer);
     case Kind::FeedForward:
-        return fmt::format("layer {}, MLP", layer);
+        return fmt::format("L{} MLP", layer);
     case Kind::Rest:
         return "rest";
     case Kind::Bias:

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
+#include "engine/models/head_name.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ std::string quoted(const std::string& text) {
     return fmt::format("\"{}{}\"", text.substr(0, end), end < text.size() ? "…" : "");
 }
 
-/// The place of a change: "layer 1, head 0", or the name of the hook.
+/// The place of a change: "L1 H0", or the name of the hook.
 std::string placeOf(const Intervention& intervention) {
     const std::string& hook = intervention.hook;
     const std::string head = intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "";
@@ -50,7 +51,8 @@ std::string placeOf(const Intervention& intervention) {
     const auto [layer, end] = splitName(hook);
     if (layer < 0) return hook + head;
     if (end.empty()) return fmt::format("layer {}", layer); // the whole layer
-    if (end == "attn.hook_z") return fmt::format("layer {}{}", layer, head.empty() ? ", all heads" : head);
+    if (end == "attn.hook_z")
+        return head.empty() ? fmt::format("all heads of layer {}", layer) : headName(layer, intervention.head);
     if (end == "hook_attn_out") return fmt::format("attention output of layer {}", layer);
     if (end == "hook_mlp_out") return fmt::format("MLP output of layer {}", layer);
     if (end == "hook_resid_pre") return fmt::format("residual stream before layer {}", layer);
@@ -155,7 +157,7 @@ std::string describe(const Intervention& intervention) {
 }
 
 std::string describe(const PatternEdit& edit) {
-    const std::string head = fmt::format("pattern of layer {}, head {}", edit.site, edit.head);
+    const std::string head = "pattern of " + headName(edit.site, edit.head);
     switch (edit.kind) {
     case PatternEdit::Kind::Rows:
         return fmt::format("{}: {} row{} set", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");

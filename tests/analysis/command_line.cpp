@@ -58,7 +58,7 @@ TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is
     CHECK(ablated.at("target").at("token").at("text") == "i");
     CHECK(ablated.at("without").size() == 4);
     for (const auto& each : ablated.at("without"))
-        if (each.at("name") == "layer 1, head 0") CHECK(each.at("effect").get<double>() == Approx(-8).margin(0.01));
+        if (each.at("name") == "L1 H0") CHECK(each.at("effect").get<double>() == Approx(-8).margin(0.01));
     // The two prompts differ in what follows the "u" that comes again.
     const auto patched =
         jsonOf(runProgram("patch builtin:induction --prompt 'quick qu' --from 'qumck qu' --json", kJson));
@@ -134,7 +134,7 @@ TEST_CASE("attention-cli detect: kinds of heads of a vision model", "[analysis][
         }
     const Answer text = runProgram(asked);
     CHECK(text.code == 0);
-    CHECK(text.text.find("layer  1, head  2") != std::string::npos);
+    CHECK(text.text.find("L1 H2") != std::string::npos);
     const auto compared = jsonOf(runProgram(asked + " --like 0 1 --cluster 0.9 --json", kJson));
     REQUIRE(compared.at("like").size() == 5); // itself is left out
     for (size_t at = 1; at < 5; ++at)

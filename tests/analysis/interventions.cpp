@@ -153,7 +153,7 @@ TEST_CASE("edits: attention and MLP of a layer that are changed alike are one ch
     list.push_back({.hook = "blocks.0.hook_mlp_out"});
     std::vector<std::string> said;
     for (const auto change : changesOf(list)) said.push_back(describe(change));
-    CHECK(said == std::vector<std::string>{"layer 1, head 2 removed", "50 % of layer 2, token 3 removed",
+    CHECK(said == std::vector<std::string>{"L1 H2 removed", "50 % of layer 2, token 3 removed",
                                            "attention output of layer 1 removed",
                                            "50 % of MLP output of layer 1 removed", "MLP output of layer 0 removed"});
     CHECK(changesOf(changesFromJson(changesToJson({list, {}})).interventions).size() == 5); // session files keep it
@@ -205,8 +205,8 @@ TEST_CASE("edits: a session file's text gives them back", "[analysis]") {
          {"", "[]", "{\"interventions\": [{\"kind\": \"patch\"}]}", "{\"interventions\": [{\"kind\": \"x\"}]}",
           "{\"patterns\": [{\"kind\": \"pin\", \"layer\": \"a\", \"head\": 0}]}", "{\"patterns\": 3}"})
         CHECK_THROWS_AS(changesFromJson(broken), Error);
-    CHECK(describe(edits.patterns[1]) == "pattern of layer 0, head 1: pinned to token 9");
-    CHECK(describe(edits.interventions[1]) == "layer 1, head 1, token 7 replaced by its mean over the prompt");
+    CHECK(describe(edits.patterns[1]) == "pattern of L0 H1: pinned to token 9");
+    CHECK(describe(edits.interventions[1]) == "L1 H1, token 7 replaced by its mean over the prompt");
 }
 
 TEST_CASE("sweeps: effects are what single changes have", "[analysis][gpu]") {

@@ -1,4 +1,5 @@
 #include "app/figures/distance_figure.h"
+#include "app/figures/drawing.h"
 #include "app/figures/tiles_figure.h"
 #include "tests/figures/painting.h"
 
@@ -46,10 +47,10 @@ TEST_CASE("distance figure: dots stand as high as their numbers, and are found w
         CHECK(figure.itemAt(figure.dot(item, plot) + QPointF(1, 0), kVisionArea, kVisionTheme) == item);
     CHECK_FALSE(figure.itemAt(plot.topLeft() + QPointF(20, 20), kVisionArea, kVisionTheme));
     const QImage image = painted(figure, kVisionTheme, kVisionSize);
-    CHECK(image.pixelColor(figure.dot(0, plot).toPoint()) == QColor(0x00, 0x72, 0xB2)); // the first head's colour
-    CHECK(image.pixelColor(figure.dot(2, plot).toPoint()) == QColor(0x00, 0x72, 0xB2));
-    CHECK(figure.reading(1) == "Layer 0, head 1: 10.0 pixels");
-    CHECK(figure.reading(3) == "Layer 1, head 1: looks at no patch");
+    CHECK(image.pixelColor(figure.dot(0, plot).toPoint()) == seriesColour(0)); // the first head's colour
+    CHECK(image.pixelColor(figure.dot(2, plot).toPoint()) == seriesColour(0));
+    CHECK(figure.reading(1) == "L0 H1: 10.0 pixels");
+    CHECK(figure.reading(3) == "L1 H1: looks at no patch");
     CHECK(figure.moved(0, 1, 0) == 2);
     CHECK(figure.moved(0, 0, -1) == 1); // up, to the one that looks farther
     CHECK(figure.moved(1, 0, -1) == 1);

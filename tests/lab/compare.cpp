@@ -30,7 +30,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     REQUIRE(lab.settle());
     with.setCurrentIndex(1); // without changes
     REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }));
-    CHECK(heads.topLevelItem(0)->text(0) == "layer 1, head 0"); // the one that was levelled
+    CHECK(heads.topLevelItem(0)->text(0) == "L1 H0"); // the one that was levelled
     CHECK(heads.topLevelItem(0)->text(1).toDouble() > 0.3);
     CHECK(heads.topLevelItem(1)->text(1).toDouble() < 1e-3);
     QTest::mouseClick(heads.viewport(), Qt::LeftButton, {}, heads.visualItemRect(heads.topLevelItem(0)).center());

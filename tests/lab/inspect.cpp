@@ -29,7 +29,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     lab.find<QSpinBox>("interventionLayer").setValue(1);
     lab.clickAndSettle("interventionAdd"); // removes head 0 of layer 1
     for (float logit : lab.snapshot().next->logits) CHECK(logit == Approx(0).margin(1e-6));
-    CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) == QStringList{"layer 1, head 0 removed"});
+    CHECK(firstColumn(lab.find<QTreeWidget>("interventionsList")) == QStringList{"L1 H0 removed"});
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
     const auto* effect = &lab.find<QTreeWidget>("interventionsEffect");
     REQUIRE(effect->topLevelItemCount() > 0);
@@ -364,7 +364,7 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
                textAt(0, 4).endsWith('%');
     }));
     heads.setCurrentItem(nullptr);
-    CHECK(lab.find<QLabel>("kindExplanation").text().contains("layer 1, head 0 of induction."));
+    CHECK(lab.find<QLabel>("kindExplanation").text().contains("L1 H0 of induction."));
 }
 
 TEST_CASE("lab: a text is scored by token and by word", "[lab]") {

@@ -39,7 +39,7 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
     };
     REQUIRE(lab.waitFor([&] { return receivedBy(2) >= static_cast<float>(tokens - 2); }));
     const auto& title = lab.find<QLabel>("profileTitle");
-    CHECK(title.text().startsWith(QStringLiteral("Layer 0, head 0, changed pattern")));
+    CHECK(title.text().startsWith(QStringLiteral("L0 H0, changed pattern")));
     lab.window().bridge().post(SetChangesCommand{});
     REQUIRE(lab.waitFor([&] { return receivedBy(2) < 1.5f; }));
     REQUIRE(lab.settle());

@@ -219,7 +219,7 @@ TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard",
     const QPointF dot = figure.dot(figure.itemOf(0, 2), figure.plot(view.rect(), view.theme()));
     QTest::mouseMove(&view, dot.toPoint());
     REQUIRE(lab.waitFor([&] { return view.figure()->hovered == 2; }));
-    CHECK(view.accessibleDescription().startsWith("Layer 0, head 2: "));
+    CHECK(view.accessibleDescription().startsWith("L0 H2: "));
     QTest::mouseClick(&view, Qt::LeftButton, {}, dot.toPoint());
     CHECK(lab.find<QSpinBox>("attentionLayer").value() == 0);
     CHECK(shownHead(lab) == 2);

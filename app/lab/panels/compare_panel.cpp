@@ -1,5 +1,7 @@
 #include "app/lab/panels/compare_panel.h"
 
+#include "app/figures/head_label.h"
+#include "app/figures/scale.h"
 #include "app/figures/token_label.h"
 #include "app/figures/vision_figures.h"
 #include "app/lab/panels/answers.h"
@@ -58,7 +60,7 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
     figure.columnTitle = ComparePanel::tr("key");
     figure.kind = MatrixFigure::Kind::Weights;
     if (!tile || tile->rows == 0) return figure;
-    figure.setMatrix(tile->rows, tile->columns, tile->values);
+    figure.setMatrix(tile->rows, tile->columns, visibleWeights(*tile));
     if (!tile->isExact()) {
         figure.note = tile->leavesOutFirst
                           ? ComparePanel::tr("each pixel covers several tokens; the first token is left out")
@@ -274,9 +276,8 @@ void ComparePanel::showMatrices(bool isOn) {
         return;
     }
     const auto [one, other] = tiles();
-    MatrixFigure a = patternFigure(
-                     *first_, one,
-                     tr("A: layer %1, head %2").arg(bench_.selection().site).arg(bench_.selection().head)),
+    MatrixFigure a = patternFigure(*first_, one,
+                                   tr("A: %1").arg(headLabel(bench_.selection().site, bench_.selection().head))),
                  b = patternFigure(*second_.snapshot(), other, tr("B"));
     MatrixFigure difference;
     difference.title = tr("A − B");
@@ -372,8 +373,7 @@ void ComparePanel::showHeads(bool isOn) {
         std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
         heads_->clear();
         for (const auto& [at, bits] : byHead_) {
-            auto* item = addPlainRow(
-                heads_, {tr("layer %1, head %2").arg(at.first).arg(at.second), QString::number(bits, 'f', 4)});
+            auto* item = addPlainRow(heads_, {headLabel(at.first, at.second), QString::number(bits, 'f', 4)});
             item->setData(0, Qt::UserRole, at.first);
             item->setData(1, Qt::UserRole, at.second);
         }

@@ -1,5 +1,6 @@
 #include "app/lab/panels/gate_slider.h"
 
+#include "app/figures/head_label.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QSignalBlocker>
@@ -33,7 +34,7 @@ void GateSlider::show() {
     const bool hasHead = bench_.hasModel() && site < bench_.snapshot()->model->layers &&
                          head < bench_.snapshot()->model->site(site).heads;
     setEnabled(hasHead);
-    head_->setText(bench_.hasModel() ? tr("Layer %1, head %2").arg(site).arg(head) : tr("No model"));
+    head_->setText(bench_.hasModel() ? headLabel(site, head) : tr("No model"));
     const float gate = bench_.shownGate(site, head);
     value_->setText(QString::number(static_cast<double>(gate), 'f', 2));
     if (gate_->isSliderDown()) return; // during a drag the slider is ahead of the run

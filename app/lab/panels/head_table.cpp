@@ -1,6 +1,7 @@
 #include "app/lab/panels/head_table.h"
 
 #include "app/figures/difference.h"
+#include "app/figures/head_label.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -78,7 +79,7 @@ public:
         float score = -1;         ///< that the table shows; NaN: none
     };
     explicit HeadItem(const HeadScores& head, const Place& place)
-        : QTreeWidgetItem({HeadTable::tr("L%1 H%2").arg(head.site).arg(head.head), fromEngine(head.title()),
+        : QTreeWidgetItem({headLabel(head.site, head.head), fromEngine(head.title()),
                            place.score < 0 ? QStringLiteral("–") : wholePercent(place.score)}),
           place_(place) {
         setData(Head, Qt::UserRole, place.index);
@@ -325,12 +326,9 @@ void HeadTable::explain() {
     if (!shown_ || !reference_ || reference_->model == model_)
         return explanation_->setText(tr("Select a head to see why it has its kind and where it looks."));
     const HeadScores& to = reference_->in->heads[reference_->index];
-    explanation_->setText(
-        tr("Sorted by similarity to layer %1, head %2 of %3. Open another model to find similar heads "
-           "there.")
-            .arg(to.site)
-            .arg(to.head)
-            .arg(QString::fromStdString(reference_->model->name)));
+    explanation_->setText(tr("Sorted by similarity to %1 of %2. Open another model to find similar heads there.")
+                              .arg(headLabel(to.site, to.head))
+                              .arg(QString::fromStdString(reference_->model->name)));
 }
 
 QString HeadTable::explanationOf(const HeadScores& head) const {
@@ -341,9 +339,8 @@ QString HeadTable::explanationOf(const HeadScores& head) const {
         if (*named.source) reason += ' ' + tr("(source: %1)").arg(fromEngine(named.source));
         reasons << reason;
     }
-    QString text = tr("Layer %1, head %2 – %3")
-                       .arg(head.site)
-                       .arg(head.head)
+    QString text = tr("%1 – %2")
+                       .arg(headLabel(head.site, head.head))
                        .arg(reasons.isEmpty() ? tr("mixed: no kind dominates") : reasons.join("; "));
     if (!text.endsWith('.')) text += '.';
     const HeadScores* before = beforeOf(head);

@@ -1,5 +1,7 @@
 #include "app/lab/panels/pattern_editor.h"
 
+#include "app/figures/head_label.h"
+#include "app/figures/scale.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/picture_views.h"
 #include "app/lab/panels/snapshot_views.h"
@@ -111,8 +113,10 @@ void PatternEditor::paintCell(const MatrixCell& cell) {
         for (int key = query + 1; key < figure.columns(); ++key) looksAhead |= figure.valueAt({query, key}) > 0;
     const auto rowOf = [&](int query) {
         std::vector<float> row;
-        for (int key = 0; key < (looksAhead ? figure.columns() : query + 1); ++key)
-            row.push_back(figure.valueAt({query, key}));
+        for (int key = 0; key < (looksAhead ? figure.columns() : query + 1); ++key) {
+            const float value = figure.valueAt({query, key});
+            row.push_back(std::isnan(value) ? 0 : value); // a model that looks ahead may give no weight at all
+        }
         return row;
     };
     std::vector<float> row = rowOf(cell.row);
@@ -202,13 +206,13 @@ void PatternEditor::show() {
     if (isPicture) return;
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     MatrixFigure figure;
-    figure.title = tr("Layer %1, head %2").arg(site).arg(head);
+    figure.title = headLabel(site, head);
     figure.rowTitle = tr("query");
     figure.columnTitle = tr("key");
     figure.kind = MatrixFigure::Kind::Weights;
     const auto tile = snapshot_ ? shownTile(*snapshot_, site, head) : nullptr;
     if (tile && tile->isExact() && tile->rows == tile->columns && tile->rows <= kMostPainted) {
-        figure.setMatrix(tile->rows, tile->columns, tile->values);
+        figure.setMatrix(tile->rows, tile->columns, visibleWeights(*tile));
         figure.rowLabels = figure.columnLabels = tokenLabels(snapshot_->sequence.get());
         figure.rowLabels.resize(static_cast<size_t>(tile->rows));
         figure.columnLabels.resize(static_cast<size_t>(tile->columns));

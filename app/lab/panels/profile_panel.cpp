@@ -1,5 +1,6 @@
 #include "app/lab/panels/profile_panel.h"
 
+#include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/picture_views.h"
@@ -152,7 +153,7 @@ std::vector<float> ProfilePanel::lessBefore(std::vector<float> values, std::vect
 void ProfilePanel::showTitle() {
     if (!shown_ || !snapshot_->sequence)
         return title_->setText(tr("Type a prompt in the Generate panel to see where a head looks."));
-    const QString head = tr("Layer %1, head %2").arg(shown_->site).arg(shown_->head);
+    const QString head = headLabel(shown_->site, shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
     QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;
     if (before_) title += tr(" (changed minus original; the table shows the changed run)");

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/heads_grid.h"
 
 #include "app/figures/difference.h"
+#include "app/figures/head_label.h"
 #include "app/lab/widgets/arrow_step.h"
 #include "app/lab/widgets/tool_tip.h"
 
@@ -138,13 +139,13 @@ void HeadsGrid::paintEvent(QPaintEvent*) {
     for (int head = 0; head < heads_; ++head) {
         const QRect cell = cellRect(0, head);
         painter.drawText(QRect(cell.left(), -verticalScrollBar()->value(), cell.width(), headerHeight_),
-                         Qt::AlignCenter, QStringLiteral("H%1").arg(head));
+                         Qt::AlignCenter, headColumnLabel(head));
     }
     for (int layer = 0; layer < layers_; ++layer) {
         const QRect cell = cellRect(layer, 0);
         painter.setPen(palette().color(QPalette::Text));
         painter.drawText(QRect(cell.left() - labelWidth_, cell.top(), labelWidth_ - 4, cell.height()),
-                         Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer));
+                         Qt::AlignRight | Qt::AlignVCenter, layerLabel(layer));
         for (int head = 0; head < heads_; ++head) paintCell(painter, layer, head);
     }
 }
@@ -159,7 +160,7 @@ void HeadsGrid::select(int layer, int head) {
     layer_ = layer;
     head_ = head;
     setAccessibleDescription(
-        tr("Layer %1, head %2, gate %3").arg(layer).arg(head).arg(static_cast<double>(gate(layer, head)), 0, 'f', 2));
+        tr("%1, gate %2").arg(headLabel(layer, head)).arg(static_cast<double>(gate(layer, head)), 0, 'f', 2));
     const QRect cell = cellRect(layer, head);
     const auto show = [](QScrollBar* bar, int begin, int end, int first, int last) {
         if (begin < first) bar->setValue(bar->value() + begin - first);
@@ -208,12 +209,11 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
     const auto textAt = [this](const QPoint& point) {
         int layer = 0, head = 0;
         if (!cellAt(point, layer, head)) return QString();
-        return (showsChange() ? tr("Layer %1, head %2: where the newest token looks more (red) or less (blue) than "
-                                   "in the original run. Gate %3. Double-click to remove or restore the head.")
-                              : tr("Layer %1, head %2: where the newest token looks. Gate %3. Double-click to remove "
-                                   "or restore the head."))
-            .arg(layer)
-            .arg(head)
+        return (showsChange() ? tr("%1: where the newest token looks more (red) or less (blue) than in the original "
+                                   "run. Gate %2. Double-click to remove or restore the head.")
+                              : tr("%1: where the newest token looks. Gate %2. Double-click to remove or restore the "
+                                   "head."))
+            .arg(headLabel(layer, head))
             .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2);
     };
     return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);

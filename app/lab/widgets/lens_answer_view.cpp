@@ -1,5 +1,6 @@
 #include "app/lab/widgets/lens_answer_view.h"
 
+#include "app/figures/map_figure.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -83,9 +84,8 @@ void LensAnswerView::showReading() {
     QString text;
     if (const auto& cell = matrix_->figure().hovered; cell && !matrix_->figure().isEmpty()) {
         const MatrixFigure& figure = matrix_->figure();
-        text = tr("%1, %2: %3")
-                   .arg(figure.rowName(cell->row), figure.columnName(cell->column))
-                   .arg(static_cast<double>(figure.valueAt(*cell)), 0, 'g', 4);
+        text =
+            tr("%1, %2: %3").arg(figure.rowName(cell->row), figure.columnName(cell->column), valueText(figure, *cell));
         const auto at = static_cast<size_t>(cell->row * figure.columns() + cell->column);
         if (isChange_) text += QStringLiteral(" · ") + tr("double-click to add this change");
         if (at < answer_.remarks.size()) text += QStringLiteral(" · ") + answer_.remarks[at];

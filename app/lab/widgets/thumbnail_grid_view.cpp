@@ -116,15 +116,8 @@ void ThumbnailGridView::keyPressEvent(QKeyEvent* event) {
 }
 
 QString ThumbnailGridView::describe(const HeadChoice& choice) const {
-    switch (choice.aggregate) {
-    case HeadAggregate::Mean:
-        return tr("Layer %1, mean of all heads").arg(choice.site);
-    case HeadAggregate::Maximum:
-        return tr("Layer %1, maximum of all heads").arg(choice.site);
-    case HeadAggregate::None:
-        break;
-    }
-    const QString head = tr("Layer %1, head %2").arg(choice.site).arg(choice.head);
+    const QString head = headTitle(choice);
+    if (choice.aggregate != HeadAggregate::None) return head;
     const int heads = figure_.isEmpty() ? 0 : figure_.grid()->heads, groups = figure_.keyValueHeads;
     if (groups <= 0 || groups >= heads) return head;
     return head + tr(", shares key/value head %1").arg(choice.head / (heads / groups));
