@@ -61,8 +61,36 @@ void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, c
 }
 
 QColor seriesColour(size_t index) {
-    static constexpr std::array<QRgb, 7> kColours{0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x999999};
+    static constexpr std::array<QRgb, kSeriesColours> kColours{0x0078D2, 0xC38700, 0x782DFF, 0xF01E5A,
+                                                               0x879678, 0xB44B0F, 0xFF00FF, 0x875A87};
     return QColor(kColours.at(index % kColours.size()));
+}
+
+std::vector<double> roundMarks(double low, double high, int most) {
+    const double least = (high - low) / std::max(1, most - 1);
+    const double power = std::pow(10, std::floor(std::log10(least)));
+    double step = 10 * power;
+    for (const double factor : {5, 2, 1})
+        if (factor * power >= least * (1 - 1e-9)) step = factor * power;
+    std::vector<double> marks;
+    // 1e-6: an end that misses a mark by the rounding error has it.
+    for (double index = std::ceil(low / step - 1e-6); index * step <= high + 1e-6 * step; ++index)
+        marks.push_back(index * step);
+    return marks;
+}
+
+QString markText(double mark, const std::vector<double>& marks) {
+    if (mark == 0 || marks.size() < 2) return QString::number(mark);
+    const int exponent = static_cast<int>(std::floor(std::log10(marks[1] - marks[0]) + 1e-6));
+    if (exponent >= -4) return formatNumber(mark, std::max(0, -exponent));
+    return formatNumber(mark * std::pow(10, -exponent), 0) + QStringLiteral("×") + powerOfTen(exponent);
+}
+
+QString powerOfTen(int exponent) {
+    static const QString kDigits = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
+    QString text = exponent < 0 ? QStringLiteral("10⁻") : QStringLiteral("10");
+    for (const QChar digit : QString::number(std::abs(exponent))) text += kDigits[digit.digitValue()];
+    return text;
 }
 
 double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(theme.smallFont()).height()); }

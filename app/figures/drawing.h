@@ -50,8 +50,20 @@ struct Tick {
 void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, const std::vector<Tick>& ticks,
                    const FigureTheme& theme);
 
-/// The colour of a line in a plot, for any index. Okabe and Ito's palette, ordered so that neighbours look different.
+/// How many series have colours of their own.
+inline constexpr size_t kSeriesColours = 8;
+/// The colour of a line in a plot, for any index. The eight colours are far apart for readers with and without a colour
+/// deficiency, and stand out from light and from dark grounds.
 QColor seriesColour(size_t index);
+
+/// Round numbers in a range for the marks of an axis: 1, 2 or 5 times a power of ten apart.
+/// @param most the largest number of marks, at least 2  @pre low < high
+std::vector<double> roundMarks(double low, double high, int most);
+/// The text of each mark: "0", "0.5", "1.0"; "5×10⁻⁵" for very small ones.
+QString markText(double mark, const std::vector<double>& marks);
+
+/// "10⁻³" for -3.
+QString powerOfTen(int exponent);
 
 /// The height of a line of small text, in whole pixels.
 double smallLine(const FigureTheme& theme);

@@ -12,7 +12,10 @@ namespace {
 
 constexpr size_t kMostNamed = 12; ///< lines with a label of their own
 
-int decimalsFor(double end) { return end < 0.095 ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
+/// The marks of the axis of values, with as much room as a figure of this height has.
+std::vector<double> marksOf(const std::pair<double, double>& ends, double height, const FigureTheme& theme) {
+    return roundMarks(ends.first, ends.second, std::clamp(static_cast<int>(height / (2.5 * theme.size)), 2, 6));
+}
 
 } // namespace
 
@@ -49,16 +52,27 @@ LinesFigure::Layout LinesFigure::layout(const QRectF& area, const FigureTheme& t
     const double width = area.width() - 2 * gap;
     result.title = QRectF(area.left() + gap, area.top() + gap, width, titleHeight);
     result.note = QRectF(area.left() + gap, area.top() + gap + titleHeight, width, noteHeight);
-    const auto [low, high] = ends();
-    const double numberWidth = std::max(textWidth(formatNumber(low, decimalsFor(high - low)), theme.smallFont()),
-                                        textWidth(formatNumber(high, decimalsFor(high - low)), theme.smallFont()));
+    const std::vector<double> marks = marksOf(ends(), area.height(), theme);
+    double numberWidth = 0;
+    for (const double mark : marks)
+        numberWidth = std::max(numberWidth, textWidth(markText(mark, marks), theme.smallFont()));
     double names = 0;
     if (lines.size() > 1)
-        for (const Line& each : lines) names = std::max(names, textWidth(each.label, theme.smallFont()) + 2 * gap);
+        for (const Line& each : lines)
+            names = std::max(names, textWidth(each.label, theme.smallFont()) + 3 * gap + theme.size);
     const double left = area.left() + 2 * gap + numberWidth, top = area.top() + 2 * gap + titleHeight + noteHeight;
     result.plot = QRectF(left, top, std::max(8.0, area.right() - gap - std::min(names, width / 3) - left),
                          std::max(8.0, area.bottom() - gap - line - top));
     const int count = std::max(1, places());
+    double widest = 0;
+    for (const QString& name : placeNames) widest = std::max(widest, textWidth(name, theme.smallFont()) + gap);
+    if (!placeNames.empty() && widest <= result.plot.width() / count) {
+        result.names = Layout::Names::Flat;
+    } else if (!placeNames.empty() && area.height() > 9 * theme.size) {
+        result.names = Layout::Names::Upright;
+        result.upright = std::min(widest, 0.3 * area.height());
+    }
+    result.plot.setBottom(result.plot.bottom() - result.upright);
     result.step = isBars ? result.plot.width() / count : result.plot.width() / std::max(1, count - 1);
     result.first = result.plot.left() + (isBars ? result.step / 2 : 0);
     return result;
@@ -86,28 +100,38 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
                  tr("beyond the trained length"), theme.smallFont(), theme.faint);
     }
     const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
-    const int decimals = decimalsFor(high - low);
-    for (const double value : {low, high, 0.0}) {
-        if (value < low || value > high) continue;
+    const std::vector<double> marks = marksOf({low, high}, area.height(), theme);
+    for (const double mark : marks) {
         painter.setPen(QPen(theme.line, 1));
-        painter.drawLine(QPointF(at.plot.left(), y(value)), QPointF(at.plot.right(), y(value)));
-        const bool isCrowded =
-            value == 0 && low != 0 && high != 0 && (y(0) > at.plot.bottom() - line || y(0) < at.plot.top() + line);
-        if (isCrowded) continue;
-        drawLine(painter, {area.left(), y(value) - line / 2, at.plot.left() - gap - area.left(), line}, kAtRight,
-                 formatNumber(value, value == 0 ? 0 : decimals), theme.smallFont(), theme.faint);
+        painter.drawLine(QPointF(at.plot.left(), y(mark)), QPointF(at.plot.right(), y(mark)));
+        drawLine(painter, {area.left(), y(mark) - line / 2, at.plot.left() - gap - area.left(), line}, kAtRight,
+                 markText(mark, marks), theme.smallFont(), theme.faint);
     }
     paintLines(painter, at, theme);
-    double widest = 0;
-    for (const QString& name : placeNames) widest = std::max(widest, textWidth(name, theme.smallFont()));
-    if (!placeNames.empty() && widest + gap <= at.step)
-        for (int place = 0; place < places(); ++place)
-            drawLine(painter, {at.x(place) - at.step / 2, at.plot.bottom() + 1, at.step, line}, Qt::AlignCenter,
-                     placeText(place), theme.smallFont(), theme.faint);
-    else
-        drawLine(painter, {at.plot.left(), at.plot.bottom() + 1, at.plot.width(), line}, kAtLeft,
-                 QStringLiteral("%1 %2–%3 →").arg(placeTitle).arg(firstPlace).arg(firstPlace + places() - 1),
-                 theme.smallFont(), theme.faint);
+    paintPlaces(painter, at, theme);
+}
+
+void LinesFigure::paintPlaces(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
+    const double line = smallLine(theme), below = at.plot.bottom() + 1;
+    const QFont font = theme.smallFont();
+    const auto count = std::min(static_cast<size_t>(places()), placeNames.size());
+    const auto x = [&](size_t place) { return at.x(static_cast<int>(place)); };
+    if (at.names == Layout::Names::None)
+        return drawLine(painter, {at.plot.left(), below, at.plot.width(), line}, kAtLeft,
+                        QStringLiteral("%1 %2–%3 →").arg(placeTitle).arg(firstPlace).arg(firstPlace + places() - 1),
+                        font, theme.faint);
+    if (at.names == Layout::Names::Upright) { // every n-th that fits
+        const auto every = static_cast<size_t>(std::max(1.0, std::ceil(0.8 * line / at.step)));
+        for (size_t place = 0; place < count; place += every)
+            drawUpwards(painter, {x(place) - line / 2, below, line, at.upright - 3}, kAtRight, placeNames[place], font,
+                        theme.faint);
+        drawLine(painter, {at.plot.left(), below + at.upright, at.plot.width(), line}, kAtLeft,
+                 placeTitle + QStringLiteral(" →"), font, theme.faint);
+        return;
+    }
+    for (size_t place = 0; place < count; ++place)
+        drawLine(painter, {x(place) - at.step / 2, below, at.step, line}, Qt::AlignCenter, placeNames[place], font,
+                 theme.faint);
 }
 
 void LinesFigure::paintLines(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
@@ -148,12 +172,15 @@ void LinesFigure::paintLines(QPainter& painter, const Layout& at, const FigureTh
         painter.setRenderHint(QPainter::Antialiasing, false);
     }
     if (lines.size() < 2) return;
-    // Names at the right, from the top, in the colours of their lines.
-    const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
+    // Names at the right, from the top, each behind a piece of its line.
+    const double line = smallLine(theme), gap = std::round(theme.size * 0.4), left = at.plot.right() + gap;
     const size_t fitting = std::min(kMostNamed, static_cast<size_t>(std::max(1.0, at.plot.height() / line)));
-    for (size_t i = 0; i < std::min(fitting, lines.size()); ++i)
-        drawLine(painter, {at.plot.right() + gap, at.plot.top() + static_cast<double>(i) * line, 20 * theme.size, line},
-                 kAtLeft, lines[i].label, theme.smallFont(), seriesColour(i));
+    for (size_t i = 0; i < std::min(fitting, lines.size()); ++i) {
+        const double top = at.plot.top() + static_cast<double>(i) * line;
+        painter.fillRect(QRectF(left, top + line / 2 - 1, theme.size, 3), seriesColour(i));
+        drawLine(painter, {left + theme.size + gap, top, 20 * theme.size, line}, kAtLeft, lines[i].label,
+                 theme.smallFont(), theme.text);
+    }
 }
 
 QString LinesFigure::csv() const {

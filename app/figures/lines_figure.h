@@ -35,6 +35,9 @@ struct LinesFigure : Figure {
 
     struct Layout {
         QRectF title, note, plot;
+        enum class Names { None, Flat, Upright };
+        Names names = Names::None;  ///< of the places, as they fit below the plot
+        double upright = 0;         ///< their height if they read upwards
         double first = 0, step = 1; ///< of the places, in pixels
         double x(int index) const { return first + index * step; }
     };
@@ -51,6 +54,7 @@ struct LinesFigure : Figure {
 private:
     std::pair<double, double> ends() const;
     void paintLines(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
+    void paintPlaces(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
 
     Q_DECLARE_TR_FUNCTIONS(attn::LinesFigure)
 };

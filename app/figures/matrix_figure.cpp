@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr double kLargestMatrixCell = 64; ///< pixels
+constexpr double kLargestMatrixCell = 96; ///< pixels; keeps one token from filling the screen
 
 } // namespace
 
@@ -64,28 +64,16 @@ QRectF MatrixFigure::Layout::cellRect(const MatrixCell& cell) const {
 }
 
 MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme) const {
-    // Labels need cells as tall as a line, and those of the columns as wide as one.
-    const double least = smallLine(theme) * 0.8;
-    if (!rowLabels.empty() || !columnLabels.empty())
-        if (const Layout at = layout(area, theme, true, true); std::min(at.cellWidth, at.cellHeight) >= least)
-            return at;
-    if (!rowLabels.empty() && isBand())
-        if (const Layout at = layout(area, theme, true, false); at.cellHeight >= least) return at;
-    return layout(area, theme, false, false);
-}
-
-MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme, bool withRowLabels,
-                                          bool withColumnLabels) const {
     Layout result;
-    const auto widest = [&](const std::vector<QString>& labels) {
-        double most = 0;
-        for (const QString& label : labels) most = std::max(most, textWidth(label, theme.smallFont()) + 4);
-        return std::min(most, 6 * theme.size);
-    };
-    result.rowLabels = withRowLabels ? widest(rowLabels) : 0;
-    result.columnLabels = withColumnLabels ? widest(columnLabels) : 0;
     const double gap = std::round(theme.size * 0.4), line = smallLine(theme);
     const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
+    const auto roomFor = [&](const std::vector<QString>& labels) {
+        double widest = 0;
+        for (const QString& label : labels) widest = std::max(widest, textWidth(label, theme.smallFont()) + 4);
+        return isRoomy ? std::min({widest, 6 * theme.size, 0.28 * std::min(area.width(), area.height())}) : 0.0;
+    };
+    result.rowLabels = roomFor(rowLabels);
+    result.columnLabels = roomFor(columnLabels);
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
@@ -149,7 +137,8 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
         painter.drawRect(rect);
     }
     paintAxes(painter, at, theme);
-    paintLabels(painter, at, theme);
+    paintLabels(painter, at, theme, true);
+    paintLabels(painter, at, theme, false);
     if (!at.bar.isNull()) {
         const auto end = static_cast<double>(largest());
         const int decimals = end < 0.095 ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0;
@@ -162,35 +151,48 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     }
 }
 
-/// Draws the title of each axis with its first and last number.
+/// Draws the title of each axis, with its first and last number if its rows or columns have no names.
 void MatrixFigure::paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
     const double line = smallLine(theme), above = at.plot.top() - at.columnLabels - line - 2,
                  beside = at.plot.left() - at.rowLabels - line - 2;
     if (above < at.note.bottom() - 1) return;
     const QFont font = theme.smallFont();
-    const auto name = [](const QString& what, const QString& arrow, int last) {
-        return last == 0 ? what : QStringLiteral("%1 0–%2 %3").arg(what).arg(last).arg(arrow);
+    const auto name = [](const QString& what, int last) {
+        return last == 0 ? what : QStringLiteral("%1 0–%2").arg(what).arg(last);
     };
     drawLine(painter, {at.plot.left(), above, std::max(at.plot.width(), 8 * theme.size), line}, kAtLeft,
-             name(columnTitle, QStringLiteral("→"), columns_ - 1), font, theme.key);
+             name(columnTitle, at.columnLabels > 0 ? 0 : columns_ - 1) + QStringLiteral(" →"), font, theme.key);
     drawUpwards(painter, {beside, at.plot.top(), line, std::max(at.plot.height(), line)}, kAtRight,
-                QStringLiteral("← ") + name(rowTitle, {}, rows_ - 1).trimmed(), font, theme.query);
+                QStringLiteral("← ") + name(rowTitle, at.rowLabels > 0 ? 0 : rows_ - 1), font, theme.query);
 }
 
-void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
-    const QFont font = theme.smallFont();
-    if (at.rowLabels > 0)
-        for (size_t row = 0; row < rowLabels.size(); ++row)
-            drawLine(painter,
-                     {at.plot.left() - at.rowLabels, at.plot.top() + static_cast<double>(row) * at.cellHeight,
-                      at.rowLabels - 3, at.cellHeight},
-                     kAtRight, rowLabels[row], font, theme.text);
-    if (at.columnLabels > 0)
-        for (size_t column = 0; column < columnLabels.size(); ++column)
-            drawUpwards(painter,
-                        {at.plot.left() + static_cast<double>(column) * at.cellWidth, at.plot.top() - at.columnLabels,
-                         at.cellWidth, at.columnLabels - 3},
-                        kAtLeft, columnLabels[column], font, theme.text);
+/// Draws the names of the rows, or of the columns: that of the cell under the pointer, and every n-th that fits.
+void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme, bool isRows) const {
+    const std::vector<QString>& labels = isRows ? rowLabels : columnLabels;
+    const double room = isRows ? at.rowLabels : at.columnLabels, cell = isRows ? at.cellHeight : at.cellWidth;
+    if (room <= 0) return;
+    // Lines of text hardly need the space between them.
+    const double height = smallLine(theme), least = 0.8 * height;
+    const auto middle = [&](int index) { return (index + 0.5) * cell; };
+    const auto draw = [&](int index, const QColor& colour, bool isBold) {
+        QFont font = theme.smallFont();
+        font.setBold(isBold);
+        const double begin = middle(index) - height / 2;
+        const QString& label = labels[static_cast<size_t>(index)];
+        if (isRows)
+            drawLine(painter, {at.plot.left() - room, at.plot.top() + begin, room - 3, height}, kAtRight, label, font,
+                     colour);
+        else
+            drawUpwards(painter, {at.plot.left() + begin, at.plot.top() - room, height, room - 3}, kAtLeft, label, font,
+                        colour);
+    };
+    const int count = std::min(static_cast<int>(labels.size()), isRows ? rows_ : columns_);
+    int pointed = hovered ? (isRows ? hovered->row : hovered->column) : -1;
+    if (pointed >= count) pointed = -1;
+    const int step = std::max(1, static_cast<int>(std::ceil(least / cell)));
+    for (int index = 0; index < count; index += step)
+        if (pointed < 0 || std::abs(middle(index) - middle(pointed)) >= least) draw(index, theme.text, false);
+    if (pointed >= 0) draw(pointed, isRows ? theme.query : theme.key, true);
 }
 
 QString MatrixFigure::rowName(int row) const {

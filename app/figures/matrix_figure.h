@@ -29,7 +29,7 @@ struct MatrixFigure : Figure {
 
     QString title, note; ///< the title above; a remark below, for example about an approximation
     QString rowTitle, columnTitle;
-    std::vector<QString> rowLabels, columnLabels; ///< one each, shown if there is room; empty: only numbers
+    std::vector<QString> rowLabels, columnLabels; ///< of the first rows and columns; empty: only numbers
     bool labelsAreNumbers = false;                ///< the labels replace the numbers of rows and columns
     Kind kind = Kind::Signed;
     std::optional<MatrixCell> hovered, selected;
@@ -49,8 +49,8 @@ struct MatrixFigure : Figure {
     struct Layout {
         QRectF title, note, plot, bar; ///< null where there is no room
         double cellWidth = 1, cellHeight = 1;
-        double rowLabels = 0,
-               columnLabels = 0; ///< room for the labels beside and above the plot; 0: they are not shown
+        /// Room for the labels beside and above the plot; 0: they are not shown.
+        double rowLabels = 0, columnLabels = 0;
         QRectF cellRect(const MatrixCell& cell) const;
     };
     Layout layout(const QRectF& area, const FigureTheme& theme) const;
@@ -76,11 +76,10 @@ private:
         QRgb of(float value) const;
     };
     Palette palette(const FigureTheme& theme) const;
-    QImage cells(const FigureTheme& theme) const; ///< one pixel per cell
-    Layout layout(const QRectF& area, const FigureTheme& theme, bool withRowLabels, bool withColumnLabels) const;
+    QImage cells(const FigureTheme& theme) const;         ///< one pixel per cell
     bool isBand() const { return columns_ >= 4 * rows_; } ///< far wider than tall
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
-    void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
+    void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme, bool isRows) const;
 
     int rows_ = 0, columns_ = 0;
     float largest_ = 0;

@@ -12,6 +12,7 @@ namespace attn {
 namespace {
 
 constexpr size_t kMostPoints = 400; ///< most points of a drawn line; more are averaged
+constexpr double kSample = 1.6;     ///< length of a line before its name, in lines of text
 constexpr double kLeast = 1e-6;     ///< least end of a logarithmic axis
 
 /// Averages neighbouring points, so that a long run draws as fast as a short one.
@@ -35,11 +36,14 @@ QString lengthText(int length) {
 /// A power of ten, written out from 0.01 to 1000, otherwise as 10 with an exponent.
 QString powerText(double value) {
     const int exponent = static_cast<int>(std::lround(std::log10(value)));
-    if (exponent >= -2 && exponent <= 3) return QString::number(value, 'g', 4);
-    static const QString kDigits = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
-    QString text = exponent < 0 ? QStringLiteral("10⁻") : QStringLiteral("10");
-    for (const QChar digit : QString::number(std::abs(exponent))) text += kDigits[digit.digitValue()];
-    return text;
+    return exponent >= -2 && exponent <= 3 ? QString::number(value, 'g', 4) : powerOfTen(exponent);
+}
+
+/// Whole round numbers from 0 to the last place.
+std::vector<int> placeMarks(int last) {
+    std::vector<int> places;
+    for (const double mark : roundMarks(0, last, std::min(last, 5) + 1)) places.push_back(static_cast<int>(mark + 0.5));
+    return places;
 }
 
 } // namespace
@@ -52,6 +56,7 @@ struct PlotFigure::Axes {
     double first = 0, span = 1, bottom = 0, height = 1;
     bool isDoubling = false, isLogarithmic = false;
 
+    QString valueText(double value) const { return isLogarithmic ? powerText(value) : markText(value, values); }
     double placed(double place) const { return isDoubling ? std::log2(place) : place; }
     double scaled(double value) const { return isLogarithmic ? std::log10(value) : value; }
     double x(double place) const { return plot.left() + (placed(place) - first) / span * plot.width(); }
@@ -60,33 +65,26 @@ struct PlotFigure::Axes {
 
 PlotFigure::Axes PlotFigure::axes(const QRectF& area, const FigureTheme& theme) const {
     Axes axes{.places = lengths, .isDoubling = !lengths.empty(), .isLogarithmic = isLogarithmic};
-    if (lengths.empty()) {
-        int last = 2;
-        for (const Line& each : lines) last = std::max(last, static_cast<int>(each.points.back().x()));
-        axes.places = {0, last / 2, last};
-    }
+    int last = 2;
+    for (const Line& each : lines) last = std::max(last, static_cast<int>(each.points.back().x()));
+    if (lengths.empty()) axes.places = placeMarks(last);
     axes.first = axes.placed(axes.places.front());
-    axes.span = std::max(1.0, axes.placed(axes.places.back()) - axes.first);
+    axes.span = std::max(1.0, axes.placed(lengths.empty() ? last : lengths.back()) - axes.first);
     axes.bottom = axes.scaled(minimum);
     axes.height = std::max(axes.scaled(maximum) - axes.bottom, 1e-12);
-    const int steps = isLogarithmic ? std::max(1, static_cast<int>(std::lround(axes.height))) : 5;
+    if (isLogarithmic)
+        for (int i = 0; i <= std::max(1, static_cast<int>(std::lround(axes.height))); ++i)
+            axes.values.push_back(std::pow(10, axes.bottom + i));
+    else
+        axes.values = roundMarks(minimum, std::max(maximum, minimum + 1e-12), 6);
     double left = 0, legend = 0;
-    for (int i = 0; i <= steps; ++i) {
-        const double at = axes.bottom + axes.height * i / steps;
-        axes.values.push_back(isLogarithmic ? std::pow(10, at) : at);
-        left = std::max(left, textWidth(valueText(axes.values.back()), theme.smallFont()));
-    }
+    for (const double value : axes.values) left = std::max(left, textWidth(axes.valueText(value), theme.smallFont()));
     for (const Line& each : lines) legend = std::max(legend, textWidth(each.label, theme.textFont()));
     const double line = theme.lineHeight();
-    axes.plot =
-        area.adjusted(left + line, (valueTitle.isEmpty() ? 2.4 : 3.4) * line,
-                      -std::min(legend, area.width() * 0.4) - 1.6 * line, (placeTitle.isEmpty() ? -1.6 : -3) * line);
+    axes.plot = area.adjusted(left + line, (valueTitle.isEmpty() ? 2.4 : 3.4) * line,
+                              -std::min(legend + kSample * line, area.width() * 0.4) - 1.6 * line,
+                              (placeTitle.isEmpty() ? -1.6 : -3) * line);
     return axes;
-}
-
-QString PlotFigure::valueText(double value) const {
-    return isLogarithmic ? powerText(value)
-                         : QString::number(value, maximum < 0.02 ? 'e' : 'f', maximum < 0.02 ? 1 : 2);
 }
 
 void PlotFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
@@ -113,7 +111,7 @@ void PlotFigure::paintMarks(QPainter& painter, const Axes& at, const QRectF& are
         painter.setPen(theme.line);
         painter.drawLine(QPointF(at.plot.left(), at.y(value)), QPointF(at.plot.right(), at.y(value)));
         drawLine(painter, {area.left(), at.y(value) - line, at.plot.left() - area.left() - 0.4 * line, 2 * line},
-                 kAtRight, valueText(value), theme.smallFont(), theme.faint);
+                 kAtRight, at.valueText(value), theme.smallFont(), theme.faint);
     }
     double written = area.left(); // where the last mark ended
     for (const int place : at.places) {
@@ -149,10 +147,23 @@ void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& are
             for (const QPointF& point : points) painter.drawEllipse(point, 2.5, 2.5);
         painter.setBrush(Qt::NoBrush);
         previous = std::max(previous + line, points.back().y());
-        const double left = at.plot.right() + 0.6 * line;
+        // A piece of the line before its name, which is then easy to read in any colour.
+        const double sample = at.plot.right() + 0.6 * line, left = sample + kSample * line;
+        painter.drawLine(QPointF(sample, previous), QPointF(left - 0.3 * line, previous));
         drawLine(painter, {left, previous - line, area.right() - left, 2 * line}, kAtLeft, each.label, theme.textFont(),
-                 colour);
+                 theme.text);
     }
+}
+
+QString PlotFigure::summary() const {
+    if (lines.empty()) return note;
+    QStringList ends;
+    for (const Line& each : lines)
+        ends << tr("%1: %2 at %3")
+                    .arg(each.label)
+                    .arg(each.points.back().y(), 0, 'g', 4)
+                    .arg(each.points.back().x(), 0, 'g', 6);
+    return ends.join(QStringLiteral("; "));
 }
 
 void PlotFigure::fitRange() {

@@ -3,6 +3,7 @@
 #include "app/figures/figure.h"
 
 #include <QColor>
+#include <QCoreApplication>
 #include <QPointF>
 
 #include <memory>
@@ -29,6 +30,8 @@ struct PlotFigure : Figure {
     bool isLogarithmic = false;      ///< the axis of values shows powers of ten; needs minimum > 0
     /// Fits the axis of values to the lines. It begins at zero; a logarithmic axis ends at whole powers of ten.
     void fitRange();
+    /// The last value of each line, for readers who cannot see it: "run, training: 1.2 at 448".
+    QString summary() const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// Columns: line,place,value.
@@ -41,9 +44,10 @@ struct PlotFigure : Figure {
 private:
     struct Axes;
     Axes axes(const QRectF& area, const FigureTheme& theme) const;
-    QString valueText(double value) const;
     void paintMarks(QPainter& painter, const Axes& at, const QRectF& area, const FigureTheme& theme) const;
     void paintLines(QPainter& painter, const Axes& at, const QRectF& area, const FigureTheme& theme) const;
+
+    Q_DECLARE_TR_FUNCTIONS(attn::PlotFigure)
 };
 
 } // namespace attn

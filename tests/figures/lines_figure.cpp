@@ -48,6 +48,21 @@ TEST_CASE("lines figure: its numbers are a table with a column for each line", "
     CHECK(LinesFigure().csv().isEmpty());
 }
 
+TEST_CASE("lines figure: words that do not fit side by side stand upright below the bars", "[figures]") {
+    LinesFigure figure = bars();
+    figure.lines.front().values.assign(30, 0.5f);
+    const FigureTheme theme = FigureTheme::light();
+    const QRectF area(0, 0, 300, 200);
+    const auto without = figure.layout(area, theme);
+    figure.placeNames.assign(30, QStringLiteral("teacher"));
+    const auto with = figure.layout(area, theme);
+    CHECK(without.names == LinesFigure::Layout::Names::None);
+    CHECK(with.names == LinesFigure::Layout::Names::Upright);
+    CHECK(with.plot.bottom() < without.plot.bottom());
+    CHECK(figure.layout(QRectF(0, 0, 3000, 200), theme).names == LinesFigure::Layout::Names::Flat);
+    CHECK(figure.layout(QRectF(0, 0, 100, 80), theme).names == LinesFigure::Layout::Names::None);
+}
+
 TEST_CASE("lines figure: what lies beyond the trained length has another ground, in each theme", "[figures]") {
     LinesFigure figure = bars();
     figure.isBars = false;

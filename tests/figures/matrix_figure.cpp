@@ -49,7 +49,7 @@ TEST_CASE("matrix: its numbers are written as they are", "[figures]") {
     CHECK(figure.numbers().front().shape == std::vector<int64_t>{2, 2});
 }
 
-TEST_CASE("matrix: labels of rows and columns take room where cells are as tall as a line, and name a cell",
+TEST_CASE("matrix: labels of rows and columns take room in all but the smallest figures, and name a cell",
           "[figures]") {
     MatrixFigure figure;
     figure.setMatrix(3, 3, std::vector<float>(9, 1));
@@ -60,6 +60,27 @@ TEST_CASE("matrix: labels of rows and columns take room where cells are as tall 
     CHECK(large.columnLabels > 0);
     CHECK(small.rowLabels == 0);
     CHECK(figure.rowName(1) == QStringLiteral("1 “cat”"));
-    const auto at = figure.layout(QRectF(0, 0, 400, 400), kTheme);
-    CHECK(figure.cellAt(at.cellRect({2, 1}).center(), at) == MatrixCell{2, 1});
+    CHECK(figure.cellAt(large.cellRect({2, 1}).center(), large) == MatrixCell{2, 1});
+}
+
+TEST_CASE("matrix: of many words on an axis those are drawn that fit, and the one that is pointed at", "[figures]") {
+    MatrixFigure figure;
+    figure.setMatrix(40, 40, std::vector<float>(1600, 1));
+    const QSize size(320, 260);
+    const auto inkBeside = [&] {
+        const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
+        const QImage image = painted(figure, kTheme, size);
+        int count = 0;
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = static_cast<int>(at.plot.left() - at.rowLabels); x < static_cast<int>(at.plot.left()) - 3; ++x)
+                if (image.pixelColor(x, y).lightness() < 128) ++count;
+        return count;
+    };
+    figure.rowLabels.assign(40, QStringLiteral("word"));
+    REQUIRE(figure.layout(QRectF(QPointF(), size), kTheme).cellHeight < 6); // less than a line of text
+    const int some = inkBeside();
+    CHECK(some > 300); // about ten words
+    figure.hovered = MatrixCell{1, 0};
+    figure.rowLabels[1] = QStringLiteral("WWWW");
+    CHECK(inkBeside() != some);
 }

@@ -1,5 +1,8 @@
 #include "app/figures/plot_figure.h"
+#include "app/figures/drawing.h"
 #include "tests/figures/painting.h"
+
+#include <array>
 
 using namespace attn;
 
@@ -66,4 +69,63 @@ TEST_CASE("plot: export has every point of every line", "[figures]") {
     CHECK(figure.numbers()[0].shape == std::vector<int64_t>{2, 2});
     CHECK(figure.numbers()[0].values == std::vector<float>{0, 4, 100, 2});
     CHECK_FALSE(PlotFigure{}.hasNumbers());
+}
+
+TEST_CASE("plot: marks of an axis are round numbers", "[figures]") {
+    const auto texts = [](double low, double high, int most) {
+        QStringList all;
+        const std::vector<double> marks = roundMarks(low, high, most);
+        CHECK(marks.size() <= static_cast<size_t>(most));
+        for (const double mark : marks) all << markText(mark, marks);
+        return all.join(' ');
+    };
+    CHECK(texts(0, 448, 6) == "0 100 200 300 400"); // was 0, 224, 448
+    CHECK(texts(0, 6.45, 6) == "0 2 4 6");          // was 0.00, 1.29, 2.58 ...
+    CHECK(texts(0, 1, 6) == "0 0.2 0.4 0.6 0.8 1.0");
+    CHECK(texts(-7.75, 0, 6) == "−6 −4 −2 0");
+    CHECK(texts(0, 0.0003, 4) == "0 0.0001 0.0002 0.0003");
+    CHECK(texts(0, 4e-5, 5) == "0 1×10⁻⁵ 2×10⁻⁵ 3×10⁻⁵ 4×10⁻⁵");
+    CHECK(texts(0.2, 0.7, 2).split(' ').size() <= 2);
+}
+
+namespace {
+
+/// @source Machado, Oliveira and Fernandes 2009, "A Physiologically-based Model for Simulation of Color Vision
+///         Deficiency", severity 1
+constexpr std::array<std::array<double, 9>, 4> kSight{
+    {{1, 0, 0, 0, 1, 0, 0, 0, 1},
+     {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998},
+     {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881},
+     {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900}}};
+
+double linear(double channel) {
+    return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
+}
+
+/// CIE 1976 L*a*b* of a colour as it is seen.
+std::array<double, 3> labOf(const QColor& colour, const std::array<double, 9>& sight) {
+    const std::array<double, 3> given{linear(colour.redF()), linear(colour.greenF()), linear(colour.blueF())};
+    std::array<double, 3> seen{};
+    for (size_t row = 0; row < 3; ++row)
+        for (size_t column = 0; column < 3; ++column) seen[row] += sight[3 * row + column] * given[column];
+    for (double& channel : seen) channel = std::clamp(channel, 0.0, 1.0);
+    const auto [r, g, b] = seen;
+    const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
+    const double x = f((0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047),
+                 y = f(0.2126729 * r + 0.7151522 * g + 0.0721750 * b),
+                 z = f((0.0193339 * r + 0.1191920 * g + 0.9503041 * b) / 1.08883);
+    return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+} // namespace
+
+TEST_CASE("plot: the eight colours of series are far apart for every kind of sight", "[figures]") {
+    for (size_t sight = 0; sight < kSight.size(); ++sight)
+        for (size_t a = 0; a < kSeriesColours; ++a)
+            for (size_t b = 0; b < a; ++b) {
+                INFO("sight " << sight << ", colours " << b << " and " << a);
+                const auto one = labOf(seriesColour(a), kSight[sight]), other = labOf(seriesColour(b), kSight[sight]);
+                const double apart = std::hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
+                CHECK(apart > 17); // a difference of 2 is just visible side by side; measured: 17.7 or more
+            }
 }

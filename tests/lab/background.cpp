@@ -47,8 +47,8 @@ TEST_CASE("background: training runs are listed beside the window", "[lab][train
     CHECK(model->runs()[0].name == "new"); // the newest first
     CHECK(model->runs()[0].isShown);
     CHECK(model->rowOf(folder + "/older") > 0);
-    CHECK(model->runs()[0].colour != model->runs()[1].colour);
-    CHECK(model->runs()[1].colour != model->runs()[2].colour);
+    CHECK(model->runs()[0].series != model->runs()[1].series);
+    CHECK(model->runs()[1].series != model->runs()[2].series);
     CHECK(lab.waitFor([&] { return !QDir(folder + "/.deleted/1").exists(); })); // of an earlier start
 
     // What is deleted now comes back with its curves, without being read again.

@@ -68,6 +68,8 @@ TEST_CASE("lab: Train trains, every view follows, and the curves and samples fil
     REQUIRE(lab.waitFor([&] { return lossCurves(lab).size() == 2; }));
     REQUIRE(lab.waitFor([&] { return lossCurves(lab)[0].points.size() == 40; }));
     CHECK(lossCurves(lab)[0].points[39].y() < lossCurves(lab)[0].points[0].y());
+    CHECK(lossCurves(lab)[0].isDashed != lossCurves(lab)[1].isDashed); // training and validation
+    CHECK(std::abs(lossCurves(lab)[0].colour.hslHue() - lossCurves(lab)[1].colour.hslHue()) > 30);
     lab.showPanel("samples");
     CHECK(lab.find<QTreeView>("samples").model()->rowCount() == 12);
 }

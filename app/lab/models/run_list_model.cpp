@@ -1,5 +1,6 @@
 #include "app/lab/models/run_list_model.h"
 
+#include "app/figures/drawing.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
@@ -10,7 +11,6 @@
 #include <QUuid>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <filesystem>
 #include <system_error>
@@ -20,8 +20,6 @@ namespace attn {
 namespace {
 
 constexpr const char* kAside = ".deleted";
-/// Distinguishable for colour-blind readers. @source Okabe and Ito 2008, "Color Universal Design"
-constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 
 } // namespace
 
@@ -69,8 +67,7 @@ RunListModel::Listing RunListModel::list(const QString& folder, const std::atomi
                                     .name = name,
                                     .recipe = readRecipe(path / "recipe.json"),
                                     .points = readMetrics(path),
-                                    .isShown = false,
-                                    .colour = {}});
+                                    .isShown = false});
         } catch (const std::exception& problem) { // damaged, forbidden or of a newer program: leave its files unchanged
             listing.problems << QString::fromUtf8(problem.what());
         }
@@ -86,25 +83,24 @@ void RunListModel::addListed(Listing listing) {
     const int at = rowCount();
     beginInsertRows({}, at, at + static_cast<int>(listing.runs.size()) - 1);
     for (Run& run : listing.runs) {
-        run.colour = freeColour();
+        run.series = freeSeries();
         runs_.insert(runs_.begin() + at, std::move(run)); // the newest first
     }
     endInsertRows();
 }
 
 int RunListModel::insert(Run run) {
-    run.colour = freeColour();
+    run.series = freeSeries();
     beginInsertRows({}, 0, 0); // the newest first
     runs_.insert(runs_.begin(), std::move(run));
     endInsertRows();
     return 0;
 }
 
-QColor RunListModel::freeColour() const {
-    for (const char* colour : kColours)
-        if (std::ranges::none_of(runs_, [&](const Run& run) { return run.colour == QColor(colour); }))
-            return QColor(colour);
-    return QColor(kColours[runs_.size() % kColours.size()]);
+size_t RunListModel::freeSeries() const {
+    for (size_t series = 0; series < kSeriesColours; ++series)
+        if (std::ranges::find(runs_, series, &Run::series) == runs_.end()) return series;
+    return runs_.size();
 }
 
 int RunListModel::rowOf(const QString& folder) const {
@@ -218,7 +214,7 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
         return static_cast<int>((index.column() < StepColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     if (index.column() == NameColumn) {
         if (role == Qt::CheckStateRole) return run.isShown ? Qt::Checked : Qt::Unchecked;
-        if (role == Qt::DecorationRole) return run.colour;
+        if (role == Qt::DecorationRole) return seriesColour(run.series);
         if (role == Qt::EditRole) return run.name;
     }
     if (role != Qt::DisplayRole) return {};

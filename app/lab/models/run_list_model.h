@@ -5,7 +5,6 @@
 #include "engine/training/recipe.h"
 
 #include <QAbstractTableModel>
-#include <QColor>
 #include <QStringList>
 
 #include <atomic>
@@ -27,7 +26,7 @@ public:
         Recipe recipe;
         std::vector<MetricPoint> points;
         bool isShown = false; ///< among the curves
-        QColor colour;
+        size_t series = 0;    ///< index of its colour among the colours of plots
     };
 
     /// @param folder the parent of all runs, created when the first run starts
@@ -85,7 +84,7 @@ private:
     void addListed(Listing listing);
     void removeDeleted();
     int insert(Run run);
-    QColor freeColour() const;
+    size_t freeSeries() const;
 
     QString folder_, active_, written_;
     QStringList problems_;

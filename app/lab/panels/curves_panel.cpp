@@ -1,5 +1,6 @@
 #include "app/lab/panels/curves_panel.h"
 
+#include "app/figures/drawing.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/figure_view.h"
@@ -105,8 +106,8 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
     std::vector<PlotFigure::Line> curves;
     for (const RunListModel::Run& run : bench_.runs().runs()) {
         if (!run.isShown) continue;
-        const auto add = [&](const QString& name, bool isDashed, const QColor& colour, auto value) {
-            PlotFigure::Line curve{.label = name, .colour = colour, .isDashed = isDashed};
+        const auto add = [&](const QString& name, bool isDashed, size_t series, auto value) {
+            PlotFigure::Line curve{.label = name, .colour = seriesColour(series), .isDashed = isDashed};
             for (const MetricPoint& point : run.points)
                 if (const double y = value(point); std::isfinite(y))
                     curve.points.emplace_back(static_cast<double>(point.step), y);
@@ -114,22 +115,21 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
         };
 
         if (quantity == "loss") {
-            add(tr("%1, training").arg(run.name), false, run.colour, [](const MetricPoint& p) { return p.loss; });
-            add(tr("%1, validation").arg(run.name), true, run.colour.darker(140),
+            add(tr("%1, training").arg(run.name), false, run.series, [](const MetricPoint& p) { return p.loss; });
+            add(tr("%1, validation").arg(run.name), true, run.series + kSeriesColours / 2,
                 [](const MetricPoint& p) { return p.validationLoss.value_or(kNone); });
         } else if (quantity == "metric") {
-            add(run.name, false, run.colour, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
+            add(run.name, false, run.series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
         } else if (quantity == "learning_rate") {
-            add(run.name, false, run.colour, [](const MetricPoint& p) { return p.learningRate; });
+            add(run.name, false, run.series, [](const MetricPoint& p) { return p.learningRate; });
         } else if (quantity == "gradient_norm") {
-            add(run.name, false, run.colour, [](const MetricPoint& p) { return p.gradientNorm; });
+            add(run.name, false, run.series, [](const MetricPoint& p) { return p.gradientNorm; });
         } else {
             const size_t layers = static_cast<size_t>(run.recipe.architecture.layers) + 1;
             for (size_t part = 0; part < layers; ++part)
                 add(part == 0 ? tr("%1, embeddings").arg(run.name)
                               : tr("%1, layer %2").arg(run.name).arg(static_cast<int>(part) - 1),
-                    false, QColor::fromHsvF(std::fmod(0.58 + 0.13 * static_cast<double>(part), 1), 0.75, 0.8),
-                    [part](const MetricPoint& p) {
+                    false, part, [part](const MetricPoint& p) {
                         return part < p.updateRatios.size() ? p.updateRatios[part] : kNone;
                     });
         }
