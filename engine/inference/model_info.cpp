@@ -25,6 +25,7 @@ template <class Source> ModelInfo described(const Source& source, ModelStructure
     info.heads = info.structure.mostHeads();
     info.modelWidth = static_cast<int>(config.modelWidth);
     info.feedForwardWidth = static_cast<int>(config.feedForward.width);
+    info.positionPart = config.layers.front().spec.parts.at(Slot::Position);
     return info;
 }
 

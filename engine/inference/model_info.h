@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/attention_spec.h"
 #include "engine/io/image.h"
 #include "engine/models/structure.h"
 
@@ -38,6 +39,7 @@ struct ModelInfo {
     int64_t parameterBytes = 0; ///< float32 bytes on the device
     /// E.g. "rotary, half-split, 8 of 8 features", "learned", "none", or the title of the first layer's position part.
     std::string positions;
+    PartChoice positionPart; ///< position part of the first layer; "none" if positions are added to the tokens
     std::vector<ParameterInfo> parameters;
     std::vector<std::string> hooks;    ///< names of all hooks, in execution order
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"

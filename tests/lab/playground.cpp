@@ -38,6 +38,26 @@ TEST_CASE("lab: causal & window(3) shows in the right cells of the playground", 
     }
 }
 
+TEST_CASE("lab: masks are sorted by title, and a part of a title finds one", "[lab]") {
+    PlaygroundWindow lab;
+    auto& masks = lab.find<QComboBox>("maskPick");
+    for (int i = 1; i < masks.count(); ++i) CHECK(masks.itemText(i - 1).localeAwareCompare(masks.itemText(i)) <= 0);
+    CHECK(masks.count() > 40);
+    masks.lineEdit()->setFocus();
+    QTest::keyClicks(masks.lineEdit(), "bidir");
+    QTest::keyClick(masks.lineEdit(), Qt::Key_Return);
+    CHECK(lab.find<QLineEdit>("maskText").text() == "full");
+    CHECK(masks.currentText().isEmpty());
+    // The text joins what is found to the mask.
+    type(lab.find<QLineEdit>("maskText"), "causal");
+    lab.find<QComboBox>("maskJoin").setCurrentIndex(1);
+    masks.lineEdit()->setFocus();
+    QTest::keyClicks(masks.lineEdit(), "mistral");
+    QTest::keyClick(masks.lineEdit(), Qt::Key_Return);
+    CHECK(lab.find<QLineEdit>("maskText").text().startsWith("causal & "));
+    CHECK(lab.find<QLineEdit>("maskText").text().contains("window(16)"));
+}
+
 TEST_CASE("lab: dragging a slider of the mask changes the picture and the text", "[lab]") {
     PlaygroundWindow lab;
     type(lab.find<QLineEdit>("maskText"), "causal & window(3)");

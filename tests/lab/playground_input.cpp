@@ -1,3 +1,4 @@
+#include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/patch_view.h"
 #include "app/lab/widgets/spec_editor.h"
@@ -26,17 +27,39 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK(lab.find<QLabel>("notRetrained").isVisible());
     const AttentionSpec& spec = lab.window().findChild<SpecEditor*>()->spec();
     CHECK(spec.parts.at(Slot::Heads).id == "multi_head");
+    CHECK(spec.parts.at(Slot::Position).id == "none"); // this model adds its positions to the tokens
     CHECK(shown(lab).query.width == lab.snapshot().model->structure.sites.front().headWidth);
     const auto& pattern = lab.find<MatrixView>("map.pattern").figure();
     REQUIRE(lab.waitFor([&] { return !pattern.rowLabels.empty(); }));
     CHECK(pattern.rowLabels.size() == static_cast<size_t>(tokens));
     CHECK(pattern.columnLabels == pattern.rowLabels);
+    const auto& view = lab.find<MatrixView>("map.pattern");
+    CHECK(view.figureLayout().columnLabels > 0); // the words are drawn
     // The sentence goes on, and the maps with it.
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
     REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }));
     // Undo brings the random vectors and the heads back.
     lab.press(lab.action("undo"));
     REQUIRE(lab.waitFor([&] { return !shown(lab).query.layer && shown(lab).query.tokens == 32; }));
+}
+
+TEST_CASE("lab: a sentence begins with the positions of a rotary model in A and in B, and names its words", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
+    REQUIRE(opens(lab));
+    QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return shown(lab).comparison.has_value(); }));
+    choose(lab, 1);
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer && shown(lab).comparison; }));
+    for (const AttentionSpec& spec : {shown(lab).query.spec, *shown(lab).query.other}) {
+        CHECK(spec.parts.at(Slot::Position).id == "rope");
+        CHECK(spec.mask == MaskExpression::causal());
+    }
+    const auto tokens = static_cast<size_t>(shown(lab).query.tokens);
+    for (const char* map : {"mapA", "mapB"}) {
+        REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>(map).figure().rowLabels.size() == tokens; }));
+        CHECK(lab.find<MatrixView>(map).figureLayout().rowLabels > 0);
+    }
+    CHECK(lab.find<LinesView>("divergence").figure().placeNames.size() == tokens);
 }
 
 TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[lab]") {

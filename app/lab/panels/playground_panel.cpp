@@ -321,6 +321,7 @@ void PlaygroundPanel::refreshMaps() {
         labels.resize(static_cast<size_t>(shown_->query.tokens));
     maps_->setLabels(labels);
     comparison_->setLabels(labels);
+    positions_->setLabels(labels);
     if (shown_->comparison)
         comparison_->showMaps(shown_, head_->value(), plane_->value());
     else
@@ -377,15 +378,19 @@ ExportNumbers PlaygroundPanel::numbers() const {
 
 void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& what) {
     PlaygroundSetup next = setup;
-    // Take the number of heads from the model's layer; the mask and the other parts stay.
+    // Begin with the heads and the positions of the model's layer; the mask and the other parts stay.
     if (next.input.kind == InputChoice::Kind::Sentence && setup_.input.kind != next.input.kind && model_->model) {
         SiteInputs layer;
         const Site& site = model_->model->structure.sites.front();
         layer.heads = site.heads;
         layer.keyValueHeads = site.keyValueHeads;
         const AttentionSpec heads = AttentionSpec::parse("heads=" + layer.headsText());
-        next.query.spec.parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
-        if (next.query.other) next.query.other->parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
+        const auto adopt = [&](AttentionSpec& spec) {
+            spec.parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
+            spec.parts.at(Slot::Position) = model_->model->positionPart;
+        };
+        adopt(next.query.spec);
+        if (next.query.other) adopt(*next.query.other);
     }
     edit(next, what);
 }

@@ -15,12 +15,13 @@ namespace {
 
 constexpr std::array kNames{"mapA", "mapB", "mapDifference"};
 
-LinesFigure divergenceFigure(const PlaygroundMap& map, int head) {
+LinesFigure divergenceFigure(const PlaygroundMap& map, int head, const std::vector<QString>& labels) {
     LinesFigure figure;
     const auto values = map.at(head);
     figure.title = ComparisonView::tr("Divergence of each row");
     figure.note = ComparisonView::tr("Jensen–Shannon divergence, in bits: 0 = equal, 1 = nothing in common");
     figure.placeTitle = ComparisonView::tr("query");
+    if (std::ssize(labels) == map.columns) figure.placeNames = labels;
     figure.isBars = true;
     figure.range = std::pair(0.0, 1.0);
     figure.lines = {{.label = ComparisonView::tr("bits"), .values = {values.begin(), values.end()}}};
@@ -111,7 +112,8 @@ void ComparisonView::refresh() {
     error_->setText(comparison.output ? tr("Outputs differ by %1 on average (max %2).")
                                             .arg(percent(comparison.output->mean), percent(comparison.output->largest))
                                       : tr("The outputs have different shapes."));
-    divergence_->setFigure(comparison.divergence ? divergenceFigure(*comparison.divergence, head_) : LinesFigure());
+    divergence_->setFigure(comparison.divergence ? divergenceFigure(*comparison.divergence, head_, labels_)
+                                                 : LinesFigure());
     showSentence(remark_, comparison.remark.empty()
                               ? QString()
                               : tr("No divergence: %1.").arg(QString::fromStdString(comparison.remark)));

@@ -108,6 +108,8 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
     figure.columnTitle = tr("feature");
     encodings_->setFigure(std::move(figure));
 
+    figure.rowLabels = labels_;
+    if (std::ssize(labels_) > map.rows) figure.rowLabels.resize(static_cast<size_t>(map.rows));
     LinesFigure waves;
     waves.title = tr("Waves");
     waves.note = tr("single features of the encodings, by position");
@@ -187,6 +189,12 @@ const Figure& PositionView::current() const {
         return static_cast<const LinesView*>(lastUsed_)->figure();
     }
     return similarity_->figure();
+void PositionView::setLabels(const std::vector<QString>& labels) {
+    if (labels == labels_) return;
+    labels_ = labels;
+    if (shown_ && shown_->encodings) showEncodings(*shown_->encodings);
+}
+
 }
 
 QJsonObject PositionView::saveView() const {

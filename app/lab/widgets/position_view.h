@@ -31,6 +31,8 @@ public:
     /// @param snapshot with the answer to the last query(), or the reason why there is none
     void showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
+    /// Sets the tokens at the first positions; empty: none.
+    void setLabels(const std::vector<QString>& labels);
 
     /// @return the plot that export writes: the one last pointed at, else the scores by distance
     const Figure& current() const;
@@ -49,6 +51,7 @@ private:
 
     std::shared_ptr<const PositionPictures> shown_;
     ParamControls* lengths_;
+    std::vector<QString> labels_;
     QLabel *title_, *reading_;
     QGridLayout* grid_;
     MatrixView* encodings_;

@@ -11,7 +11,9 @@
 #include "engine/core/error.h"
 
 #include <QComboBox>
+#include <QAbstractItemView>
 #include <QCoreApplication>
+#include <QCompleter>
 #include <QGridLayout>
 #include <QLineEdit>
 #include <QSignalBlocker>
@@ -134,18 +136,7 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
     maskJoin_->addItem(tr("replace"));
     maskJoin_->addItem(tr("and &"), QStringLiteral("&"));
     maskJoin_->addItem(tr("or |"), QStringLiteral("|"));
-    maskPick_ = spoken(new QComboBox, "maskPick", tr("Masks from the literature"));
-    setLeastCharacters(*maskPick_, 12);
-    maskPick_->addItem(tr("Choose a mask…"));
-    for (const Part* part : maskParts()) {
-        maskPick_->addItem(fromEngine(part->title), QString::fromStdString(termText(*part, initialValues(*part))));
-        maskPick_->setItemData(maskPick_->count() - 1, fromEngine(part->idea), Qt::ToolTipRole);
-    }
-    maskPick_->insertSeparator(maskPick_->count());
-    for (const MaskRecipe& recipe : maskRecipes()) {
-        maskPick_->addItem(fromEngine(recipe.title), fromEngine(recipe.expression));
-        maskPick_->setItemData(maskPick_->count() - 1, fromEngine(recipe.expression), Qt::ToolTipRole);
-    }
+    makeMaskPick();
     maskError_ = makeHintLabel("maskError");
     maskTerms_ = identified(new MaskTermControls, "maskTerms");
     grid->addWidget(title, 0, 0);
@@ -157,13 +148,48 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
     connect(maskText_, &QLineEdit::editingFinished, this, [this] {
         if (maskError_->text().isEmpty()) maskText_->setText(QString::fromStdString(spec_.mask.text()));
     });
-    connect(maskPick_, &QComboBox::activated, this, &SpecEditor::pickMask);
     connect(maskTerms_, &MaskTermControls::textChanged, this, &SpecEditor::readMask);
 }
 
 void SpecEditor::pickMask(int index) {
+/// Makes the list of masks, sorted by title. Text that is typed finds the titles that contain it.
+void SpecEditor::makeMaskPick() {
+    maskPick_ = named(new QComboBox, "maskPick", tr("Masks from the literature"),
+                      tr("Choose a mask from the list, or type a part of its name: bidirectional, window, BigBird"));
+    setLeastCharacters(*maskPick_, 12);
+    maskPick_->setEditable(true);
+    maskPick_->setInsertPolicy(QComboBox::NoInsert);
+    maskPick_->lineEdit()->setPlaceholderText(tr("Choose or search a mask…"));
+    QCompleter* search = maskPick_->completer();
+    search->setCompletionMode(QCompleter::PopupCompletion);
+    search->setFilterMode(Qt::MatchContains);
+    struct Entry {
+        QString title, expression, help;
+    };
+    std::vector<Entry> entries;
+    for (const Part* part : maskParts())
+        entries.push_back({fromEngine(part->title), QString::fromStdString(termText(*part, initialValues(*part))),
+                           fromEngine(part->idea)});
+    for (const MaskRecipe& recipe : maskRecipes())
+        entries.push_back({fromEngine(recipe.title), fromEngine(recipe.expression), fromEngine(recipe.expression)});
+    std::ranges::sort(entries, [](const Entry& a, const Entry& b) { return a.title.localeAwareCompare(b.title) < 0; });
+    for (const Entry& entry : entries) {
+        maskPick_->addItem(entry.title, entry.expression);
+        maskPick_->setItemData(maskPick_->count() - 1, entry.help, Qt::ToolTipRole);
+    }
+    maskPick_->setCurrentIndex(-1);
+    connect(maskPick_, &QComboBox::activated, this, &SpecEditor::pickMask);
+    // Enter takes the first title found, unless another one is chosen in the list.
+    connect(maskPick_->lineEdit(), &QLineEdit::returnPressed, this, [this, search] {
+        if (maskPick_->currentText().isEmpty() || search->popup()->currentIndex().isValid()) return;
+        search->setCompletionPrefix(maskPick_->currentText());
+        if (const QString found = search->currentCompletion(); !found.isEmpty()) pickMask(maskPick_->findText(found));
+    });
+}
+
     const QString picked = maskPick_->itemData(index).toString(), join = maskJoin_->currentData().toString();
-    maskPick_->setCurrentIndex(0);
+    maskPick_->setCurrentIndex(-1);
+    maskPick_->clearEditText();
     if (picked.isEmpty()) return;
     const QString now = QString::fromStdString(spec_.mask.text());
     readMask(join.isEmpty() ? picked : QStringLiteral("(%1) %2 (%3)").arg(now, join, picked));

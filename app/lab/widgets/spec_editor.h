@@ -56,6 +56,7 @@ private:
     void readText();
     void settleText(); ///< rewrites the text in standard form after typing
     void readMask(const QString& text);
+    void makeMaskPick();
     void pickMask(int index);
     void change(const AttentionSpec& spec, const QString& what);
 
