@@ -56,6 +56,9 @@ void join(LensAnswer& answer, const LensAnswer& before) {
     const QString number = answer.columns[1];
     answer.columns = {answer.columns[0], LensChangeText::tr("%1 (changed)").arg(number), LensChangeText::tr("Original"),
                       LensChangeText::tr("Difference")};
+    const auto help = [&](qsizetype column) { return answer.columnHelp.value(column); };
+    answer.columnHelp = {help(0), help(1), LensChangeText::tr("The same number in the run without changes"),
+                         LensChangeText::tr("Changed minus original")};
     for (QStringList& row : answer.rows) {
         const auto other =
             std::ranges::find_if(before.rows, [&](const QStringList& each) { return each[0] == row[0]; });
@@ -162,6 +165,8 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     LinesFigure::Line line{LensText::tr("contribution"), {}};
     LensAnswer answer;
     answer.columns = {LensText::tr("Part"), LensText::tr("Contribution")};
+    answer.columnHelp = {LensText::tr("What adds to the residual stream: the embedding, a head, an MLP or a bias"),
+                         LensText::tr("How much it adds to the logit; negative numbers lower it")};
     std::vector<size_t> order(components.size());
     std::iota(order.begin(), order.end(), 0);
     for (const auto& component : components) {

@@ -23,7 +23,7 @@ struct LensAnswer {
     QString summary;
     MatrixFigure matrix;
     LinesFigure bars;
-    QStringList columns;
+    QStringList columns, columnHelp{}; ///< titles of the table's columns, and a sentence on each
     std::vector<QStringList> rows;
     /// For a matrix: a remark on each cell, shown after its number, row-major. Empty: no remarks.
     std::vector<QString> remarks;

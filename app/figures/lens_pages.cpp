@@ -121,6 +121,10 @@ LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subje
                          {LensText::tr("formed path"), found.formedLogits}};
     answer.columns = {answer.bars.placeTitle, LensText::tr("logit of this run"),
                       LensText::tr("logit of the formed path"), LensText::tr("difference")};
+    answer.columnHelp = {LensText::tr("One of the most likely predictions"),
+                         LensText::tr("Its logit as this program computes it, with fused kernels and a cache"),
+                         LensText::tr("Its logit from whole attention patterns, computed without shortcuts"),
+                         LensText::tr("The first logit minus the second")};
     for (const int id : found.ids) answer.bars.placeNames.push_back(subject.choiceName(id));
     for (size_t at = 0; at < found.ids.size(); ++at)
         answer.rows.push_back({subject.choiceName(found.ids[at]), formatFixed(found.ownLogits[at], 5),
@@ -256,7 +260,12 @@ LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject
     }
     answer.columns = {found.isOfTokens ? LensText::tr("Token") : LensText::tr("Patch"),
                       LensText::tr("As a query, looks for (QK)")};
-    if (found.writes.choices > 0) answer.columns << LensText::tr("As a key, raises (OV)");
+    answer.columnHelp = {LensText::tr("What the head reads: its query or its key"),
+                         LensText::tr("The keys with the highest scores for it as the query, without positions")};
+    if (found.writes.choices > 0) {
+        answer.columns << LensText::tr("As a key, raises (OV)");
+        answer.columnHelp << LensText::tr("The predictions whose logits the head raises most when it looks at it");
+    }
     for (size_t token = 0; token < found.tokens.size(); ++token) {
         const auto list = [&](const HeadCircuits::Pairs& pairs, const auto& nameOf) {
             QStringList names;

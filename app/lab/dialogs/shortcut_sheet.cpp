@@ -1,5 +1,7 @@
 #include "app/lab/dialogs/shortcut_sheet.h"
 
+#include "app/lab/widgets/plain_table.h"
+
 #include <QAction>
 #include <QDialogButtonBox>
 #include <QHeaderView>
@@ -41,7 +43,9 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
     search_->setAccessibleName(tr("Search actions and keys"));
     search_->setClearButtonEnabled(true);
     list_->setAccessibleName(tr("Actions and their keys"));
-    list_->setHeaderLabels({tr("Action"), tr("Keys"), tr("Description")});
+    titleColumns(*list_, {{tr("Action"), tr("The action as its menu names it")},
+                          {tr("Keys"), tr("The keys that start it")},
+                          {tr("Description"), tr("What it does")}});
     list_->setRootIsDecorated(false);
     for (const QAction* top : menuBar.actions()) {
         if (!top->menu()) continue;

@@ -115,12 +115,14 @@ QVariant BranchTreeModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant BranchTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal) return {};
-    if (role == Qt::ToolTipRole && section == ProbabilityColumn)
-        return tr("The mean probability of the tokens that the model wrote. A dash: it wrote none of them, or their "
-                  "probabilities were not saved.");
-    if (role != Qt::DisplayRole) return {};
-    return section == TextColumn ? tr("Text") : tr("Mean probability");
+    if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
+    const bool isHelp = role == Qt::ToolTipRole;
+    if (section == TextColumn)
+        return isHelp ? tr("A stretch of text. The first row is the prompt; each row below continues the one above it")
+                      : tr("Text");
+    return isHelp ? tr("Mean probability that the model gave to the tokens that it wrote. A dash: it wrote none of them, or "
+                       "their probabilities were not saved.")
+                  : tr("Mean probability");
 }
 
 } // namespace attn

@@ -96,11 +96,23 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-    return section == TokenColumn         ? (isFilling_ ? tr("Hidden word") : tr("Next token"))
-           : section == ProbabilityColumn ? tr("Probability")
-           : section == LogitColumn       ? tr("Logit")
-                                          : tr("Difference");
+    if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
+    const bool isHelp = role == Qt::ToolTipRole;
+    switch (section) {
+    case TokenColumn:
+        if (isHelp)
+            return isFilling_ ? tr("A word that fits here; the likeliest is first")
+                              : tr("A token that may come next; the likeliest is first");
+        return isFilling_ ? tr("Hidden word") : tr("Next token");
+    case ProbabilityColumn:
+        return isHelp ? tr("How likely it is to be chosen, with the present temperature and limits")
+                      : tr("Probability");
+    case LogitColumn:
+        return isHelp ? tr("The model's score before it becomes a probability; only differences of logits matter")
+                      : tr("Logit");
+    default:
+        return isHelp ? tr("Changed run minus original run, in percentage points") : tr("Difference");
+    }
 }
 
 } // namespace attn

@@ -83,8 +83,11 @@ QVariant ParameterTreeModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant ParameterTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-    return section == NameColumn ? tr("Parameter") : section == ShapeColumn ? tr("Shape") : tr("Numbers");
+    if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
+    const bool isHelp = role == Qt::ToolTipRole;
+    if (section == NameColumn) return isHelp ? tr("Name of the parameter, by block and layer") : tr("Parameter");
+    if (section == ShapeColumn) return isHelp ? tr("Rows × columns") : tr("Shape");
+    return isHelp ? tr("How many numbers it holds") : tr("Numbers");
 }
 
 } // namespace attn

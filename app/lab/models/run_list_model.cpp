@@ -256,9 +256,16 @@ Qt::ItemFlags RunListModel::flags(const QModelIndex& index) const {
 }
 
 QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-    const QString titles[] = {tr("Run"), tr("Task"), tr("Step"), tr("Loss"), tr("Metric")};
-    return section < ColumnCount ? titles[section] : QString();
+    if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
+    const bool isHelp = role == Qt::ToolTipRole;
+    const std::pair<QString, QString> titles[] = {
+        {tr("Run"), tr("Name of the run and the colour of its curves. Tick it to show them")},
+        {tr("Task"), tr("What the model learns")},
+        {tr("Step"), tr("Updates of the parameters so far")},
+        {tr("Loss"), tr("Loss at the last step, in nats per token; 0 is a perfect prediction")},
+        {tr("Metric"), tr("The task's own measure, such as the share of answers that are all right")}};
+    if (section >= ColumnCount) return {};
+    return isHelp ? titles[section].second : titles[section].first;
 }
 
 } // namespace attn

@@ -269,7 +269,10 @@ ChangesPanel::ChangesPanel(Workbench& bench, QWidget* parent)
     auto* left = makeColumn(answers, 0, {makeForm(), makeList()});
     effect_ = makePlainTable("interventionsEffect", tr("Answers of the original and the changed run"),
                              tr("Probabilities at temperature 1: original, changed and difference"),
-                             {tr("Next token"), tr("Original"), tr("Changed"), tr("Difference")});
+                             {{tr("Next token"), tr("A token or class that one of the two runs predicts")},
+                              {tr("Original"), tr("Its probability in the run without changes")},
+                              {tr("Changed"), tr("Its probability in the run with all changes")},
+                              {tr("Difference"), tr("Changed minus original, in percentage points")}});
     effect_->setSelectionMode(QAbstractItemView::NoSelection);
     left->addWidget(effect_, 1);
     left->addLayout(makeContinuations());
@@ -357,10 +360,10 @@ QWidget* ChangesPanel::makeForm() {
 QLayout* ChangesPanel::makeList() {
     list_ = named(new QTreeWidget, "interventionsList", tr("Changes"),
                   tr("Select a change to set its amount or to remove it"));
-    list_->setHeaderHidden(true);
+    titleColumns(*list_, {{tr("Changes in effect"), tr("What is removed, replaced or added, and where")}});
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
-    list_->setFixedHeight(fontMetrics().height() * 5);
+    list_->setFixedHeight(fontMetrics().height() * 6);
     remove_ = named(new QPushButton(tr("Remove")), "interventionsRemove", tr("Remove the selected change"));
     connect(list_, &QTreeWidget::itemSelectionChanged, this,
             [this] { remove_->setEnabled(list_->currentItem() != nullptr && list_->currentItem()->isSelected()); });

@@ -138,9 +138,14 @@ QLayout* ComparePanel::makeTables() {
     heads_ = makePlainTable("compareHeads", tr("Difference between A and B for each head"),
                             tr("Jensen-Shannon divergence of the rows, in bits from 0 to 1, over what both runs share. "
                                "Click a head to show it."),
-                            {tr("Head"), tr("Divergence")});
+                            {{tr("Head"), tr("Layer and head, as in the figures")},
+                             {tr("Divergence"), tr("How much the head's patterns in A and B differ: 0 is equal, 1 has "
+                                                   "nothing in common. Jensen-Shannon divergence, in bits")}});
     answers_ = makePlainTable("compareNext", tr("Answers of A and B"), tr("Probabilities at temperature 1"),
-                              {tr("Next token"), tr("A"), tr("B"), tr("A − B")});
+                              {{tr("Next token"), tr("A token or class that A or B predicts")},
+                               {tr("A"), tr("Its probability in run A, the current run")},
+                               {tr("B"), tr("Its probability in run B, the other run")},
+                               {tr("A − B"), tr("The probability in A minus that in B, in percentage points")}});
     connect(heads_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
         bench_.pictures().showHead(item->data(0, Qt::UserRole).toInt(), item->data(1, Qt::UserRole).toInt());
     });

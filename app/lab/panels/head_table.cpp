@@ -4,6 +4,7 @@
 #include "app/figures/head_label.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/core/error.h"
 #include "engine/inference/model_info.h"
@@ -155,14 +156,12 @@ HeadTable::HeadTable(const QString& name, QWidget* parent)
     table_->setUniformRowHeights(true);
     table_->setAllColumnsShowFocus(true);
     table_->setIconSize({kThumbnail, kThumbnail});
-    table_->setHeaderLabels({tr("Head"), tr("Kind"), tr("Score"), tr("Group"), tr("Similar")});
-    const QString help[] = {
-        tr("Layer and head. The thumbnail shows where it looks: in random tokens that repeat, or around a patch"),
-        tr("The most specific kind whose score is high enough"),
-        tr("The score for the kind of the head, or for the kind chosen above"),
-        tr("Heads with the same number have similar patterns"),
-        tr("Similarity to the head that all are compared with")};
-    for (const Column each : {Head, Kind, Score, Group, Similarity}) table_->headerItem()->setToolTip(each, help[each]);
+    titleColumns(*table_, {{tr("Head"), tr("Layer and head. The thumbnail shows where it looks: in random tokens that "
+                                           "repeat, or around a patch")},
+                           {tr("Kind"), tr("The most specific kind whose score is high enough")},
+                           {tr("Score"), tr("The score for the kind of the head, or for the kind chosen above")},
+                           {tr("Group"), tr("Heads with the same number have similar patterns")},
+                           {tr("Similar"), tr("Similarity to the head that all are compared with")}});
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::Fixed);
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);

@@ -17,7 +17,9 @@ PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
     named(classes_, "classes", tr("Predicted classes"),
           tr("The most probable classes. With hidden patches or changes, also the difference from the original run in "
              "percentage points. Click a class, or press Return, to show rollout weighted by its gradient"));
-    classes_->setHeaderLabels({tr("Class"), tr("Probability"), tr("Difference")});
+    titleColumns(*classes_, {{tr("Class"), tr("A class that the model knows; it can answer with no other")},
+                             {tr("Probability"), tr("How likely the model finds this class; all classes sum to 100 %")},
+                             {tr("Difference"), tr("This run minus the original run, in percentage points")}});
     classes_->setRootIsDecorated(false);
     fitColumns(*classes_, 0);
     classes_->setMinimumHeight(110);

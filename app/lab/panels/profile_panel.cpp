@@ -5,6 +5,7 @@
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/picture_views.h"
 #include "app/lab/widgets/lines_view.h"
+#include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 
@@ -37,7 +38,9 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     distances_->setAccessibleName(tr("Share of attention by distance"));
     named(largest_, "profileLargest", tr("Largest attention weights of the head"),
           tr("Click a row to see how its weight is computed"));
-    largest_->setHeaderLabels({tr("Query"), tr("Key"), tr("Weight")});
+    titleColumns(*largest_, {{tr("Query"), tr("The token that looks: its place in the text and the token")},
+                             {tr("Key"), tr("The token that it looks at")},
+                             {tr("Weight"), tr("The attention weight of this query on this key, from 0 to 1")}});
     largest_->setRootIsDecorated(false);
     largest_->setUniformRowHeights(true);
     largest_->header()->setStretchLastSection(false);

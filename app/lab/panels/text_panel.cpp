@@ -7,6 +7,7 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/limited_editor.h"
+#include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/token_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
@@ -50,7 +51,9 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
           tr("Add up the loss and entropy of each word's tokens. Untick to see tokens."));
     named(strip_, "textTokens", tr("Shaded text"), tr("Click a token to see what the model predicted there"));
     named(alternatives_, "textAlternatives", tr("Predictions of the model"));
-    alternatives_->setHeaderLabels({tr("Prediction"), tr("Probability")});
+    titleColumns(*alternatives_,
+                 {{tr("Prediction"), tr("A token that the model expected here; the most likely one comes first")},
+                  {tr("Probability"), tr("How likely the model found this token")}});
     alternatives_->setRootIsDecorated(false);
     alternatives_->setUniformRowHeights(true);
     alternatives_->header()->setStretchLastSection(false);

@@ -3,6 +3,7 @@
 #include "app/figures/map_figure.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QHeaderView>
@@ -67,8 +68,10 @@ void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
     matrix_->setFigure(answer_.matrix);
     bars_->setFigure(answer_.bars);
     table_->clear();
-    table_->setColumnCount(static_cast<int>(std::max<qsizetype>(1, answer_.columns.size())));
-    table_->setHeaderLabels(answer_.columns);
+    std::vector<ColumnTitle> titles;
+    for (qsizetype column = 0; column < answer_.columns.size(); ++column)
+        titles.push_back({answer_.columns[column], answer_.columnHelp.value(column)});
+    if (!titles.empty()) titleColumns(*table_, titles);
     for (const QStringList& row : answer_.rows) {
         auto* item = new QTreeWidgetItem(table_, row);
         for (int column = 0; column < row.size(); ++column) item->setToolTip(column, row[column]);

@@ -4,6 +4,7 @@
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/widgets/plain_table.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
@@ -88,7 +89,7 @@ QString cardText(const Part& part) {
 
 PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     list_ = named(new QTreeWidget, "partList", tr("Parts of attention"), tr("All parts. Choose one to see its card"));
-    list_->setHeaderHidden(true);
+    titleColumns(*list_, {{tr("Part"), tr("The parts of attention, by the place that they fill")}});
     list_->setRootIsDecorated(false);
     QTreeWidgetItem* group = nullptr;
     std::string_view slot;

@@ -13,9 +13,19 @@ void fitColumns(QTreeView& table, int widest) {
     table.header()->setSectionResizeMode(widest, QHeaderView::Stretch);
 }
 
-QTreeWidget* makePlainTable(const char* id, const QString& name, const QString& help, const QStringList& headers) {
+void titleColumns(QTreeWidget& table, const std::vector<ColumnTitle>& columns) {
+    QStringList titles;
+    for (const ColumnTitle& column : columns) titles << column.title;
+    table.setColumnCount(static_cast<int>(titles.size()));
+    table.setHeaderLabels(titles);
+    for (size_t at = 0; at < columns.size(); ++at)
+        table.headerItem()->setToolTip(static_cast<int>(at), columns[at].help);
+}
+
+QTreeWidget* makePlainTable(const char* id, const QString& name, const QString& help,
+                            const std::vector<ColumnTitle>& columns) {
     auto* table = named(new QTreeWidget, id, name, help);
-    table->setHeaderLabels(headers);
+    titleColumns(*table, columns);
     table->setRootIsDecorated(false);
     table->setUniformRowHeights(true);
     fitColumns(*table, 0);
