@@ -461,8 +461,8 @@ public:
          .show = showComposition},
         {.id = "formed",
          .title = QT_TR_NOOP("Formed path"),
-         .explanation = QT_TR_NOOP("The same run with whole attention patterns, and without fused "
-                                   "kernels, a key/value cache or a running state."),
+         .explanation = QT_TR_NOOP("Compares this run with one that computes whole attention patterns, "
+                                   "without shortcuts such as fused kernels and caches."),
          .make = make<FormedPathAnalysis>,
          .show = showFormedPath},
         {.id = "layer_kinds",

@@ -305,7 +305,7 @@ void ComparePanel::showMatrices(bool isOn) {
         difference.rowLabels = a.rowLabels;
         difference.columnLabels = a.columnLabels;
     } else if (!a.isEmpty() && !b.isEmpty()) {
-        difference.note = tr("for long texts, both need the same length");
+        difference.note = tr("Long texts can be compared only if both have the same length.");
     }
     a_.matrix->setFigure(std::move(a));
     b_.matrix->setFigure(std::move(b));

@@ -118,7 +118,7 @@ void ProfilePanel::showProfile() {
         received.note = shown_->keysOfPlace == 1
                             ? tr("sum of a key's attention weights over all queries")
                             : tr("sum over all queries; mean of %1 keys each").arg(shown_->keysOfPlace);
-        received.placeTitle = shown_->keysOfPlace == 1 ? tr("key") : tr("keys / %1").arg(shown_->keysOfPlace);
+        received.placeTitle = shown_->keysOfPlace == 1 ? tr("key") : tr("groups of %1 keys").arg(shown_->keysOfPlace);
         received.isBars = true;
         received.lines.push_back({before_ ? tr("difference in attention received") : tr("attention received"),
                                   lessBefore(shown_->received, &HeadProfile::received)});
@@ -160,7 +160,7 @@ void ProfilePanel::showTitle() {
     if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
     QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;
     if (before_) title += tr(" (changed minus original; the table shows the changed run)");
-    if (shown_->exactRows < 1) title += tr(": %1 % of rows counted").arg(static_cast<int>(shown_->exactRows * 100));
+    if (shown_->exactRows < 1) title += tr(", from %1 % of the queries").arg(static_cast<int>(shown_->exactRows * 100));
     for (const LinesView* view : {received_, distances_})
         if (const QString reading = view->reading(); !reading.isEmpty()) title += QStringLiteral("  ·  ") + reading;
     title_->setText(title);

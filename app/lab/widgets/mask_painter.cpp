@@ -33,7 +33,7 @@ void MaskCanvas::refresh() {
     MatrixFigure next;
     next.setMatrix(tokens_, tokens_, cells_);
     next.title = tr("Mask to paint");
-    next.note = tr("coloured: the query sees this key; drag to paint, or press Space on a cell");
+    next.note = tr("coloured cells: the query can see this key; drag to paint, or press Space on a cell");
     next.rowTitle = tr("query");
     next.columnTitle = tr("key");
     next.kind = MatrixFigure::Kind::Cells;
@@ -192,7 +192,7 @@ void MaskPainter::showReach() {
         remark = QString::fromStdString(error.message());
     }
     next.title = tr("Tokens that reach token %1").arg(token_->value());
-    next.note = tr("coloured: reached within this number of layers");
+    next.note = tr("coloured tokens are reached within this number of layers");
     next.rowTitle = tr("layers");
     next.columnTitle = tr("token");
     next.kind = MatrixFigure::Kind::Cells;

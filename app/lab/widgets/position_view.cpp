@@ -112,7 +112,7 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
     if (std::ssize(labels_) > map.rows) figure.rowLabels.resize(static_cast<size_t>(map.rows));
     LinesFigure waves;
     waves.title = tr("Waves");
-    waves.note = tr("single features of the encodings, by position");
+    waves.note = tr("how single features change from position to position");
     waves.placeTitle = tr("position");
     if (trained() < map.rows) waves.beyond = trained();
     const int64_t count = std::min(kWaves, map.columns);
@@ -178,7 +178,8 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         shown.push_back(slopes_);
     }
     similarity_->setFigure(byDistance(pictures.similarity, tr("Score of identical tokens"),
-                                      tr("of the last token and an identical one, by distance"), trained()));
+                                      tr("score of the last token with an identical token, by their distance"),
+                                      trained()));
     shown.push_back(similarity_);
     arrange(shown);
 }
