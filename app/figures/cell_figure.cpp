@@ -2,6 +2,7 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
+#include "app/figures/formula.h"
 #include "app/figures/head_label.h"
 
 #include <QFontMetricsF>
@@ -44,6 +45,14 @@ public:
         paragraph(step > 0 ? QStringLiteral("%1  %2").arg(step).arg(text) : text, theme_.titleFont(), colour);
     }
     void sentence(const QString& text) { paragraph(text, theme_.textFont(), theme_.text); }
+    /// A line that Formula sets.
+    void formula(const QString& text) {
+        const Formula formula(text);
+        const QFont font = theme_.textFont();
+        const double room = std::max(20.0, width_);
+        if (painter_) formula.paint(*painter_, QRectF(left_, y_, room, 0), font, theme_.text);
+        y_ += std::ceil(formula.sizeFor(room, font).height()) + 3;
+    }
     void remark(const QString& text) { paragraph(text, theme_.smallFont(), theme_.faint); }
 
     /// Rows of numbers that belong together, one column per dimension, wrapped to the width.
@@ -52,7 +61,7 @@ public:
         const size_t count = rows.front().values->size();
         double labelWidth = 0;
         for (const TermRow& row : rows)
-            labelWidth = std::max(labelWidth, textWidth(row.name, font) + theme_.size * 0.6);
+            labelWidth = std::max(labelWidth, Formula(row.name).sizeFor(width_, font).width() + theme_.size * 0.6);
         double termWidth = textWidth(QStringLiteral("00"), font);
         for (const TermRow& row : rows)
             for (float value : *row.values)
@@ -69,7 +78,7 @@ public:
                 y_ += line - 1;
             }
             for (const TermRow& row : rows) {
-                put({left_, y_, labelWidth, line - 2}, kAtLeft, row.name, font, row.role);
+                if (painter_) Formula(row.name).paint(*painter_, {left_, y_, labelWidth, 0}, font, row.role);
                 const float largest =
                     std::abs(*std::max_element(row.values->begin(), row.values->end(),
                                                [](float a, float b) { return std::abs(a) < std::abs(b); }));
@@ -183,6 +192,27 @@ void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation&
                                formatSigned(static_cast<double>(cell.score) - static_cast<double>(before.score), 4)));
 }
 
+/// A number in a sum or a product: negative ones in brackets.
+QString inBrackets(float value) {
+    const QString text = number(value);
+    return value < 0 ? QStringLiteral("(%1)").arg(text) : text;
+}
+
+/// "score = q . k / sqrt(D) + position bias = ...", with its numbers.
+QString scoreText(const CellExplanation& cell) {
+    const auto width = static_cast<double>(cell.q.size());
+    // 1e-5: the rounding of a scale in float32.
+    const bool isRoot = width > 0 && std::abs(static_cast<double>(cell.scale) * std::sqrt(width) - 1) < 1e-5;
+    QString names = isRoot ? QStringLiteral("q . k / sqrt(D)") : CellFigure::tr("scale × q . k"),
+            numbers = isRoot ? QStringLiteral("%1 / sqrt(%2)").arg(number(cell.dot)).arg(cell.q.size())
+                             : QStringLiteral("%1 × %2").arg(number(cell.scale), inBrackets(cell.dot));
+    for (const ScoreTerm& term : cell.terms) {
+        names += QStringLiteral(" + ") + titleOf(term);
+        numbers += QStringLiteral(" + ") + inBrackets(term.value);
+    }
+    return CellFigure::tr("score = %1 = %2 = %3").arg(names, numbers, number(cell.score));
+}
+
 /// @param before may be null
 void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
            const FigureTheme& theme) {
@@ -210,13 +240,11 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
         flow.terms({{QStringLiteral("q"), &cell.q, theme.query},
                     {QStringLiteral("k"), &cell.k, theme.key},
                     {QStringLiteral("q × k"), &cell.products, theme.text}});
-        flow.sentence(
-            CellFigure::tr("q · k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
+        flow.formula(
+            CellFigure::tr("q . k = sum of the %1 products = %2").arg(cell.products.size()).arg(number(cell.dot)));
     }
     flow.heading(2, cell.terms.empty() ? CellFigure::tr("Scale") : CellFigure::tr("Scale and added terms"), theme.text);
-    QString score = CellFigure::tr("score = %1 × %2").arg(number(cell.dot), number(cell.scale));
-    for (const ScoreTerm& term : cell.terms) score += QStringLiteral(" + %1 %2").arg(titleOf(term), number(term.value));
-    flow.sentence(score + QStringLiteral(" = ") + number(cell.score));
+    flow.formula(scoreText(cell));
 
     flow.heading(3, CellFigure::tr("Mask"), theme.text);
     if (cell.isMasked) {
@@ -229,11 +257,11 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
     flow.heading(4, CellFigure::tr("Softmax over the row"), theme.text);
     if (!cell.rowProbabilities.empty()) flow.rowBars(cell.rowProbabilities, cell.key, theme.prediction);
     if (cell.isMasked) {
-        flow.sentence(CellFigure::tr("weight = 0"));
+        flow.formula(CellFigure::tr("weight = 0"));
     } else {
-        flow.sentence(CellFigure::tr("weight = exp(score − row maximum) / row sum = exp(%1 − %2) / %3 = %4")
-                          .arg(number(cell.score), number(cell.rowMaximum), number(cell.rowSum),
-                               formatNumber(static_cast<double>(cell.probability), 6)));
+        flow.formula(CellFigure::tr("weight = e^(score - row maximum) / (row sum) = e^(%1 - %2) / %3 = %4")
+                         .arg(number(cell.score), inBrackets(cell.rowMaximum), number(cell.rowSum),
+                              formatNumber(static_cast<double>(cell.probability), 6)));
     }
     flow.remark(
         CellFigure::tr("The heatmap shows %1, computed by the device; the difference is %2.")
@@ -244,12 +272,12 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
         flow.heading(5, CellFigure::tr("Contribution to the head's output"), theme.text);
         flow.terms({{QStringLiteral("v"), &cell.v, theme.value},
                     {CellFigure::tr("weight × v"), &cell.contribution, theme.text}});
-        flow.sentence(CellFigure::tr("length of v: %1; length of weight × v: %2")
-                          .arg(number(norm(cell.v)), number(norm(cell.contribution))));
+        flow.formula(CellFigure::tr("length of v: |v| = %1; length of weight × v: %2")
+                         .arg(number(norm(cell.v)), number(norm(cell.contribution))));
         if (!cell.residualContribution.empty())
-            flow.sentence(CellFigure::tr("After W_O, it moves the residual stream (%1 dimensions) by %2")
-                              .arg(cell.residualContribution.size())
-                              .arg(number(norm(cell.residualContribution))));
+            flow.formula(CellFigure::tr("After W_O, it moves the residual stream (%1 dimensions) by %2")
+                             .arg(cell.residualContribution.size())
+                             .arg(number(norm(cell.residualContribution))));
     }
 }
 

@@ -194,7 +194,7 @@ TEST_CASE("lab: every part has a reference card with its source, and draws its o
         const QString text = lab.find<QLabel>("partText").text();
         const Part& part = *cards->part();
         INFO(part.id);
-        CHECK(text.contains(QString::number(part.source.year)));
+        CHECK(lab.find<QLabel>("partDetails").text().contains(QString::number(part.source.year)));
         CHECK(text.contains(
             QString::fromUtf8(part.title.data(), static_cast<qsizetype>(part.title.size())).toHtmlEscaped()));
         CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }));

@@ -2,9 +2,10 @@
 
 #include "app/figures/map_figure.h"
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/formula_view.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "app/lab/widgets/widget_makers.h"
 #include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
@@ -64,21 +65,23 @@ const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap
     return find([](const std::string& name) { return name == "z"; });
 }
 
-QString cardText(const Part& part) {
+QString titleText(const Part& part) {
+    return QStringLiteral("<h3>%1</h3><p>%2</p>")
+        .arg(fromEngine(part.title).toHtmlEscaped(), fromEngine(part.idea).toHtmlEscaped());
+}
+
+QString detailText(const Part& part) {
     const auto line = [](const QString& name, std::string_view text) {
         return text.empty()
                    ? QString()
                    : QStringLiteral("<p><b>%1</b> %2</p>").arg(name.toHtmlEscaped(), fromEngine(text).toHtmlEscaped());
     };
-    QString text = QStringLiteral("<h3>%1</h3><p>%2</p><p><code>%3</code></p>")
-                       .arg(fromEngine(part.title).toHtmlEscaped(), fromEngine(part.idea).toHtmlEscaped(),
-                            fromEngine(part.formula).toHtmlEscaped());
     const Citation& source = part.source;
-    text += QStringLiteral("<p><i>%1 (%2). %3. %4. %5</i></p>")
-                .arg(fromEngine(source.authors).toHtmlEscaped())
-                .arg(source.year)
-                .arg(fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
-                     fromEngine(source.address).toHtmlEscaped());
+    QString text = QStringLiteral("<p><i>%1 (%2). %3. %4. %5</i></p>")
+                       .arg(fromEngine(source.authors).toHtmlEscaped())
+                       .arg(source.year)
+                       .arg(fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
+                            fromEngine(source.address).toHtmlEscaped());
     text += line(PartCards::tr("Time:"), part.time) + line(PartCards::tr("Memory:"), part.memory) +
             line(PartCards::tr("Caution:"), part.caution);
     for (const Param& param : part.params) text += line(fromEngine(param.title) + ':', param.help);
@@ -104,17 +107,24 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     }
     list_->expandAll();
     list_->setItemsExpandable(false);
-    text_ = makeTextLabel("partText");
-    text_->setTextFormat(Qt::RichText);
-    text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    text_->setAccessibleName(tr("Reference card"));
+    const auto label = [](const char* id, const QString& name) {
+        QLabel* text = makeTextLabel(id);
+        text->setTextFormat(Qt::RichText);
+        text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        text->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+        text->setAccessibleName(name);
+        return text;
+    };
+    title_ = label("partText", tr("Reference card"));
+    formula_ = identified(new FormulaView, "partFormula");
+    details_ = label("partDetails", tr("Source, cost and settings of the part"));
     picture_ = identified(new MatrixView, "partPicture");
     try_ = helped(new QPushButton(tr("Try this part")), "tryPart",
                   tr("Compose an attention with this part and see its heatmaps"));
     train_ = helped(new QPushButton(tr("Train with this part")), "trainPart",
                     tr("Set up the Train panel with this part and a task that shows its effect"));
-    makeRow(this, 0, {{list_, 2}, {makeColumn({text_, {picture_, 1}, makeRow({try_, train_})}), 3}});
+    makeRow(this, 0,
+            {{list_, 2}, {makeColumn({title_, formula_, details_, {picture_, 1}, makeRow({try_, train_})}), 3}});
     connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (item && item->data(0, kPartRole).isValid())
             choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));
@@ -127,7 +137,9 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
 
 void PartCards::choose(const Part* part) {
     part_ = part;
-    text_->setText(cardText(*part));
+    title_->setText(titleText(*part));
+    formula_->setText(fromEngine(part->formula), part->slot != Slot::Mask);
+    details_->setText(detailText(*part));
     picture_->setFigure({});
     query_ = PlaygroundQuery{.spec = specWith(*part), .tokens = kTokens};
     emit queryChanged();

@@ -13,6 +13,7 @@ class QTreeWidget;
 
 namespace attn {
 
+class FormulaView;
 class MatrixView;
 
 /// Shows a reference card for every part of the catalogue: idea, formula, source, cost, caution, and a map that the
@@ -41,7 +42,8 @@ private:
     void choose(const Part* part);
 
     QTreeWidget* list_;
-    QLabel* text_;
+    QLabel *title_, *details_;
+    FormulaView* formula_;
     MatrixView* picture_;
     QPushButton *try_, *train_;
     const Part* part_ = nullptr;

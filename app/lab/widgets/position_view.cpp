@@ -1,6 +1,7 @@
 #include "app/lab/widgets/position_view.h"
 
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/formula_view.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/param_controls.h"
@@ -43,6 +44,7 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     lengths_ = identified(new ParamControls(kLengths), "positionLengths");
     for (const Param& param : kLengths) lengths_->setValue(param.id, param.initial);
     title_ = makeHintLabel("positionTitle");
+    formula_ = identified(new FormulaView, "positionFormula");
     reading_ = identified(new QLabel, "positionReading");
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     grid_ = new QGridLayout;
@@ -63,7 +65,7 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     slopes_ = plot("positionSlopes");
     similarity_ = plot("positionSimilarity");
     all_ = {encodings_, waves_, rotation_, added_, factor_, slopes_, similarity_};
-    makeColumn(this, 0, {lengths_, title_, {grid_, 1}, reading_});
+    makeColumn(this, 0, {lengths_, title_, formula_, {grid_, 1}, reading_});
     connect(lengths_, &ParamControls::valueChanged, this, &PositionView::queryChanged);
     arrange({});
 }
@@ -106,10 +108,10 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
                       : tr("added to the token at each position");
     figure.rowTitle = tr("position");
     figure.columnTitle = tr("feature");
-    encodings_->setFigure(std::move(figure));
-
     figure.rowLabels = labels_;
     if (std::ssize(labels_) > map.rows) figure.rowLabels.resize(static_cast<size_t>(map.rows));
+    encodings_->setFigure(std::move(figure));
+
     LinesFigure waves;
     waves.title = tr("Waves");
     waves.note = tr("how single features change from position to position");
@@ -129,13 +131,16 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
 void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     if (snapshot->positionFailure) {
         title_->setText(QString::fromStdString(snapshot->positionFailure->sentence()));
+        formula_->hide();
         return arrange({});
     }
     if (!snapshot->positions || snapshot->positions == shown_) return;
     shown_ = snapshot->positions;
     const PositionPictures& pictures = *shown_;
     const Part& part = pictures.query.spec.part(Slot::Position);
-    title_->setText(QStringLiteral("%1: %2").arg(fromEngine(part.title), fromEngine(part.formula)));
+    title_->setText(fromEngine(part.title));
+    formula_->setText(fromEngine(part.formula));
+    formula_->show();
     std::vector<QWidget*> shown;
     if (pictures.encodings) {
         showEncodings(*pictures.encodings);
@@ -184,18 +189,18 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
     arrange(shown);
 }
 
-const Figure& PositionView::current() const {
-    if (lastUsed_ && lastUsed_->isVisibleTo(this)) {
-        if (lastUsed_ == encodings_) return encodings_->figure();
-        return static_cast<const LinesView*>(lastUsed_)->figure();
-    }
-    return similarity_->figure();
 void PositionView::setLabels(const std::vector<QString>& labels) {
     if (labels == labels_) return;
     labels_ = labels;
     if (shown_ && shown_->encodings) showEncodings(*shown_->encodings);
 }
 
+const Figure& PositionView::current() const {
+    if (lastUsed_ && lastUsed_->isVisibleTo(this)) {
+        if (lastUsed_ == encodings_) return encodings_->figure();
+        return static_cast<const LinesView*>(lastUsed_)->figure();
+    }
+    return similarity_->figure();
 }
 
 QJsonObject PositionView::saveView() const {

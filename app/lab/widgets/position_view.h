@@ -14,6 +14,7 @@ class QLabel;
 
 namespace attn {
 
+class FormulaView;
 class LinesView;
 class MatrixView;
 class ParamControls;
@@ -30,9 +31,9 @@ public:
     PositionQuery query(const AttentionSpec& spec, int64_t width, uint64_t seed) const;
     /// @param snapshot with the answer to the last query(), or the reason why there is none
     void showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
-    void setTheme(const FigureTheme& theme);
     /// Sets the tokens at the first positions; empty: none.
     void setLabels(const std::vector<QString>& labels);
+    void setTheme(const FigureTheme& theme);
 
     /// @return the plot that export writes: the one last pointed at, else the scores by distance
     const Figure& current() const;
@@ -50,9 +51,10 @@ private:
     int trained() const;
 
     std::shared_ptr<const PositionPictures> shown_;
-    ParamControls* lengths_;
     std::vector<QString> labels_;
+    ParamControls* lengths_;
     QLabel *title_, *reading_;
+    FormulaView* formula_;
     QGridLayout* grid_;
     MatrixView* encodings_;
     LinesView *waves_, *similarity_, *added_, *factor_, *slopes_;

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/spec_editor.h"
 
+#include "app/figures/formula.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/mask_term_controls.h"
@@ -10,10 +11,10 @@
 #include "engine/attention/mask/catalogue.h"
 #include "engine/core/error.h"
 
-#include <QComboBox>
 #include <QAbstractItemView>
-#include <QCoreApplication>
+#include <QComboBox>
 #include <QCompleter>
+#include <QCoreApplication>
 #include <QGridLayout>
 #include <QLineEdit>
 #include <QSignalBlocker>
@@ -151,7 +152,6 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
     connect(maskTerms_, &MaskTermControls::textChanged, this, &SpecEditor::readMask);
 }
 
-void SpecEditor::pickMask(int index) {
 /// Makes the list of masks, sorted by title. Text that is typed finds the titles that contain it.
 void SpecEditor::makeMaskPick() {
     maskPick_ = named(new QComboBox, "maskPick", tr("Masks from the literature"),
@@ -187,6 +187,7 @@ void SpecEditor::makeMaskPick() {
     });
 }
 
+void SpecEditor::pickMask(int index) {
     const QString picked = maskPick_->itemData(index).toString(), join = maskJoin_->currentData().toString();
     maskPick_->setCurrentIndex(-1);
     maskPick_->clearEditText();
@@ -247,8 +248,10 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
         row.isShown = true;
         row.shown = id;
         row.choice->setCurrentIndex(row.choice->findData(fromEngine(id)));
-        row.choice->setToolTip(part ? QStringLiteral("%1\n%2").arg(fromEngine(part->idea), fromEngine(part->formula))
-                                    : tr("The rest of the model decides"));
+        row.choice->setToolTip(
+            part ? QStringLiteral("<p>%1</p><p>%2</p>")
+                       .arg(fromEngine(part->idea).toHtmlEscaped(), Formula(fromEngine(part->formula)).html())
+                 : tr("The rest of the model decides"));
         showSentence(row.caution, part ? fromEngine(part->caution) : QString());
         if (row.controls) {
             // It may be the sender of the signal that is being handled.

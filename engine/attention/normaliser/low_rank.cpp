@@ -140,7 +140,7 @@ const Part kLinformerNormaliser{
     .title = "Linformer",
     .idea = "Keys and values are projected from S rows to a few before the softmax, because patterns are nearly of "
             "low rank. Every projected row contains a piece of every position, so nothing can be hidden from a query.",
-    .formula = "z = softmax(Q (E K)^T / sqrt(D)) (F V), E and F in R^(k x S)",
+    .formula = "z = softmax(Q (E K)^T / sqrt(D)) (F V), E and F in R^(k × S)",
     .source = {"Wang et al.", 2020, "Linformer: Self-Attention with Linear Complexity", "section 4",
                "arXiv:2006.04768"},
     .params = kLinformerParams,
