@@ -17,7 +17,7 @@ FigureTheme FigureTheme::light(double size) {
             .query = "#0072b2",
             .key = "#00855f",
             .value = "#a8488a",
-            .prediction = "#e07b39",
+            .prediction = "#b5541c",
             .font = QGuiApplication::font(),
             .size = size};
 }

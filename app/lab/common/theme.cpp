@@ -20,7 +20,7 @@ struct Colours {
 Colours coloursOf(ThemeId theme) {
     switch (theme) {
     case ThemeId::Dark:
-        return {"#1d2027", "#15171c", "#1b1e25", "#e7e9ee", "#8b93a3", "#2b303a",
+        return {"#1d2027", "#15171c", "#1b1e25", "#e7e9ee", "#98a0af", "#2b303a",
                 "#5b9dff", "#08101f", "#4a2026", "#2a3346", "#1e3b2b", "#3a404d"};
     case ThemeId::Projector:
         return {"#ffffff", "#ffffff", "#f0f0f0", "#000000", "#404040", "#f0f0f0",
@@ -28,7 +28,7 @@ Colours coloursOf(ThemeId theme) {
     case ThemeId::Light:
         break;
     }
-    return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#6c7482", "#ffffff",
+    return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#626a78", "#ffffff",
             "#2563d9", "#ffffff", "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8"};
 }
 
@@ -106,7 +106,7 @@ QPalette themePalette(ThemeId theme) {
 QColor predictionColour(ThemeId theme) {
     return theme == ThemeId::Dark        ? QColor("#f0883e")
            : theme == ThemeId::Projector ? QColor("#c04a00")
-                                         : QColor("#e07b39");
+                                         : QColor("#b5541c");
 }
 
 FigureTheme figureTheme(ThemeId theme) {

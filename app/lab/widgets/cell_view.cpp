@@ -19,7 +19,7 @@ void CellView::setExplanation(const std::shared_ptr<const CellExplanation>& expl
                                                .arg(explanation->key)
                                                .arg(explanation->query)
                                                .arg(static_cast<double>(explanation->probability))
-                                         : QString());
+                                         : tr("Click a cell of a heatmap to see its arithmetic."));
     refresh();
 }
 

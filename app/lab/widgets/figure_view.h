@@ -2,6 +2,7 @@
 
 #include "app/figures/figure.h"
 
+#include <QCoreApplication>
 #include <QPainter>
 #include <QWidget>
 
@@ -12,12 +13,17 @@ template <class T> class FigureView : public QWidget {
 public:
     /// @param preferred, least sizes; invalid: those of any widget
     explicit FigureView(QWidget* parent = nullptr, QSize preferred = {260, 200}, QSize least = {88, 70})
-        : QWidget(parent), preferred_(preferred), least_(least) {}
+        : QWidget(parent), preferred_(preferred), least_(least) {
+        setAccessibleDescription(QCoreApplication::translate("attn::FigureView", "Nothing to show yet."));
+    }
 
     void setFigure(T figure) {
         figure_ = std::move(figure);
         setAccessibleName(figure_.title);
-        setAccessibleDescription(figure_.note);
+        if constexpr (requires { figure_.summary(); })
+            setAccessibleDescription(figure_.summary());
+        else if (!figure_.note.isEmpty())
+            setAccessibleDescription(figure_.note);
         update();
     }
     void setTheme(const FigureTheme& theme) {

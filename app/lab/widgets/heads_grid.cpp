@@ -21,6 +21,7 @@ float ablated(float gate) { return gate > 0 ? 0.0f : 1.0f; }
 
 HeadsGrid::HeadsGrid(QWidget* parent) : QAbstractScrollArea(parent) {
     setFocusPolicy(Qt::StrongFocus);
+    setAccessibleDescription(tr("Open a model to see where its heads look."));
     viewport()->setCursor(Qt::PointingHandCursor);
 }
 

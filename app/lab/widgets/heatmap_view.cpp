@@ -58,7 +58,7 @@ void HeatmapView::setTheme(const FigureTheme& theme) {
 void HeatmapView::setSelected(std::optional<Cell> cell) {
     if (cell == figure_.selected) return;
     figure_.selected = cell;
-    setAccessibleDescription(cell ? describe(*cell) : QString());
+    setAccessibleDescription(cell ? describe(*cell) : tr("Press an arrow key to read a cell."));
     update();
 }
 

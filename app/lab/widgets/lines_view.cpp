@@ -17,13 +17,23 @@ void LinesView::setFigure(LinesFigure figure) {
     figure.hovered = figure_.hovered && *figure_.hovered < figure.places() ? figure_.hovered : std::nullopt;
     figure_ = std::move(figure);
     setAccessibleName(tr("Plot: %1").arg(figure_.title));
-    setAccessibleDescription(figure_.note);
+    describe();
     update();
+}
+
+/// Screen readers hear the values at the place that is pointed at.
+void LinesView::describe() {
+    const QString reading = this->reading();
+    if (figure_.isEmpty())
+        setAccessibleDescription(figure_.note.isEmpty() ? tr("Nothing to show yet.") : figure_.note);
+    else
+        setAccessibleDescription(reading.isEmpty() ? figure_.note : reading);
 }
 
 void LinesView::setLinked(std::optional<int> index) {
     if (index && *index >= figure_.places()) index.reset();
     change(figure_.hovered, index);
+    describe();
 }
 
 QString LinesView::reading() const {

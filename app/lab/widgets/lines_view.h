@@ -29,6 +29,7 @@ protected:
 
 private:
     void point(std::optional<int> index);
+    void describe();
 };
 
 } // namespace attn

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/matrix_view.h"
 
+#include "app/figures/map_figure.h"
 #include "app/lab/widgets/arrow_step.h"
 
 #include <QKeyEvent>
@@ -23,18 +24,29 @@ void MatrixView::setFigure(MatrixFigure figure) {
     figure.selected = kept(figure_.selected);
     figure_ = std::move(figure);
     setAccessibleName(tr("Heatmap: %1").arg(figure_.title));
-    setAccessibleDescription(figure_.note);
+    describe();
     update();
+}
+
+/// Screen readers hear the cell under the pointer or the chosen one, with its value.
+void MatrixView::describe() {
+    const auto cell = figure_.hovered ? figure_.hovered : figure_.selected;
+    if (figure_.isEmpty())
+        setAccessibleDescription(figure_.note.isEmpty() ? tr("Nothing to show yet.") : figure_.note);
+    else
+        setAccessibleDescription(cell ? readingOf(figure_, *cell) : figure_.note);
 }
 
 void MatrixView::setSelected(std::optional<MatrixCell> cell) {
     figure_.selected = cell && cell->row < figure_.rows() && cell->column < figure_.columns() ? cell : std::nullopt;
+    describe();
     update();
 }
 
 void MatrixView::setLinked(std::optional<MatrixCell> cell) {
     if (cell && (cell->row >= figure_.rows() || cell->column >= figure_.columns())) cell.reset();
     change(figure_.hovered, cell);
+    describe();
 }
 
 void MatrixView::paintEvent(QPaintEvent* event) {
@@ -52,8 +64,7 @@ void MatrixView::mouseMoveEvent(QMouseEvent* event) { point(figure_.cellAt(event
 
 void MatrixView::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton) return;
-    figure_.selected = figure_.cellAt(event->position(), figureLayout());
-    update();
+    setSelected(figure_.cellAt(event->position(), figureLayout()));
     if (figure_.selected) emit chosen(*figure_.selected);
 }
 
@@ -71,8 +82,7 @@ void MatrixView::keyPressEvent(QKeyEvent* event) {
     const MatrixCell from = figure_.selected.value_or(MatrixCell{-step->down, -step->right});
     const MatrixCell cell{std::clamp(from.row + step->down, 0, figure_.rows() - 1),
                           std::clamp(from.column + step->right, 0, figure_.columns() - 1)};
-    figure_.selected = cell;
-    update();
+    setSelected(cell);
     point(cell);
     emit chosen(cell);
 }

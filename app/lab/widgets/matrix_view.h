@@ -36,6 +36,7 @@ protected:
 
 private:
     void point(std::optional<MatrixCell> cell);
+    void describe();
 };
 
 } // namespace attn

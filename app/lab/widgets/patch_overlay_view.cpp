@@ -19,7 +19,8 @@ PatchOverlayView::PatchOverlayView(QWidget* parent) : FigureView(parent, {420, 4
 
 void PatchOverlayView::setFigure(PatchOverlayFigure figure) {
     figure_ = std::move(figure);
-    setAccessibleDescription(figure_.title + ". " + figure_.note);
+    if (!figure_.isEmpty() || !figure_.note.isEmpty())
+        setAccessibleDescription(figure_.title + QStringLiteral(". ") + figure_.note);
     update();
 }
 

@@ -13,6 +13,7 @@ PatchView::PatchView(QWidget* parent) : QWidget(parent) {
     setToolTip(
         tr("Point at a patch, or at a row of a heatmap, to see how much attention it gives to the other patches. "
            "Brighter means more"));
+    setAccessibleDescription(toolTip());
     setMouseTracking(true);
 }
 
@@ -28,7 +29,18 @@ void PatchView::setPicture(const QImage& picture, int rows, int columns) {
 void PatchView::setWeights(std::optional<int> query, std::vector<float> weights) {
     query_ = query;
     weights_ = std::move(weights);
+    describe();
     update();
+}
+
+/// Screen readers hear where the chosen patch looks most.
+void PatchView::describe() {
+    const auto place = [this](int patch) { return tr("patch %1, %2").arg(patch / columns_).arg(patch % columns_); };
+    if (!query_ || weights_.empty()) return setAccessibleDescription(toolTip());
+    const auto most = std::ranges::max_element(weights_, [](float a, float b) { return std::isnan(a) || a < b; });
+    setAccessibleDescription(tr("%1 looks most at %2: %3")
+                                 .arg(place(*query_), place(static_cast<int>(most - weights_.begin())))
+                                 .arg(static_cast<double>(*most), 0, 'f', 3));
 }
 
 void PatchView::setTheme(const FigureTheme& theme) {

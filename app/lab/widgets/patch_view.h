@@ -39,6 +39,7 @@ protected:
 
 private:
     QRectF frame() const;
+    void describe();
 
     QImage picture_;
     int rows_ = 1, columns_ = 1;

@@ -10,6 +10,7 @@ namespace attn {
 
 PointedView::PointedView(const QString& name, QWidget* parent) : QWidget(parent) {
     setAccessibleName(name);
+    setAccessibleDescription(tr("Nothing to show yet."));
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
 }
@@ -37,7 +38,11 @@ void PointedView::setChosen(std::optional<int> item) {
 
 void PointedView::describe() {
     const auto item = figure_->hovered ? figure_->hovered : figure_->chosen;
-    setAccessibleDescription(item && *item < figure_->items() ? figure_->reading(*item) : QString());
+    if (figure_->items() == 0)
+        setAccessibleDescription(tr("Nothing to show yet."));
+    else
+        setAccessibleDescription(item && *item < figure_->items() ? figure_->reading(*item)
+                                                                  : tr("Press an arrow key to read an item."));
 }
 
 void PointedView::point(std::optional<int> item) {

@@ -112,7 +112,7 @@ void RunCellsView::describe() {
                                   .arg(other_[static_cast<size_t>(held_->token)]);
         text = text.isEmpty() ? taken : tr("%1. %2").arg(taken, text);
     }
-    setAccessibleDescription(text);
+    setAccessibleDescription(text.isEmpty() ? toolTip() : text);
     emit described(text);
     update();
 }

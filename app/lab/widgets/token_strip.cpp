@@ -26,6 +26,7 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(Fi
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     viewport()->setMouseTracking(true);
     setAccessibleName(tr("Tokens of the text, linked to the rows and columns of the heatmap"));
+    setAccessibleDescription(tr("Nothing to show yet."));
 }
 
 int TokenStrip::lineHeight() const { return QFontMetrics(theme_.textFont()).height() + 6; }
@@ -40,6 +41,7 @@ void TokenStrip::setLabels(std::vector<QString> labels) {
     shades_.clear();
     query_ = key_ = -1;
     hovered_ = std::min(hovered_, count() - 1);
+    setAccessibleDescription(tr("%n tokens. Press an arrow key to read one.", nullptr, count()));
     layOut();
     // Generated tokens stay visible, unless a person has scrolled away.
     if (isAtEnd) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
