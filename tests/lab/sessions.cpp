@@ -3,9 +3,8 @@
 #include "tests/support/answers.h"
 
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/panels/generate_panel.h"
-
 #include "app/lab/models/branch_tree_model.h"
+#include "app/lab/panels/generate_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/launch_options.h"
 
