@@ -1,4 +1,5 @@
 #include "app/lab/common/preferences.h"
+#include "app/lab/lessons/lesson_player.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -13,6 +14,7 @@ QList<QAction*> namedActions(MainWindow& window) {
 }
 
 void closeDialogs(MainWindow& window) {
+    QWhatsThis::hideText();
     for (auto* dialog : window.findChildren<QDialog*>()) dialog->reject();
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     QCoreApplication::processEvents();
@@ -132,4 +134,42 @@ TEST_CASE("lab: the shortcut sheet lists every action with its keys", "[lab]") {
     }
     for (const QAction* action : namedActions(lab.window()))
         if (action->isVisible()) CHECK(listed.count(QString(action->text()).remove('&')) == 1);
+}
+
+TEST_CASE("lab: the finder opens actions, panels, parts, lessons and models by words of their names", "[lab]") {
+    LabWindow lab;
+    const auto find = [&](const char* words) {
+        lab.press(lab.action("find"));
+        auto& field = lab.find<QLineEdit>("finderWords");
+        QTest::keyClicks(&field, words);
+        REQUIRE(lab.find<QListWidget>("finderList").count() > 0);
+        QTest::keyClick(&field, Qt::Key_Return);
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+        REQUIRE(lab.settle());
+    };
+    find("lenses panel");
+    CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
+    find("alibi");
+    CHECK(lab.find<QTabWidget>("playViews").currentIndex() == 2);
+    CHECK(lab.find<QTreeWidget>("partList").currentItem()->text(0).contains("ALiBi", Qt::CaseInsensitive));
+    find("sort model");
+    CHECK(lab.snapshot().model->name == "sort");
+    find("masks lesson");
+    CHECK(lab.window().lessons().isPlaying());
+}
+
+TEST_CASE("lab: a note explains the control under the pointer", "[lab]") {
+    LabWindow lab;
+    auto& run = lab.find<QPushButton>("run");
+    QCursor::setPos(run.mapToGlobal(run.rect().center()));
+    REQUIRE(lab.waitFor([&] { return QApplication::widgetAt(QCursor::pos()) == &run; }, 5'000));
+    lab.press(lab.action("whatIsThis"));
+    const auto note = [] {
+        for (const QWidget* widget : QApplication::topLevelWidgets())
+            if (widget->isVisible() && widget->inherits("QWhatsThat")) return true;
+        return false;
+    };
+    CHECK(lab.waitFor(note, 5'000));
+    CHECK_FALSE(lab.window().findChild<QDialog*>());
+    QWhatsThis::hideText();
 }

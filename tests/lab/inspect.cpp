@@ -1,5 +1,7 @@
 #include "app/figures/lens_pages.h"
 #include "app/lab/panels/changes_panel.h"
+#include "app/lab/widgets/arcs_view.h"
+#include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/run_cells_view.h"
@@ -393,4 +395,55 @@ TEST_CASE("lab: a text is scored by token and by word", "[lab]") {
     CHECK(strip.count() <= pieces);
     lab.find<QCheckBox>("textWords").click();
     CHECK(strip.count() == pieces);
+}
+
+TEST_CASE("lab: a click on a cell opens its arithmetic beside the heatmap", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("workspace.inspect");
+    auto& heatmap = lab.find<HeatmapView>("attentionHeatmap");
+    REQUIRE(lab.waitFor([&] { return !heatmap.figure().isEmpty(); }));
+    lab.layOut();
+    const int wide = heatmap.width();
+    QTest::mouseClick(&heatmap, Qt::LeftButton, {}, heatmap.figureLayout().cellRect({4, 2}).center().toPoint());
+    REQUIRE(lab.settle());
+    auto& cell = lab.find<QWidget>("attentionCell");
+    REQUIRE(lab.waitFor([&] { return cell.isVisible() && lab.snapshot().explanation; }));
+    CHECK(heatmap.isVisible());
+    CHECK(lab.waitFor([&] { return heatmap.width() < wide - 150; }, 5'000)); // it has slid in
+    CHECK(lab.snapshot().explanation->query == 4);
+    CHECK(lab.snapshot().explanation->key == 2);
+    QTest::mouseClick(&lab.find<QToolButton>("slidingColumnClose"), Qt::LeftButton);
+    CHECK(lab.waitFor([&] { return !cell.isVisible() && heatmap.width() == wide; }, 5'000));
+}
+
+TEST_CASE("lab: one switch shows a head as a heatmap, as text and as arcs", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("workspace.inspect");
+    auto& arcs = lab.find<ArcsView>("attentionArcs");
+    auto& strip = lab.find<TokenStrip>("attentionTokens");
+    QTest::mouseClick(&lab.find<QToolButton>("attentionAsText"), Qt::LeftButton);
+    REQUIRE(lab.settle());
+    CHECK(strip.isVisible());
+    const auto shaded = [&] { return strip.shades().size() == 6; }; // by the newest token at first
+    CHECK(lab.waitFor(shaded));
+    QTest::mouseClick(&lab.find<QToolButton>("attentionAsArcs"), Qt::LeftButton);
+    REQUIRE(lab.settle());
+    CHECK(arcs.isVisible());
+    REQUIRE(lab.waitFor([&] { return arcs.figure().heads.size() == 1; }));
+    const auto line = [&](int query, int key) {
+        const auto& labels = arcs.figure().labels;
+        return QStringLiteral("0,%1 %2,%3 %4,")
+            .arg(query)
+            .arg(labels.at(static_cast<size_t>(query)))
+            .arg(key)
+            .arg(labels.at(static_cast<size_t>(key)));
+    };
+    for (int key = 0; key < 6; ++key) // every line that can be seen, and no other
+        CHECK(arcs.figure().csv().contains(line(5, key)) == (lab.snapshot().detail->at(5, key) >= 0.02f));
+    lab.find<QCheckBox>("attentionArcsOfLayer").click();
+    CHECK(lab.waitFor([&] { return arcs.figure().heads.size() == 2; }));
+    // The word under the pointer shows its lines alone.
+    const auto at = arcs.figureLayout();
+    QTest::mouseMove(&arcs, QPoint(static_cast<int>(at.queryEdge) - 10, static_cast<int>(at.top + 5.5 * at.step)));
+    CHECK(lab.waitFor([&] { return arcs.figure().query == 5; }));
 }

@@ -31,7 +31,7 @@ bool trains(LabWindow& lab) {
 }
 
 /// Whether the views show the model's answer at this checkpoint.
-bool shows(LabWindow& lab, const std::string& end) {
+bool showsStep(LabWindow& lab, const std::string& end) {
     return lab.waitFor(
         [&] { return lab.snapshot().answer && lab.snapshot().shown && lab.snapshot().shown->title == end; });
 }
@@ -42,7 +42,7 @@ TEST_CASE("lab: training on pictures fills the samples and the views follow", "[
     LabWindow lab;
     lab.showPanel("attention");
     REQUIRE(trains(lab));
-    REQUIRE(shows(lab, "step 10"));
+    REQUIRE(showsStep(lab, "step 10"));
     CHECK(lab.snapshot().model->labels == std::vector<std::string>{"circle", "square", "triangle", "cross"});
     CHECK(lab.snapshot().model->layers == 2);
 
@@ -71,7 +71,7 @@ TEST_CASE("lab: the timeline restores the weights of a vision model", "[lab][tra
     LabWindow lab;
     lab.showPanel("attention");
     REQUIRE(trains(lab));
-    REQUIRE(shows(lab, "step 10"));
+    REQUIRE(showsStep(lab, "step 10"));
     const std::vector<float> end = lab.snapshot().answer->logits;
     lab.showPanel("train");
     auto& timeline = lab.find<QSlider>("timeline");
@@ -79,12 +79,12 @@ TEST_CASE("lab: the timeline restores the weights of a vision model", "[lab][tra
     timeline.setFocus();
     QTest::keyClick(&timeline, Qt::Key_Home);
     lab.showPanel("attention");
-    REQUIRE(shows(lab, "step 0"));
+    REQUIRE(showsStep(lab, "step 0"));
     CHECK(lab.snapshot().answer->logits != end);
     lab.showPanel("train");
     QTest::keyClick(&timeline, Qt::Key_End);
     lab.showPanel("attention");
-    REQUIRE(shows(lab, "step 10"));
+    REQUIRE(showsStep(lab, "step 10"));
     const std::vector<float> again = lab.snapshot().answer->logits;
     REQUIRE(again.size() == end.size());
     for (size_t i = 0; i < end.size(); ++i)
@@ -95,7 +95,7 @@ TEST_CASE("lab: a run over pictures is exported as an animation of the picture",
     LabWindow lab;
     lab.showPanel("attention");
     REQUIRE(trains(lab));
-    REQUIRE(shows(lab, "step 10"));
+    REQUIRE(showsStep(lab, "step 10"));
     auto& attention = lab.find<AttentionPanel>("attention");
     attention.setFocus();
     QTest::mouseClick(attention.figure(), Qt::LeftButton);

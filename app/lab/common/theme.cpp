@@ -131,7 +131,8 @@ void applyTheme(ThemeId theme, int textSize) {
     font.setPointSizeF(size);
     font.setWeight(theme == ThemeId::Projector ? QFont::Medium : QFont::Normal);
     QApplication::setFont(font);
-    qApp->setStyleSheet(styleSheetOf(theme));
+    // Setting it takes a second with all panels; it does not depend on the size of the text.
+    if (const QString sheet = styleSheetOf(theme); sheet != qApp->styleSheet()) qApp->setStyleSheet(sheet);
 }
 
 } // namespace attn

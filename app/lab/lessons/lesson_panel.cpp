@@ -127,6 +127,16 @@ void LessonPanel::start(const Lesson& lesson, int step) {
     steps_->setFocus();
 }
 
+std::vector<Panel::Place> LessonPanel::places() {
+    std::vector<Place> places;
+    for (const Lesson& lesson : library_.lessons)
+        places.push_back({lesson.title, tr("Lesson"), [this, lesson] {
+                              bench_.showPanel("lessons");
+                              start(lesson);
+                          }});
+    return places;
+}
+
 void LessonPanel::focusList() { list_->setFocus(); }
 
 void LessonPanel::chooseFile() {

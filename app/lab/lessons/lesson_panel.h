@@ -24,6 +24,7 @@ public:
     const std::vector<Lesson>& lessons() const { return library_.lessons; }
     /// @param step negative: continue where the lesson was left
     void start(const Lesson& lesson, int step = -1);
+    std::vector<Place> places() override;
     /// Gives the list the keyboard focus.
     void focusList();
 

@@ -5,8 +5,10 @@
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QDoubleSpinBox>
+#include <QShortcut>
 
 #include <algorithm>
+#include <cmath>
 
 namespace attn {
 namespace {
@@ -119,6 +121,9 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
         questionCard_->layout()->addWidget(widget);
     column->addWidget(questionCard_);
     connect(answer_, &QPushButton::clicked, this, &LessonStepView::answer);
+    for (const auto key : {Qt::Key_Return, Qt::Key_Enter})
+        connect(new QShortcut(key, number_, nullptr, nullptr, Qt::WidgetWithChildrenShortcut), &QShortcut::activated,
+                this, &LessonStepView::answer);
 }
 
 void LessonStepView::answer() {
@@ -148,6 +153,10 @@ void LessonStepView::showStep() {
     choices_->setVisible(step.prediction && !step.prediction->number);
     if (!step.prediction) return;
     question_->setText(tr("<b>What do you expect?</b> %1").arg(step.prediction->question));
+    if (step.prediction && step.prediction->number) { // a count has no decimals
+        const double value = step.prediction->number->answer;
+        number_->setDecimals(value == std::floor(value) ? 0 : 2);
+    }
     number_->setValue(player_->progress().number.value_or(0));
     for (size_t i = 0; i < step.prediction->choices.size(); ++i) {
         const QString& text = step.prediction->choices[i].text;

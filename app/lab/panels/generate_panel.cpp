@@ -2,6 +2,8 @@
 
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
+#include "app/lab/panels/prompt_suggestions.h"
+#include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -15,6 +17,7 @@
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
+#include <QToolButton>
 
 #include <algorithm>
 #include <array>
@@ -125,7 +128,9 @@ QWidget* GeneratePanel::makePromptGroup() {
     tokenCount_ = makeHintLabel("promptCount");
     tokenCount_->setAccessibleName(tr("Number of tokens"));
     connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
-    return group("prompt", makeColumn({prompt_, second_, chips_, tokenCount_}));
+    suggestions_ = spoken(new QWidget, "suggestions", tr("Prompts to try"));
+    new FlowLayout(suggestions_);
+    return group("prompt", makeColumn({prompt_, suggestions_, second_, chips_, tokenCount_}));
 }
 
 QWidget* GeneratePanel::makeRunGroup() {
@@ -182,6 +187,19 @@ QWidget* GeneratePanel::makeTextGroup() {
     return group("text", makeColumn({{text_, 1}, notice_}));
 }
 
+void GeneratePanel::showSuggestions() {
+    for (auto* old : suggestions_->findChildren<QToolButton*>()) delete old;
+    for (const auto& [title, prompt] : promptSuggestions(QString::fromStdString(snapshot_->path()))) {
+        auto* button = helped(new QToolButton, "suggestion." + title, tr("Try this prompt: %1").arg(prompt));
+        button->setText(title);
+        button->setProperty("chip", true);
+        button->setFocusPolicy(Qt::TabFocus);
+        connect(button, &QToolButton::clicked, this, [this, prompt = prompt] { prompt_->setPlainText(prompt); });
+        suggestions_->layout()->addWidget(button);
+    }
+    suggestions_->setVisible(suggestions_->layout()->count() > 0);
+}
+
 void GeneratePanel::showModel() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
     const bool isFilling = model && model->maskToken, isWriting = !model || model->writesText();
@@ -205,7 +223,10 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
     const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence,
                isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
     snapshot_ = snapshot;
-    if (isNewModel) showModel();
+    if (isNewModel) {
+        showSuggestions();
+        showModel();
+    }
     if (snapshot->failureCount != failureCount_) {
         failureCount_ = snapshot->failureCount;
         inFlight_.clear(); // a prompt that failed never appears in a snapshot

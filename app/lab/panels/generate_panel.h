@@ -59,7 +59,8 @@ private:
     void syncPrompt(const Snapshot& snapshot);
     void clickToken(int tokenIndex);
     void goTo(int tokenIndex);
-    void showModel(); ///< shows the controls that the open model has a use for
+    void showSuggestions(); ///< of prompts for the open model
+    void showModel();       ///< shows the controls that the open model has a use for
     double tokensPerSecond() const;
     void showSpeed();
     void updateButtons();
@@ -67,6 +68,7 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     PromptEditor* prompt_;
     QLineEdit* second_;
+    QWidget* suggestions_;
     TokenChips* chips_;
     QLabel* tokenCount_;
     QWidget* generation_;

@@ -330,6 +330,17 @@ void PlaygroundPanel::refreshMaps() {
     state_->setText(tr("%1 ms on %2").arg(shown_->elapsedMs, 0, 'f', 0).arg(QString::fromStdString(shown_->device)));
 }
 
+std::vector<Panel::Place> PlaygroundPanel::places() {
+    std::vector<Place> places;
+    for (const auto& [title, part] : cards_->parts())
+        places.push_back({title, tr("Part of attention"), [this, part = part] {
+                              bench_.showPanel("playground");
+                              views_->setCurrentWidget(cards_);
+                              cards_->showPart(part);
+                          }});
+    return places;
+}
+
 QJsonObject PlaygroundPanel::saveView() const {
     QJsonObject view{{"spec", QString::fromStdString(setup_.query.spec.text())},
                      {"other", setup_.query.other ? QString::fromStdString(setup_.query.other->text()) : QString()},

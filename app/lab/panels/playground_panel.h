@@ -35,6 +35,7 @@ public:
     PlaygroundPanel(Workbench& bench, QWidget* parent);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    std::vector<Place> places() override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;

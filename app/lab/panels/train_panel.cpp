@@ -201,9 +201,10 @@ void TrainPanel::start(bool plays) {
 
 const std::optional<Recipe>& TrainPanel::recipe() const { return form_->recipe(); }
 
+bool TrainPanel::isTraining() const { return training_ && training_->state == TrainingSnapshot::State::Training; }
+
 void TrainPanel::playOrPause() {
-    const bool isTraining = training_->state == TrainingSnapshot::State::Training;
-    if (isTraining && continues()) return bench_.training().session().pause();
+    if (isTraining() && continues()) return bench_.training().session().pause();
     if (form_->recipe()) start(true);
 }
 

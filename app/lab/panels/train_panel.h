@@ -31,6 +31,7 @@ public:
     /// The recipe in the form; empty while its fields contradict each other.
     const std::optional<Recipe>& recipe() const;
     void playOrPause();
+    bool isTraining() const; ///< and not paused
     void step();
     /// Makes a new training run of the same recipe, with untrained parameters. The previous run stays in the list.
     void reset();

@@ -174,6 +174,8 @@ private:
     void showPreferences();
     void showLockDialog();
     void showShortcuts();
+    void showFinder();
+    void showHelp(); ///< on the control under the pointer
     void showAbout();
 
     Preferences preferences_;

@@ -1,4 +1,5 @@
 #include "app/lab/common/control_groups.h"
+#include "app/lab/dialogs/finder.h"
 #include "app/lab/dialogs/preferences_dialog.h"
 #include "app/lab/dialogs/shortcut_sheet.h"
 #include "app/lab/lessons/lesson_panel.h"
@@ -13,11 +14,13 @@
 #include "engine/models/bundled.h"
 
 #include <QActionGroup>
+#include <QApplication>
 #include <QCoreApplication>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QWhatsThis>
 
 #include <algorithm>
 
@@ -155,8 +158,11 @@ void MainWindow::makeGenerateMenu() {
               "Ctrl+R; F5", "generation", [this] { generate_->run(); });
     addAction(menu, "step", tr("S&tep"), tr("Generate one token"), "Ctrl+T; F10", "generation",
               [this] { generate_->step(); });
-    addAction(menu, "stop", tr("&Stop"), tr("Stop generating, loading or exporting"), "Ctrl+.; Esc", nullptr,
-              [this] { generate_->stop(); });
+    addAction(menu, "stop", tr("&Stop"), tr("Stop writing, loading or exporting, and pause training"), "Ctrl+.; Esc",
+              nullptr, [this] {
+                  generate_->stop();
+                  if (train_->isTraining()) train_->playOrPause();
+              });
     addAction(menu, "reset", tr("R&eset"), tr("Return to the prompt; the branches are kept"), "Ctrl+Shift+R",
               "generation", [this] { generate_->reset(); });
     menu->addSeparator();
@@ -252,7 +258,12 @@ void MainWindow::makeHelpMenu() {
         bench_.showPanel("lessons");
         lessonPanel_->focusList();
     });
-    addAction(menu, "shortcuts", tr("&Keyboard shortcuts"), tr("Show every action and its keys"), "F1; ?", nullptr,
+    addAction(menu, "find", tr("&Find…"), tr("Find any action, panel, part, lesson or model by its name"), "Ctrl+K",
+              nullptr, [this] { showFinder(); });
+    addAction(menu, "whatIsThis", tr("&Explain the control under the pointer"),
+              tr("Point at a control and press the key: a note says what it is for"), "F1", nullptr,
+              [this] { showHelp(); });
+    addAction(menu, "shortcuts", tr("&Keyboard shortcuts"), tr("Show every action and its keys"), "Ctrl+F1; ?", nullptr,
               [this] { showShortcuts(); });
     addAction(menu, "about", tr("&About Attention Lab"), tr("Show the version and the licence"), "Shift+F1", nullptr,
               [this] { showAbout(); });
@@ -292,7 +303,7 @@ void MainWindow::updateActions() {
     actions_.at("openInScope")->setEnabled(hasNext);
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);
-    actions_.at("stop")->setEnabled(activity != Activity::Idle);
+    actions_.at("stop")->setEnabled(activity != Activity::Idle || train_->isTraining());
     const char* theme = preferences_.theme == ThemeId::Dark        ? "themeDark"
                         : preferences_.theme == ThemeId::Projector ? "themeProjector"
                                                                    : "themeLight";
@@ -321,6 +332,45 @@ void MainWindow::showShortcuts() {
     auto* sheet = new ShortcutSheet(*menuBar(), this);
     sheet->setAttribute(Qt::WA_DeleteOnClose);
     sheet->open();
+}
+
+void MainWindow::showFinder() {
+    std::vector<Finder::Entry> entries;
+    for (const auto& [id, action] : actions_) {
+        if (!action->isVisible() || !action->isEnabled() || action->text().isEmpty()) continue;
+        const QString kind = id.startsWith("panel.")       ? tr("Panel")
+                             : id.startsWith("workspace.") ? tr("Workspace")
+                             : id.startsWith("bundled.")   ? tr("Model")
+                             : id.startsWith("recent")     ? tr("Recent")
+                                                           : tr("Action");
+        entries.push_back({QString(action->text()).remove('&'), kind,
+                           action->shortcut().toString(QKeySequence::NativeText),
+                           [action = action] { action->trigger(); }});
+    }
+    if (!lessonLocks_ && locks_.isEmpty())
+        for (const auto& [id, panel] : panels_)
+            for (Panel::Place& place : panel->places())
+                entries.push_back({place.title, place.kind, {}, std::move(place.open)});
+    auto* finder = new Finder(std::move(entries), this);
+    finder->setAttribute(Qt::WA_DeleteOnClose);
+    finder->open();
+}
+
+void MainWindow::showHelp() {
+    const QPoint at = QCursor::pos();
+    QStringList lines;
+    for (const QWidget* widget = QApplication::widgetAt(at); widget && widget != this;
+         widget = widget->parentWidget()) {
+        const QString name = widget->accessibleName(), help = widget->toolTip();
+        if (!help.isEmpty()) {
+            if (!name.isEmpty() && name != help) lines << QStringLiteral("<b>%1</b>").arg(name.toHtmlEscaped());
+            lines << help.toHtmlEscaped();
+            break;
+        }
+        if (qobject_cast<const Panel*>(widget)) break;
+    }
+    if (lines.isEmpty()) return showShortcuts();
+    QWhatsThis::showText(at, lines.join("<br>"), this);
 }
 
 void MainWindow::showAbout() {

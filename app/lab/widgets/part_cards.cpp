@@ -90,6 +90,17 @@ QString detailText(const Part& part) {
 
 } // namespace
 
+std::vector<std::pair<QString, const Part*>> PartCards::parts() const {
+    std::vector<std::pair<QString, const Part*>> parts;
+    for (const Part* part : partCatalogue()) parts.emplace_back(fromEngine(part->title), part);
+    return parts;
+}
+
+void PartCards::showPart(const Part* part) {
+    for (QTreeWidgetItemIterator item(list_); *item; ++item)
+        if ((*item)->data(0, kPartRole).value<const void*>() == part) list_->setCurrentItem(*item);
+}
+
 PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     list_ = named(new QTreeWidget, "partList", tr("Parts of attention"), tr("All parts. Choose one to see its card"));
     titleColumns(*list_, {{tr("Part"), tr("The parts of attention, by the place that they fill")}});

@@ -6,6 +6,8 @@
 #include <QWidget>
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 class QLabel;
 class QPushButton;
@@ -30,6 +32,9 @@ public:
     void showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
     const Part* part() const { return part_; }
+    /// The title of each part, with the part.
+    std::vector<std::pair<QString, const Part*>> parts() const;
+    void showPart(const Part* part);
 
 signals:
     void queryChanged();

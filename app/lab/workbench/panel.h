@@ -6,6 +6,9 @@
 #include <QJsonObject>
 #include <QWidget>
 
+#include <functional>
+#include <vector>
+
 namespace attn {
 
 /// Content of one dock. It shows snapshots, reads the workbench and asks it to change, and keeps no state of its own
@@ -22,6 +25,13 @@ public:
     /// View settings for session files, under keys of the panel's choice.
     virtual QJsonObject saveView() const { return {}; }
     virtual void restoreView(const QJsonObject& view) { Q_UNUSED(view) }
+
+    /// Something inside the panel that the finder lists.
+    struct Place {
+        QString title, kind; ///< the kind is translated, such as "Lesson"
+        std::function<void()> open;
+    };
+    virtual std::vector<Place> places() { return {}; }
 
     /// The widget that export draws, as it is on screen.
     virtual QWidget* figure() { return this; }
