@@ -16,10 +16,21 @@ namespace {
 
 constexpr const char* kTargets = "targets";
 constexpr const char* kWeights = "target_weights";
-constexpr int kEvaluationRows = 64;
+constexpr int kMostEvaluationRows = 64;
 
 int64_t count(const Batch& batch) {
     return std::ranges::count_if(batch.targets, [](int32_t target) { return target != Batch::kIgnored; });
+}
+
+/// The most examples, at most 64, whose tensors each fit into a binding of the device.
+/// @param one the graph of one example
+int evaluationRows(const Graph& one, uint64_t bindingBytes) {
+    uint64_t largest = 1;
+    for (uint32_t id = 0; id < one.size(); ++id)
+        if (one.node(id).kind == NodeKind::Operation)
+            for (const TensorType& output : one.node(id).outputs)
+                largest = std::max(largest, static_cast<uint64_t>(output.shape.paddedElements()) * 4);
+    return static_cast<int>(std::clamp<uint64_t>(bindingBytes / largest, 1, kMostEvaluationRows));
 }
 
 [[noreturn]] void failOther(const char* wanted) {
@@ -75,6 +86,7 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
 /// Lists parameters and optimiser states, allocates them and sets the initial values.
 void Trainer::describe() {
     const Objective::Forward model = objective_->forward(1, 0);
+    evaluationRows_ = evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
     std::vector<std::pair<std::string, Shape>> room;
     for (const Node* node : storedParameters(*model.graph)) {
         const std::string& name = node->name;
@@ -222,7 +234,7 @@ Trainer::StepReport Trainer::step() {
 
 GpuExecutor& Trainer::evaluator() {
     if (!evaluator_) {
-        Objective::Forward model = objective_->forward(kEvaluationRows, 0);
+        Objective::Forward model = objective_->forward(evaluationRows_, 0);
         Graph& graph = *model.graph;
         const int64_t targets = model.logits.shape()[0];
         std::map<std::string, Tensor> outputs{
@@ -245,15 +257,15 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
     const size_t classes = images_ ? images_->instance().labels().size() : 0;
     Evaluation result{.examples = rows, .confusion = std::vector<int64_t>(classes * classes)};
     int64_t targets = 0, right = 0, rightTargets = 0;
-    for (int64_t first = 0; first < rows; first += kEvaluationRows) {
+    for (int64_t first = 0; first < rows; first += evaluationRows_) {
         const Batch batch =
-            asksExact ? objective_->questions(split, static_cast<uint64_t>(first), kEvaluationRows)
-                      : objective_->batch(split, static_cast<uint64_t>(first / kEvaluationRows), kEvaluationRows);
+            asksExact ? objective_->questions(split, static_cast<uint64_t>(first), evaluationRows_)
+                      : objective_->batch(split, static_cast<uint64_t>(first / evaluationRows_), evaluationRows_);
         fill(executor, batch, 1, evaluationGates_);
         executor.run({});
         const auto losses = executor.result("losses");
         const auto best = executor.resultIntegers("best"); // rows of one, padded to four
-        for (int64_t row = 0; row < kEvaluationRows && first + row < rows; ++row) {
+        for (int64_t row = 0; row < evaluationRows_ && first + row < rows; ++row) {
             bool isRight = true;
             for (int column = 0; column < batch.columns; ++column) {
                 const int32_t target = batch.targets[static_cast<size_t>(row * batch.columns + column)];
@@ -322,15 +334,15 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
     const TaskInstance& task = sequences_->instance();
     const auto columns = static_cast<size_t>(sequences_->targetsPerRow());
     std::vector<Answer> result;
-    for (int done = 0; done < count; done += kEvaluationRows) {
+    for (int done = 0; done < count; done += evaluationRows_) {
         const uint64_t begins = first + static_cast<uint64_t>(done);
-        Batch batch = task_.masksTokens ? objective_->questions(split, begins, kEvaluationRows)
-                                        : questionsOf(task, split, begins, kEvaluationRows);
+        Batch batch = task_.masksTokens ? objective_->questions(split, begins, evaluationRows_)
+                                        : questionsOf(task, split, begins, evaluationRows_);
         if (task_.masksTokens) { // all at once
             fill(executor, batch, 1, evaluationGates_);
             executor.run({});
             const auto best = executor.resultIntegers("best");
-            for (int row = 0; row < std::min(count - done, kEvaluationRows); ++row) {
+            for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
                 result.push_back(
                     {.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
                 for (size_t at = static_cast<size_t>(row) * columns; at < static_cast<size_t>(row + 1) * columns; ++at)
@@ -340,7 +352,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
         }
         const auto begin = static_cast<std::ptrdiff_t>(result.size());
         size_t longest = 0;
-        for (int row = 0; row < std::min(count - done, kEvaluationRows); ++row) {
+        for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
             result.push_back({.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
             longest = std::max(longest, result.back().example.answer.size());
         }
@@ -367,13 +379,13 @@ std::vector<ImagePrediction> Trainer::predictions(Split split, uint64_t first, i
     const ImageTaskInstance& task = images_->instance();
     const size_t classes = task.labels().size();
     std::vector<ImagePrediction> result;
-    for (int done = 0; done < count; done += kEvaluationRows) {
+    for (int done = 0; done < count; done += evaluationRows_) {
         const uint64_t begin = first + static_cast<uint64_t>(done);
-        fill(executor, objective_->questions(split, begin, kEvaluationRows), 1, evaluationGates_);
+        fill(executor, objective_->questions(split, begin, evaluationRows_), 1, evaluationGates_);
         executor.run({});
         const auto rows = executor.result("probabilities");
-        const size_t stride = rows.size() / kEvaluationRows; // padded
-        for (size_t row = 0; row < static_cast<size_t>(std::min(count - done, kEvaluationRows)); ++row) {
+        const size_t stride = rows.size() / static_cast<size_t>(evaluationRows_); // padded
+        for (size_t row = 0; row < static_cast<size_t>(std::min(count - done, evaluationRows_)); ++row) {
             const uint64_t index = begin + row;
             if (index >= task.rowCount(split).value_or(index + 1)) return result;
             result.push_back({.example = task.example(split, index),

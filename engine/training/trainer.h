@@ -113,6 +113,7 @@ private:
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
+    int evaluationRows_ = 1; ///< examples that are measured at once
     int64_t stepsDone_ = 0;
     std::optional<double> rate_;
     std::vector<float> openGates_, evaluationGates_; ///< gates of all layers, one after the other

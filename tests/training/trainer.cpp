@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <fstream>
+
 using namespace attn;
 using attn::test::TemporaryFolder;
 
@@ -97,6 +100,27 @@ TEST_CASE("training: evaluating in between changes nothing", "[training][gpu]") 
         b.evaluate(Split::Validation, 64);
         CHECK(a.step().loss == b.step().loss);
     }
+}
+
+TEST_CASE("training: a vocabulary too wide to be measured on 64 rows at once is measured in parts", "[training][gpu]") {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder.path() / "text.txt";
+    std::string text;
+    for (int i = 0; i < 24'000; ++i) { // Chinese characters, of three bytes each
+        const int character = 0x4E00 + i * 7 % 2400;
+        for (const int byte : {0xE0 | character >> 12, 0x80 | (character >> 6 & 0x3F), 0x80 | (character & 0x3F)})
+            text += static_cast<char>(byte);
+    }
+    std::ofstream(path, std::ios::binary) << text;
+    Recipe recipe{.task = "text", .batch = 1};
+    recipe.architecture = {.layers = 1, .heads = 1, .width = 8};
+    recipe.settings = {.values = {{"context", 512}}, .text = path};
+    Trainer trainer(recipe, options());
+    const int64_t bytes = int64_t{64} * 512 * 2400 * static_cast<int64_t>(sizeof(float));
+    CHECK(static_cast<uint64_t>(bytes) > trainer.device().traits().maxStorageBufferRange); // or this tests nothing
+    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 1024);
+    CHECK(evaluation.examples == 5);                               // 2,399 targets
+    CHECK(evaluation.loss == Approx(std::log(2400)).margin(0.05)); // before training all tokens are alike
 }
 
 TEST_CASE("training: a resumed run goes on with the same bits", "[training][gpu]") {
