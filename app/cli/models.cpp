@@ -4,6 +4,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/vision_source.h"
+#include "engine/training/training_summary.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,7 +50,7 @@ nlohmann::json sitesOf(const ModelStructure& structure) {
     return sites;
 }
 
-void printJson(const ModelInfo& info, int64_t deviceBytes) {
+void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& path) {
     const Site& first = info.structure.sites.front();
     nlohmann::json json{{"name", info.name},
                         {"family", info.family},
@@ -66,6 +67,7 @@ void printJson(const ModelInfo& info, int64_t deviceBytes) {
                         {"parameterBytes", info.parameterBytes},
                         {"deviceBytes", deviceBytes},
                         {"positions", info.positions},
+                        {"training", trainingSummary(path)},
                         {"hooks", info.hooks},
                         {"tensors", tensorsOf(info.parameters)},
                         {"warnings", info.warnings}};
@@ -95,7 +97,7 @@ void printPictures(const ModelInfo& info) {
         fmt::print("  no classifier\n");
 }
 
-void printText(const ModelInfo& info, int64_t deviceBytes) {
+void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& path) {
     fmt::print("{}: {}\n", printable(info.name), info.familyTitle);
     const Site& first = info.structure.sites.front();
     const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
@@ -111,14 +113,15 @@ void printText(const ModelInfo& info, int64_t deviceBytes) {
     fmt::print("  {} parameters stored as {}; on the device {:.1f} MiB of weights, {:.1f} MiB in all\n",
                info.parameterCount, info.dtype, static_cast<double>(info.parameterBytes) / (1 << 20),
                static_cast<double>(deviceBytes) / (1 << 20));
+    if (const std::string training = trainingSummary(path); !training.empty()) fmt::print("  trained: {}\n", training);
     if (!info.readsPictures())
         fmt::print("  tokenizer: {}\n",
                    info.hasTokenizer ? info.tokenizerSummary : "none; give --tokens instead of --prompt");
 }
 
 void printModel(const ModelInfo& info, int64_t deviceBytes, const ModelsOptions& options) {
-    if (options.json) return printJson(info, deviceBytes);
-    printText(info, deviceBytes);
+    if (options.json) return printJson(info, deviceBytes, options.model.path);
+    printText(info, deviceBytes, options.model.path);
     if (options.tensors)
         for (const ParameterInfo& p : info.parameters)
             fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), printable(p.sourceName));

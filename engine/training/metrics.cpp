@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <span>
 #include <sstream>
 
 namespace attn {
@@ -55,6 +57,17 @@ std::vector<MetricPoint> readMetrics(const fs::path& run) {
     for (std::string line; std::getline(text, line);)
         if (auto point = pointFrom(line)) points.push_back(std::move(*point));
     return points;
+}
+
+std::optional<MetricPoint> readNewestMetrics(const fs::path& run) {
+    constexpr uint64_t kMostLineBytes = 16'384; // twice a line of a hundred layers
+    std::error_code error;
+    if (!fs::exists(run / kMetricsFile, error)) return std::nullopt;
+    const InputFile file(run / kMetricsFile);
+    std::string end(std::min(file.sizeBytes(), kMostLineBytes), '\0');
+    file.read(file.sizeBytes() - end.size(), std::as_writable_bytes(std::span(end)));
+    while (end.ends_with('\n')) end.pop_back();
+    return pointFrom(end.substr(end.rfind('\n') + 1)); // npos + 1 is 0
 }
 
 } // namespace attn

@@ -27,4 +27,8 @@ std::string metricLine(const MetricPoint& point);
 /// @throws Error if it is not a file or cannot be read
 std::vector<MetricPoint> readMetrics(const std::filesystem::path& run);
 
+/// The metrics of the newest step, without reading those before. None if there are none, or they are damaged.
+/// @throws Error as readMetrics()
+std::optional<MetricPoint> readNewestMetrics(const std::filesystem::path& run);
+
 } // namespace attn

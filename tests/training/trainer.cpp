@@ -2,6 +2,8 @@
 #include "engine/io/json_file.h"
 #include "engine/models/model_source.h"
 #include "engine/training/checkpoint.h"
+#include "engine/training/metrics.h"
+#include "engine/training/training_summary.h"
 #include "tests/io/files.h"
 
 #include <nlohmann/json.hpp>
@@ -244,6 +246,28 @@ TEST_CASE("training: a step takes at most 40 dispatches per layer", "[training][
             INFO(family << " with " << groups << " key/value heads");
             CHECK(Trainer(recipe, options()).dispatchCount() <= 40 * 2);
         }
+}
+
+TEST_CASE("training summary: the task, steps and loss of a finished run, and nothing about other models",
+          "[training]") {
+    CHECK(trainingSummary("builtin:induction").empty());
+    CHECK_THAT(trainingSummary("builtin:sort"), Catch::Matchers::StartsWith("task sort, "));
+    const TemporaryFolder folder;
+    const std::string run = folder.path().string();
+    CHECK(trainingSummary(run).empty());
+    startRun(run, smallRecipe());
+    CHECK(trainingSummary(run) == "task sort");
+    std::string lines;
+    for (int64_t step = 1; step <= 40; ++step)
+        lines +=
+            metricLine({.step = step, .loss = 1, .validationLoss = step == 40 ? std::optional(0.256) : std::nullopt});
+    test::writeFile(folder / "metrics.jsonl", lines);
+    CHECK(trainingSummary(run) == "task sort, 40 steps, validation loss 0.26");
+    CHECK(trainingSummary((folder / "checkpoints/step-000020").string()) == trainingSummary(run));
+    test::writeFile(folder / "metrics.jsonl", lines + "{\"step\": 41, \"lo");
+    CHECK(trainingSummary(run) == "task sort");
+    test::writeFile(folder / "recipe.json", "{");
+    CHECK(trainingSummary(run).empty());
 }
 
 TEST_CASE("schedule: warm-up, then each way down", "[training]") {

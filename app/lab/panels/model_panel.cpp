@@ -8,6 +8,7 @@
 #include "app/lab/widgets/weight_canvas.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "engine/training/training_summary.h"
 
 #include <QFontDatabase>
 #include <QLocale>
@@ -47,6 +48,8 @@ QString factsOf(const ModelInfo& model) {
                  .arg(number(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
                       QString::fromStdString(model.dtype));
+    if (const std::string training = trainingSummary(model.path); !training.empty())
+        facts << ModelPanel::tr("trained: %1").arg(QString::fromStdString(training));
     return facts.join(QStringLiteral(" · "));
 }
 
