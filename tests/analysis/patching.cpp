@@ -50,7 +50,7 @@ Texts texts(const LanguageModel& model, int count) {
     texts.own = model.source().example();
     texts.other = {texts.own.rbegin(), texts.own.rend()};
     if (texts.own.empty()) texts = {.own = "the cat sat", .other = "the dog ran"}; // the folder has no example
-    if (model.info().name == "stories" || model.info().name == "masked")
+    if (const std::string& name = model.info().name; name == "english" || name == "stories" || name == "masked")
         texts = {.own = "Lily had a dog. She", .other = "Lily had a cat. She"};
     texts.ownTokens = tokensOf(model, texts.own);
     texts.otherTokens = tokensOf(model, texts.other);

@@ -24,7 +24,7 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
         CHECK(QFileInfo(":/start/" + button->objectName().mid(11) + ".png").size() < 15'000);
         ++pictures;
     }
-    CHECK(pictures == 9);
+    CHECK(pictures == 10);
     QTest::mouseClick(page->findChild<QToolButton*>("startModel.sort"), Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }));
     CHECK(lab.find<QToolButton>("workspace.write").isChecked());
@@ -60,5 +60,19 @@ TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
         CHECK(lab.find<QToolButton>("workspace.train").isChecked());
         CHECK(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));
         lab.act("trainPlay"); // pause
+    }
+}
+
+TEST_CASE("start page: the model that opens first has prompts worth trying, with short titles", "[lab]") {
+    QFile file(QStringLiteral(ATTN_SOURCE_DIR "/assets/models/english/prompts.json"));
+    REQUIRE(file.open(QIODevice::ReadOnly));
+    const QJsonArray prompts = QJsonDocument::fromJson(file.readAll()).array();
+    CHECK(prompts.size() >= 8);
+    for (const QJsonValue& entry : prompts) {
+        const QString title = entry["title"].toString();
+        INFO(title.toStdString());
+        CHECK(!title.isEmpty());
+        CHECK(title.size() <= 16);
+        CHECK(!entry["prompt"].toString().isEmpty());
     }
 }

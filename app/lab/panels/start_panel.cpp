@@ -24,6 +24,7 @@ struct Blurb {
     const char* text;  ///< what the model does; marked for translation
 };
 constexpr Blurb kBlurbs[] = {
+    {"english", QT_TRANSLATE_NOOP("attn::StartPanel", "writes everyday English")},
     {"stories", QT_TRANSLATE_NOOP("attn::StartPanel", "writes short stories")},
     {"masked", QT_TRANSLATE_NOOP("attn::StartPanel", "fills in hidden words")},
     {"induction", QT_TRANSLATE_NOOP("attn::StartPanel", "copies by formula")},
@@ -113,7 +114,7 @@ void StartPanel::makeTours(QVBoxLayout* column) {
         row->addWidget(button);
     };
     add("startWrite", tr("Watch the heads\nwhile a model writes"),
-        tr("Run the default model and see each head light up at every new word"), "stories", Tour::Write);
+        tr("Run the default model and see each head light up at every new word"), "english", Tour::Write);
     add("startLook", tr("Find the head\nthat copies"), tr("Open a small model in which one head repeats a pattern"),
         "induction-trained", Tour::Look);
     add("startTrain", tr("Train a model\nand see its heads form"), tr("Train a small model that sorts digits"), "sort",

@@ -20,7 +20,7 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
         .argument("PATH", path,
                   "model folder, .safetensors file, folder of a training run, .attnlab session, or built-in model: " +
                       builtinModelNames())
-        .defaultText("builtin:stories");
+        .defaultText("builtin:english");
     program.option("--prompt TEXT", prompt, "prompt for the model").defaultText("the model's own example");
     program
         .option("--device DEVICE", device, "Vulkan device, by index or by part of its name; see attention-cli devices")

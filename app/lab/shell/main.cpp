@@ -99,7 +99,7 @@ int run(int argc, char** argv) {
     if (!device.isEmpty()) setup.device.device = device.toStdString();
     if (setup.preferences.softwareThreads >= 0) setup.device.softwareThreads = setup.preferences.softwareThreads;
     for (const attn::BundledModel& model : attn::bundledModels())
-        if (model.title == "stories") setup.path = QString::fromStdString(model.path);
+        if (model.title == "english") setup.path = QString::fromStdString(model.path);
     if (options.session.isEmpty()) setup.opens = options.path;
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
