@@ -44,6 +44,7 @@ struct UneditedViews {
 /// The state that views show. Consecutive snapshots share the parts that did not change.
 struct Snapshot {
     uint64_t version = 0;         ///< increases by one with each snapshot
+    uint64_t openings = 0;        ///< number of OpenModelCommands that have begun
     uint64_t sequenceVersion = 0; ///< changes when the input or the run changes; the parts below belong to it
     Status status;
     std::shared_ptr<const ModelInfo> model;
@@ -68,9 +69,14 @@ struct Snapshot {
     std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< the last result by Analysis::key()
     /// Results on the original run, for the analyses that ran while `run` was Difference.
     std::map<std::string, std::shared_ptr<const AnalysisResult>> uneditedAnalyses;
+    /// Why the last run of an analysis has no result, by Analysis::key(): it failed, or it was stopped.
+    std::map<std::string, Failure> failedAnalyses;
     std::optional<ShowWeightsCommand> shown; ///< the checkpoint that the model shows
     std::optional<Failure> failure;          ///< failure of the last command; null after a success
-    uint64_t failureCount = 0;               ///< number of failures; tells a repeated failure from an old one
+    /// Failure of the last command that runs the model on an input, or opens it; null after a success. Commands that
+    /// only ask for views leave it.
+    std::optional<Failure> runFailure;
+    uint64_t failureCount = 0; ///< number of failures; tells a repeated failure from an old one
     bool readsPictures() const { return model && model->readsPictures(); }
     /// The path that opens this model with these weights again.
     std::string path() const { return shown ? shown->path : model ? model->path : std::string(); }

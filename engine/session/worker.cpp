@@ -110,6 +110,9 @@ void Session::Worker::run(const std::stop_token& stop) {
                 refineViews();
             }
         } catch (const Cancelled&) {
+            if (!analysing_.empty())
+                next_.failedAnalyses[analysing_] = {
+                    .what = "stopped before it was done", .where = {}, .hint = "run it again"};
             publishIdle();
         } catch (const gpu::DeviceLost& error) {
             if (next_.model && (next_.picture || !path_.tokens().empty()))
@@ -140,6 +143,9 @@ void Session::Worker::warmUp() {
 void Session::Worker::execute(Command command) {
     if (remaining_ > 0 && changesSequence(command)) finishGenerating();
     next_.failure.reset();
+    analysing_.clear();
+    isRun_ = changesSequence(command) || std::holds_alternative<ShowWeightsCommand>(command);
+    if (isRun_) next_.runFailure.reset();
     if (changesInput(command)) hasOtherRun_ = false; // a newer one sets it again
     std::visit([this](const auto& each) { on(each); }, command);
 }
@@ -148,6 +154,12 @@ void Session::Worker::fail(const Error& error) {
     remaining_ = 0;
     next_.failure = Failure{error.message(), error.where(), error.hint()};
     ++next_.failureCount;
+    if (isRun_) next_.runFailure = next_.failure;
+    if (!analysing_.empty()) { // an earlier result would be taken for the answer
+        next_.failedAnalyses[analysing_] = *next_.failure;
+        next_.analyses.erase(analysing_);
+        next_.uneditedAnalyses.erase(analysing_);
+    }
     publishIdle();
 }
 

@@ -134,8 +134,10 @@ private:
     int weightSize_ = 0; ///< size of the shown parameter
     PatternRequest view_;
     SetProfileCommand profiled_;
-    Snapshot next_;     ///< the snapshot under construction
-    int remaining_ = 0; ///< tokens still to generate
+    Snapshot next_;         ///< the snapshot under construction
+    bool isRun_ = false;    ///< the last command sets Snapshot::runFailure
+    std::string analysing_; ///< key of the analysis that runs; empty: none
+    int remaining_ = 0;     ///< tokens still to generate
     double tokensPerSecond_ = 0;
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};

@@ -129,11 +129,13 @@ void Session::Worker::on(const ShowRunCommand& command) {
 }
 
 void Session::Worker::on(const RunAnalysisCommand& command) {
+    analysing_ = command.analysis->key();
+    next_.failedAnalyses.erase(analysing_);
     catchUp();
     next_.status.activity = Activity::Analysing;
     next_.status.progress = 0;
     publish();
-    const std::string key = command.analysis->key();
+    const std::string& key = analysing_;
     const bool isOriginal = next_.run == ShownRun::Original,
                isTwofold = next_.run == ShownRun::Difference && model().isEdited();
     float begin = 0;
@@ -153,6 +155,7 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
         next_.uneditedAnalyses[key] = analysed(settled ? *settled : *command.analysis, true, report);
     }
     next_.analyses[key] = result;
+    analysing_.clear();
     publishIdle();
     isRefining_ = hasTokens();
 }

@@ -13,6 +13,7 @@ namespace attn {
 void Session::Worker::on(const OpenModelCommand& command) {
     next_.status.activity = Activity::Loading;
     next_.status.progress = 0;
+    ++next_.openings;
     publish();
     adopt(load(openSource(command.path), command.path), command.path);
 
@@ -60,6 +61,7 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     isRefining_ = false;
     Snapshot fresh;
     fresh.version = next_.version;
+    fresh.openings = next_.openings;
     fresh.failureCount = next_.failureCount;
     fresh.sequenceVersion = next_.sequenceVersion;
     fresh.status.device = model_->device().name();
@@ -104,6 +106,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         uneditedTokens_.clear();
         if (next_.readsPictures()) {
             next_.uneditedAnswer.reset();
+            next_.failedAnalyses.clear();
             next_.analyses.clear(); // also those of the parameters alone
             return runPicture();
         }

@@ -1,10 +1,14 @@
 #include "app/figures/lens_pages.h"
 #include "app/lab/panels/changes_panel.h"
 #include "app/lab/widgets/arcs_view.h"
+#include "app/lab/panels/compare_panel.h"
+#include "app/lab/widgets/cell_view.h"
+#include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/run_cells_view.h"
+#include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab/lab_window.h"
 
@@ -322,6 +326,78 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     lab.find<QLineEdit>("lensTarget").setText("no such token");
     lab.clickAndSettle("lensRun");
     CHECK_FALSE(lab.snapshot().failure);
+}
+
+TEST_CASE("lab: a lens that fails ends with its reason, also after other commands", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog.");
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    auto& reading = lab.find<QLabel>("lensReading");
+    const auto next = [&] { // a command of another panel, which succeeds
+        lab.window().bridge().post(CellRequest{.site = 0, .head = 0, .query = 1, .key = 0});
+        REQUIRE(lab.settle());
+        CHECK_FALSE(lab.snapshot().failure);
+    };
+    pages.setCurrentIndex(pages.findData("patching"));
+    REQUIRE(pages.currentData() == "patching");
+    auto& text = lab.find<QLineEdit>("lensText");
+    text.setText("Lily had a cat.");
+    QTest::keyClick(&text, Qt::Key_Return);
+    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("lensMatrix").figure().isEmpty(); }));
+    text.setText("A text with many more tokens than the prompt has.");
+    QTest::keyClick(&text, Qt::Key_Return);
+    REQUIRE(lab.waitFor([&] { return reading.text().contains("tokens"); }));
+    CHECK(lab.find<MatrixView>("lensMatrix").figure().isEmpty()); // of the other text
+    const QString reason = reading.text();
+    next();
+    CHECK(reading.text() == reason);
+    QTest::keyClick(&text, Qt::Key_Return); // once more: the same answer, not "Computing"
+    REQUIRE(lab.settle());
+    CHECK(reading.text() == reason);
+
+    text.setText("Lily had a cat.");
+    lab.find<QLineEdit>("lensTarget").setText("#99999");
+    for (int page = 0; page < pages.count(); ++page) {
+        if (!lensPages()[static_cast<size_t>(page)].usesTarget) continue;
+        INFO(pages.itemText(page).toStdString());
+        pages.setCurrentIndex(page);
+        REQUIRE(lab.settle());
+        lab.clickAndSettle("lensRun");
+        next();
+        CHECK_THAT(reading.text().toStdString(), CONTAINS("99999"));
+    }
+}
+
+TEST_CASE("lab: heads whose kinds were not found, and a comparison that fails, say why", "[lab]") {
+    LabWindow lab("builtin:induction", kInspectPrompt);
+    lab.showPanel("kinds");
+    REQUIRE(lab.waitFor([&] { return lab.find<QTreeWidget>("kindHeads").topLevelItemCount() == 4; }));
+    auto& message = lab.find<QLabel>("kindMessage");
+    CHECK(message.isHidden());
+    lab.click("kindDetect");
+    lab.window().bridge().post(StopCommand{});
+    REQUIRE(lab.settle());
+    CHECK_THAT(message.text().toStdString(), CONTAINS("stopped before it was done"));
+    lab.clickAndSettle("kindDetect");
+    CHECK(message.isHidden());
+
+    lab.showPanel("compare");
+    auto& panel = lab.find<ComparePanel>("compare");
+    auto& other = lab.find<QLineEdit>("compareText");
+    auto& said = lab.find<QLabel>("compareMessage");
+    lab.find<QComboBox>("compareWith").setCurrentIndex(2);
+    const auto compare = [&](const QString& text, const char* answer) {
+        other.setText(text);
+        lab.click("compareRun");
+        REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && said.text().contains(answer); }));
+    };
+    compare("the brown fox the br", "B: induction");
+    compare(QString(20'000, 'a'), "20000 tokens");
+    lab.window().workbench().selectHead(1, 1); // asks B for other views
+    REQUIRE(lab.settle());
+    REQUIRE(panel.second().waitIdle(10));
+    QTest::qWait(50);
+    CHECK_THAT(said.text().toStdString(), CONTAINS("20000 tokens"));
 }
 
 TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {

@@ -101,6 +101,52 @@ TEST_CASE("opening: a picture opens in a vision model, or in the one that is ope
     CHECK(lab.snapshot().model->name == "vit");
 }
 
+TEST_CASE("opening: a text model takes the place of a picture, and a picture that of a text", "[lab][vision]") {
+    LabWindow lab("builtin:vit-shapes");
+    REQUIRE(answers(lab, "vit-shapes"));
+    const QString picture = lab.folder() + "/white.png", stories = ATTN_SOURCE_DIR "/assets/models/stories";
+    QImage white(16, 16, QImage::Format_RGB32);
+    white.fill(Qt::white);
+    REQUIRE(white.save(picture));
+    const auto drop = [](QWidget& on, const QString& path) {
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(path)});
+        QDragEnterEvent enter(QPoint(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&on, &enter);
+        CHECK(enter.isAccepted());
+        QDropEvent event(QPointF(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&on, &event);
+    };
+    const auto showsText = [&] {
+        return lab.snapshot().model->name == "stories" && lab.snapshot().grid &&
+               lab.find<QWidget>("prompt").isVisible();
+    };
+    const auto showsWhite = [&] {
+        return lab.snapshot().answer && setup(lab).name == picture &&
+               lab.snapshot().picture->image == setup(lab).given.image && input(lab).isVisible();
+    };
+    drop(input(lab), stories); // where the picture is
+    REQUIRE(lab.waitFor(showsText));
+    drop(lab.window(), picture);
+    REQUIRE(lab.waitFor(showsWhite));
+    CHECK(lab.snapshot().model->name == "vit-shapes");
+    CHECK_FALSE(lab.find<QLabel>("pictureMessage").isVisible());
+    drop(lab.window(), stories);
+    REQUIRE(lab.waitFor(showsText));
+
+    // The picture is dropped while the text model is still being opened in place of a vision model.
+    lab.window().open("builtin:vit-fashion");
+    REQUIRE(answers(lab, "vit-fashion"));
+    REQUIRE(lab.settle());
+    lab.window().open("builtin:stories");
+    lab.window().open(picture);
+    REQUIRE(lab.waitFor(showsWhite));
+    REQUIRE(lab.settle());
+    CHECK(showsWhite());
+    CHECK(lab.snapshot().model->name == "vit-shapes");
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible());
+}
+
 TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[lab]") {
     LabWindow lab;
     const QString pipe = lab.folder() + "/pipe.attnlab", lesson = lab.folder() + "/pipe.json";

@@ -17,7 +17,13 @@ SessionBridge::~SessionBridge() {
     isClosing_ = true;
 }
 
+bool SessionBridge::isOpeningModel() const {
+    const auto snapshot = latest();
+    return snapshot->openings < openings_ || snapshot->status.activity == Activity::Loading;
+}
+
 void SessionBridge::post(Command command) {
+    if (std::holds_alternative<OpenModelCommand>(command)) ++openings_;
     emit posted(command);
     session_->post(std::move(command));
 }

@@ -22,6 +22,8 @@ public:
 
     void post(Command command);
     std::shared_ptr<const Snapshot> latest() const { return session_->latest(); }
+    /// Whether a model was asked for that is not open yet, and has not failed.
+    bool isOpeningModel() const;
     bool waitIdle(double timeoutSeconds) { return session_->waitIdle(timeoutSeconds); }
 
 signals:
@@ -35,6 +37,7 @@ private:
     void receive(); ///< on the worker thread
     void deliver();
 
+    uint64_t openings_ = 0; ///< number of OpenModelCommands that were posted
     Handover handover_;
     std::mutex mutex_; ///< guards what follows, up to the session
     bool isClosing_ = false;

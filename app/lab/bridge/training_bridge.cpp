@@ -25,7 +25,7 @@ TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObjec
     });
     connect(&views_, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
         if (!snapshot->shown) return;
-        const bool waits = snapshot->readsPictures() && !snapshot->answer && !snapshot->failure; // for its picture
+        const bool waits = snapshot->readsPictures() && !snapshot->answer && !snapshot->runFailure; // for its picture
         if (waits) return;
         if (underway_ && snapshot->shown->weights == underway_) onShown(underway_);
         emit momentShown(QString::fromStdString(snapshot->shown->path));

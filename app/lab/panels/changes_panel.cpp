@@ -220,6 +220,8 @@ void ChangesPanel::showEffect() {
 void ChangesPanel::showContinuations() {
     const auto found = resultIn<Continuation>(snapshot_->analyses, ContinuationAnalysis{}.key());
     write_->setEnabled(snapshot_->sequence && !snapshot_->sequence->tokens.empty());
+    if (const QString problem = failureIn(*snapshot_, ContinuationAnalysis{}.key()); !problem.isEmpty())
+        return written_->setText(problem.toHtmlEscaped());
     if (!found || found->inputVersion != snapshot_->sequenceVersion) return written_->clear();
     const auto line = [](const std::string& text) { return visibleText(QString::fromStdString(text)).toHtmlEscaped(); };
     written_->setText(
@@ -442,6 +444,8 @@ void ChangesPanel::showCells() {
         asked_ = std::move(asked);
         askTokens_->start();
     }
+    if (const QString problem = failureIn(*snapshot_, TextTokensAnalysis{}.key()); !problem.isEmpty())
+        cellsHint_->setText(problem);
     rows.push_back(tr("embedding"));
     for (int layer = 0; layer < snapshot_->model->layers && place() != ChangePlace::Embedding; ++layer)
         rows.push_back(tr("layer %1").arg(layer));

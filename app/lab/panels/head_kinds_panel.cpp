@@ -6,16 +6,19 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 
+#include <QLabel>
 #include <QPushButton>
 
 namespace attn {
 
 HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), detect_(new QPushButton(tr("Find head kinds"))), heads_(new HeadTable("kind")) {
+    : Panel(bench, parent), detect_(new QPushButton(tr("Find head kinds"))), message_(makeHintLabel("kindMessage")),
+      heads_(new HeadTable("kind")) {
     named(detect_, "kindDetect", tr("Find the kind of each head"),
           tr("Score every head: on repeated random tokens and a short text, or on the picture and on the "
              "same picture with its patches shuffled"));
-    makeColumn(this, 8, {detect_, {heads_, 1}});
+    makeColumn(this, 8, {detect_, message_, {heads_, 1}});
+    message_->hide();
     connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
     connect(heads_, &HeadTable::headChosen, this, [this](int site, int head) {
         if (bench_.readsPictures())
@@ -58,6 +61,9 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     snapshot_ = snapshot;
     const auto before = bench_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key());
     heads_->setDetection(found(), std::static_pointer_cast<const HeadDetection>(before), snapshot->model);
+    const QString problem = failureIn(*snapshot, HeadDetectionAnalysis{}.key());
+    message_->setText(problem);
+    message_->setVisible(!problem.isEmpty());
     detectIfNew();
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/lab/workbench/panel.h"
 
+class QLabel;
 class QPushButton;
 
 namespace attn {
@@ -31,6 +32,7 @@ private:
     uint64_t askedVersion_ = 0;              ///< of the input then
     FrontWatch* front_ = nullptr;
     QPushButton* detect_;
+    QLabel* message_; ///< that the heads are being measured, or why they are not
     HeadTable* heads_;
 };
 

@@ -174,6 +174,11 @@ void LensesPanel::forget() {
     showState();
 }
 
+QString LensesPanel::failure() const {
+    const bool isAsked = snapshot_ && asked_ > 0 && asked_ == snapshot_->sequenceVersion;
+    return isAsked ? failureIn(*snapshot_, page().make({})->key()) : QString();
+}
+
 void LensesPanel::ask() {
     if (!hasInput()) return;
     asked_ = snapshot_->sequenceVersion;
@@ -200,6 +205,12 @@ void LensesPanel::showIfNew() {
     if (!hasInput()) return;
     const std::string key = page().make({})->key();
     const auto found = resultIn(snapshot_->analyses, key);
+    if (!found && shown_ && !failure().isEmpty()) { // the former result answers another question
+        shown_.reset();
+        before_.reset();
+        view_->setAnswer({}, false);
+        showOverlay({});
+    }
     if (!found) return;
     // An earlier picture had other patterns.
     if (readsPictures() && found->inputVersion != snapshot_->sequenceVersion) return;
@@ -258,15 +269,17 @@ void LensesPanel::showState() {
     run_->setEnabled(isAnalysing || hasInput());
     progress_->setVisible(isAnalysing && !page().isQuick);
     if (isAnalysing) progress_->setValue(qRound(snapshot_->status.progress * 100));
+    const QString problem = failure();
     explanation_->setText(
-        !isOld || (isAsked && page().isQuick) ? QCoreApplication::translate("attn::Lens", page().explanation)
+        shown_ && !problem.isEmpty()            ? problem
+        : !isOld || (isAsked && page().isQuick) ? QCoreApplication::translate("attn::Lens", page().explanation)
         : readsPictures() ? tr("This result is for the previous picture or model. Press Run to update it.")
                           : tr("This result is for the previous text or model. Press Run to update it."));
-    view_->setWaiting(isAsked && snapshot_->failure ? QString::fromStdString(snapshot_->failure->sentence())
-                      : isAsked                     ? tr("Computing…")
-                      : !page().isQuick             ? tr("Press Run.")
-                      : readsPictures()             ? tr("Choose a picture.")
-                                                    : tr("Type a prompt in the Generate panel."));
+    view_->setWaiting(!problem.isEmpty() ? problem
+                      : isAsked          ? tr("Computing…")
+                      : !page().isQuick  ? tr("Press Run.")
+                      : readsPictures()  ? tr("Choose a picture.")
+                                         : tr("Type a prompt in the Generate panel."));
 }
 
 QJsonObject LensesPanel::saveView() const {

@@ -39,9 +39,10 @@ private:
     int choiceOf(const QString& text) const; ///< a token by its text or "#id", or a class; -1: unknown
     void listTargets();                      ///< classes that a logit can be asked of
     void choosePage();
-    void ask();        ///< runs the lens
-    void askIfQuick(); ///< runs the lens if it is quick, in front, and its result is old
-    void forget();     ///< the result, and that it was asked for
+    void ask();              ///< runs the lens
+    void askIfQuick();       ///< runs the lens if it is quick, in front, and its result is old
+    QString failure() const; ///< of the lens on this input; empty: none
+    void forget();           ///< the result, and that it was asked for
     void showIfNew();
     LensSubject subject(bool isOriginal) const; ///< @pre hasInput()
     void showOverlay(const std::optional<MatrixCell>& cell);

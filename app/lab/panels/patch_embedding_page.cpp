@@ -1,5 +1,6 @@
 #include "app/lab/panels/patch_embedding_page.h"
 
+#include "app/figures/tiles_figure.h"
 #include "app/figures/vision_figures.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
@@ -9,6 +10,8 @@
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QComboBox>
+
+#include <utility>
 
 namespace attn {
 namespace {
@@ -45,7 +48,9 @@ void PatchEmbeddingPage::setSnapshot(const std::shared_ptr<const Snapshot>& snap
     snapshot_ = snapshot;
     const auto result = resultIn(snapshot->analyses, PatchEmbeddingAnalysis{}.key());
     if (!result && shown_) asked_ = nullptr; // other parameters
-    if (isNewModel || result != shown_ || !view_->figure()) {
+    const QString problem = failureIn(*snapshot, PatchEmbeddingAnalysis{}.key());
+    const bool isNewProblem = std::exchange(problem_, problem) != problem;
+    if (isNewModel || isNewProblem || result != shown_ || !view_->figure()) {
         shown_ = result;
         show();
     }
@@ -68,11 +73,16 @@ void PatchEmbeddingPage::show() {
     if (!snapshot_) return;
     const PictureRun run = pictureRun(*snapshot_);
     if (kind_ == Kind::Positions) {
-        view_->setFigure(positionsFigure(run));
+        setFigure(positionsFigure(run));
         view_->setChosen(bench_.selection().row);
     } else {
-        view_->setFigure(filtersFigure(run, filterKind_->currentIndex() == 1));
+        setFigure(filtersFigure(run, filterKind_->currentIndex() == 1));
     }
+}
+
+void PatchEmbeddingPage::setFigure(std::unique_ptr<TilesFigure> figure) {
+    if (!problem_.isEmpty()) figure->emptyText = problem_;
+    view_->setFigure(std::move(figure));
 }
 
 QJsonObject PatchEmbeddingPage::saveView() const { return {{"filters", savedChoice(*filterKind_)}}; }

@@ -11,6 +11,7 @@ class QComboBox;
 namespace attn {
 
 class PointedView;
+struct TilesFigure;
 
 /// What a vision model makes patches into before the first layer: the similarity of its position embeddings, or the
 /// filters of its patch embedding. Reads the parameters when it is first visible.
@@ -32,10 +33,12 @@ protected:
 
 private:
     void ask();
+    void setFigure(std::unique_ptr<TilesFigure> figure);
     void show();
 
     Kind kind_;
     Workbench& bench_;
+    QString problem_; ///< why there is no result; empty: there is one, or it is being computed
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const AnalysisResult> shown_;
     std::shared_ptr<const ModelInfo> asked_;

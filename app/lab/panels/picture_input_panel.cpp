@@ -154,8 +154,10 @@ void PictureInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snaps
 
 void PictureInputPanel::showMessage() {
     const bool isRunning = snapshot_ && snapshot_->picture && snapshot_->picture->image && !snapshot_->answer &&
-                           !snapshot_->failure && snapshot_->status.activity != Activity::Loading;
-    message_->setText(problem_.isEmpty() ? tr("Running the model…") : problem_);
+                           snapshot_->status.activity != Activity::Loading;
+    message_->setText(!problem_.isEmpty()                  ? problem_
+                      : isRunning && snapshot_->runFailure ? QString::fromStdString(snapshot_->runFailure->sentence())
+                                                           : tr("Running the model…"));
     message_->setVisible(isRunning || !problem_.isEmpty());
 }
 

@@ -21,7 +21,7 @@ void SecondRun::choose(With with, const QString& text, const QString& path) {
     text_ = text;
     path_ = path;
     if (with == Nothing) bridge_.reset(); // frees the model
-    if (with == Nothing || second_->failure) asked_.reset();
+    if (with == Nothing || second_->runFailure) asked_.reset();
     if (!bridge_) second_ = std::make_shared<Snapshot>();
     follow();
 }
@@ -130,7 +130,7 @@ QString SecondRun::problem() const {
         return tr("Choose the other picture.");
     if (with_ == OtherInput && !isPicture && text_.isEmpty()) return tr("Type the other text and press Compare.");
     if (with_ == OtherModel && path_.isEmpty()) return tr("Choose the other model and press Compare.");
-    if (second_->failure) return QString::fromStdString(second_->failure->sentence());
+    if (second_->runFailure) return QString::fromStdString(second_->runFailure->sentence());
     if (isOpen_ && second_->readsPictures() != isPicture)
         return tr("Both models must read texts, or both must read pictures.");
     return {};

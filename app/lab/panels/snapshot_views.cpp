@@ -92,4 +92,9 @@ PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal) {
     return run;
 }
 
+QString failureIn(const Snapshot& snapshot, const std::string& key) {
+    const auto found = snapshot.failedAnalyses.find(key);
+    return found == snapshot.failedAnalyses.end() ? QString() : QString::fromStdString(found->second.sentence());
+}
+
 } // namespace attn

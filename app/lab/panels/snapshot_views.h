@@ -43,4 +43,7 @@ std::shared_ptr<const Result> resultIn(const decltype(Snapshot::analyses)& resul
     return found == results.end() ? nullptr : std::static_pointer_cast<const Result>(found->second);
 }
 
+/// Why the last run of an analysis has no result, as a sentence; empty: it has one, or it has not ended.
+QString failureIn(const Snapshot& snapshot, const std::string& key);
+
 } // namespace attn

@@ -138,6 +138,8 @@ void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
                 before->uneditedViews != snapshot->uneditedViews)) {
         shade();
     }
+    if (const QString problem = failureIn(*snapshot, TokenScoresAnalysis{}.key()); !problem.isEmpty())
+        summary_->setText(problem);
     scoreIfNew();
 }
 

@@ -316,6 +316,7 @@ void MainWindow::finishSnapshot() {
     updateActions();
     updateRemark();
     continueRestore();
+    openWaitingPicture();
     showInScopes();
 }
 

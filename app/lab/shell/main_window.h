@@ -150,6 +150,8 @@ private:
     enum class Kind { Model, Picture };
     static Kind kindOf(const QString& path); ///< reads the file: not for the window's thread
     void openAs(Kind kind, const QString& path, const QString& prompt);
+    /// Opens the picture that was asked for last, once it is known whether the open model reads pictures.
+    void openWaitingPicture();
     /// Opens a model. The commands that follow act on it.
     void postModel(const QString& path, const QString& prompt);
     void showOpening(const QString& path);
@@ -183,7 +185,8 @@ private:
     QString device_;      ///< as the user named it
     QString defaultPath_; ///< of the model that a fresh start shows
     ScopeStarter startScope_;
-    QString firstPath_; ///< model to open if the one that is opened first cannot be; empty: done
+    QString firstPath_;      ///< model to open if the one that is opened first cannot be; empty: done
+    QString waitingPicture_; ///< empty: none
     BackgroundTask opening_, saving_, exporting_;
     ScopeMirror mirror_;
     SessionBridge bridge_;

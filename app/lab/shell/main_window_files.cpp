@@ -65,6 +65,14 @@ MainWindow::Kind MainWindow::kindOf(const QString& path) {
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
     if (kind == Kind::Model) return postModel(path, prompt);
+    waitingPicture_ = path;
+    openWaitingPicture();
+}
+
+void MainWindow::openWaitingPicture() {
+    const bool isDecided = !bridge_.isOpeningModel() && bench_.snapshot() == bridge_.latest();
+    if (waitingPicture_.isEmpty() || !isDecided) return;
+    const QString path = std::exchange(waitingPicture_, {});
     if (!bench_.readsPictures()) postModel(QStringLiteral("builtin:vit-shapes"), {});
     pictureInput_->openPicture(path);
     bench_.showPanel("attention");
@@ -72,6 +80,7 @@ void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
 
 void MainWindow::postModel(const QString& path, const QString& prompt) {
     pending_.reset();
+    waitingPicture_.clear();
     bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString()});
     firstPath_.clear(); // last: it may be the path
 }
@@ -135,6 +144,7 @@ void MainWindow::restore(SessionDocument document) {
 void MainWindow::bringBack(const SessionDocument& document) {
     const bool isOpen = bench_.snapshot() && bench_.snapshot()->model &&
                         QString::fromStdString(bench_.snapshot()->path()) == document.modelPath;
+    waitingPicture_.clear();
     if (!isOpen)
         bridge_.post(
             OpenModelCommand{.path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString()});
