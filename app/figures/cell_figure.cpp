@@ -215,13 +215,13 @@ QString scoreText(const CellExplanation& cell) {
 
 /// @param before may be null
 void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
-           const FigureTheme& theme) {
-    QString title = CellFigure::tr("%1: query %2 %3, key %4 %5");
+           const QString& condition, const FigureTheme& theme) {
+    QString title = CellFigure::tr("%1%6: query %2 %3, key %4 %5");
     title = title.arg(headLabel(cell.site, cell.head))
                 .arg(cell.query)
                 .arg(quoted(labels, cell.query))
                 .arg(cell.key)
-                .arg(quoted(labels, cell.key));
+                .arg(quoted(labels, cell.key), condition);
     flow.heading(0, title, theme.text);
     if (const CellExplanation* other = comparable(cell, before)) writeChange(flow, cell, *other);
     if (!cell.remark.empty()) {
@@ -286,7 +286,7 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
 double CellFigure::heightForWidth(double width, const FigureTheme& theme) const {
     if (!explanation) return 6 * theme.lineHeight();
     Flow flow(nullptr, QRectF(0, 0, width, 0), theme);
-    write(flow, *explanation, before.get(), labels, theme);
+    write(flow, *explanation, before.get(), labels, condition, theme);
     return std::ceil(flow.height());
 }
 
@@ -294,7 +294,7 @@ void CellFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     if (!explanation) return drawMessage(painter, area, tr("Click a cell of a heatmap to see its arithmetic."), theme);
     const FigurePage page(painter, area, theme);
     Flow flow(&painter, area, theme);
-    write(flow, *explanation, before.get(), labels, theme);
+    write(flow, *explanation, before.get(), labels, condition, theme);
 }
 
 QString CellFigure::csv() const {

@@ -16,6 +16,7 @@ namespace attn {
 struct CellFigure : Figure {
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const CellExplanation> before; ///< the same cell in the original run, for comparison; may be null
+    QString condition;                             ///< of the head, follows its name: " (removed)"
     std::vector<QString> labels;                   ///< one per token of the sequence
 
     /// The height of the whole arithmetic at this width.

@@ -232,6 +232,10 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
         paintStrip(painter, QRectF(rect.left(), rect.bottom() + 1, rect.width(), at.strip - 2), theme, layer, column);
 
     const HeadChoice choice = choiceOf(layer, column);
+    if (column < grid_->heads && !kept.empty() && kept[static_cast<size_t>(layer * grid_->heads + column)] == 0) {
+        painter.setPen(QPen(theme.accent, 2)); // removed
+        painter.drawLine(rect.topLeft(), rect.bottomRight());
+    }
     const bool isSelected = choice.site == selected.site && column == columnOf(selected);
     const bool isHovered = hovered && choice.site == hovered->site && column == columnOf(*hovered);
     painter.setBrush(Qt::NoBrush);

@@ -33,7 +33,8 @@ QString resolutionText(const PatternTile* tile);
 struct ThumbnailGridFigure : Figure {
     std::shared_ptr<const NewestRows> newest;       ///< may be null
     std::shared_ptr<const NewestRows> newestBefore; ///< not null: the difference of `newest` from it is drawn
-    int keyValueHeads = 0;                          ///< 0 or the number of heads: no groups
+    std::vector<float> kept; ///< [layers * heads] the share of its output that a head keeps; empty: all keep all of it
+    int keyValueHeads = 0;   ///< 0 or the number of heads: no groups
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
     HeadChoice selected;

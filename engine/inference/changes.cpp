@@ -169,6 +169,21 @@ std::string describe(const PatternEdit& edit) {
     return {};
 }
 
+bool takesFromHead(const Intervention& intervention, int site, int head) {
+    if (intervention.kind != Intervention::Kind::Zero || intervention.position >= 0) return false;
+    const auto [layer, hook] = splitName(intervention.hook);
+    if (layer != site) return false;
+    const bool isOfHead = intervention.head < 0 || intervention.head == head;
+    return hook == "hook_attn_out" || (hook == "attn.hook_z" && isOfHead);
+}
+
+float keptShare(const Changes& changes, int site, int head) {
+    float share = changes.gate(site, head);
+    for (const Intervention& each : changes.interventions)
+        if (takesFromHead(each, site, head)) share *= 1 - each.amount;
+    return share;
+}
+
 std::string changesToJson(const Changes& changes) {
     Json object{{"interventions", Json::array()}, {"patterns", Json::array()}, {"gates", Json::array()}};
     for (const Intervention& each : changes.interventions) object["interventions"].push_back(toJson(each));

@@ -69,6 +69,12 @@ struct Changes {
     bool operator==(const Changes&) const = default;
 };
 
+/// Whether a change takes away from all that a head adds, at every token: from its output alone, or from that of all
+/// heads or of the attention of its layer.
+bool takesFromHead(const Intervention& intervention, int site, int head);
+/// The share of a head's output that its gate and such changes leave: 0 for a removed head.
+float keptShare(const Changes& changes, int site, int head);
+
 /// The text in a list of changes: "layer 1, head 0 removed".
 std::string describe(const Intervention& intervention);
 std::string describe(const PatternEdit& edit);

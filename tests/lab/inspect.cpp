@@ -148,6 +148,43 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     CHECK(lab.snapshot().next->logits == edited);
 }
 
+TEST_CASE("lab: every view says that a head is removed, however it was removed", "[lab]") {
+    LabWindow lab("builtin:induction", kInspectPrompt);
+    Workbench& bench = lab.window().workbench();
+    auto& heads = lab.find<HeadsGrid>("headsGrid");
+    auto& heatmap = *lab.window().findChild<HeatmapView*>();
+    auto& thumbnails = *lab.window().findChild<ThumbnailGridView*>();
+    for (const char* panel : {"attention", "interventions", "cell", "next", "profile"}) lab.showPanel(panel);
+    bench.selectHead(1, 1);
+    bench.selectCell(Cell{.query = 5, .key = 2});
+    const auto check = [&](bool isRemoved) {
+        REQUIRE(lab.settle());
+        INFO(isRemoved);
+        CHECK(heads.gate(1, 1) == (isRemoved ? 0.0f : 1.0f));
+        CHECK(heads.gate(1, 0) == 1);
+        const auto& kept = thumbnails.figure().kept;
+        CHECK((kept.size() == 4 && kept[3] == 0) == isRemoved);
+        CHECK(heatmap.figure().title.contains("(removed)") == isRemoved);
+        CHECK(lab.window().findChild<CellView*>()->figure().condition.contains("removed") == isRemoved);
+        CHECK(lab.find<QLabel>("profileTitle").text().contains("(removed)") == isRemoved);
+        CHECK(lab.find<QLabel>("removedHeads").text() == (isRemoved ? "Head L1 H1 is removed." : ""));
+    };
+    check(false);
+    bench.addChanges({{.hook = "blocks.1.attn.hook_z", .head = 1}});
+    check(true);
+    bench.showRun(ShownRun::Original);
+    check(false);
+    bench.showRun(ShownRun::Changed);
+    QTest::mouseDClick(heads.viewport(), Qt::LeftButton, {}, heads.cellRect(1, 1).center()); // restores it
+    check(false);
+    CHECK(bench.changes().empty());
+    bench.setGate(1, 1, 0);
+    check(true);
+    bench.setGate(1, 1, 0.4f);
+    REQUIRE(lab.settle());
+    CHECK(heatmap.figure().title.contains("(40 % kept)"));
+}
+
 TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
     lab.showPanel("interventions");

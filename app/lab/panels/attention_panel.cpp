@@ -172,11 +172,17 @@ void AttentionPanel::showPictures() {
     const UneditedViews* compared = bench_.compared(*snapshot_);
     grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->structure.sites.front().keyValueHeads : 0,
                    compared ? compared->grid : nullptr);
+    std::vector<float> kept;
+    if (const PatternGrid* grid = snapshot_->grid.get(); grid && snapshot_->isEdited)
+        for (int at = 0; at < grid->sites * grid->heads; ++at)
+            kept.push_back(bench_.shownShare(at / grid->heads, at % grid->heads));
+    grid_->setKept(std::move(kept));
     grid_->setNewest(snapshot_->newest, compared ? compared->newest : nullptr);
     // While a new head is being computed, the two patterns may cover different cells.
     const bool isComparable =
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
     heatmap_->setTile(snapshot_->detail, bench_.tokenCount(), isComparable ? compared->detail : nullptr);
+    if (const auto& cell = snapshot_->explanation) cell_->setCondition(bench_.conditionOf(cell->site, cell->head));
     cell_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
     showArcs();
 }
@@ -310,7 +316,9 @@ void AttentionPanel::showSettings() {
         if (tile->head >= 0) shown = {tile->site, tile->head, HeadAggregate::None};
     }
     const bool isChange = heatmap_->figure().before != nullptr;
-    heatmap_->setTitle(headTitle(shown) + (isChange ? tr(", difference in attention") : QString()) +
+    const bool isHead = shown.aggregate == HeadAggregate::None;
+    heatmap_->setTitle(headTitle(shown) + (isHead ? bench_.conditionOf(shown.site, shown.head) : QString()) +
+                       (isChange ? tr(", difference in attention") : QString()) +
                        resolutionText(heatmap_->figure().tile.get()));
     heatmap_->setScale(look_.scale);
     heatmap_->setColours(look_.colours);

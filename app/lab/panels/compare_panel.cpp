@@ -282,7 +282,8 @@ void ComparePanel::showMatrices(bool isOn) {
     }
     const auto [one, other] = tiles();
     MatrixFigure a = patternFigure(*first_, one,
-                                   tr("A: %1").arg(headLabel(bench_.selection().site, bench_.selection().head))),
+                                   tr("A: %1").arg(headLabel(bench_.selection().site, bench_.selection().head)) +
+                                       bench_.conditionOf(bench_.selection().site, bench_.selection().head)),
                  b = patternFigure(*second_.snapshot(), other, tr("B"));
     MatrixFigure difference;
     difference.title = tr("A − B");

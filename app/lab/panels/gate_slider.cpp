@@ -36,7 +36,8 @@ void GateSlider::show() {
     setEnabled(hasHead);
     head_->setText(bench_.hasModel() ? headLabel(site, head) : tr("No model"));
     const float gate = bench_.shownGate(site, head);
-    value_->setText(QString::number(static_cast<double>(gate), 'f', 2));
+    const bool isRemoved = gate > 0 && bench_.shownShare(site, head) == 0; // by another change
+    value_->setText(isRemoved ? tr("removed") : QString::number(static_cast<double>(gate), 'f', 2));
     if (gate_->isSliderDown()) return; // during a drag the slider is ahead of the run
     const QSignalBlocker quiet(gate_);
     gate_->setValue(qRound(gate * kGateSteps));

@@ -25,13 +25,17 @@ HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
     makeColumn(this, 8, {change_, {grid_, 1}, {pictures_, 1}, gates});
 
     const auto setGate = [this, gates](int layer, int head, float gate) {
-        if (gates->isEnabled() && !gates->isHidden()) bench_.setGate(layer, head, gate);
+        if (!gates->isEnabled() || gates->isHidden()) return;
+        if (gate > 0)
+            bench_.reopenHead(layer, head, gate);
+        else
+            bench_.setGate(layer, head, gate);
     };
     connect(grid_, &HeadsGrid::selected, this, [this](int layer, int head) { bench_.selectHead(layer, head); });
     connect(grid_, &HeadsGrid::gateRequested, this, setGate);
     connect(pictures_, &PointedView::activated, this, [this, setGate](int item) {
         const int layer = item / bench_.snapshot()->model->heads, head = item % bench_.snapshot()->model->heads;
-        setGate(layer, head, bench_.shownGate(layer, head) > 0 ? 0.0f : 1.0f);
+        setGate(layer, head, bench_.shownShare(layer, head) > 0 ? 0.0f : 1.0f);
     });
     connect(&bench_, &Workbench::changesChanged, this, &HeadsPanel::showGates);
     grid_->setHue(predictionColour(bench_.theme()));
@@ -77,13 +81,15 @@ void HeadsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     showGates();
 }
 
-/// The gates of the run on display: all gates of the original run are open.
+/// What the heads keep in the run on display: all of it in the original run.
 void HeadsPanel::showGates() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
     for (QPushButton* button : {layerOff_, restore_}) button->setEnabled(model != nullptr);
-    const bool isOriginal = bench_.shownRun() == ShownRun::Original;
-    grid_->setGates(isOriginal ? decltype(Changes::gates)() : bench_.changes().gates, model ? model->layers : 0,
-                    model ? model->heads : 0);
+    decltype(Changes::gates) shares;
+    for (int site = 0; model && site < model->layers; ++site)
+        for (int head = 0; head < model->site(site).heads; ++head)
+            if (const float share = bench_.shownShare(site, head); share != 1) shares[{site, head}] = share;
+    grid_->setGates(std::move(shares), model ? model->layers : 0, model ? model->heads : 0);
     const Selection& selected = bench_.selection();
     if (grid_->selectedLayer() != selected.site || grid_->selectedHead() != selected.head)
         grid_->select(selected.site, selected.head);

@@ -57,7 +57,9 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
         "hiddenWordHint",
         tr("Click a word in the text to hide it. The words that the model predicts in its place appear here."));
     hint_->hide();
-    makeColumn(this, 8, {controls_, hint_, {list_, 1}});
+    removed_ = makeHintLabel("removedHeads");
+    removed_->hide();
+    makeColumn(this, 8, {controls_, hint_, removed_, {list_, 1}});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
@@ -79,6 +81,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     fitColumns(*list_, CandidateModel::ProbabilityColumn);
     list_->setColumnHidden(CandidateModel::ChangeColumn, true);
     connect(&bench_, &Workbench::shownRunChanged, this, &NextTokenPanel::rank);
+    connect(&bench_, &Workbench::changesChanged, this, &NextTokenPanel::showRemoved);
     connect(&bench_, &Workbench::selectionChanged, this, [this] { // of several hidden words, the selected one
         const std::optional<int> row = bench_.selection().row;
         const std::shared_ptr<const Snapshot>& now = bench_.snapshot();
@@ -96,6 +99,12 @@ void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
                        snapshot_->unedited != snapshot->unedited;
     snapshot_ = snapshot;
     if (isNew) rank();
+    showRemoved();
+}
+
+void NextTokenPanel::showRemoved() {
+    removed_->setText(bench_.removedHeads());
+    removed_->setVisible(!removed_->text().isEmpty());
 }
 
 ExportNumbers NextTokenPanel::numbers() const {

@@ -24,6 +24,7 @@ public:
 private:
     void change(const QString& id, double value);
     void take(const QModelIndex& index);
+    void showRemoved();
     void rank();
     void showSampling();
 
@@ -31,7 +32,8 @@ private:
     ParamControls* controls_;
     CandidateModel* candidates_;
     QTreeView* list_;
-    QLabel* hint_; ///< while no word is hidden
+    QLabel* hint_;    ///< while no word is hidden
+    QLabel* removed_; ///< which heads are removed
 };
 
 } // namespace attn

@@ -206,7 +206,7 @@ void PatternEditor::show() {
     if (isPicture) return;
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     MatrixFigure figure;
-    figure.title = headLabel(site, head);
+    figure.title = headLabel(site, head) + bench_.conditionOf(site, head);
     figure.rowTitle = tr("query");
     figure.columnTitle = tr("key");
     figure.kind = MatrixFigure::Kind::Weights;

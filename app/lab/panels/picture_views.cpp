@@ -34,6 +34,7 @@ void PictureView::show() {
     const bool isDifference = bench_.shownRun() == ShownRun::Difference && snapshot.uneditedAnswer && snapshot.answer;
     PatchOverlayFigure figure = isDifference ? differenceFigure(pictureRun(snapshot), pictureRun(snapshot, true), look)
                                              : overlayFigure(pictureRun(snapshot), look);
+    if (!look.isRollout && look.head >= 0) figure.title += bench_.conditionOf(look.site, look.head);
     figure.marked = bench_.selection().row;
     figure.hovered = bench_.pictures().pointed();
     setFigure(std::move(figure));
@@ -64,8 +65,8 @@ void PictureHeads::show() {
     const PictureRun* const subtracted = isDifference ? &original : nullptr;
     if (kind_ == Kind::Overlays) {
         auto figure = std::make_unique<HeadOverlaysFigure>(headOverlaysFigure(run, look, subtracted));
-        for (int item = 0; item < figure->items() && !bench_.changes().gates.empty(); ++item)
-            figure->gates.push_back(bench_.shownGate(item / model.heads, item % model.heads));
+        for (int item = 0; item < figure->items() && !bench_.changes().empty(); ++item)
+            figure->gates.push_back(bench_.shownShare(item / model.heads, item % model.heads));
         setFigure(std::move(figure));
     } else {
         setFigure(distanceFigure(run, look.site, look.isRollout ? -1 : look.head, subtracted));

@@ -69,6 +69,8 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     connect(largest_, &QTreeWidget::itemClicked, this, open);
     connect(largest_, &QTreeWidget::itemActivated, this, open);
     connect(&bench_, &Workbench::shownRunChanged, this, &ProfilePanel::showIfNew);
+    connect(&bench_, &Workbench::shownRunChanged, this, &ProfilePanel::showTitle);
+    connect(&bench_, &Workbench::changesChanged, this, &ProfilePanel::showTitle);
     followTheme(bench_, received_, distances_);
     new FrontWatch(this, [this](bool isInFront) { bench_.want(this, {.profile = isInFront}); });
     showProfile();
@@ -156,7 +158,7 @@ std::vector<float> ProfilePanel::lessBefore(std::vector<float> values, std::vect
 void ProfilePanel::showTitle() {
     if (!shown_ || !snapshot_->sequence)
         return title_->setText(tr("Type a prompt in the Generate panel to see where a head looks."));
-    const QString head = headLabel(shown_->site, shown_->head);
+    const QString head = headLabel(shown_->site, shown_->head) + bench_.conditionOf(shown_->site, shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
     QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;
     if (before_) title += tr(" (changed minus original; the table shows the changed run)");

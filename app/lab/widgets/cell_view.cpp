@@ -23,6 +23,12 @@ void CellView::setExplanation(const std::shared_ptr<const CellExplanation>& expl
     refresh();
 }
 
+void CellView::setCondition(const QString& condition) {
+    if (condition == figure_.condition) return;
+    figure_.condition = condition;
+    refresh();
+}
+
 void CellView::setLabels(std::vector<QString> labels) {
     if (labels == figure_.labels) return;
     figure_.labels = std::move(labels);

@@ -17,6 +17,11 @@ constexpr int kGap = 3;
 constexpr float kGateStep = 0.1f;
 
 float ablated(float gate) { return gate > 0 ? 0.0f : 1.0f; }
+
+QString gateText(float share) {
+    return share > 0 ? HeadsGrid::tr("It keeps %1 % of its output.").arg(qRound(share * 100))
+                     : HeadsGrid::tr("It is removed.");
+}
 } // namespace
 
 HeadsGrid::HeadsGrid(QWidget* parent) : QAbstractScrollArea(parent) {
@@ -160,8 +165,7 @@ void HeadsGrid::select(int layer, int head) {
     if (layer < 0 || head < 0 || layer >= layers_ || head >= heads_) return;
     layer_ = layer;
     head_ = head;
-    setAccessibleDescription(
-        tr("%1, gate %2").arg(headLabel(layer, head)).arg(static_cast<double>(gate(layer, head)), 0, 'f', 2));
+    setAccessibleDescription(tr("%1. %2").arg(headLabel(layer, head), gateText(gate(layer, head))));
     const QRect cell = cellRect(layer, head);
     const auto show = [](QScrollBar* bar, int begin, int end, int first, int last) {
         if (begin < first) bar->setValue(bar->value() + begin - first);
@@ -211,11 +215,10 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
         int layer = 0, head = 0;
         if (!cellAt(point, layer, head)) return QString();
         return (showsChange() ? tr("%1: where the newest token looks more (red) or less (blue) than in the original "
-                                   "run. Gate %2. Double-click to remove or restore the head.")
-                              : tr("%1: where the newest token looks. Gate %2. Double-click to remove or restore the "
+                                   "run. %2 Double-click to remove or restore the head.")
+                              : tr("%1: where the newest token looks. %2 Double-click to remove or restore the "
                                    "head."))
-            .arg(headLabel(layer, head))
-            .arg(static_cast<double>(gate(layer, head)), 0, 'f', 2);
+            .arg(headLabel(layer, head), gateText(gate(layer, head)));
     };
     return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }

@@ -23,7 +23,8 @@ public:
 
     /// @param before rows of the original run. If not null, the difference is drawn: red is more, blue is less.
     void setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before = nullptr);
-    void setGates(std::map<std::pair<int, int>, float> gates, int layers, int heads); ///< Changes::gates
+    /// @param gates the share of its output that each head keeps; a head that is not listed keeps all of it
+    void setGates(std::map<std::pair<int, int>, float> gates, int layers, int heads);
     void setHue(const QColor& hue);
     void select(int layer, int head); ///< and scrolls to it
 

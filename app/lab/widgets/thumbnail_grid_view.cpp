@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -52,6 +53,12 @@ void ThumbnailGridView::setNewest(const std::shared_ptr<const NewestRows>& newes
         figure_.glow = 1;
         glow_.start();
     }
+    update();
+}
+
+void ThumbnailGridView::setKept(std::vector<float> kept) {
+    if (kept == figure_.kept) return;
+    figure_.kept = std::move(kept);
     update();
 }
 
@@ -116,9 +123,11 @@ void ThumbnailGridView::keyPressEvent(QKeyEvent* event) {
 }
 
 QString ThumbnailGridView::describe(const HeadChoice& choice) const {
-    const QString head = headTitle(choice);
+    QString head = headTitle(choice);
     if (choice.aggregate != HeadAggregate::None) return head;
     const int heads = figure_.isEmpty() ? 0 : figure_.grid()->heads, groups = figure_.keyValueHeads;
+    const auto at = static_cast<size_t>(choice.site * heads + choice.head);
+    if (at < figure_.kept.size() && figure_.kept[at] == 0) head += tr(" (removed)");
     if (groups <= 0 || groups >= heads) return head;
     return head + tr(", shares key/value head %1").arg(choice.head / (heads / groups));
 }

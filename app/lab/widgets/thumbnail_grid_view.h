@@ -22,6 +22,8 @@ public:
                    const std::shared_ptr<const NewestRows>& before = nullptr);
     void setScale(const Scale& scale) { change(figure_.scale, scale); }
     void setColours(ColourMapId colours) { change(figure_.colours, colours); }
+    /// @param kept as in ThumbnailGridFigure
+    void setKept(std::vector<float> kept);
     void setSelected(const HeadChoice& choice);
     void setEmptyText(const QString& text) { change(emptyText_, text); }
 

@@ -1,5 +1,6 @@
 #include "app/lab/workbench/workbench.h"
 
+#include "app/figures/head_label.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/undo_commands.h"
 
@@ -125,6 +126,40 @@ void Workbench::setGate(int site, int head, float gate) {
 
 float Workbench::shownGate(int site, int head) const {
     return shownRun_ == ShownRun::Original ? 1.0f : changes_->gate(site, head);
+}
+
+float Workbench::shownShare(int site, int head) const {
+    return shownRun_ == ShownRun::Original ? 1.0f : keptShare(*changes_, site, head);
+}
+
+QString Workbench::conditionOf(int site, int head) const {
+    const float share = shownShare(site, head);
+    if (share == 1) return {};
+    return share == 0 ? tr(" (removed)") : tr(" (%1 % kept)").arg(qRound(share * 100));
+}
+
+QString Workbench::removedHeads() const {
+    constexpr qsizetype kMostNamed = 6;
+    if (!hasModel() || changes_->empty()) return {};
+    QStringList names;
+    for (int site = 0; site < snapshot_->model->layers; ++site)
+        for (int head = 0; head < snapshot_->model->site(site).heads; ++head)
+            if (shownShare(site, head) == 0) names << headLabel(site, head);
+    if (names.isEmpty()) return {};
+    if (names.size() == 1) return tr("Head %1 is removed.").arg(names.front());
+    const qsizetype others = names.size() - kMostNamed;
+    if (others <= 0) return tr("These heads are removed: %1.").arg(names.join(QStringLiteral(", ")));
+    return tr("These heads are removed: %1 and %2 more.")
+        .arg(names.first(kMostNamed).join(QStringLiteral(", ")))
+        .arg(others);
+}
+
+void Workbench::reopenHead(int site, int head, float gate) {
+    Changes after = *changes_;
+    after.setGate(site, head, gate);
+    std::erase_if(after.interventions,
+                  [&](const Intervention& each) { return each.head == head && takesFromHead(each, site, head); });
+    change(std::move(after), tr("restoring a head"), QStringLiteral("gate %1.%2").arg(site).arg(head));
 }
 
 void Workbench::restoreOriginal() {

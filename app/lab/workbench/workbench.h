@@ -101,6 +101,14 @@ public:
     void setGate(int site, int head, float gate);
     /// The gate of a head in the run on display; every gate of the original run is open.
     float shownGate(int site, int head) const;
+    /// The share of its output that a head keeps in the run on display, by its gate and by changes that remove it.
+    float shownShare(int site, int head) const;
+    /// To follow the name of a head: " (removed)", " (40 % kept)", or nothing.
+    QString conditionOf(int site, int head) const;
+    /// Says which heads are removed in the run on display; empty: none.
+    QString removedHeads() const;
+    /// Sets the gate of a head, and takes off the changes that remove this head alone, as one step of undo.
+    void reopenHead(int site, int head, float gate);
     /// Removes all changes and shows the changed run, as one step of undo.
     void restoreOriginal();
     /// Replaces all changes without a step of undo.
