@@ -41,6 +41,7 @@ struct ShowWeightsCommand {
     std::string run{};               ///< the training run's folder, as the path of a model
     std::string title{};             ///< title of the checkpoint: "step 250"
     std::vector<int> promptTokens{}; ///< the prompt if it opens as a model; empty: the model's example
+    int64_t step = -1;               ///< of the training run
 };
 /// Longer prompts are refused. A model reads at most 4096 tokens at a time and forgets those before them.
 inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;

@@ -65,6 +65,7 @@ private:
     using State = TrainingSnapshot::State;
     static constexpr std::chrono::milliseconds kInterval{33}; ///< between snapshots
     static constexpr int kSamples = 12;
+    static constexpr size_t kMostAnswers = 128; ///< of steps; those of pictures take 0.1 MB each
 
     void run(const std::stop_token& stop) {
         lowerThreadPriority();
@@ -167,7 +168,7 @@ private:
         }
         ++next_.checkpointCount;
         takeWeights();
-        takeSamples();
+        takeAnswers();
         publish();
     }
 
@@ -179,9 +180,10 @@ private:
         next_.failure.reset();
         next_.warning = run_->metricsProblem();
         next_.step = point.step;
-        if (point.validationLoss) takeSamples();
+        const bool isCheckpoint = run_->isFinished() || point.step % run_->trainer().recipe().checkpointEvery == 0;
+        if (point.validationLoss || isCheckpoint) takeAnswers();
         if (weights || run_->isFinished()) takeWeights();
-        if (run_->isFinished() || point.step % run_->trainer().recipe().checkpointEvery == 0) ++next_.checkpointCount;
+        if (isCheckpoint) ++next_.checkpointCount;
         if (run_->isFinished()) run_->finish();
         // The first step builds kernels, and some steps measure: their time is not typical.
         if (++timedSteps_ > 1 && !point.validationLoss)
@@ -206,8 +208,20 @@ private:
         next_.weightsStep = run_->trainer().stepsDone();
     }
 
+    void takeAnswers() {
+        next_.answers.step = run_->trainer().stepsDone();
+        if (run_->trainer().images())
+            takePredictions();
+        else
+            takeSamples();
+        AnswersBySteps all = *next_.allAnswers;
+        if (all.size() >= kMostAnswers) // every second of them stays
+            std::erase_if(all, [at = 0](const AnswersAtStep&) mutable { return at++ % 2 == 1; });
+        all.push_back(next_.answers);
+        next_.allAnswers = std::make_shared<const AnswersBySteps>(std::move(all));
+    }
+
     void takeSamples() {
-        if (run_->trainer().images()) return takePredictions();
         auto samples = std::make_shared<std::vector<SampleAnswer>>();
         const Tokenizer& tokenizer = run_->trainer().sequences()->instance().tokenizer();
         const auto texts = [&](const std::vector<int32_t>& ids) {
@@ -221,7 +235,7 @@ private:
                                 .expected = texts(answer.example.answer),
                                 .given = texts(answer.given)});
         }
-        next_.samples = std::move(samples);
+        next_.answers.samples = std::move(samples);
     }
 
     void takePredictions() {
@@ -231,7 +245,7 @@ private:
         predictions->labels = trainer.images()->instance().labels();
         predictions->examples = trainer.predictions(Split::Validation, 0, kShown);
         predictions->confusion = trainer.evaluate(Split::Validation, kMeasured).confusion;
-        next_.predictions = std::move(predictions);
+        next_.answers.predictions = std::move(predictions);
     }
 
     void publish() {

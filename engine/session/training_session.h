@@ -32,6 +32,14 @@ struct ImagePredictions {
     std::vector<int64_t> confusion; ///< [right class, predicted class], over more examples than `examples`
 };
 
+/// What the model answered at a step.
+struct AnswersAtStep {
+    int64_t step = -1;                                        ///< -1: none yet
+    std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task with pictures
+    std::shared_ptr<const ImagePredictions> predictions;      ///< null for a task with sequences
+};
+using AnswersBySteps = std::vector<AnswersAtStep>;
+
 /// The state of a training run that views show.
 struct TrainingSnapshot {
     enum class State { None, Preparing, Paused, Training, Finished };
@@ -44,10 +52,11 @@ struct TrainingSnapshot {
     int64_t parameterCount = 0;
     int64_t step = 0;
     double secondsPerStep = 0;
-    std::vector<int> exampleTokens;                           ///< a question with its answer, to show in views
-    std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task with pictures
-    std::shared_ptr<const ImagePredictions> predictions;      ///< null for a task with sequences
-    std::shared_ptr<const WeightSet> weights;                 ///< answer to the last requestWeights()
+    std::vector<int> exampleTokens; ///< a question with its answer, to show in views
+    AnswersAtStep answers;          ///< the newest
+    /// Those of the steps that were evaluated since the run was opened, up to the newest; of long runs only some.
+    std::shared_ptr<const AnswersBySteps> allAnswers = std::make_shared<const AnswersBySteps>();
+    std::shared_ptr<const WeightSet> weights; ///< answer to the last requestWeights()
     int64_t weightsStep = -1;
     uint64_t checkpointCount = 0;   ///< number of checkpoints written
     std::optional<Failure> failure; ///< why the training run stopped; cleared by the next start

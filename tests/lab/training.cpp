@@ -106,6 +106,51 @@ TEST_CASE("lab: the timeline restores weights, not pictures", "[lab][training]")
     CHECK(lab.snapshot().next->logits == end);
 }
 
+TEST_CASE("lab: timeline, samples and curves show one moment, and forget it when another model opens",
+          "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 40);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    lab.showPanel("train");
+    lab.showPanel("samples");
+    lab.showPanel("curves");
+    auto& timeline = lab.find<QSlider>("timeline");
+    const auto text = [&](const char* name) { return lab.find<QLabel>(name).text().toStdString(); };
+    const auto& chart = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("lossChart"));
+    const auto answers = [&] {
+        const auto& model = *lab.find<QTreeView>("samples").model();
+        QStringList given;
+        for (int row = 0; row < model.rowCount(); ++row) given << model.index(row, 2).data().toString();
+        return given;
+    };
+    REQUIRE(lab.waitFor([&] { return timeline.maximum() == 8 && chart.figure().marked == 40; }));
+    CHECK_THAT(text("samplesHint"), CONTAINS("Step 40:"));
+    const QStringList last = answers();
+    REQUIRE(last.size() == 12);
+
+    timeline.setValue(3); // step 15, where nothing else is measured
+    REQUIRE(lab.waitFor([&] { return chart.figure().marked == 15; }));
+    CHECK_THAT(text("samplesHint"), CONTAINS("Step 15:") && !CONTAINS("were not checked"));
+    CHECK_THAT(text("moment"), CONTAINS("step 15"));
+    CHECK_THAT(text("curvesMoment"), CONTAINS("step 15 of reverse"));
+    timeline.setValue(0);
+    REQUIRE(lab.waitFor([&] { return text("curvesMoment").find("step 0 of reverse") != std::string::npos; }));
+    CHECK_THAT(text("samplesHint"), CONTAINS("Step 0: 0 of 12 right"));
+    CHECK(answers() != last);
+
+    lab.window().open("builtin:induction");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("curvesMoment").isHidden(); }));
+    CHECK(answers().isEmpty());
+    CHECK_THAT(text("samplesHint"), CONTAINS("another model"));
+    CHECK_THAT(text("moment"), CONTAINS("another model"));
+
+    lab.find<QToolButton>("live").click();
+    REQUIRE(lab.waitFor([&] { return text("samplesHint").find("Step 40:") == 0 && chart.figure().marked == 40; }));
+    CHECK(answers() == last);
+}
+
 TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 100'000);

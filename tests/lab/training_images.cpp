@@ -62,7 +62,7 @@ TEST_CASE("lab: training on pictures fills the samples and the views follow", "[
     QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(view.model().index(1)).center());
     REQUIRE(lab.waitFor([&] {
         const auto& picture = setup(lab).given.image;
-        return picture && *picture == imageTraining(lab).predictions->examples[1].example.picture;
+        return picture && *picture == imageTraining(lab).answers.predictions->examples[1].example.picture;
     }));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().picture->image == setup(lab).given.image; }));
 }

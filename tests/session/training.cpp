@@ -52,8 +52,8 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
     for (const double ratio : points[9].updateRatios) CHECK((ratio > 0 && ratio < 1));
     CHECK(losses(readMetrics(folder.path() / "run")).size() == 12);
     CHECK(checkpoints(folder.path() / "run").size() == 4); // 0, 4, 8, 12
-    REQUIRE(end->samples->size() == 12);
-    CHECK(end->samples->front().expected.size() == end->samples->front().given.size());
+    REQUIRE(end->answers.samples->size() == 12);
+    CHECK(end->answers.samples->front().expected.size() == end->answers.samples->front().given.size());
 
     session.start(folder.path() / "run", smallRecipe(16), true);
     REQUIRE(session.waitIdle());

@@ -24,6 +24,10 @@ TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObjec
         if (isFollowing_) session_->requestWeights();
     });
     connect(&views_, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
+        std::optional<Moment> moment;
+        if (snapshot->shown)
+            moment = {.run = QString::fromStdString(snapshot->shown->run), .step = snapshot->shown->step};
+        if (std::exchange(moment_, moment) != moment) emit momentChanged();
         if (!snapshot->shown) return;
         const bool waits = snapshot->readsPictures() && !snapshot->answer && !snapshot->runFailure; // for its picture
         if (waits) return;
@@ -71,7 +75,17 @@ void TrainingBridge::showNewest() {
                                    .path = snapshot_->folder,
                                    .run = snapshot_->folder,
                                    .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
-                                   .promptTokens = snapshot_->exampleTokens});
+                                   .promptTokens = snapshot_->exampleTokens,
+                                   .step = snapshot_->weightsStep});
+}
+
+std::optional<AnswersAtStep> TrainingBridge::answers() const {
+    if (snapshot_->answers.step < 0) return std::nullopt;
+    if (isFollowing_) return snapshot_->answers;
+    if (!moment_ || moment_->run.toStdString() != snapshot_->folder) return std::nullopt;
+    const AnswersBySteps& all = *snapshot_->allAnswers;
+    const auto after = std::ranges::upper_bound(all, moment_->step, {}, &AnswersAtStep::step);
+    return after == all.begin() ? std::nullopt : std::optional(*std::prev(after));
 }
 
 void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
@@ -86,7 +100,8 @@ void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t
     views_.post(ShowWeightsCommand{.path = checkpoint.toStdString(), // opening it reports what is wrong with it
                                    .run = run.toStdString(),
                                    .title = tr("step %1").arg(step).toStdString(),
-                                   .promptTokens = snapshot_->exampleTokens});
+                                   .promptTokens = snapshot_->exampleTokens,
+                                   .step = step});
 }
 
 } // namespace attn

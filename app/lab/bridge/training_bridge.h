@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace attn {
@@ -29,6 +30,16 @@ public:
     /// Whether the views show the run's weights as it trains.
     bool isFollowing() const { return isFollowing_; }
     void follow(bool on);
+    /// The moment of a training run that the views show.
+    struct Moment {
+        QString run; ///< its folder
+        int64_t step = 0;
+        bool operator==(const Moment&) const = default;
+    };
+    const std::optional<Moment>& moment() const { return moment_; } ///< none: they show no run
+    /// The answers at the moment that the views show, or at the last evaluated step before it; none: the views show
+    /// another model, or these answers are not known.
+    std::optional<AnswersAtStep> answers() const;
     /// Shows a checkpoint. The views stop following the training run.
     void show(const QString& run, const QString& checkpoint, int64_t step);
 
@@ -37,6 +48,7 @@ signals:
     void pointsArrived(const QString& folder, const std::vector<attn::MetricPoint>& points);
     void failed(const attn::Failure& failure);
     void followingChanged(bool on);
+    void momentChanged();
     /// The views show the weights at this path: a training run or a checkpoint.
     void momentShown(const QString& path);
 
@@ -49,6 +61,7 @@ private:
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
     uint64_t failureCount_ = 0;
     bool isFollowing_ = true;
+    std::optional<Moment> moment_;
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
     QElapsedTimer sincePosted_;
     QTimer pause_; ///< delay until the next weights are requested

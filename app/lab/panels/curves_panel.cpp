@@ -12,6 +12,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFileInfo>
 
 #include <algorithm>
 #include <cmath>
@@ -84,16 +85,21 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     quantity_->addItem(tr("Learning rate"), "learning_rate");
     quantity_->addItem(tr("Gradient norm"), "gradient_norm");
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
+    moment_ = makeHintLabel("curvesMoment");
+    moment_->hide();
     loss_ = identified(new FigureView<PlotFigure>, "lossChart");
     other_ = identified(new FigureView<PlotFigure>, "secondChart");
     auto* controls = new FlowLayout;
     controls->addWidget(logarithmic_);
     controls->addWidget(quantity_);
-    makeColumn(this, 8, {empty_, controls, {new SideBySide(loss_, other_), 1}});
+    makeColumn(this, 8, {empty_, controls, {new SideBySide(loss_, other_), 1}, moment_});
     refresh_.setSingleShot(true);
     refresh_.setInterval(kRefreshMs);
     connect(&refresh_, &QTimer::timeout, this, &CurvesPanel::refresh);
     connect(&bench_.runs(), &RunListModel::curvesChanged, this, [this] {
+        if (!refresh_.isActive()) refresh_.start();
+    });
+    connect(&bench_.training(), &TrainingBridge::momentChanged, this, [this] {
         if (!refresh_.isActive()) refresh_.start();
     });
     connect(logarithmic_, &QCheckBox::toggled, this, &CurvesPanel::refresh);
@@ -137,6 +143,12 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
     return curves;
 }
 
+std::optional<CurvesPanel::Moment> CurvesPanel::shownMoment() const {
+    const auto& moment = bench_.training().moment();
+    const int row = moment ? bench_.runs().rowOf(moment->run) : -1;
+    return row >= 0 && bench_.runs().runs()[static_cast<size_t>(row)].isShown ? moment : std::nullopt;
+}
+
 PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) const {
     const QString metric = quantity == "metric" ? sharedMetric(bench_.runs().runs()) : QString();
     PlotFigure figure;
@@ -145,6 +157,7 @@ PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) co
                                       : metric;
     figure.lines = curvesOf(quantity);
     figure.isLogarithmic = isLogarithmic;
+    if (const std::optional<Moment> moment = shownMoment()) figure.marked = static_cast<int>(moment->step);
     figure.fitRange();
     const bool isShare = figure.maximum <= 1.05; // a metric of at most 1 is a share of what there is
     if (quantity == "metric" && isShare) figure.maximum = 1;
@@ -164,6 +177,11 @@ void CurvesPanel::refresh() {
     other_->setVisible(hasCurves);
     logarithmic_->setEnabled(hasCurves);
     if (!hasCurves) return;
+    const std::optional<Moment> moment = shownMoment();
+    moment_->setText(moment
+                         ? tr("The views show step %1 of %2.").arg(moment->step).arg(QFileInfo(moment->run).fileName())
+                         : QString());
+    moment_->setVisible(moment.has_value());
     loss_->setFigure(figureOf("loss", logarithmic_->isChecked()));
     other_->setFigure(figureOf(quantity_->currentData().toString(), false));
 }

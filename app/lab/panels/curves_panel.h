@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/figures/plot_figure.h"
+#include "app/lab/bridge/training_bridge.h"
 #include "app/lab/workbench/panel.h"
 
 #include <QTimer>
@@ -28,11 +29,13 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
+    using Moment = TrainingBridge::Moment;
+    std::optional<Moment> shownMoment() const; ///< of a run among the curves
     std::vector<PlotFigure::Line> curvesOf(const QString& quantity) const;
     PlotFigure figureOf(const QString& quantity, bool isLogarithmic) const;
     void refresh();
 
-    QLabel* empty_;
+    QLabel *empty_, *moment_;
     QComboBox* quantity_;
     QCheckBox* logarithmic_;
     FigureView<PlotFigure>*loss_, *other_;

@@ -30,43 +30,57 @@ SamplesPanel::SamplesPanel(Workbench& bench, QWidget* parent)
     connect(table_, &QTreeView::activated, this, &SamplesPanel::showQuestion);
     connect(table_, &QTreeView::clicked, this, &SamplesPanel::showQuestion);
     connect(&bench_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
+    connect(&bench_.training(), &TrainingBridge::momentChanged, this, &SamplesPanel::refresh);
+    connect(&bench_.training(), &TrainingBridge::followingChanged, this, &SamplesPanel::refresh);
     connect(predictions_, &PredictionsView::chosen, this, &SamplesPanel::showPicture);
     followTheme(bench_, predictions_);
     refresh();
 }
 
-bool SamplesPanel::hasPictures() const { return bench_.training().snapshot()->predictions != nullptr; }
+bool SamplesPanel::hasPictures() const { return answers_.predictions != nullptr; }
 
 void SamplesPanel::refresh() {
-    const auto& snapshot = bench_.training().snapshot();
-    model_->setSamples(snapshot->samples);
-    predictions_->setPredictions(snapshot->predictions);
+    answers_ = bench_.training().answers().value_or(AnswersAtStep{});
+    model_->setSamples(answers_.samples);
+    predictions_->setPredictions(answers_.predictions);
     predictions_->setVisible(hasPictures());
     table_->setVisible(model_->rowCount() > 0);
-    if (hasPictures()) {
-        hint_->setText(tr("%1 of %2 right; the others are marked. Click a picture to see where the model looks.")
-                           .arg(predictions_->model().rightCount())
-                           .arg(predictions_->model().rowCount()));
-        return;
-    }
-    hint_->setText(model_->rowCount() == 0
-                       ? tr("During training, the model's answers to unseen questions appear here.")
-                       : tr("%1 of %2 right; wrong tokens are marked. Click a row to see its attention.")
-                             .arg(model_->rightCount())
-                             .arg(model_->rowCount()));
+    hint_->setText(hintText());
+}
+
+QString SamplesPanel::hintText() const {
+    const auto& moment = bench_.training().moment();
+    if (answers_.step < 0 && moment)
+        return tr("The answers at step %1 are not known: they are kept while the run trains. Press Train to continue "
+                  "the run.")
+            .arg(moment->step);
+    if (answers_.step < 0 && bench_.training().snapshot()->answers.step >= 0)
+        return tr("The views show another model. Press Live in the Train panel to see the answers of the run.");
+    if (answers_.step < 0) return tr("During training, the model's answers to unseen questions appear here.");
+    QString text =
+        hasPictures()
+            ? tr("Step %1: %2 of %3 right; the others are marked. Click a picture to see where the model looks.")
+                  .arg(answers_.step)
+                  .arg(predictions_->model().rightCount())
+                  .arg(predictions_->model().rowCount())
+            : tr("Step %1: %2 of %3 right; wrong tokens are marked. Click a row to see its attention.")
+                  .arg(answers_.step)
+                  .arg(model_->rightCount())
+                  .arg(model_->rowCount());
+    if (!bench_.training().isFollowing() && moment->step != answers_.step)
+        text += ' ' + tr("The views show step %1, where the answers were not checked.").arg(moment->step);
+    return text;
 }
 
 void SamplesPanel::showQuestion(const QModelIndex& index) {
-    const auto& samples = bench_.training().snapshot()->samples;
+    const auto samples = answers_.samples;
     if (!samples || index.row() >= static_cast<int>(samples->size())) return;
-    bench_.training().follow(true);
     bench_.post(SetPromptCommand{(*samples)[static_cast<size_t>(index.row())].prompt, {}});
 }
 
 void SamplesPanel::showPicture(int row) {
-    const auto& predictions = bench_.training().snapshot()->predictions;
+    const auto predictions = answers_.predictions;
     if (!predictions || row < 0 || row >= static_cast<int>(predictions->examples.size())) return;
-    bench_.training().follow(true);
     bench_.requestPicture(
         std::make_shared<const Image>(predictions->examples[static_cast<size_t>(row)].example.picture),
         tr("%1, picture %2").arg(predictions_->model().labelOf(row)).arg(row + 1));

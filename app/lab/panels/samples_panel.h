@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lab/workbench/panel.h"
+#include "engine/session/training_session.h"
 
 class QLabel;
 class QTreeView;
@@ -26,6 +27,9 @@ private:
     /// Gives a picture to the vision model.
     void showPicture(int row);
     bool hasPictures() const;
+    QString hintText() const;
+
+    AnswersAtStep answers_; ///< those that are shown
 
     SampleModel* model_;
     QTreeView* table_;

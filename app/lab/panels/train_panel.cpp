@@ -44,6 +44,7 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     TrainingBridge& bridge = bench_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);
+    connect(&bridge, &TrainingBridge::momentChanged, this, &TrainPanel::showTimeline);
     connect(&bench_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
     connect(form_, &RecipeForm::changed, this, &TrainPanel::updateButtons);
     connect(&bench_, &Workbench::recipeRequested, this, [this](const Recipe& recipe) {
@@ -256,6 +257,8 @@ void TrainPanel::showTimeline() {
     const int last = std::max(0, static_cast<int>(checkpoints_.size()) - 1);
     timeline_->setMaximum(last);
     if (isLive) timeline_->setValue(last);
+    const auto& moment = bench_.training().moment();
+    const bool isOfRun = moment && moment->run == active;
     live_->setChecked(isLive);
     live_->setEnabled(!training_->folder.empty());
     timeline_->setEnabled(checkpoints_.size() > 1);
@@ -263,8 +266,8 @@ void TrainPanel::showTimeline() {
     export_->setEnabled(checkpoints_.size() > 1);
     moment_->setText(checkpoints_.empty() ? tr("Scrub through training here.")
                      : isLive             ? tr("Showing the current step.")
-                                          : tr("Showing step %1 of the run.")
-                                    .arg(*checkpointStep(checkpoints_[static_cast<size_t>(timeline_->value())])));
+                     : isOfRun            ? tr("Showing step %1 of the run.").arg(moment->step)
+                                          : tr("The views show another model. Drag to show a step of this run."));
 }
 
 void TrainPanel::scrub(int position) {
