@@ -22,6 +22,9 @@ struct CellFigure : Figure {
     /// The height of the whole arithmetic at this width.
     double heightForWidth(double width, const FigureTheme& theme) const;
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
+    QSizeF pageSize(const QSizeF& onScreen, const FigureTheme& theme) const override {
+        return {onScreen.width(), heightForWidth(onScreen.width(), theme)};
+    }
     /// Columns: step,index,value.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;

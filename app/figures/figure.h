@@ -28,6 +28,11 @@ struct Figure {
     virtual ~Figure() = default;
     /// Fills all of `area`.
     virtual void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const = 0;
+    /// The page on which an export draws it, in logical pixels: no smaller than its labels need, and without blanks.
+    virtual QSizeF pageSize(const QSizeF& onScreen, const FigureTheme& theme) const {
+        Q_UNUSED(theme)
+        return onScreen;
+    }
     /// The numbers behind the figure as comma-separated values (RFC 4180) at full precision; empty if there is nothing
     /// to show.
     virtual QString csv() const = 0;

@@ -4,6 +4,7 @@
 #include "app/figures/drawing.h"
 
 #include <QFontMetricsF>
+#include <QPaintEngine>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,18 @@ namespace {
 constexpr double kLargestCell = 160; ///< pixels; keeps a sequence of one token from filling the screen
 constexpr double kMostStretch = 1.8; ///< width of a cell over its height: wide places are filled, and words have room
 constexpr double kVectorCells =
-    64.0 * 64.0; ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
+    64.0 * 64.0;                      ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
+constexpr double kLargestPage = 4000; ///< pixels across the cells of an exported page
+constexpr double kRoomyWidth = 18, kRoomyHeight = 15; ///< text sizes; smaller areas have no title and colour bar
+constexpr double kBarSpace = 5.2;                     ///< of the colour bar with its ticks, in text sizes
+/// Neighbouring rectangles of a vector file overlap this much: programs that smooth edges show the paper between them
+/// otherwise.
+constexpr double kOverlap = 1;
+
+bool drawsVectors(const QPainter& painter) {
+    const QPaintEngine::Type type = painter.paintEngine()->type();
+    return type == QPaintEngine::SVG || type == QPaintEngine::Pdf;
+}
 
 } // namespace
 
@@ -87,11 +99,11 @@ HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureThem
     Layout result;
     result.window = window.isNull() ? wholeWindow() : window;
     const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
-    const bool isRoomy = area.width() > 18 * theme.size && area.height() > 15 * theme.size;
+    const bool isRoomy = area.width() > kRoomyWidth * theme.size && area.height() > kRoomyHeight * theme.size;
     const double gutter =
         std::min(widestLabel(theme), std::max(2.5 * theme.size, std::min(area.width(), area.height()) * 0.2));
 
-    const double barSpace = isRoomy ? 5.2 * theme.size : gap;
+    const double barSpace = isRoomy ? kBarSpace * theme.size : gap;
     const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight() * 1.3) : 0;
     const double axisTitle = isRoomy ? line : 0;
     const double left = area.left() + gap + axisTitle + gutter + gap;
@@ -130,6 +142,32 @@ HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureThem
                                      std::max(10.0, area.bottom() - gap - result.plot.top())));
     }
     return result;
+}
+
+QSizeF HeatmapFigure::pageSize(const QSizeF& onScreen, const FigureTheme& theme) const {
+    if (isEmpty()) return onScreen;
+    const QRectF shown = window.isNull() ? wholeWindow() : window;
+    const double gap = std::round(theme.size * 0.4), side = std::max(shown.width(), shown.height());
+    // Every token has a line for its label, as long as the page stays one that can be looked at.
+    double cell = std::max(layout(QRectF(QPointF(), onScreen), theme).cellWidth(), std::ceil(smallLine(theme)));
+    cell = std::min(cell, std::max(1.0, kLargestPage / side));
+    QSizeF page = onScreen;
+    for (int round = 0; round < 3; ++round) { // the room for labels depends on the page
+        const Layout at = layout(QRectF(QPointF(), page), theme);
+        page = QSizeF(
+            std::max(at.plot.left() + shown.width() * cell + kBarSpace * theme.size, kRoomyWidth * theme.size + 1),
+            std::max(at.plot.top() + shown.height() * cell + gap, kRoomyHeight * theme.size + 1));
+        page = QSizeF(std::ceil(page.width()), std::ceil(page.height()));
+    }
+    return page;
+}
+
+std::shared_ptr<const Figure> HeatmapFigure::copy() const {
+    auto copied = std::make_shared<HeatmapFigure>(*this);
+    copied->hovered.reset(); // the pointer's marks are not the figure's
+    copied->linkedToken = -1;
+    copied->hasFocus = false;
+    return copied;
 }
 
 std::optional<Cell> HeatmapFigure::cellAt(const QPointF& point, const Layout& layout) const {
@@ -189,10 +227,16 @@ void HeatmapFigure::paintCells(QPainter& painter, const Layout& at, const Figure
         const auto y = [&](int row) {
             return std::round(target.top() + (row - part.top()) * target.height() / part.height());
         };
+        const bool isVector = drawsVectors(painter);
+        const auto overlap = [&](int row, int column) { // with the cell that is painted there later
+            const bool isPainted = row < bottom && column < right && qAlpha(image.pixel(column, row)) != 0;
+            return isVector && isPainted ? kOverlap : 0.0;
+        };
         for (int row = top; row < bottom; ++row)
             for (int column = left; column < right; ++column)
                 if (const QRgb colour = image.pixel(column, row); qAlpha(colour) != 0)
-                    painter.fillRect(QRectF(x(column), y(row), x(column + 1) - x(column), y(row + 1) - y(row)),
+                    painter.fillRect(QRectF(x(column), y(row), x(column + 1) - x(column) + overlap(row, column + 1),
+                                            y(row + 1) - y(row) + overlap(row + 1, column)),
                                      QColor(colour));
     } else {
         painter.drawImage(target, picture.image(), part);

@@ -64,11 +64,12 @@ struct HeatmapFigure : Figure {
     float range() const { return before ? image().scaled().range : 0; }
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
+    QSizeF pageSize(const QSizeF& onScreen, const FigureTheme& theme) const override;
     /// A matrix: the first row holds the keys, the first column the queries.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return !isEmpty() && !image().isEmpty(); }
-    std::shared_ptr<const Figure> copy() const override { return std::make_shared<HeatmapFigure>(*this); }
+    std::shared_ptr<const Figure> copy() const override;
 
 private:
     const TileImage& image() const;

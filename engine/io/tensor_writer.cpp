@@ -9,6 +9,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 
@@ -25,11 +27,20 @@ template <typename T> void appendNumber(std::vector<std::byte>& to, T value) {
         to.push_back(static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i)));
 }
 
+/// NumPy's '<U': each text has as many characters of four bytes as the longest, and ends with zeros.
+size_t widthOf(const WrittenTensor& tensor) {
+    size_t width = 1;
+    for (const std::u32string& text : tensor.texts) width = std::max(width, text.size());
+    return width;
+}
+
 std::vector<std::byte> npy(const WrittenTensor& tensor) {
+    const std::string type = !tensor.texts.empty()      ? fmt::format("<U{}", widthOf(tensor))
+                             : !tensor.integers.empty() ? "<i4"
+                                                        : "<f4";
     std::string shape = fmt::format("{}", fmt::join(tensor.shape, ", "));
     if (tensor.shape.size() == 1) shape += ",";
-    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                     tensor.integers.empty() ? "<f4" : "<i4", shape);
+    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, shape);
     header.append(63 - (10 + header.size()) % 64, ' ');
     header += '\n';
     std::vector<std::byte> result;
@@ -37,6 +48,9 @@ std::vector<std::byte> npy(const WrittenTensor& tensor) {
     appendNumber(result, static_cast<uint16_t>(header.size()));
     append(result, header);
     append(result, dataOf(tensor));
+    for (const std::u32string& text : tensor.texts)
+        for (size_t at = 0; at < widthOf(tensor); ++at)
+            appendNumber(result, static_cast<uint32_t>(at < text.size() ? text[at] : U'\0'));
     return result;
 }
 

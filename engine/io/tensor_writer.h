@@ -10,12 +10,13 @@
 
 namespace attn {
 
-/// A tensor to write: float32, or int32 if `integers` is set.
+/// A tensor to write: float32, int32 if `integers` is set, or in .npz files text if `texts` is set.
 struct WrittenTensor {
     std::string name;
     std::vector<int64_t> shape;
     std::span<const float> values{};
     std::span<const int32_t> integers{};
+    std::span<const std::u32string> texts{};
 };
 
 /// Writes a safetensors file. @param metadata the pairs of "__metadata__"

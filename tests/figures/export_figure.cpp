@@ -61,6 +61,47 @@ TEST_CASE("export: SVG draws what the screen shows", "[figures]") {
         }
 }
 
+TEST_CASE("export: a heatmap's page has every label, no blanks, and no gaps between cells", "[figures]") {
+    constexpr int kTokens = 40;
+    HeatmapFigure figure;
+    figure.tile = samples::sharedTile(kTokens);
+    figure.tokenCount = kTokens;
+    std::vector<QString> labels;
+    for (int token = 0; token < kTokens; ++token) labels.push_back(QString("w%1w").arg(token));
+    figure.setLabels(labels);
+    figure.title = "Layer 0, head 0";
+    const FigureTheme theme = FigureTheme::light();
+    const QSize page = figure.pageSize(QSizeF(700, 280), theme).toSize();
+    const auto at = figure.layout(QRectF(QPointF(), QSizeF(page)), theme);
+    CHECK(page.width() - at.bar.right() < 4 * theme.size); // the ticks of the bar
+    CHECK(page.height() - at.plot.bottom() < theme.size);
+
+    const QTemporaryDir folder;
+    REQUIRE_FALSE(exportFigure(figure, theme, page, folder.filePath("figure.svg")));
+    const QByteArray svg = contents(folder.filePath("figure.svg"));
+    for (const QString& label : labels) CHECK(svg.count('>' + label.toUtf8() + '<') == 2); // as query and as key
+
+    // Drawn at an odd scale, the paper does not show between two cells of one colour.
+    auto even = std::make_shared<PatternTile>(*figure.tile);
+    std::ranges::fill(even->values, 1.0f);
+    figure.tile = even;
+    REQUIRE_FALSE(exportFigure(figure, theme, page, folder.filePath("even.svg")));
+    QSvgRenderer renderer(folder.filePath("even.svg"));
+    const double scale = 1.37;
+    QImage image((QSizeF(page) * scale).toSize(), QImage::Format_ARGB32);
+    image.fill(Qt::white);
+    QPainter painter(&image);
+    painter.setRenderHint(QPainter::Antialiasing);
+    renderer.render(&painter, QRectF(QPointF(), QSizeF(page) * scale));
+    painter.end();
+    const QRgb cell = ColourMap::of(ColourMapId::Viridis).at(1);
+    const int y = static_cast<int>(at.cellRect({20, 0}).center().y() * scale);
+    int others = 0;
+    for (int x = static_cast<int>(at.plot.left() * scale) + 3; x < static_cast<int>(at.plot.right() * scale) - 3; ++x)
+        others += (image.pixel(x, y) | 0xff000000) != cell;
+    CHECK(others == 0);
+}
+
 TEST_CASE("export: PDF is one page of the figure's own size", "[figures]") {
     const QTemporaryDir folder;
     const QString path = folder.filePath("figure.pdf");

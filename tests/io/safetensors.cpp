@@ -3,6 +3,9 @@
 #include "tests/io/files.h"
 #include "tests/support/answers.h"
 
+#include <zlib.h>
+
+#include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 
@@ -144,6 +147,26 @@ TEST_CASE("writers: what is written reads back, whole or not at all", "[io]") {
     const std::string npz = readTextFile(folder / "run.npz", 1 << 20);
     CHECK(npz.starts_with("PK\3\4"));
     CHECK(npz.find("ids.npy") != std::string::npos);
+
+    const std::vector<std::u32string> words{U"a", U"héß", U"🙂"};
+    writeNpz(folder / "run.npz", std::vector<WrittenTensor>{{.name = "words", .shape = {3}, .texts = words}});
+    const std::string written = readTextFile(folder / "run.npz", 1 << 20);
+    std::string plain(4096, ' '); // of the first entry: 30 bytes of its header and its name precede it
+    z_stream stream{};
+    REQUIRE(inflateInit2(&stream, -15) == Z_OK);
+    const size_t begin = 30 + std::string_view("words.npy").size();
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(written.data() + begin));
+    stream.avail_in = static_cast<uInt>(written.size() - begin);
+    stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+    stream.avail_out = static_cast<uInt>(plain.size());
+    CHECK(inflate(&stream, Z_FINISH) == Z_STREAM_END);
+    plain.resize(stream.total_out);
+    inflateEnd(&stream);
+    CHECK(plain.find("'<U3'") != std::string::npos);
+    std::u32string characters(9, U' ');
+    REQUIRE(plain.size() > 36);
+    std::memcpy(characters.data(), plain.data() + plain.size() - 36, 36);
+    CHECK(characters == std::u32string(U"a\0\0héß🙂\0\0", 9));
     CHECK_THROWS_AS(writeNpz(folder / "no/such/folder/run.npz", tensors), Error);
     CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2); // nothing was left aside
 }

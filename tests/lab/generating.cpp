@@ -3,6 +3,7 @@
 #include "app/lab/models/candidate_model.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
+#include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/weight_canvas.h"
@@ -340,6 +341,32 @@ TEST_CASE("export: the picture and the numbers of the current panel are written 
     REQUIRE(npz.open(QIODevice::ReadOnly));
     const QByteArray archive = npz.readAll();
     for (const char* array : {"token.npy", "probability.npy", "logit.npy"}) CHECK(archive.contains(array));
+    for (const char* array : {"tokens.npy", "model.npy", "model_path.npy", "program.npy", "device.npy", "changes.npy"})
+        CHECK(archive.contains(array));
+    CHECK_FALSE(archive.contains("head.npy")); // the next token is no head's
     lab.action("copyFigure").trigger();
     CHECK_FALSE(QGuiApplication::clipboard()->image().isNull());
+}
+
+TEST_CASE("export: a head's numbers say whose they are, and its file has a name", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.window().workbench().selectHead(1, 0);
+    lab.showPanel("attention");
+    auto& heatmap = *lab.window().findChild<HeatmapView*>();
+    lab.window().setView("attention", {{"level", "head"}, {"site", "blocks.1.attn"}, {"head", 0}});
+    REQUIRE(lab.settle());
+    REQUIRE(heatmap.isVisible());
+    heatmap.setFocus();
+    REQUIRE(lab.waitFor([&] { return heatmap.hasFocus(); }));
+    const QString path = lab.folder() + "/head.npz";
+    lab.window().exportFigure(path);
+    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
+    QFile npz(path);
+    REQUIRE(npz.open(QIODevice::ReadOnly));
+    const QByteArray archive = npz.readAll();
+    for (const char* array : {"pattern.npy", "tokens.npy", "layer.npy", "head.npy"}) CHECK(archive.contains(array));
+    lab.action("exportSvg").trigger();
+    auto& dialog = lab.find<QFileDialog>("fileDialog");
+    CHECK(QFileInfo(dialog.selectedFiles().front()).fileName() == "induction-L1-H0.svg");
+    dialog.reject();
 }

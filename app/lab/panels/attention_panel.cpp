@@ -417,6 +417,24 @@ ExportNumbers AttentionPanel::numbers() const {
     return figure ? numbersOf(*figure) : ExportNumbers{};
 }
 
+std::optional<std::pair<int, int>> AttentionPanel::exportedHead() const {
+    const bool isRollout = bench_.readsPictures() && bench_.pictures().look().isRollout;
+    if (level() == AttentionLevel::AllHeads || isRollout) return std::nullopt;
+    if (level() == AttentionLevel::OneHead && choice().aggregate != HeadAggregate::None) return std::nullopt;
+    return std::pair(bench_.selection().site, bench_.selection().head);
+}
+
+QString AttentionPanel::exportName() const {
+    if (level() == AttentionLevel::AllHeads) return QStringLiteral("heads");
+    if (bench_.readsPictures() && bench_.pictures().look().isRollout) return QStringLiteral("rollout");
+    const auto head = exportedHead();
+    if (!head) return QStringLiteral("L%1-heads").arg(bench_.selection().site);
+    const QString name = QStringLiteral("L%1-H%2").arg(head->first).arg(head->second);
+    const auto& cell = bench_.selection().cell;
+    const bool isCell = level() == AttentionLevel::OneCell && cell;
+    return isCell ? name + QStringLiteral("-q%1-k%2").arg(cell->query).arg(cell->key) : name;
+}
+
 QJsonObject AttentionPanel::saveView() const {
     QJsonObject view = attentionToJson(look_, bench_.selection()), picture = pictureTools_->saveView();
     picture["level"] = pictureLevel_ == AttentionLevel::AllHeads ? "all" : "head";

@@ -39,6 +39,8 @@ public:
     void restoreView(const QJsonObject& view) override;
     QWidget* figure() override;
     ExportNumbers numbers() const override;
+    QString exportName() const override;
+    std::optional<std::pair<int, int>> exportedHead() const override;
 
     const AttentionLook& look() const { return look_; }
     AttentionLevel level() const { return bench_.readsPictures() ? pictureLevel_ : look_.level; }

@@ -34,6 +34,7 @@ class GeneratePanel;
 class LessonPanel;
 class LessonPlayer;
 class PictureInputPanel;
+struct Provenance;
 class StatusStrip;
 class TrainPanel;
 class WorkspaceRail;
@@ -167,6 +168,8 @@ private:
     void chooseCapture();
     void captureTo(const QString& path);
     void chooseExport(const QString& suffix);
+    QString suggestedName(const QString& suffix) const; ///< for the file of the current figure
+    Provenance provenance(const Panel& panel) const;
     void chooseRunExport();
     void copyFigure();
     /// The panel that export and copy act on: the last one used, else the first with numbers.

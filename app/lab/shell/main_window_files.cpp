@@ -11,6 +11,7 @@
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "engine/inference/changes.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/hook_names.h"
 
@@ -22,12 +23,15 @@
 #include <QStatusBar>
 #include <QTimer>
 
+#include <tuple>
+
 namespace attn {
 namespace {
 
 /// Opens a file dialog without blocking the window.
 void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept,
-                const QString& filter, const QString& suffix, std::function<void(const QString&)> chosen) {
+                const QString& filter, const QString& suffix, std::function<void(const QString&)> chosen,
+                const QString& suggested = {}) {
     auto* dialog = identified(new QFileDialog(parent, title), "fileDialog");
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(mode);
@@ -35,6 +39,7 @@ void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mod
     if (mode == QFileDialog::Directory) dialog->setOption(QFileDialog::ShowDirsOnly);
     if (!filter.isEmpty()) dialog->setNameFilter(filter);
     if (!suffix.isEmpty()) dialog->setDefaultSuffix(suffix);
+    if (!suggested.isEmpty()) dialog->selectFile(suggested);
     QObject::connect(dialog, &QFileDialog::fileSelected, parent, std::move(chosen));
     dialog->open();
 }
@@ -247,9 +252,33 @@ Panel* MainWindow::currentPanel() const {
 }
 
 void MainWindow::chooseExport(const QString& suffix) {
-    choosePath(this, tr("Export %1").arg(docks_.at(currentPanel()->objectName())->windowTitle()), QFileDialog::AnyFile,
-               QFileDialog::AcceptSave, tr("%1 files (*.%2)").arg(suffix.toUpper(), suffix), suffix,
-               [this](const QString& path) { exportFigure(path); });
+    choosePath(
+        this, tr("Export %1").arg(docks_.at(currentPanel()->objectName())->windowTitle()), QFileDialog::AnyFile,
+        QFileDialog::AcceptSave, tr("%1 files (*.%2)").arg(suffix.toUpper(), suffix), suffix,
+        [this](const QString& path) { exportFigure(path); }, suggestedName(suffix));
+}
+
+QString MainWindow::suggestedName(const QString& suffix) const {
+    const ModelInfo* model = bench_.snapshot() ? bench_.snapshot()->model.get() : nullptr;
+    QStringList parts{model ? QString::fromStdString(model->name) : QStringLiteral("attention-lab")};
+    return fileNameOf(parts << currentPanel()->exportName(), suffix);
+}
+
+Provenance MainWindow::provenance(const Panel& panel) const {
+    Provenance from{.program = QStringLiteral("Attention Lab " ATTN_VERSION)};
+    if (const auto head = panel.exportedHead()) std::tie(from.layer, from.head) = *head;
+    const Snapshot* snapshot = bench_.snapshot().get();
+    if (!snapshot || !snapshot->model) return from;
+    if (snapshot->sequence)
+        for (const TokenInfo& token : snapshot->sequence->tokens)
+            from.tokens.push_back(QString::fromStdString(token.text));
+    from.model = QString::fromStdString(snapshot->model->name);
+    from.modelPath = QString::fromStdString(snapshot->path());
+    from.device = QString::fromStdString(snapshot->status.device);
+    const QString runs[] = {QStringLiteral("changed"), QStringLiteral("original"), QStringLiteral("difference")};
+    from.run = runs[static_cast<size_t>(bench_.shownRun())];
+    from.changes = QString::fromStdString(changesToJson(bench_.changes()));
+    return from;
 }
 
 bool MainWindow::isExporting(const QString& path) {
@@ -272,7 +301,8 @@ void MainWindow::exportFigure(const QString& path) {
     if (isExporting(path)) return;
     exporting_.start<bool>(
         path.toStdString(),
-        [write = numbers.csv ? numbersExport(std::move(numbers), path) : pictureExport(*panel->figure(), path)](
+        [write = numbers.csv ? numbersExport(std::move(numbers), provenance(*panel), path)
+                             : pictureExport(*panel->figure(), path)](
             const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
             if (auto failure = write(isStopped)) return *failure;
             return true;

@@ -1,6 +1,7 @@
 #include "app/lab/shell/widget_export.h"
 
 #include "app/figures/export_figure.h"
+#include "app/lab/widgets/figure_view.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 
@@ -11,11 +12,14 @@
 #include <QSvgGenerator>
 #include <QWidget>
 
+#include <span>
+#include <utility>
+
 namespace attn {
 namespace {
 
 constexpr qreal kPixelRatio = 2;
-constexpr int kPdfDpi = 96; // widgets are laid out in pixels of 1/96 inch
+constexpr int kScreenDpi = 96; // widgets are laid out in pixels of 1/96 inch
 
 void draw(QWidget& widget, QPaintDevice& device) {
     QPainter painter(&device);
@@ -23,10 +27,21 @@ void draw(QWidget& widget, QPaintDevice& device) {
     widget.render(&painter, QPoint(), QRegion(), QWidget::DrawChildren | QWidget::DrawWindowBackground);
 }
 
-std::optional<Failure> writeArrays(const std::vector<NumberArray>& arrays, const QString& path) {
+std::optional<Failure> writeArrays(const std::vector<NumberArray>& arrays, const Provenance& from,
+                                   const QString& path) {
     std::vector<WrittenTensor> tensors;
     for (const NumberArray& array : arrays)
         tensors.push_back({.name = array.name, .shape = array.shape, .values = array.values});
+    std::vector<std::u32string> tokens;
+    for (const QString& token : from.tokens) tokens.push_back(token.toStdU32String());
+    if (!tokens.empty()) tensors.push_back({.name = "tokens", .shape = {std::ssize(tokens)}, .texts = tokens});
+    for (const auto& [name, place] : {std::pair("layer", &from.layer), std::pair("head", &from.head)})
+        if (*place) tensors.push_back({.name = name, .shape = {}, .integers = std::span(&**place, 1)});
+    const std::pair<const char*, std::u32string> texts[] = {
+        {"model", from.model.toStdU32String()},     {"model_path", from.modelPath.toStdU32String()},
+        {"program", from.program.toStdU32String()}, {"device", from.device.toStdU32String()},
+        {"run", from.run.toStdU32String()},         {"changes", from.changes.toStdU32String()}};
+    for (const auto& [name, text] : texts) tensors.push_back({.name = name, .shape = {}, .texts = std::span(&text, 1)});
     try {
         writeNpz(path.toStdString(), tensors);
     } catch (const Error& error) {
@@ -46,6 +61,16 @@ QImage pictureOf(QWidget& widget) {
 
 Export pictureExport(QWidget& widget, const QString& path) {
     const QString suffix = QFileInfo(path).suffix().toLower();
+    const auto* view = dynamic_cast<FigureWidget*>(&widget);
+    if (const auto figure = view ? view->drawn() : nullptr) {
+        const QSize page = figure->pageSize(widget.size(), view->theme()).toSize();
+        const QString format = suffix == "svg" || suffix == "pdf" ? suffix : QStringLiteral("png");
+        return [figure, theme = view->theme(), page, format, path](const std::atomic<bool>& isStopped) {
+            if (isStopped) return std::optional<Failure>();
+            return format == "png" ? writePng(imageOf(*figure, theme, page), path)
+                                   : exportFigure(*figure, theme, page, path);
+        };
+    }
     if (suffix != "svg" && suffix != "pdf")
         return [picture = pictureOf(widget), path](const std::atomic<bool>& isStopped) {
             return isStopped ? std::nullopt : writePng(picture, path);
@@ -57,13 +82,14 @@ Export pictureExport(QWidget& widget, const QString& path) {
         svg.setOutputDevice(&buffer);
         svg.setSize(widget.size());
         svg.setViewBox(widget.rect());
+        svg.setResolution(kScreenDpi);
         svg.setTitle(widget.accessibleName());
         draw(widget, svg);
     } else {
         QPdfWriter pdf(&buffer);
-        pdf.setResolution(kPdfDpi);
+        pdf.setResolution(kScreenDpi);
         pdf.setPageMargins(QMarginsF());
-        pdf.setPageSize(QPageSize(QSizeF(widget.size()) * 72 / kPdfDpi, QPageSize::Point));
+        pdf.setPageSize(QPageSize(QSizeF(widget.size()) * 72 / kScreenDpi, QPageSize::Point));
         draw(widget, pdf);
     }
     return [bytes = buffer.data(), path](const std::atomic<bool>& isStopped) {
@@ -71,17 +97,26 @@ Export pictureExport(QWidget& widget, const QString& path) {
     };
 }
 
-Export numbersExport(ExportNumbers numbers, const QString& path) {
+QString fileNameOf(const QStringList& parts, const QString& suffix) {
+    QString name = parts.join('-').simplified();
+    for (QChar& c : name)
+        if (!c.isLetterOrNumber() && !QStringLiteral("-_.+").contains(c)) c = '-';
+    while (name.startsWith('.') || name.startsWith('-')) name.remove(0, 1);
+    return (name.isEmpty() ? QStringLiteral("figure") : name) + '.' + suffix;
+}
+
+Export numbersExport(ExportNumbers numbers, Provenance from, const QString& path) {
     if (path.endsWith(".csv", Qt::CaseInsensitive))
         return [csv = std::move(numbers.csv), path](const std::atomic<bool>& isStopped) -> std::optional<Failure> {
             if (isStopped) return std::nullopt;
             const QByteArray text = csv().toUtf8();
             return isStopped ? std::nullopt : writeBytes(text, path);
         };
-    return [form = std::move(numbers.arrays), path](const std::atomic<bool>& isStopped) -> std::optional<Failure> {
+    return [form = std::move(numbers.arrays), from = std::move(from),
+            path](const std::atomic<bool>& isStopped) -> std::optional<Failure> {
         if (isStopped) return std::nullopt;
         const std::vector<NumberArray> arrays = form ? form() : std::vector<NumberArray>{};
-        return isStopped ? std::nullopt : writeArrays(arrays, path);
+        return isStopped ? std::nullopt : writeArrays(arrays, from, path);
     };
 }
 

@@ -4,11 +4,12 @@
 #include "engine/core/failure.h"
 
 #include <QImage>
-#include <QString>
+#include <QStringList>
 
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <vector>
 
 class QWidget;
 
@@ -21,11 +22,26 @@ QImage pictureOf(QWidget& widget);
 /// @return why the file could not be written
 using Export = std::function<std::optional<Failure>(const std::atomic<bool>& isStopped)>;
 
-/// Draws a widget as it is on screen; the export encodes and writes it. .png files hold pixels, .svg and .pdf files
-/// hold vector graphics.
+/// Draws a figure on a page that shows all of it, or another widget as it is on screen; the export encodes and writes
+/// it. .png files hold pixels, .svg and .pdf files hold vector graphics.
 Export pictureExport(QWidget& widget, const QString& path);
 
-/// Forms and writes numbers, through a temporary file: as text (.csv), or else as a NumPy archive (.npz).
-Export numbersExport(ExportNumbers numbers, const QString& path);
+/// Where numbers come from. A NumPy archive holds it beside them, so that they can be understood and made again.
+struct Provenance {
+    std::vector<QString> tokens;    ///< of the input; empty for a picture
+    std::optional<int> layer, head; ///< whose numbers they are
+    QString model, modelPath;
+    QString program; ///< "Attention Lab 0.2.0"
+    QString device;
+    QString run;     ///< "changed", "original" or "difference"
+    QString changes; ///< to the model, as the JSON of session files
+};
+
+/// Forms and writes numbers, through a temporary file: as text (.csv), or else as a NumPy archive (.npz) with the
+/// arrays `tokens`, `layer`, `head`, `model`, `model_path`, `program`, `device`, `run` and `changes` besides.
+Export numbersExport(ExportNumbers numbers, Provenance from, const QString& path);
+
+/// A name for a file without a folder: parts joined by hyphens, without characters that file systems refuse.
+QString fileNameOf(const QStringList& parts, const QString& suffix);
 
 } // namespace attn

@@ -6,14 +6,25 @@
 #include <QPainter>
 #include <QWidget>
 
+#include <memory>
+
 namespace attn {
 
+/// A widget that draws a figure, which an export draws on a page of its own.
+class FigureWidget : public QWidget {
+public:
+    using QWidget::QWidget;
+    /// The figure without the marks of the pointer; null: there is none.
+    virtual std::shared_ptr<const Figure> drawn() const = 0;
+    virtual const FigureTheme& theme() const = 0;
+};
+
 /// Draws a figure. Views that can be pointed at inherit it.
-template <class T> class FigureView : public QWidget {
+template <class T> class FigureView : public FigureWidget {
 public:
     /// @param preferred, least sizes; invalid: those of any widget
     explicit FigureView(QWidget* parent = nullptr, QSize preferred = {260, 200}, QSize least = {88, 70})
-        : QWidget(parent), preferred_(preferred), least_(least) {
+        : FigureWidget(parent), preferred_(preferred), least_(least) {
         setAccessibleDescription(QCoreApplication::translate("attn::FigureView", "Nothing to show yet."));
     }
 
@@ -32,7 +43,8 @@ public:
         update();
     }
     const T& figure() const { return figure_; }
-    const FigureTheme& theme() const { return theme_; }
+    std::shared_ptr<const Figure> drawn() const override { return figure_.copy(); }
+    const FigureTheme& theme() const override { return theme_; }
     /// The places of the figure's parts, of a figure that has a layout.
     auto figureLayout() const { return figure_.layout(rect(), theme_); }
 

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-PointedView::PointedView(const QString& name, QWidget* parent) : QWidget(parent) {
+PointedView::PointedView(const QString& name, QWidget* parent) : FigureWidget(parent) {
     setAccessibleName(name);
     setAccessibleDescription(tr("Nothing to show yet."));
     setMouseTracking(true);
@@ -23,6 +23,8 @@ void PointedView::setFigure(std::unique_ptr<PointedFigure> figure) {
     describe();
     update();
 }
+
+std::shared_ptr<const Figure> PointedView::drawn() const { return figure_ ? figure_->copy() : nullptr; }
 
 void PointedView::setTheme(const FigureTheme& theme) {
     theme_ = theme;

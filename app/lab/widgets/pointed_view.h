@@ -1,15 +1,14 @@
 #pragma once
 
 #include "app/figures/pointed_figure.h"
-
-#include <QWidget>
+#include "app/lab/widgets/figure_view.h"
 
 #include <memory>
 
 namespace attn {
 
 /// Shows a figure of items, with a reading of the item under the pointer. A click or the arrow keys choose an item.
-class PointedView : public QWidget {
+class PointedView : public FigureWidget {
     Q_OBJECT
 
 public:
@@ -22,7 +21,8 @@ public:
     /// Frames the item that was chosen in another view.
     void setChosen(std::optional<int> item);
     const PointedFigure* figure() const { return figure_.get(); } ///< null before the first
-    const FigureTheme& theme() const { return theme_; }
+    std::shared_ptr<const Figure> drawn() const override;
+    const FigureTheme& theme() const override { return theme_; }
 
     QSize sizeHint() const override { return {420, 420}; }
     QSize minimumSizeHint() const override { return {140, 120}; }

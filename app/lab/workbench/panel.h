@@ -7,6 +7,8 @@
 #include <QWidget>
 
 #include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -37,6 +39,11 @@ public:
     virtual QWidget* figure() { return this; }
     /// The numbers of the figure. Taking them is quick; forming the text or the arrays may not be.
     virtual ExportNumbers numbers() const { return {}; }
+
+    /// What tells the exported figure from those of other panels, for the name of its file: "L2-H3".
+    virtual QString exportName() const { return objectName(); }
+    /// The head whose numbers those are; none: several, or no head's.
+    virtual std::optional<std::pair<int, int>> exportedHead() const { return std::nullopt; }
 
 protected:
     Workbench& bench_;
