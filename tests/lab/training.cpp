@@ -1,6 +1,7 @@
 #include "app/figures/plot_figure.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/figure_view.h"
+#include "app/lab/widgets/status_strip.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
@@ -149,6 +150,68 @@ TEST_CASE("lab: timeline, samples and curves show one moment, and forget it when
     lab.find<QToolButton>("live").click();
     REQUIRE(lab.waitFor([&] { return text("samplesHint").find("Step 40:") == 0 && chart.figure().marked == 40; }));
     CHECK(answers() == last);
+}
+
+TEST_CASE("lab: training that starts while the model writes leaves the text, and says that it trains",
+          "[lab][training]") {
+    LabWindow lab("builtin:stories", "Once upon a time");
+    setSmallRecipe(lab, 100'000);
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 30});
+    const auto written = [&] { return lab.snapshot().sequence->tokens.size(); };
+    const size_t prompt = written();
+    REQUIRE(lab.waitFor([&] { return written() > prompt + 2; }));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }));
+    CHECK(lab.find<QPushButton>("train.play").isVisible());
+    const size_t before = written();
+    REQUIRE(lab.waitFor([&] { return written() > before + 3; })); // it goes on
+    CHECK(lab.snapshot().model->name == "stories");
+    const auto* activity = lab.window().findChild<StatusStrip*>()->findChild<QLabel*>();
+    CHECK_THAT(activity->text().toStdString(), CONTAINS("Generating") && CONTAINS("Training reverse"));
+    CHECK_THAT(banner(lab, "offerBanner").text().toStdString(), CONTAINS("keep the text"));
+    lab.window().bridge().post(StopCommand{});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Idle; }));
+    CHECK(written() > before + 3);
+    CHECK_THAT(activity->text().toStdString(), CONTAINS("Training reverse: step"));
+    for (auto* button : banner(lab, "offerBanner").findChildren<QToolButton*>())
+        if (button->text() == "Show the run") button->click();
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "reverse"; }));
+}
+
+TEST_CASE("lab: quitting pauses the training run, and the next start offers to continue it", "[lab][training]") {
+    QTemporaryDir folder;
+    makeApplication(folder.path());
+    const auto open = [&] {
+        auto window = std::make_unique<MainWindow>(
+            MainWindow::Setup{.preferences = {}, .device = {}, .runsFolder = folder.path() + "/runs"});
+        window->show();
+        return window;
+    };
+    const auto state = [](MainWindow& window) { return window.workbench().training().snapshot(); };
+    int64_t step = 0;
+    {
+        const auto window = open();
+        Recipe recipe = suggestedRecipe(taskNamed("reverse"));
+        recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
+        recipe.batch = 8;
+        recipe.schedule.steps = 100'000;
+        recipe.evaluateEvery = recipe.checkpointEvery = 100'000;
+        window->workbench().requestRecipe(recipe);
+        window->findChild<QAction*>("trainPlay")->trigger();
+        REQUIRE(QTest::qWaitFor([&] { return state(*window)->step > 3; }, 120'000));
+        step = state(*window)->step;
+        window->close();
+    }
+    const auto window = open();
+    auto& offer = *window->findChild<QWidget*>("offerBanner")->findChild<Banner*>();
+    REQUIRE(QTest::qWaitFor([&] { return offer.text().contains("was paused at step"); }, 120'000));
+    for (auto* button : offer.findChildren<QToolButton*>())
+        if (button->text() == "Continue training") button->click();
+    REQUIRE(QTest::qWaitFor([&] { return state(*window)->state == State::Training; }, 120'000));
+    CHECK(state(*window)->step >= step); // from the checkpoint that quitting wrote
+    window->findChild<QAction*>("trainPlay")->trigger();
+    REQUIRE(QTest::qWaitFor([&] { return state(*window)->state == State::Paused; }, 120'000));
+    CHECK_FALSE(QSettings().contains("trainingRun")); // a paused run is not offered
 }
 
 TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[lab][training]") {

@@ -53,11 +53,21 @@ void TrainingBridge::deliver() {
         emit pointsArrived(QString::fromStdString(snapshot_->folder), points);
     if (snapshot_->failure && snapshot_->failureCount != failureCount_) emit failed(*snapshot_->failure);
     failureCount_ = snapshot_->failureCount;
-    if (snapshot_->folder != before->folder && !snapshot_->folder.empty()) follow(true);
+    if (snapshot_->folder != before->folder && !snapshot_->folder.empty() && !isHeld_) follow(true);
     if (isFollowing_ && snapshot_->weights && snapshot_->weights != before->weights) showNewest();
 }
 
+bool TrainingBridge::isWriting() const { return views_.latest()->status.activity == Activity::Generating; }
+
+void TrainingBridge::holdViews(bool on) {
+    isHeld_ = on;
+    if (!on) return;
+    follow(false);
+    emit viewsHeld();
+}
+
 void TrainingBridge::follow(bool on) {
+    if (on) isHeld_ = false;
     if (std::exchange(isFollowing_, on) == on) return;
     if (on && snapshot_->weights) {
         showNewest();

@@ -30,6 +30,11 @@ public:
     /// Whether the views show the run's weights as it trains.
     bool isFollowing() const { return isFollowing_; }
     void follow(bool on);
+    /// Whether the next run that starts leaves the views as they are, until follow(true): they show a text that is
+    /// being written, which the run's model would replace.
+    void holdViews(bool on);
+    /// Whether a model of the views is writing.
+    bool isWriting() const;
     /// The moment of a training run that the views show.
     struct Moment {
         QString run; ///< its folder
@@ -48,6 +53,8 @@ signals:
     void pointsArrived(const QString& folder, const std::vector<attn::MetricPoint>& points);
     void failed(const attn::Failure& failure);
     void followingChanged(bool on);
+    /// A run has started beside a text that is being written.
+    void viewsHeld();
     void momentChanged();
     /// The views show the weights at this path: a training run or a checkpoint.
     void momentShown(const QString& path);
@@ -60,7 +67,7 @@ private:
     SessionBridge& views_;
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
     uint64_t failureCount_ = 0;
-    bool isFollowing_ = true;
+    bool isFollowing_ = true, isHeld_ = false;
     std::optional<Moment> moment_;
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
     QElapsedTimer sincePosted_;

@@ -177,6 +177,12 @@ bool TrainPanel::continues() const {
     return row >= 0 && form_->recipe() && *form_->recipe() == bench_.runs().runs()[static_cast<size_t>(row)].recipe;
 }
 
+bool TrainPanel::holdViews() {
+    const bool isWriting = bench_.training().isWriting();
+    bench_.training().holdViews(isWriting);
+    return isWriting;
+}
+
 void TrainPanel::start(bool plays) {
     TrainingSession& session = bench_.training().session();
     RunListModel& runs = bench_.runs();
@@ -186,7 +192,7 @@ void TrainPanel::start(bool plays) {
         else if (plays)
             session.play();
         if (!plays) session.step();
-        bench_.training().follow(true);
+        if (!holdViews()) bench_.training().follow(true);
         return;
     }
     const Recipe recipe = *form_->recipe();
@@ -196,6 +202,7 @@ void TrainPanel::start(bool plays) {
     runs.add(folder, recipe);
     runs.setActive(folder);
     ownRate_->setChecked(false);
+    holdViews();
     session.start(folder.toStdString(), recipe, plays);
     if (!plays) session.step();
 }
@@ -219,6 +226,7 @@ void TrainPanel::reset() {
     const QString folder = runs.newFolder(QString::fromStdString(form_->recipe()->task));
     runs.add(folder, *form_->recipe());
     runs.setActive(folder);
+    holdViews();
     bench_.training().session().start(folder.toStdString(), *form_->recipe(), false);
 }
 

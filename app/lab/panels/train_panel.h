@@ -48,6 +48,7 @@ private:
     QWidget* makeTimeline();
     void showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot);
     void openRun(const QString& folder);
+    bool holdViews(); ///< @return whether a model writes, which then keeps the views
     void start(bool plays);
     bool continues() const; ///< whether the form holds the recipe of the open run
     void listCheckpoints(); ///< on another thread; then shows the timeline

@@ -153,6 +153,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     startAutosave();
     makeLessons(setup.lessonFolder);
     if (setup.greets) greet();
+    offerTraining();
     connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
     connect(&bridge_, &SessionBridge::failed, this, [this](const Failure& failure) {
         pending_.reset();
@@ -164,6 +165,15 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     connect(&training_, &TrainingBridge::failed, this, &MainWindow::showFailure);
     connect(&training_, &TrainingBridge::changed, &runs_,
             [this](const auto& snapshot) { runs_.setWritten(QString::fromStdString(snapshot->folder)); });
+    connect(&training_, &TrainingBridge::changed, this, [this](const auto& snapshot) {
+        showTraining(*snapshot);
+        rememberTraining(*snapshot);
+    });
+    connect(&training_, &TrainingBridge::viewsHeld, this, [this] {
+        offerBanner_->present(
+            Banner::Kind::Offer, tr("The run trains while the text is being written. The views keep the text."),
+            {{tr("Show the run"), tr("Show the model that trains in every view"), [this] { training_.follow(true); }}});
+    });
     connect(&training_, &TrainingBridge::pointsArrived, &runs_, &RunListModel::append);
     connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
         if (autosave_) autosave_->markChanged();

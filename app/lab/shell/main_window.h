@@ -153,6 +153,10 @@ private:
     void openAs(Kind kind, const QString& path, const QString& prompt);
     /// Opens the picture that was asked for last, once it is known whether the open model reads pictures.
     void openWaitingPicture();
+    void showTraining(const TrainingSnapshot& snapshot); ///< in the status bar
+    /// Remembers the run that trains, until it is paused or done: the next start offers to continue it.
+    void rememberTraining(const TrainingSnapshot& snapshot);
+    void offerTraining(); ///< to continue the run that trained when the program ended
     /// Opens a model. The commands that follow act on it.
     void postModel(const QString& path, const QString& prompt);
     void showOpening(const QString& path);
@@ -190,6 +194,7 @@ private:
     ScopeStarter startScope_;
     QString firstPath_;      ///< model to open if the one that is opened first cannot be; empty: done
     QString waitingPicture_; ///< empty: none
+    QString rememberedRun_;  ///< the folder of the run that trains; empty: none
     BackgroundTask opening_, saving_, exporting_;
     ScopeMirror mirror_;
     SessionBridge bridge_;

@@ -176,7 +176,10 @@ void MainWindow::makeGenerateMenu() {
 void MainWindow::makeTrainMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Train"));
     addAction(menu, "trainPlay", tr("&Train or pause"), tr("Train a model with the current recipe, or pause"), "F6",
-              "training", [this] { train_->playOrPause(); });
+              "training", [this] {
+                  bench_.showPanel("train");
+                  train_->playOrPause();
+              });
     addAction(menu, "trainOneStep", tr("One &step"), tr("Update the parameters once, then pause"), "F7", "training",
               [this] { train_->step(); });
     addAction(menu, "trainAgain", tr("&Reset"),

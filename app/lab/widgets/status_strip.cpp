@@ -76,9 +76,22 @@ void StatusStrip::setRemark(const QString& remark) { remark_->setText(remark); }
 void StatusStrip::setWork(const QString& what, double progress) {
     work_ = what;
     if (work_.isEmpty())
-        showActivity(sessionText_, sessionProgress_);
+        showSession();
     else
         showActivity(work_, progress);
+}
+
+void StatusStrip::setTraining(const QString& what) {
+    training_ = what;
+    if (work_.isEmpty()) showSession();
+}
+
+void StatusStrip::showSession() {
+    const bool isTraining = !training_.isEmpty() && sessionProgress_ < 0;
+    showActivity(!isTraining      ? sessionText_
+                 : isSessionIdle_ ? training_
+                                  : tr("%1 · %2").arg(sessionText_, training_),
+                 sessionProgress_);
 }
 
 void StatusStrip::showActivity(const QString& text, double progress) {
@@ -94,7 +107,8 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
                         status.activity == Activity::Analysing;
     sessionText_ = activityText(status);
     sessionProgress_ = isLong ? static_cast<double>(status.progress) : -1;
-    if (work_.isEmpty()) showActivity(sessionText_, sessionProgress_);
+    isSessionIdle_ = status.activity == Activity::Idle;
+    if (work_.isEmpty()) showSession();
     model_->setText(snapshot.model
                         ? tr("%1 · %2 parameters")
                               .arg(QString::fromStdString(snapshot.model->name),

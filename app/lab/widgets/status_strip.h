@@ -22,6 +22,8 @@ public:
     /// Shows work of the window itself instead of the session's activity.
     /// @param what empty: the work is over  @param progress 0..1
     void setWork(const QString& what, double progress = 0);
+    /// Shows what the training session does while the session is idle; empty: nothing.
+    void setTraining(const QString& what);
     /// Shows a permanent remark at the left, such as an active lock.
     void setRemark(const QString& remark);
 
@@ -34,8 +36,11 @@ private:
     /// @param progress 0..1; negative: nothing is running
     void showActivity(const QString& text, double progress);
 
-    QString work_, sessionText_;
+    void showSession();
+
+    QString work_, sessionText_, training_;
     double sessionProgress_ = -1;
+    bool isSessionIdle_ = true;
     QLabel* activity_;
     QProgressBar* progress_;
     QToolButton* cancel_;
