@@ -1,6 +1,9 @@
+#include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/compare_panel.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/token_strip.h"
+#include "engine/training/checkpoint.h"
+#include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -73,6 +76,25 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
     lab.click("compareRun");
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("compareMessage").text().contains("no-such"); }));
+    // The list holds the bundled models and the training runs.
+    startRun(std::filesystem::path((lab.folder() + "/runs/mine").toStdString()), suggestedRecipe(taskNamed("sort")));
+    lab.window().workbench().runs().add(lab.folder() + "/runs/mine", suggestedRecipe(taskNamed("sort")));
+    auto& models = lab.find<QComboBox>("comparePathList");
+    CHECK(models.findData(lab.folder() + "/runs/mine") > models.findData("builtin:stories"));
+    const int trained = models.findData("builtin:induction-trained");
+    REQUIRE(trained >= 0);
+    models.setCurrentIndex(trained);
+    emit models.activated(trained);
+    CHECK(lab.find<QLineEdit>("comparePath").text() == "builtin:induction-trained");
+    REQUIRE(lab.waitFor([&] {
+        return panel.second().waitIdle(1) && lab.find<QLabel>("compareMessage").text().contains("B: induction-trained");
+    }));
+    QMenu* browse = lab.find<QPushButton>("compareBrowse").menu();
+    REQUIRE(browse);
+    browse->actions().front()->trigger();
+    auto& dialog = lab.find<QFileDialog>("fileDialog");
+    CHECK(dialog.fileMode() == QFileDialog::Directory);
+    dialog.reject();
     with.setCurrentIndex(0);
     CHECK(heads.isHidden());
 }

@@ -6,6 +6,7 @@
 #include "app/figures/vision_figures.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/panels/front_watch.h"
+#include "app/lab/panels/model_box.h"
 #include "app/lab/panels/other_picture_box.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
@@ -21,6 +22,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QSplitter>
 #include <QTimer>
@@ -105,14 +107,17 @@ QLayout* ComparePanel::makeChoice() {
     text_ = named(new QLineEdit, "compareText", tr("Text of run B"));
     text_->setPlaceholderText(tr("Type another text; tokens that match the prompt are compared"));
     picture_ = new OtherPictureBox("comparePicture", bench_);
-    path_ = named(new QLineEdit, "comparePath", tr("Model of run B: a folder, a file or a built-in name"));
-    path_->setPlaceholderText(tr("folder, file, or builtin:stories"));
-    browse_ = named(new QPushButton(tr("Folder…")), "compareFolder", tr("Choose the folder of the other model"));
+    path_ = new ModelBox("comparePath", tr("Model of run B"), bench_.runs());
+    browse_ = named(new QPushButton(tr("Browse…")), "compareBrowse", tr("Look for the other model among your files"));
+    auto* places = new QMenu(browse_);
+    places->addAction(tr("Choose a folder…"), path_, [this] { path_->browse(true); });
+    places->addAction(tr("Choose a file…"), path_, [this] { path_->browse(false); });
+    browse_->setMenu(places);
     compare_ = named(new QPushButton(tr("Compare")), "compareRun", tr("Compare now"));
     connect(with_, &QComboBox::currentIndexChanged, this, &ComparePanel::choose);
-    connect(browse_, &QPushButton::clicked, this, &ComparePanel::chooseFolder);
     connect(compare_, &QPushButton::clicked, this, &ComparePanel::choose);
-    for (QLineEdit* line : {text_, path_}) connect(line, &QLineEdit::returnPressed, this, &ComparePanel::choose);
+    connect(text_, &QLineEdit::returnPressed, this, &ComparePanel::choose);
+    connect(path_, &ModelBox::pathChosen, this, &ComparePanel::choose);
     return makeRow({with_, {text_, 1}, {picture_, 1}, {path_, 1}, browse_, compare_});
 }
 
@@ -153,19 +158,10 @@ QLayout* ComparePanel::makeTables() {
 }
 
 void ComparePanel::choose() {
-    second_.choose(static_cast<SecondRun::With>(with_->currentIndex()), text_->text(), path_->text());
+    second_.choose(static_cast<SecondRun::With>(with_->currentIndex()), text_->text(), path_->path());
     showControls();
     want();
     show();
-}
-
-void ComparePanel::chooseFolder() {
-    auto* dialog = makeFileDialog(this, tr("Open the folder of a model"), QFileDialog::Directory);
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        path_->setText(path);
-        choose();
-    });
-    dialog->open();
 }
 
 void ComparePanel::showControls() {
@@ -223,12 +219,12 @@ void ComparePanel::show() {
 }
 
 QJsonObject ComparePanel::saveView() const {
-    return {{"with", savedChoice(*with_)}, {"text", text_->text()}, {"path", path_->text()}};
+    return {{"with", savedChoice(*with_)}, {"text", text_->text()}, {"path", path_->path()}};
 }
 
 void ComparePanel::restoreView(const QJsonObject& view) {
     text_->setText(view.value("text").toString());
-    path_->setText(view.value("path").toString());
+    path_->setPath(view.value("path").toString());
     restoreChoice(*with_, view.value("with"), kWithKeys);
     // Files from before 0.4 name the second picture or model of a vision model apart.
     const QString other = view["picture"].toObject()["compare"].toString();
@@ -236,7 +232,7 @@ void ComparePanel::restoreView(const QJsonObject& view) {
     const bool isModel = other.startsWith("model:");
     const QString name = other.section(':', 1);
     if (isModel)
-        path_->setText(name);
+        path_->setPath(name);
     else // once the picture itself is restored
         QTimer::singleShot(0, this, [this, name] { bench_.pictures().requestOther(name); });
     with_->setCurrentIndex(isModel ? SecondRun::OtherModel : SecondRun::OtherInput);

@@ -16,6 +16,7 @@ namespace attn {
 
 class FrontWatch;
 class MatrixView;
+class ModelBox;
 class OtherPictureBox;
 class PatchOverlayView;
 struct MatrixCell;
@@ -46,7 +47,6 @@ private:
     QLayout* makeTables();
     void makeMaps();
     void choose();
-    void chooseFolder();
     void want(); ///< the views of both runs
     void show();
     void showControls();
@@ -67,7 +67,8 @@ private:
     SecondRun second_;
     std::shared_ptr<const Snapshot> first_;
     QComboBox* with_;
-    QLineEdit *text_, *path_;
+    QLineEdit* text_;
+    ModelBox* path_;
     OtherPictureBox* picture_;
     QPushButton *browse_, *compare_;
     QLabel* message_;

@@ -178,8 +178,8 @@ QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QStr
     auto* container = new QWidget;
     line = named(new QLineEdit, QString("%1Path").arg(field), title, help);
     line->setPlaceholderText(title);
-    auto* browse = new QPushButton(tr("Choose…"));
-    browse->setAccessibleName(tr("Choose: %1").arg(title));
+    auto* browse = new QPushButton(tr("Browse…"));
+    browse->setAccessibleName(tr("Browse: %1").arg(title));
     browse->setToolTip(help);
     makeRow(container, 0, {{line, 1}, browse});
     connect(line, &QLineEdit::editingFinished, this, [this, line, field] { set(field, line->text().toStdString()); });
