@@ -62,6 +62,13 @@ std::optional<Failure> writePng(const QImage& image, const QString& path) {
     return writeBytes(buffer.data(), path);
 }
 
+QByteArray svgOf(const Figure& figure, const FigureTheme& theme, const QSize& size) {
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    paintSvg(figure, theme, size, buffer);
+    return buffer.data();
+}
+
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale) {
     QImage image(QSize(std::max(1, static_cast<int>(std::lround(size.width() * scale))),
                        std::max(1, static_cast<int>(std::lround(size.height() * scale)))),
@@ -81,12 +88,10 @@ std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& the
                        .where = path.toStdString(),
                        .hint = "end the name in .png, .svg or .pdf"};
     if (suffix == "png") return writePng(imageOf(figure, theme, size), path);
+    if (suffix == "svg") return writeBytes(svgOf(figure, theme, size), path);
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
-    if (suffix == "svg")
-        paintSvg(figure, theme, size, buffer);
-    else
-        paintPdf(figure, theme, size, buffer);
+    paintPdf(figure, theme, size, buffer);
     return writeBytes(buffer.data(), path);
 }
 

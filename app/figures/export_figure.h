@@ -24,6 +24,9 @@ std::optional<Failure> writePng(const QImage& image, const QString& path);
 /// @param scale image pixels per logical pixel
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale = 2);
 
+/// The figure as an SVG file.
+QByteArray svgOf(const Figure& figure, const FigureTheme& theme, const QSize& size);
+
 /// Writes the figure as it looks on screen at `size`: .png (at twice the resolution), .svg or .pdf, by the path's
 /// suffix.
 std::optional<Failure> exportFigure(const Figure& figure, const FigureTheme& theme, const QSize& size,

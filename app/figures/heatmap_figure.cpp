@@ -364,16 +364,40 @@ void HeatmapFigure::paintBar(QPainter& painter, const Layout& at, const FigureTh
     drawColourBar(painter, at.bar, ColourMap::of(before ? ColourMapId::Diverging : colours), ticks, theme);
 }
 
+std::vector<QString> HeatmapFigure::rowNames() const {
+    std::vector<QString> names;
+    for (int row = 0; row < tile->rows; ++row) {
+        const int token = tileToken(row, tile->queryBegin, tile->queryEnd, tile->rows);
+        names.push_back(QStringLiteral("%1 %2").arg(token).arg(labelOf(token)));
+    }
+    return names;
+}
+
+std::vector<QString> HeatmapFigure::columnNames() const {
+    std::vector<QString> names;
+    for (int column = 0; column < tile->columns; ++column) {
+        const int token = tileToken(column, tile->keyBegin, tile->keyEnd, tile->columns);
+        names.push_back(QStringLiteral("%1 %2").arg(token).arg(labelOf(token)));
+    }
+    return names;
+}
+
+std::vector<QRgb> HeatmapFigure::cellColours() const {
+    std::vector<QRgb> all;
+    for (int row = 0; row < tile->rows; ++row)
+        for (int column = 0; column < tile->columns; ++column) all.push_back(image().image().pixel(column, row));
+    return all;
+}
+
 QString HeatmapFigure::csv() const {
     if (isEmpty() || image().isEmpty()) return {};
     const std::vector<float>& values = image().scaled().values;
-    const auto name = [this](int token) { return csvText(QStringLiteral("%1 %2").arg(token).arg(labelOf(token))); };
     QString text = csvText(QStringLiteral("query\\key"));
-    for (int column = 0; column < tile->columns; ++column)
-        text += ',' + name(tileToken(column, tile->keyBegin, tile->keyEnd, tile->columns));
+    for (const QString& name : columnNames()) text += ',' + csvText(name);
     text += QStringLiteral("\r\n");
+    const std::vector<QString> names = rowNames();
     for (int row = 0; row < tile->rows; ++row) {
-        text += name(tileToken(row, tile->queryBegin, tile->queryEnd, tile->rows));
+        text += csvText(names[static_cast<size_t>(row)]);
         for (int column = 0; column < tile->columns; ++column)
             text += ',' + csvNumber(values[static_cast<size_t>(row) * static_cast<size_t>(tile->columns) +
                                            static_cast<size_t>(column)]);

@@ -63,6 +63,12 @@ struct HeatmapFigure : Figure {
     /// The difference that has the full colour; 0 if no difference is shown.
     float range() const { return before ? image().scaled().range : 0; }
 
+    /// The names of the rows and columns of the tile: the number of a token and its label.
+    std::vector<QString> rowNames() const;
+    std::vector<QString> columnNames() const;
+    /// The colours of its cells, row by row; transparent: hidden.
+    std::vector<QRgb> cellColours() const;
+
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     QSizeF pageSize(const QSizeF& onScreen, const FigureTheme& theme) const override;
     /// A matrix: the first row holds the keys, the first column the queries.

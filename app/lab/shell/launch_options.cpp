@@ -18,7 +18,8 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
                   "pictures and sessions can also be dropped on the window.");
     program
         .argument("PATH", path,
-                  "model folder, .safetensors file, folder of a training run, .attnlab session, or built-in model: " +
+                  "model folder, .safetensors file, folder of a training run, .attnlab session, link to a view, or "
+                  "built-in model: " +
                       builtinModelNames())
         .defaultText("builtin:english");
     program.option("--prompt TEXT", prompt, "prompt for the model").defaultText("the model's own example");

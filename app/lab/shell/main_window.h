@@ -67,6 +67,8 @@ public:
     /// Opens a model folder, a model file, a picture or a session file. What it is is read on another thread.
     void open(const QString& path, const QString& prompt = {});
     void openSession(const QString& path);
+    /// Opens a link to a view. @see sessionLink
+    void openLink(const QString& link);
     /// Whether a file is being read that is to be opened.
     bool isOpening() const { return opening_.isRunning(); }
     void saveSessionAs(const QString& path);
@@ -176,6 +178,8 @@ private:
     Provenance provenance(const Panel& panel) const;
     void chooseRunExport();
     void copyFigure();
+    void copyLink();
+    void chooseLink(); ///< asks for a link to open
     /// The panel that export and copy act on: the last one used, else the first with numbers.
     Panel* currentPanel() const;
     void openInScope();

@@ -11,6 +11,7 @@
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/session_link.h"
 #include "engine/inference/changes.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/hook_names.h"
@@ -20,6 +21,7 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QImageReader>
+#include <QInputDialog>
 #include <QSettings>
 #include <QStatusBar>
 #include <QTimer>
@@ -50,6 +52,7 @@ void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mod
 } // namespace
 
 void MainWindow::open(const QString& path, const QString& prompt) {
+    if (isSessionLink(path)) return openLink(path);
     if (path.endsWith(".attnlab")) return openSession(path);
     if (path.startsWith("builtin:")) { // small files of this program
         opening_.cancel();
@@ -142,6 +145,36 @@ void MainWindow::openSession(const QString& path) {
             restore(std::get<SessionDocument>(std::move(loaded)));
         });
     showOpening(path);
+}
+
+void MainWindow::openLink(const QString& link) {
+    opening_.cancel();
+    auto read = sessionFromLink(link);
+    const QString instead = std::exchange(firstPath_, {});
+    if (auto* session = std::get_if<SessionDocument>(&read)) {
+        sessionPath_.clear();
+        session->locks = locks_;
+        return restore(std::move(*session));
+    }
+    if (!instead.isEmpty()) postModel(instead, {});
+    showFailure(std::get<Failure>(read));
+}
+
+void MainWindow::copyLink() {
+    QGuiApplication::clipboard()->setText(sessionLink(document()));
+    statusBar()->showMessage(tr("Link copied. Paste it into a message; File > Open link opens it."), 5000);
+}
+
+void MainWindow::chooseLink() {
+    auto* dialog = identified(new QInputDialog(this), "linkDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Open link"));
+    dialog->setLabelText(tr("Paste a link that begins with attnlab:"));
+    dialog->setOption(QInputDialog::UsePlainTextEditForTextInput);
+    dialog->setOkButtonText(tr("Open"));
+    if (const QString text = QGuiApplication::clipboard()->text(); isSessionLink(text)) dialog->setTextValue(text);
+    connect(dialog, &QInputDialog::textValueSelected, this, &MainWindow::openLink);
+    dialog->open();
 }
 
 void MainWindow::restore(SessionDocument document) {
@@ -296,6 +329,16 @@ void MainWindow::exportFigure(const QString& path) {
     Panel* panel = currentPanel();
     const bool isText = path.endsWith(".csv", Qt::CaseInsensitive),
                isNumPy = path.endsWith(".npz", Qt::CaseInsensitive);
+    Export web;
+    if (path.endsWith(".html", Qt::CaseInsensitive)) {
+        const Provenance from = provenance(*panel);
+        const QString title = docks_.at(panel->objectName())->windowTitle() + QStringLiteral(" – ") + from.model;
+        web = webPageExport(*panel->figure(), title, from, path);
+        if (!web)
+            return showFailure({.what = "this panel has no figure that a web page can hold",
+                                .where = docks_.at(panel->objectName())->windowTitle().toStdString(),
+                                .hint = "click the Attention panel first"});
+    }
     ExportNumbers numbers = isText || isNumPy ? panel->numbers() : ExportNumbers{};
     if ((isText || isNumPy) && !numbers.csv)
         return showFailure({.what = "this panel has no numbers to export",
@@ -304,8 +347,9 @@ void MainWindow::exportFigure(const QString& path) {
     if (isExporting(path)) return;
     exporting_.start<bool>(
         path.toStdString(),
-        [write = numbers.csv ? numbersExport(std::move(numbers), provenance(*panel), path)
-                             : pictureExport(*panel->figure(), path)](
+        [write = web           ? std::move(web)
+                 : numbers.csv ? numbersExport(std::move(numbers), provenance(*panel), path)
+                               : pictureExport(*panel->figure(), path)](
             const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
             if (auto failure = write(isStopped)) return *failure;
             return true;

@@ -85,6 +85,8 @@ void MainWindow::makeFileMenu() {
     menu->addSeparator();
     addAction(menu, "openSession", tr("Open sess&ion…"), tr("Open a .attnlab session file"), "Ctrl+Alt+O", "files",
               [this] { chooseSession(); });
+    addAction(menu, "openLink", tr("Open lin&k…"), tr("Open a link to a view that someone copied"), "Ctrl+Alt+K",
+              "files", [this] { chooseLink(); });
     addAction(menu, "saveSession", tr("&Save session"),
               tr("Save the model's path, prompt, branches, view and locks. Model files never change."), "Ctrl+S",
               "files", [this] { saveSession(); });
@@ -100,6 +102,9 @@ void MainWindow::makeFileMenu() {
               "Ctrl+Shift+E", "export", [this] { chooseExport("svg"); });
     addAction(menu, "exportPdf", tr("Export figure as P&DF…"), tr("Save the current figure as a PDF page"),
               "Ctrl+Alt+E", "export", [this] { chooseExport("pdf"); });
+    addAction(menu, "exportHtml", tr("Save as &web page…"),
+              tr("Save the current figure as a page that a browser opens without a network, with its numbers inside"),
+              "Ctrl+Alt+W", "export", [this] { chooseExport("html"); });
     addAction(menu, "exportCsv", tr("Export numbers as &CSV…"), tr("Save the numbers of the current figure"),
               "Ctrl+Alt+C", "export", [this] { chooseExport("csv"); });
     addAction(menu, "exportNpz", tr("Export numbers for N&umPy…"),
@@ -147,6 +152,9 @@ void MainWindow::makeEditMenu() {
     menu->addSeparator();
     addAction(menu, "copyFigure", tr("&Copy figure"), tr("Copy the current figure to the clipboard"), "Ctrl+Shift+C",
               "export", [this] { copyFigure(); });
+    addAction(menu, "copyLink", tr("Copy &link to this view"),
+              tr("Copy a short text that opens this model, text and view again"), "Ctrl+Shift+K", "export",
+              [this] { copyLink(); });
     menu->addSeparator();
     addAction(menu, "preferences", tr("&Preferences…"), tr("Set the theme, text size, device and autosave"), "Ctrl+,",
               nullptr, [this] { showPreferences(); });

@@ -1,6 +1,7 @@
 #include "app/lab/shell/widget_export.h"
 
 #include "app/figures/export_figure.h"
+#include "app/figures/web_page.h"
 #include "app/lab/widgets/figure_view.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
@@ -94,6 +95,26 @@ Export pictureExport(QWidget& widget, const QString& path) {
     }
     return [bytes = buffer.data(), path](const std::atomic<bool>& isStopped) {
         return isStopped ? std::nullopt : writeBytes(bytes, path);
+    };
+}
+
+Export webPageExport(const QWidget& widget, const QString& title, const Provenance& from, const QString& path) {
+    const auto* view = dynamic_cast<const FigureWidget*>(&widget);
+    const auto figure = view ? view->drawn() : nullptr;
+    if (!figure) return nullptr;
+    std::vector<std::pair<QString, QString>> about{{QObject::tr("Model"), from.model},
+                                                   {QObject::tr("Opened from"), from.modelPath}};
+    if (!from.tokens.empty())
+        about.emplace_back(QObject::tr("Text"), QStringList(from.tokens.begin(), from.tokens.end()).join(QString()));
+    about.insert(about.end(), {{QObject::tr("Run"), from.run},
+                               {QObject::tr("Changes"), from.changes},
+                               {QObject::tr("Device"), from.device},
+                               {QObject::tr("Made with"), from.program}});
+    const QSize page = figure->pageSize(widget.size(), view->theme()).toSize();
+    return [figure, title, about, page, path](const std::atomic<bool>& isStopped) -> std::optional<Failure> {
+        if (isStopped) return std::nullopt;
+        const QByteArray html = webPage(*figure, title, about, page);
+        return isStopped ? std::nullopt : writeBytes(html, path);
     };
 }
 

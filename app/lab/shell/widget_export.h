@@ -37,6 +37,10 @@ struct Provenance {
     QString changes; ///< to the model, as the JSON of session files
 };
 
+/// Draws a figure as a web page that holds its numbers and where they come from.
+/// @return null if the widget shows no figure
+Export webPageExport(const QWidget& widget, const QString& title, const Provenance& from, const QString& path);
+
 /// Forms and writes numbers, through a temporary file: as text (.csv), or else as a NumPy archive (.npz) with the
 /// arrays `tokens`, `layer`, `head`, `model`, `model_path`, `program`, `device`, `run` and `changes` besides.
 Export numbersExport(ExportNumbers numbers, Provenance from, const QString& path);

@@ -1,0 +1,62 @@
+#include "app/lab/workbench/session_link.h"
+
+#include <QJsonDocument>
+#include <QtEndian>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+constexpr QLatin1String kScheme("attnlab:");
+constexpr qsizetype kMostLetters = 1 << 20;
+constexpr quint32 kMostBytes = 64 << 20;
+constexpr size_t kMostBranches = 2000; ///< tokens of a tree that a link still holds whole
+
+Failure unreadable(const char* what) {
+    return {.what = what,
+            .where = "link",
+            .hint = "copy the whole link, from \"attnlab:\" to its last letter, and open it again"};
+}
+
+/// Leaves the tokens from the root to the current one.
+void keepCurrentBranch(SessionDocument& document) {
+    std::vector<SavedToken> path;
+    for (int at = document.current; at >= 0; at = document.branches[static_cast<size_t>(at)].parent)
+        path.push_back(document.branches[static_cast<size_t>(at)]);
+    std::ranges::reverse(path);
+    for (size_t at = 0; at < path.size(); ++at) path[at].parent = static_cast<int>(at) - 1;
+    document.current = static_cast<int>(path.size()) - 1;
+    document.promptLength = std::min(document.promptLength, static_cast<int>(path.size()));
+    document.branches = std::move(path);
+}
+
+} // namespace
+
+bool isSessionLink(const QString& text) { return text.trimmed().startsWith(kScheme); }
+
+QString sessionLink(SessionDocument document) {
+    document.layout.clear();
+    document.locks.clear();
+    if (document.branches.size() > kMostBranches) keepCurrentBranch(document);
+    const QByteArray json = QJsonDocument::fromJson(sessionToJson(document)).toJson(QJsonDocument::Compact);
+    return kScheme + QString::fromLatin1(
+                         qCompress(json, 9).toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals));
+}
+
+std::variant<SessionDocument, Failure> sessionFromLink(const QString& link) {
+    QString letters = link.trimmed().mid(kScheme.size());
+    if (!isSessionLink(link) || letters.isEmpty()) return unreadable("this is no link to a view");
+    if (letters.size() > kMostLetters) return unreadable("the link is longer than any that this program makes");
+    letters.remove(QChar('\n')).remove(QChar('\r')).remove(QChar(' ')); // from a message that breaks lines
+    const auto decoded = QByteArray::fromBase64Encoding(
+        letters.toLatin1(), QByteArray::Base64UrlEncoding | QByteArray::AbortOnBase64DecodingErrors);
+    const QByteArray packed = decoded.decoded;
+    // The first four bytes hold the size of what follows, which is allocated at once.
+    const bool isSmall = packed.size() > 4 && qFromBigEndian<quint32>(packed.constData()) <= kMostBytes;
+    const QByteArray json = decoded && isSmall ? qUncompress(packed) : QByteArray();
+    if (json.isEmpty()) return unreadable("the link is damaged or incomplete");
+    return sessionFromJson(json, QStringLiteral("link"));
+}
+
+} // namespace attn

@@ -1,0 +1,77 @@
+#include "app/figures/web_page.h"
+
+#include "app/figures/heatmap_figure.h"
+#include "app/figures/plot_figure.h"
+#include "tests/figures/painting.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+using namespace attn;
+
+namespace {
+
+constexpr QSize kWebPage(500, 420);
+
+HeatmapFigure heatmapOfOddTokens() {
+    HeatmapFigure figure;
+    figure.tile = samples::sharedTile(5);
+    figure.tokenCount = 5;
+    figure.setLabels({"<s>", "</script>", "&amp;", "שלום 🙂", "\"quoted\\\u2028"});
+    figure.title = "Layer 0, head 0";
+    return figure;
+}
+
+/// The JSON in the element "data".
+QJsonObject dataIn(const QByteArray& html) {
+    const QByteArray begin = "<script type=\"application/json\" id=\"data\">";
+    const qsizetype from = html.indexOf(begin) + begin.size();
+    return QJsonDocument::fromJson(html.mid(from, html.indexOf("</script>", from) - from)).object();
+}
+
+} // namespace
+
+TEST_CASE("web page: a heatmap's page holds every weight, token and colour", "[figures]") {
+    const HeatmapFigure figure = heatmapOfOddTokens();
+    const QByteArray html = webPage(figure, "Attention", {{"Model", "tiny"}}, kWebPage);
+    const QJsonObject data = dataIn(html);
+    const std::vector<float> values = figure.numbers().front().values;
+    REQUIRE(data["values"].toArray().size() == std::ssize(values));
+    for (int at = 0; at < 25; ++at) {
+        CHECK(static_cast<float>(data["values"].toArray()[at].toDouble()) == values[static_cast<size_t>(at)]);
+        const bool isHidden = qAlpha(figure.cellColours()[static_cast<size_t>(at)]) == 0;
+        CHECK(data["colours"].toArray()[at].isNull() == isHidden);
+    }
+    for (int token = 0; token < 5; ++token) {
+        const QString name = QString::number(token) + ' ' + figure.labelOf(token);
+        CHECK(data["rows"].toArray()[token].toString() == name);
+        CHECK(data["columns"].toArray()[token].toString() == name);
+    }
+}
+
+TEST_CASE("web page: tokens and names cannot end a script or an element", "[figures]") {
+    const QByteArray html =
+        webPage(heatmapOfOddTokens(), "<b>\"Mine\"</b>", {{"Model", "</dd><script>alert(1)</script>"}}, kWebPage);
+    CHECK(html.count("<script") == 2); // the data, and what draws it
+    CHECK(html.count("</script>") == 2);
+    CHECK(html.contains("<title>&lt;b&gt;&quot;Mine&quot;&lt;/b&gt;</title>"));
+    CHECK_FALSE(html.contains("alert(1)</script>"));
+    CHECK_FALSE(html.contains("&amp;\"")); // of the token: not written as it is
+    for (const char* outside : {"http://", "https://", "src=", "@import"}) CHECK_FALSE(html.contains(outside));
+    CHECK(html.contains("prefers-color-scheme: dark"));
+}
+
+TEST_CASE("web page: another figure is a picture for light and dark, with its numbers", "[figures]") {
+    PlotFigure figure;
+    figure.title = "Loss";
+    figure.lines = {{.label = "run", .points = {{0, 2}, {10, 1.5}}}};
+    figure.fitRange();
+    const QByteArray html = webPage(figure, "Curves", {}, kWebPage);
+    CHECK(html.count("<svg") == 2);
+    const QJsonObject data = dataIn(html);
+    REQUIRE(data.size() == 1);
+    const QJsonObject line = data.begin().value().toObject();
+    CHECK(line["values"].toArray() == QJsonArray{0, 2, 10, 1.5});
+    CHECK(line["shape"].toArray() == QJsonArray{2, 2});
+}
