@@ -1,6 +1,7 @@
 #include "app/scope/pattern_plot.h"
 
 #include "app/scope/drawing.h"
+#include "engine/models/head_name.h"
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -30,7 +31,7 @@ float widestLabel(const std::vector<std::string>& labels, float most) {
 float PatternPlot::drawCaption(const Area& area, const Subject& subject) const {
     if (look_.isPresenting || isSmallPage()) return 0;
     const float em = ImGui::GetFontSize();
-    const std::string place = fmt::format("Layer {}, head {}: ", subject.layer(), subject.head());
+    const std::string place = headName(subject.layer(), subject.head()) + ": ";
     std::string text = place + "each row is a query, each column is a key that it attends to";
     if (ImGui::CalcTextSize(text.c_str()).x > area.width - 1.5f * em) text = place + "rows query, columns key";
     ImGui::GetBackgroundDrawList()->AddText({area.x + em * 0.75f, area.y + em * 0.5f},

@@ -1,6 +1,7 @@
 #include "app/scope/views/grid_view.h"
 
 #include "app/scope/drawing.h"
+#include "engine/models/head_name.h"
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -62,7 +63,7 @@ void GridView::drawTile(int layer, int head, const Area& at, const Area& clip, c
         ImGui::GetWindowDrawList()->AddRect({at.x - 1, at.y - 1}, {at.x + at.width + 1, at.y + at.height + 1}, colour,
                                             0, 0, 2);
     }
-    if (isHovered && !look.isPresenting) ImGui::SetTooltip("Layer %d, head %d\nClick to open.", layer, head);
+    if (isHovered && !look.isPresenting) ImGui::SetTooltip("%s\nClick to open.", headName(layer, head).c_str());
 
     Picture& picture = pictures_[index];
     const float scale = ImGui::GetIO().DisplayFramebufferScale.x;
@@ -133,8 +134,7 @@ void GridView::draw(const Area& area, const Look& look, UserRequests& requests) 
         list.PushClipRect({clip.x, labelTop}, {clip.x + clip.width, area.y + area.height});
         for (int head = 0; head < subject_.heads(); ++head)
             addText(list, {left + labels + step * (static_cast<float>(head) + 0.5f), labelTop + labels - em * 0.3f},
-                    TextPlace::Above, em, colour(head == subject_.head()),
-                    side_ > 5 * em ? fmt::format("Head {}", head) : std::to_string(head));
+                    TextPlace::Above, em, colour(head == subject_.head()), fmt::format("H{}", head));
         list.PopClipRect();
         list.PushClipRect({area.x, clip.y}, {area.x + area.width, clip.y + clip.height});
         for (int layer = 0; layer < subject_.layers(); ++layer)
