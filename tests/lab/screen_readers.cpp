@@ -1,7 +1,7 @@
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "tests/lab/playground_test.h"
+#include "tests/lab/lab_window.h"
 
 using namespace attn;
 
@@ -60,7 +60,10 @@ TEST_CASE("lab: every painted widget has a name and says what it shows", "[lab]"
 }
 
 TEST_CASE("lab: what a painted widget says follows the pointer and the arrow keys", "[lab]") {
-    PlaygroundWindow lab;
+    LabWindow lab;
+    lab.showPanel("playground");
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return lab.window().findChild<MatrixView*>("map.pattern") != nullptr; }));
     auto& pattern = lab.find<MatrixView>("map.pattern");
     const QString before = pattern.accessibleDescription();
     pattern.setFocus();

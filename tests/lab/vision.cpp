@@ -293,7 +293,7 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
         return lab.snapshot().uneditedAnswer && second().answer &&
                second().answer->logits == lab.snapshot().uneditedAnswer->logits && heads.topLevelItemCount() == 6;
     }));
-    CHECK(heads.topLevelItem(2)->text(0).startsWith("layer 1"));
+    CHECK(heads.topLevelItem(2)->text(0).startsWith("L1 "));
     CHECK(heads.topLevelItem(2)->text(1).toDouble() > 0);
     CHECK(heads.topLevelItem(3)->text(1).toDouble() == 0);
     // A model with other labels, and as many patches.
