@@ -2,6 +2,7 @@
 
 #include "app/figures/formula_reader.h"
 
+#include <QFontInfo>
 #include <QFontMetricsF>
 #include <QPainterPath>
 
@@ -24,8 +25,7 @@ struct Extent {
 
 QFont scaled(const QFont& font, double factor) {
     QFont result = font;
-    const double size = std::max(6.0, QFontMetricsF(font).height() > 0 ? font.pixelSize() * factor : 6.0);
-    result.setPixelSize(static_cast<int>(std::lround(size)));
+    result.setPixelSize(std::max(6, static_cast<int>(std::lround(font.pixelSize() * factor))));
     return result;
 }
 
@@ -211,7 +211,7 @@ private:
 /// A font with a size in pixels, which all measures need.
 QFont inPixels(const QFont& font) {
     QFont result = font;
-    if (font.pixelSize() <= 0) result.setPixelSize(std::max(1, qRound(QFontMetricsF(font).height() * 0.8)));
+    if (font.pixelSize() <= 0) result.setPixelSize(std::max(1, QFontInfo(font).pixelSize()));
     return result;
 }
 

@@ -70,7 +70,9 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const auto roomFor = [&](const std::vector<QString>& labels) {
         double widest = 0;
         for (const QString& label : labels) widest = std::max(widest, textWidth(label, theme.smallFont()) + 4);
-        return isRoomy ? std::min({widest, 6 * theme.size, 0.28 * std::min(area.width(), area.height())}) : 0.0;
+        const double room = std::min({widest, 6 * theme.size, 0.2 * std::min(area.width(), area.height())});
+        // A few letters of a word would only take room from the cells.
+        return isRoomy && room >= std::min(widest, 2.5 * theme.size) ? room : 0.0;
     };
     result.rowLabels = roomFor(rowLabels);
     result.columnLabels = roomFor(columnLabels);
