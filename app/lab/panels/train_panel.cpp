@@ -74,8 +74,9 @@ QWidget* TrainPanel::makeButtons() {
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(8);
     state_ = makeTextLabel("trainState");
+    state_->setAccessibleName(tr("Training state"));
     hint_ = makeHintLabel("trainHint");
-    makeColumn(container, 0, {makeRow({play_, step_, reset_}), progress_, state_, hint_});
+    makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_});
     assignControlGroup(container, "training");
     connect(play_, &QPushButton::clicked, this, &TrainPanel::playOrPause);
     connect(step_, &QPushButton::clicked, this, &TrainPanel::step);
@@ -209,6 +210,24 @@ void TrainPanel::start(bool plays) {
 
 const std::optional<Recipe>& TrainPanel::recipe() const { return form_->recipe(); }
 
+/// The newest loss and the newest value of the task's metric, as a line of text; empty before the first step.
+QString TrainPanel::newestMetrics() const {
+    const int row = bench_.runs().rowOf(bench_.runs().active());
+    if (row < 0) return {};
+    const RunListModel::Run& run = bench_.runs().runs()[static_cast<size_t>(row)];
+    if (run.points.empty()) return {};
+    QString text = '\n' + tr("loss %1").arg(run.points.back().loss, 0, 'f', 3);
+    const auto measured = std::find_if(run.points.rbegin(), run.points.rend(),
+                                       [](const MetricPoint& point) { return point.metric.has_value(); });
+    if (measured == run.points.rend()) return text;
+    const Task& task = taskNamed(run.recipe.task);
+    const bool isShare = task.metric != Task::Metric::Loss;
+    return text + tr(" · %1 %2")
+                      .arg(QString::fromStdString(std::string(task.metricName)),
+                           isShare ? tr("%1 %").arg(*measured->metric * 100, 0, 'f', 1)
+                                   : QString::number(*measured->metric, 'f', 3));
+}
+
 bool TrainPanel::isTraining() const { return training_ && training_->state == TrainingSnapshot::State::Training; }
 
 void TrainPanel::playOrPause() {
@@ -328,6 +347,7 @@ void TrainPanel::updateButtons() {
                             .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
         }
         if (isDone) text += tr(" · finished");
+        text += newestMetrics();
         if (training_->parameterCount > 0) text += tr(" · %L1 parameters").arg(training_->parameterCount);
         if (training_->warning) text += QStringLiteral("\n⚠ ") + QString::fromStdString(training_->warning->sentence());
     } else if (wasDone) {

@@ -43,6 +43,7 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    QString newestMetrics() const;
     QWidget* makeButtons();
     QWidget* makePace();
     QWidget* makeTimeline();
