@@ -81,6 +81,7 @@ TEST_CASE("lab: a head's thumbnail enlarges it, and rollout goes through all lay
     auto& view = lab.find<QComboBox>("attentionView");
     view.setFocus();
     QTest::keyClick(&view, Qt::Key_Down);
+    CHECK(lab.find<PatchOverlayView>("attentionPicture").figure().note == "Computing the rollout…");
     CHECK(lab.find<QComboBox>("attentionFusion").isVisible());
     CHECK_FALSE(lab.find<QSpinBox>("attentionHeadNumber").isVisible());
     REQUIRE(lab.waitFor([&] { return rollout(lab) != nullptr; }));

@@ -34,6 +34,10 @@ void PictureView::show() {
     const bool isDifference = bench_.shownRun() == ShownRun::Difference && snapshot.uneditedAnswer && snapshot.answer;
     PatchOverlayFigure figure = isDifference ? differenceFigure(pictureRun(snapshot), pictureRun(snapshot, true), look)
                                              : overlayFigure(pictureRun(snapshot), look);
+    if (look.isRollout && !pictureRun(snapshot).rollout) {
+        const QString problem = failureIn(snapshot, RolloutAnalysis{}.key());
+        figure.note = problem.isEmpty() ? tr("Computing the rollout…") : problem;
+    }
     if (!look.isRollout && look.head >= 0) figure.title += bench_.conditionOf(look.site, look.head);
     figure.marked = bench_.selection().row;
     figure.hovered = bench_.pictures().pointed();
