@@ -1,7 +1,7 @@
 #include "app/figures/lens_pages.h"
 #include "app/lab/panels/changes_panel.h"
-#include "app/lab/widgets/arcs_view.h"
 #include "app/lab/panels/compare_panel.h"
+#include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/heatmap_view.h"
@@ -545,12 +545,13 @@ TEST_CASE("lab: one switch shows a head as a heatmap, as text and as arcs", "[la
     REQUIRE(lab.waitFor([&] { return arcs.figure().heads.size() == 1; }));
     const auto line = [&](int query, int key) {
         const auto& labels = arcs.figure().labels;
-        return QStringLiteral("0,%1 %2,%3 %4,")
+        return QStringLiteral("0,\"%1 %2\",\"%3 %4\",")
             .arg(query)
             .arg(labels.at(static_cast<size_t>(query)))
             .arg(key)
             .arg(labels.at(static_cast<size_t>(key)));
     };
+    INFO(arcs.figure().csv().toStdString());
     for (int key = 0; key < 6; ++key) // every line that can be seen, and no other
         CHECK(arcs.figure().csv().contains(line(5, key)) == (lab.snapshot().detail->at(5, key) >= 0.02f));
     lab.find<QCheckBox>("attentionArcsOfLayer").click();

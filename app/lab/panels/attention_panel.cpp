@@ -157,6 +157,8 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         heatmap_->setLabels(labels);
         cell_->setLabels(labels);
         strip_->setLabels(labels);
+        // The cell may not be in the new text: its column closes.
+        if (look_.level == AttentionLevel::OneCell && !bench_.selection().cell) look_.level = AttentionLevel::OneHead;
         if (hoveredCell_ && std::max(hoveredCell_->query, hoveredCell_->key) >= bench_.tokenCount())
             hoveredCell_.reset();
     }

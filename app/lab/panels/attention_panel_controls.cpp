@@ -128,7 +128,7 @@ QWidget* AttentionPanel::makeTools() {
         {"attentionAsText", tr("Text"), tr("Shade each word by the attention that a query pays to it")},
         {"attentionAsArcs", tr("Arcs"), tr("Join each word to the words that it attends to")}};
     for (const auto& [id, text, help] : pictures) {
-        auto* button = helped(new QToolButton, id, help);
+        auto* button = named(new QToolButton, id, text, help);
         button->setText(text);
         button->setCheckable(true);
         button->setFocusPolicy(Qt::StrongFocus);
@@ -146,6 +146,7 @@ QWidget* AttentionPanel::makeTools() {
     row->addWidget(
         helped(arcsOfLayer_, "attentionArcsOfLayer", tr("Draw the arcs of every head, each in its own colour")));
     row->addWidget(makeDisplayButton());
+    arcsOfLayer_->setAccessibleName(arcsOfLayer_->text());
     connect(arcsOfLayer_, &QCheckBox::toggled, this, [this](bool isOn) {
         AttentionLook next = look_;
         next.arcsOfLayer = isOn;
@@ -217,7 +218,7 @@ QToolButton* AttentionPanel::makeDisplayButton() {
         change(next, tr("resetting the view"));
         heatmap_->resetZoom();
     });
-    auto* button = helped(new QToolButton, "attentionDisplay", tr("Choose how attention is drawn"));
+    auto* button = named(new QToolButton, "attentionDisplay", tr("Display"), tr("Choose how attention is drawn"));
     button->setText(tr("Display"));
     button->setPopupMode(QToolButton::InstantPopup);
     button->setFocusPolicy(Qt::StrongFocus);

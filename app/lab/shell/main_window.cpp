@@ -159,8 +159,8 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         pending_.reset();
         returningTo_.clear();
         showFailure(failure);
-        isFailureOfModel_ = bench_.hasModel(); // the next model makes it void, unless that only takes its place
-        if (!bench_.hasModel() && !firstPath_.isEmpty()) postModel(firstPath_, {}); // the last session's model is gone
+        isFailureOfModel_ = bench_.hasModel() || firstPath_.isEmpty();
+        if (!isFailureOfModel_) postModel(firstPath_, {}); // the model of the last session is gone
     });
     connect(&training_, &TrainingBridge::failed, this, &MainWindow::showFailure);
     connect(&training_, &TrainingBridge::changed, &runs_,
