@@ -104,7 +104,10 @@ void TextPanel::wantPattern() {
 
 /// Scores the prompt automatically while the text field is empty.
 void TextPanel::scoreIfNew() {
-    if (!front_->isInFront() || !text_->toPlainText().isEmpty() || !snapshot_ || !snapshot_->sequence) return;
+    // A model of pictures has the panel show its other page, and this one keeps an old snapshot.
+    if (!front_->isInFront() || bench_.readsPictures() || !text_->toPlainText().isEmpty() || !snapshot_ ||
+        !snapshot_->sequence)
+        return;
     if (snapshot_->status.activity != Activity::Idle || asked_ == snapshot_->sequenceVersion ||
         snapshot_->sequence->tokens.size() < 2)
         return;
