@@ -120,7 +120,8 @@ QVariant BranchTreeModel::headerData(int section, Qt::Orientation orientation, i
     if (section == TextColumn)
         return isHelp ? tr("A stretch of text. The first row is the prompt; each row below continues the one above it")
                       : tr("Text");
-    return isHelp ? tr("Mean probability that the model gave to the tokens that it wrote. A dash: it wrote none of them, or "
+    return isHelp ? tr("Mean probability that the model gave to the tokens that it wrote. A dash: it wrote none of "
+                       "them, or "
                        "their probabilities were not saved.")
                   : tr("Mean probability");
 }
