@@ -111,7 +111,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     const auto all = checkpoints(folder.path() / "run");
     Session session({.softwareThreads = 0});
     session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->exampleTokens});
-    session.post(gateOf(1, 1, 0));
+    session.post(test::gateOf(1, 1, 0));
     const auto before = test::after(session, GenerateCommand{.maxTokens = 1});
     REQUIRE_FALSE(before->failure);
     CHECK(before->model->name == "run");
@@ -126,7 +126,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
 
     Session fresh({.softwareThreads = 0}); // the same from the file, opened as any model
     fresh.post(OpenModelCommand{.path = all.back().string(), .prompt = {}, .promptTokens = end->exampleTokens});
-    fresh.post(gateOf(1, 1, 0));
+    fresh.post(test::gateOf(1, 1, 0));
     session.post(ResetCommand{});
     REQUIRE(fresh.waitIdle());
     REQUIRE(session.waitIdle());
