@@ -2,7 +2,7 @@
 """Acts like a teacher in front of a class: reaches eight goals in the running window with the mouse and the keyboard.
 
 It finds controls by the names that screen readers speak (AT-SPI) and clicks on them with xdotool, so it needs a display, a
-session bus and the accessibility bus; `./dev teacher` provides them. Arguments: the program, and a folder for pictures of
+session bus and the accessibility bus (packages at-spi2-core, python3-pyatspi, xdotool, imagemagick). Arguments: the program, and a folder for pictures of
 each goal. Prints one line for each goal and the time that it took; ends with 1 if a goal was missed.
 """
 import os
