@@ -433,3 +433,16 @@ TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
     CHECK(QTest::qWaitFor([&] { return window.workbench().hasModel(); }, 60'000));
     CHECK(window.findChild<QWidget*>("failureBanner")->isVisible());
 }
+
+TEST_CASE("sessions: undo leads back from a run that trains, and the step can be done again", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown.has_value() && lab.snapshot().shown->step > 0; }));
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == "builtin:induction" && !lab.window().isRestoring(); }));
+    QTest::qWait(1'000); // weights of the run go on arriving
+    CHECK(lab.snapshot().path() == "builtin:induction");
+    CHECK(lab.text() == "abcabc");
+    CHECK(lab.action("redo").isEnabled());
+    lab.press(lab.action("trainPlay")); // pause
+}

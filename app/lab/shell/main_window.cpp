@@ -294,8 +294,9 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
 
 void MainWindow::keepModelBefore(const Snapshot& next) {
     const QString path = QString::fromStdString(next.path());
-    const bool isAsked = std::exchange(returningTo_, {}) == path;
-    if (!bench_.hasModel() || isAsked || path == QString::fromStdString(bench_.snapshot()->path())) return;
+    if (path == returningTo_) return returningTo_.clear(); // weights of a run may still come before it
+    if (!bench_.hasModel() || path == QString::fromStdString(bench_.snapshot()->path())) return;
+    if (!returningTo_.isEmpty()) return;
     if (next.shown && bench_.snapshot()->shown) return;            // another moment of a training run
     if (pending_ || lessons_->before()) return undoStack_.clear(); // a session and a lesson replace everything
     pushModelStep(tr("opening %1").arg(QString::fromStdString(next.model->name)), path);
@@ -303,17 +304,12 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
 
 void MainWindow::pushModelStep(const QString& text, const QString& path) {
     undoStack_.push(new ModelStep(
-        text,
-        [this, before = document()] {
-            returningTo_ = before.modelPath;
-            bringBack(before);
-        },
-        [this, path] { reopen(path); }));
+        text, [this, before = document()] { bringBack(before); }, [this, path] { reopen(path); }));
 }
 
 void MainWindow::reopen(const QString& path) {
-    returningTo_ = path;
     postModel(path, {});
+    returningTo_ = path;
 }
 
 void MainWindow::openFresh() {

@@ -228,7 +228,7 @@ private:
     ControlLocks locks_;
     std::optional<ControlLocks> lessonLocks_;
     std::optional<SessionDocument> leftover_; ///< from a program that ended without saving
-    QString returningTo_;                     ///< model that undo or redo is opening; empty: none
+    QString returningTo_;                     ///< model of a step of undo or a session, not open yet; empty: none
     std::optional<SessionDocument> pending_;  ///< a session whose model is still being loaded
     std::map<QString, QAction*> actions_;
     QList<QAction*> recentActions_;

@@ -91,6 +91,7 @@ void MainWindow::openWaitingPicture() {
 
 void MainWindow::postModel(const QString& path, const QString& prompt) {
     pending_.reset();
+    returningTo_.clear();
     waitingPicture_.clear();
     bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString()});
     firstPath_.clear(); // last: it may be the path
@@ -186,9 +187,11 @@ void MainWindow::bringBack(const SessionDocument& document) {
     const bool isOpen = bench_.snapshot() && bench_.snapshot()->model &&
                         QString::fromStdString(bench_.snapshot()->path()) == document.modelPath;
     waitingPicture_.clear();
-    if (!isOpen)
+    if (!isOpen) {
         bridge_.post(
             OpenModelCommand{.path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString()});
+        returningTo_ = document.modelPath;
+    }
     pending_ = document;
     continueRestore();
 }
