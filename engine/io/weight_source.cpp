@@ -79,7 +79,9 @@ fs::path modelFolder(const fs::path& path) {
     if (fs::is_directory(path, error)) return isThere(path / "config.json") ? path : currentSnapshot(path);
     if (path.extension() == ".safetensors" || path.filename() == "config.json")
         return path.parent_path().empty() ? fs::path(".") : path.parent_path();
-    throw Error({.what = fmt::format("{} files cannot be opened", inQuotes(path.extension().string())),
+    const std::string suffix = path.extension().string();
+    throw Error({.what = suffix.empty() ? "this file is not a model"
+                                        : fmt::format("{} files cannot be opened", inQuotes(suffix)),
                  .where = path.string(),
                  .hint = "open a Hugging Face folder or a .safetensors file"});
 }

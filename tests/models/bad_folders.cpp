@@ -61,6 +61,9 @@ TEST_CASE("bad folders: what is no model at all", "[models]") {
     writeFile(folder / "notes.txt", "x");
     CHECK_THAT(opening(folder.path()), CONTAINS("it holds notes.txt"));
     CHECK_THAT(opening(folder / "notes.txt"), CONTAINS("\".txt\" files cannot be opened; open a Hugging Face folder"));
+    writeFile(folder / "plain", "x");
+    CHECK_THAT(opening(folder / "plain"), CONTAINS("plain: this file is not a model; open a Hugging Face folder"));
+    std::filesystem::remove(folder / "plain");
     for (int i = 10; i < 30; ++i) writeFile(folder / ("part" + std::to_string(i)), "x");
     CHECK_THAT(opening(folder.path()), CONTAINS("part20 and 9 more"));
     CHECK_THAT(opening("builtin:deduction"), CONTAINS("no built-in model \"deduction\"; there are builtin:induction"));
