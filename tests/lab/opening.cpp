@@ -159,3 +159,36 @@ TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[
     REQUIRE(std::holds_alternative<Failure>(read));
     CHECK_THAT(std::get<Failure>(read).sentence(), CONTAINS("not a file"));
 }
+
+TEST_CASE("opening: a model that is opened from the start page's workspace is shown", "[lab]") {
+    LabWindow lab;
+    lab.act("workspace.learn");
+    lab.window().open("builtin:sort");
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QToolButton>("workspace.write").isChecked());
+    lab.act("workspace.inspect"); // any other workspace stays
+    lab.window().open("builtin:add");
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
+}
+
+TEST_CASE("opening: a session with a cell beyond the present text asks nothing of that text", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabcabcabc");
+    lab.act("workspace.inspect");
+    lab.window().workbench().selectCell(Cell{11, 3});
+    REQUIRE(lab.settle());
+    SessionDocument document = lab.window().document();
+    document.prompt = "ab";
+    document.branches = {{-1, 0}, {0, 1}};
+    document.current = 1;
+    document.promptLength = 2;
+    QJsonObject attention = document.view["attention"].toObject();
+    attention["level"] = "cell";
+    attention.remove("cell");
+    document.view["attention"] = attention;
+    lab.window().restore(document);
+    REQUIRE(lab.waitFor([&] { return !lab.window().isRestoring(); }));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().failure);
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible());
+}

@@ -258,8 +258,10 @@ void AttentionPanel::resizeEvent(QResizeEvent* event) {
 }
 
 void AttentionPanel::restoreView(const QJsonObject& view) {
-    const auto [look, selection] = attentionFromJson(view);
+    auto [look, selection] = attentionFromJson(view);
     bench_.select(selection);
+    // The text of the view may not be there yet; a cell of the present one would be asked of it.
+    if (look.level == AttentionLevel::OneCell && !bench_.selection().cell) look.level = AttentionLevel::OneHead;
     apply(look);
     const QJsonObject picture = view["picture"].toObject();
     pictureTools_->restoreView(picture);

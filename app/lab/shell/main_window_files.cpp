@@ -75,6 +75,7 @@ MainWindow::Kind MainWindow::kindOf(const QString& path) {
 }
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
+    if (layout_->workspace().holds("start") && !lessons_->before()) layout_->enter(workspaceNamed("write"));
     if (kind == Kind::Model) return postModel(path, prompt);
     waitingPicture_ = path;
     openWaitingPicture();
