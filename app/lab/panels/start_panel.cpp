@@ -110,7 +110,6 @@ void StartPanel::makeTours(QVBoxLayout* column) {
         button->setIcon(QIcon(QStringLiteral(":/start/%1.png").arg(picture)));
         button->setIconSize(kPicture);
         button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
-        button->setProperty("primary", true);
         row->addWidget(button);
     };
     add("startWrite", tr("Watch the heads\nwhile a model writes"),

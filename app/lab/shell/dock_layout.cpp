@@ -36,7 +36,6 @@ void DockLayout::enter(const Workspace& workspace) {
     isKept_ = true;
     workspace_ = &workspace;
     const auto known = states_.find(workspace.id);
-    // Docks that the state does not mention would stay where they are.
     if (known == states_.end() || !window_.restoreState(known->second, kVersion)) arrange();
     useSizes();
     emit entered(workspace);
@@ -182,16 +181,15 @@ void DockLayout::load() {
 }
 
 QDockWidget* DockLayout::frontOf(const QStringList& ids) const {
+    QDockWidget* behind = nullptr;
     for (const QString& id : ids) {
         QDockWidget* dock = docks_.at(id);
+        if (dock->isHidden() || dock->isFloating()) continue;
         // A tab that is not in front lies outside the window.
-        if (!dock->isHidden() && !dock->isFloating() && window_.rect().intersects(dock->geometry())) return dock;
+        if (window_.rect().intersects(dock->geometry())) return dock;
+        if (!behind) behind = dock;
     }
-    for (const QString& id : ids) {
-        QDockWidget* dock = docks_.at(id);
-        if (!dock->isHidden() && !dock->isFloating()) return dock;
-    }
-    return nullptr;
+    return behind;
 }
 
 DockLayout::ColumnSize DockLayout::column() const {
