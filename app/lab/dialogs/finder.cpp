@@ -14,7 +14,7 @@ Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     : QDialog(parent), entries_(std::move(entries)),
       words_(named(new QLineEdit, "finderWords", tr("Words to find"),
                    tr("Type words of the name of an action, a panel, a part of attention, a lesson or a model"))),
-      list_(spoken(new QListWidget, "finderList", tr("What was found"))) {
+      list_(spoken(new QListWidget, "finderList", tr("Results"))) {
     setObjectName("finder");
     setWindowTitle(tr("Find"));
     words_->setPlaceholderText(tr("Find an action, a panel, a part, a lesson or a model"));

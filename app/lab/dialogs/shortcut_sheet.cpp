@@ -45,7 +45,7 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
     list_->setAccessibleName(tr("Actions and their keys"));
     titleColumns(*list_, {{tr("Action"), tr("The action as its menu names it")},
                           {tr("Keys"), tr("The keys that start it")},
-                          {tr("Description"), tr("What it does")}});
+                          {tr("Description"), tr("The effect of the action")}});
     list_->setRootIsDecorated(false);
     for (const QAction* top : menuBar.actions()) {
         if (!top->menu()) continue;

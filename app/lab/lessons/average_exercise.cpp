@@ -34,8 +34,8 @@ public:
         output_ = output;
         update();
     }
-    QSize sizeHint() const override { return {240, fontMetrics().height() * 10}; }
-    QSize minimumSizeHint() const override { return {160, fontMetrics().height() * 9}; }
+    QSize sizeHint() const override { return {240, fontMetrics().height() * 16}; }
+    QSize minimumSizeHint() const override { return {160, fontMetrics().height() * 12}; }
 
 protected:
     void paintEvent(QPaintEvent*) override {

@@ -260,7 +260,7 @@ QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int 
     const bool isHelp = role == Qt::ToolTipRole;
     const std::pair<QString, QString> titles[] = {
         {tr("Run"), tr("Name of the run and the colour of its curves. Tick it to show them")},
-        {tr("Task"), tr("What the model learns")},
+        {tr("Task"), tr("The task that the model learns")},
         {tr("Step"), tr("Updates of the parameters so far")},
         {tr("Loss"), tr("Loss at the last step, in nats per token; 0 is a perfect prediction")},
         {tr("Metric"), tr("The task's own measure, such as the share of answers that are all right")}};

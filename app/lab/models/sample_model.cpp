@@ -66,9 +66,9 @@ QVariant SampleModel::data(const QModelIndex& index, int role) const {
 QVariant SampleModel::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
     const bool isHelp = role == Qt::ToolTipRole;
-    if (section == PromptColumn) return isHelp ? tr("What the model is given") : tr("Question");
-    if (section == ExpectedColumn) return isHelp ? tr("What it should write") : tr("Right answer");
-    return isHelp ? tr("What it writes; wrong tokens are marked") : tr("Model's answer");
+    if (section == PromptColumn) return isHelp ? tr("The text that the model reads") : tr("Question");
+    if (section == ExpectedColumn) return isHelp ? tr("The text that it should write") : tr("Right answer");
+    return isHelp ? tr("The text that it writes; wrong tokens are marked") : tr("Model's answer");
 }
 
 } // namespace attn

@@ -362,7 +362,7 @@ QWidget* ChangesPanel::makeForm() {
 QLayout* ChangesPanel::makeList() {
     list_ = named(new QTreeWidget, "interventionsList", tr("Changes"),
                   tr("Select a change to set its amount or to remove it"));
-    titleColumns(*list_, {{tr("Changes in effect"), tr("What is removed, replaced or added, and where")}});
+    titleColumns(*list_, {{tr("Changes in effect"), tr("Each change to the model, with its place")}});
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
     list_->setFixedHeight(fontMetrics().height() * 6);

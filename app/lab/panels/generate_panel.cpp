@@ -126,7 +126,6 @@ QWidget* GeneratePanel::makePromptGroup() {
     chips_->setMaximumHeight(fontMetrics().height() * 5);
     connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::clickToken);
     tokenCount_ = makeHintLabel("promptCount");
-    tokenCount_->setAccessibleName(tr("Number of tokens"));
     connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
     suggestions_ = spoken(new QWidget, "suggestions", tr("Prompts to try"));
     new FlowLayout(suggestions_);

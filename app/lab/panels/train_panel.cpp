@@ -74,7 +74,6 @@ QWidget* TrainPanel::makeButtons() {
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(8);
     state_ = makeTextLabel("trainState");
-    state_->setAccessibleName(tr("Training state"));
     hint_ = makeHintLabel("trainHint");
     makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_});
     assignControlGroup(container, "training");
