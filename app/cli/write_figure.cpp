@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 
 #include "app/figures/export_figure.h"
+#include "app/figures/typeface.h"
 #include "engine/core/error.h"
 
 #include <QGuiApplication>
@@ -17,6 +18,7 @@ void writeFigure(const Figure& figure, const QSize& size, const std::string& pat
     std::string name = "attention-cli";
     char* argv[] = {name.data(), nullptr};
     const QGuiApplication application(argc, argv); // fonts need it
+    QGuiApplication::setFont(bundledFont());
     if (const auto failure = exportFigure(figure, themeFromKey(theme), size, QString::fromStdString(path)))
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
 }

@@ -1,5 +1,6 @@
 #include "app/figures/export_figure.h"
 
+#include "app/figures/typeface.h"
 #include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 
@@ -66,7 +67,7 @@ QByteArray svgOf(const Figure& figure, const FigureTheme& theme, const QSize& si
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     paintSvg(figure, theme, size, buffer);
-    return buffer.data();
+    return withSubstitutes(buffer.data());
 }
 
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale) {

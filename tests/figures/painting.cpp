@@ -1,6 +1,7 @@
 #include "tests/figures/painting.h"
 
 #include "app/figures/export_figure.h"
+#include "app/figures/typeface.h"
 
 #include <QGuiApplication>
 
@@ -17,6 +18,7 @@ struct FigureApplication : CatchListener {
         // Lives until the process ends: Qt's own statics may still need it.
         static auto* application = new QGuiApplication(argc, argv);
         Q_UNUSED(application)
+        QGuiApplication::setFont(bundledFont());
     }
 };
 CATCH_REGISTER_LISTENER(FigureApplication)

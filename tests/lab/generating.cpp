@@ -164,6 +164,7 @@ TEST_CASE("generate: a click on an earlier token branches from there and the tre
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->tokens.size() == static_cast<size_t>(last - 1));
     auto& list = lab.find<QTreeView>("candidates");
+    list.scrollTo(list.model()->index(4, 0));
     click(list, list.visualRect(list.model()->index(4, 0)).center());
     REQUIRE(lab.settle());
     auto& branches = lab.find<QTreeView>("branchTree");

@@ -1,5 +1,7 @@
 #include "app/lab/common/theme.h"
 
+#include "app/figures/typeface.h"
+
 #include <QApplication>
 #include <QFile>
 #include <QFont>
@@ -127,7 +129,7 @@ void applyTheme(ThemeId theme, int textSize) {
     static bool isStyled = false;
     if (!std::exchange(isStyled, true)) QApplication::setStyle(new OutlinedStyle);
     QApplication::setPalette(themePalette(theme));
-    QFont font = QApplication::font();
+    QFont font = bundledFont();
     font.setPointSizeF(size);
     font.setWeight(theme == ThemeId::Projector ? QFont::Medium : QFont::Normal);
     QApplication::setFont(font);
