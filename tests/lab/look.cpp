@@ -1,4 +1,5 @@
 #include "app/lab/common/theme.h"
+#include "app/lab/shell/workspaces.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -15,4 +16,69 @@ TEST_CASE("lab: the window uses the bundled typeface at every text size", "[lab]
         }
     }
     applyTheme(ThemeId::Light, 100);
+}
+
+TEST_CASE("lab: all text of the window has one of four sizes", "[lab]") {
+    LabWindow lab;
+    for (const int textSize : {100, 140}) {
+        applyTheme(ThemeId::Light, textSize);
+        std::set<int> allowed; // in hundredths of a point
+        for (const TextSize size : {TextSize::Caption, TextSize::Body, TextSize::Title, TextSize::Headline})
+            allowed.insert(qRound(100 * textFont(size).pointSizeF()));
+        CHECK(allowed.size() == 4);
+        int count = 0;
+        for (const Workspace& workspace : workspaces()) {
+            lab.act((std::string("workspace.") + workspace.id).c_str());
+            for (const QString& id : workspace.main + workspace.above + workspace.below) {
+                lab.showPanel(id.toLatin1().constData());
+                for (const QWidget* widget : lab.window().findChildren<QWidget*>()) {
+                    if (!widget->isVisible()) continue;
+                    ++count;
+                    INFO("workspace " << workspace.id << ", panel " << id.toStdString() << ", "
+                                      << widget->metaObject()->className() << " "
+                                      << widget->objectName().toStdString());
+                    const int size = qRound(100 * widget->font().pointSizeF());
+                    INFO("size " << size << ", text size " << textSize);
+                    CHECK(allowed.contains(size));
+                }
+            }
+        }
+        CHECK(count > 500);
+    }
+    applyTheme(ThemeId::Light, 100);
+}
+
+TEST_CASE("lab: a step of text size reaches every control, within 100 ms", "[lab]") {
+    LabWindow lab;
+    const qreal before = QApplication::font().pointSizeF();
+    const QList<QWidget*> widgets = lab.window().findChildren<QWidget*>();
+    std::map<const QWidget*, qreal> sizes;
+    for (const QWidget* widget : widgets) sizes[widget] = widget->font().pointSizeF();
+    QElapsedTimer time;
+    time.start();
+    lab.action("textLarger").trigger();
+    lab.layOut();
+    lab.window().repaint();
+    CHECK(time.elapsed() < 100);
+    const qreal factor = QApplication::font().pointSizeF() / before;
+    CHECK(factor > 1.05);
+    for (const QWidget* widget : lab.window().findChildren<QWidget*>()) {
+        if (!sizes.contains(widget) || !widget->isVisible()) continue;
+        INFO(widget->metaObject()->className() << " " << widget->objectName().toStdString());
+        CHECK(widget->font().pointSizeF() == Approx(sizes[widget] * factor));
+    }
+    // The title of a dock is drawn by the style.
+    auto& dock = lab.find<QDockWidget>("dock.generate");
+    const auto inkOfTitle = [&] {
+        const QImage image = dock.grab(QRect(0, 0, dock.width(), dock.fontMetrics().height() + 8)).toImage();
+        int right = 0;
+        for (int x = 0; x < image.width() - 60; ++x)
+            for (int y = 1; y < image.height() - 2; ++y)
+                if (qGray(image.pixel(x, y)) < 100) right = x;
+        return right;
+    };
+    const int small = inkOfTitle();
+    for (int i = 0; i < 3; ++i) lab.act("textLarger");
+    CHECK(inkOfTitle() > 1.15 * small);
+    lab.act("textNormal");
 }

@@ -40,6 +40,23 @@ class OutlinedStyle : public QProxyStyle {
 public:
     OutlinedStyle() : QProxyStyle("Fusion") {}
 
+    void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+        const auto* dock = qstyleoption_cast<const QStyleOptionDockWidget*>(option);
+        if (element != CE_DockWidgetTitle || !dock) return QProxyStyle::drawControl(element, option, painter, widget);
+        painter->fillRect(option->rect, option->palette.button());
+        painter->fillRect(QRect(option->rect.bottomLeft(), QSize(option->rect.width(), 1)), option->palette.mid());
+        if (widget) painter->setFont(widget->font());
+        const QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
+        drawItemText(painter, room, Qt::AlignLeft | Qt::AlignVCenter, option->palette, true,
+                     painter->fontMetrics().elidedText(dock->title, Qt::ElideRight, room.width()),
+                     QPalette::WindowText);
+    }
+
+    int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+        return metric == PM_DockWidgetTitleMargin ? 8 : QProxyStyle::pixelMetric(metric, option, widget);
+    }
+
     void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                        const QWidget* widget) const override {
         QProxyStyle::drawPrimitive(element, option, painter, widget);
@@ -124,15 +141,41 @@ FigureTheme figureTheme(ThemeId theme) {
     return FigureTheme::light(size);
 }
 
+QFont textFont(TextSize size) {
+    QFont font = QApplication::font();
+    switch (size) {
+    case TextSize::Caption:
+        font.setPointSizeF(font.pointSizeF() * 0.85);
+        break;
+    case TextSize::Body:
+        break;
+    case TextSize::Title:
+        font.setPointSizeF(font.pointSizeF() * 1.2);
+        font.setWeight(QFont::DemiBold);
+        break;
+    case TextSize::Headline:
+        font.setPointSizeF(font.pointSizeF() * 1.5);
+        font.setWeight(QFont::DemiBold);
+        break;
+    }
+    return font;
+}
+
 void applyTheme(ThemeId theme, int textSize) {
     const qreal size = systemPointSize() * textSize / 100 * (theme == ThemeId::Projector ? 1.5 : 1.0);
     static bool isStyled = false;
-    if (!std::exchange(isStyled, true)) QApplication::setStyle(new OutlinedStyle);
+    if (!std::exchange(isStyled, true)) {
+        // Without it, widgets under a style sheet keep the font that they were made with.
+        QApplication::setAttribute(Qt::AA_UseStyleSheetPropagationInWidgetStyles);
+        QApplication::setStyle(new OutlinedStyle);
+    }
     QApplication::setPalette(themePalette(theme));
     QFont font = bundledFont();
     font.setPointSizeF(size);
     font.setWeight(theme == ThemeId::Projector ? QFont::Medium : QFont::Normal);
     QApplication::setFont(font);
+    QApplication::setFont(textFont(TextSize::Title), "attn::Title");
+    QApplication::setFont(textFont(TextSize::Headline), "attn::Headline");
     // Setting it takes a second with all panels; it does not depend on the size of the text.
     if (const QString sheet = styleSheetOf(theme); sheet != qApp->styleSheet()) qApp->setStyleSheet(sheet);
 }

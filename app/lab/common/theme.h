@@ -3,6 +3,7 @@
 #include "app/figures/figure_theme.h"
 #include "app/lab/common/preferences.h"
 
+#include <QFont>
 #include <QPalette>
 
 namespace attn {
@@ -15,6 +16,12 @@ QColor predictionColour(ThemeId theme);
 
 /// Colours of figures in a theme of the application, with the application's font size.
 FigureTheme figureTheme(ThemeId theme);
+
+/// The sizes of all text outside figures. Rich text has two of them by itself: h3 is a title, h2 a headline.
+enum class TextSize { Caption, Body, Title, Headline };
+
+/// The application's font at one of its sizes; titles and headlines are heavier.
+QFont textFont(TextSize size);
 
 /// Sets the style, palette, text size and style sheet of the whole application.
 /// @param textSize per cent of the theme's own size; projector text is 1.5 times as large as in the other themes

@@ -2,6 +2,7 @@
 
 #include "app/lab/lessons/average_exercise.h"
 #include "app/lab/lessons/lesson_player.h"
+#include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QDoubleSpinBox>
@@ -64,7 +65,9 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     auto* column = layoutOf<QVBoxLayout>(this);
     column->setSpacing(8);
     place_ = makeHintLabel("lessonPlace");
-    title_ = makeText("lessonTitle");
+    title_ = identified(new Title, "lessonTitle");
+    title_->setTextFormat(Qt::RichText);
+    title_->setWordWrap(true);
     text_ = makeText("lessonText");
     average_ = new AverageExercise;
     for (QWidget* widget : std::initializer_list<QWidget*>{place_, title_, text_, average_}) column->addWidget(widget);
@@ -137,7 +140,7 @@ void LessonStepView::showStep() {
     const LessonStep& step = player_->currentStep();
     const QString now = QStringLiteral("%1/%2").arg(player_->lesson().id).arg(player_->step());
     if (std::exchange(shown_, now) == now && player_->isAnswered()) return;
-    title_->setText(QStringLiteral("<b>%1</b>").arg(step.title));
+    title_->setText(step.title);
     put(text_, step.text);
     average_->setVisible(step.average.has_value());
     if (step.average) average_->setAverage(*step.average);

@@ -77,7 +77,9 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ModelPanel::showWeight);
 
     config_->setReadOnly(true);
-    config_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+    QFont fixed;
+    fixed.setFamilies(QFontDatabase::systemFont(QFontDatabase::FixedFont).families());
+    config_->setFont(fixed); // the size follows the theme
     config_->setAccessibleName(tr("Configuration file of the model"));
     config_->setPlaceholderText(tr("This model has no configuration file."));
     tokenizer_->setAccessibleName(tr("Tokenizer"));

@@ -1,6 +1,7 @@
 #include "app/lab/panels/start_panel.h"
 
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/models/bundled.h"
 
@@ -41,8 +42,6 @@ QString blurbOf(const QString& title) {
         if (title == QLatin1String(blurb.title)) return StartPanel::tr(blurb.text);
     return {};
 }
-
-QLabel* heading(const QString& text) { return new QLabel(QStringLiteral("<h3>%1</h3>").arg(text)); }
 
 /// Scrolls vertically; its content is as wide as the viewport.
 class PageScroll : public QScrollArea {
@@ -102,7 +101,7 @@ QToolButton* StartPanel::card(const QString& name, const QString& text, const QS
 }
 
 void StartPanel::makeTours(QVBoxLayout* column) {
-    column->addWidget(heading(tr("See attention in half a minute")));
+    column->addWidget(new Headline(tr("See attention in half a minute")));
     auto* row = new FlowLayout;
     const auto add = [&](const char* name, const QString& text, const QString& help, const QString& picture,
                          Tour tour) {
@@ -122,7 +121,7 @@ void StartPanel::makeTours(QVBoxLayout* column) {
 }
 
 void StartPanel::makeContinue(QVBoxLayout* column) {
-    column->addWidget(heading(tr("Learn, continue or open")));
+    column->addWidget(new Title(tr("Learn, continue or open")));
     auto* row = new FlowLayout;
     row->addWidget(card("startLearn", tr("&Learn\nseven short lessons"), tr("Show the list of lessons"),
                         [this] { emit lessonsAsked(); }));
@@ -150,7 +149,7 @@ void StartPanel::openInWrite(const QString& path) {
 }
 
 void StartPanel::makeModels(QVBoxLayout* column) {
-    column->addWidget(heading(tr("Models that come with the program")));
+    column->addWidget(new Title(tr("Models that come with the program")));
     auto* row = new FlowLayout;
     std::vector<std::pair<QString, QString>> models{{"induction", "builtin:induction"}};
     for (const BundledModel& model : bundledModels())

@@ -387,7 +387,7 @@ void MainWindow::showHelp() {
 void MainWindow::showAbout() {
     auto* box =
         new QMessageBox(QMessageBox::Information, tr("About Attention Lab"),
-                        tr("<h3>Attention Lab %1</h3><p>Runs transformers on a Vulkan compute engine and shows, live, "
+                        tr("<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, "
                            "what attention does.</p><p>MIT licence. Built with Qt %2.</p>")
                             .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())),
                         QMessageBox::Close, this);

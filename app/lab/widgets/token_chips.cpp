@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
+#include "app/lab/common/theme.h"
 #include "app/lab/widgets/tool_tip.h"
 
 #include <QKeyEvent>
@@ -47,14 +48,8 @@ void TokenChips::setEmptyText(const QString& text) {
     viewport()->update();
 }
 
-QFont TokenChips::idFont() const {
-    QFont small = font();
-    small.setPointSizeF(std::max(6.0, font().pointSizeF() * 0.72));
-    return small;
-}
-
 void TokenChips::layOut() {
-    const QFontMetrics text(font()), ids(idFont());
+    const QFontMetrics text(font()), ids(textFont(TextSize::Caption));
     const int height = text.height() + ids.height() + 5;
     const int width = viewport()->width();
     int x = kGap, y = kGap;
@@ -111,7 +106,7 @@ void TokenChips::paintEvent(QPaintEvent*) {
         painter.setFont(font());
         painter.setPen(palette().color(QPalette::Text));
         painter.drawText(rect.adjusted(2, 2, -2, 0), Qt::AlignHCenter | Qt::AlignTop, chip.label);
-        painter.setFont(idFont());
+        painter.setFont(textFont(TextSize::Caption));
         QColor faint = palette().color(QPalette::Text);
         faint.setAlpha(isDark ? 200 : 170);
         painter.setPen(faint);

@@ -56,7 +56,6 @@ private:
     void layOut();
     void hover(int index);
     int chipAt(const QPoint& position) const;
-    QFont idFont() const;
 
     std::vector<Chip> chips_;
     QString emptyText_;
