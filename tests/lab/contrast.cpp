@@ -1,5 +1,6 @@
 #include "app/figures/drawing.h"
 #include "app/lab/common/theme.h"
+#include "app/lab/shell/workspaces.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -71,6 +72,105 @@ TEST_CASE("lab: text in cards, banners and buttons of every theme stands out by 
         CHECK(grounds > 5);
     }
     applyTheme(ThemeId::Light, 100);
+}
+
+namespace {
+
+QRect rectIn(const QWidget& window, const QWidget& widget) {
+    return QRect(widget.mapTo(&window, QPoint()), widget.size());
+}
+
+/// Calls a function with each theme and every workspace of the window.
+template <class See> void inEveryWorkspace(LabWindow& lab, const See& see) {
+    for (const char* theme : {"themeLight", "themeDark", "themeProjector"}) {
+        lab.action(theme).trigger();
+        for (const Workspace& workspace : workspaces()) {
+            lab.action((std::string("workspace.") + workspace.id).c_str()).trigger();
+            lab.layOut();
+            INFO(theme << ", workspace " << workspace.id);
+            see();
+        }
+    }
+    lab.action("themeLight").trigger();
+}
+
+bool isSeen(const QWidget& widget) {
+    return widget.isVisible() && widget.visibleRegion().boundingRect() == widget.rect();
+}
+
+/// Whether a control is known by its edge. Others are known by their text, such as an entry of a path, or lie inside
+/// one that has an edge, such as the line of a spin box.
+bool hasEdge(const QWidget& widget) {
+    if (const auto* button = qobject_cast<const QToolButton*>(&widget)) return !button->autoRaise();
+    if (qobject_cast<const QAbstractSpinBox*>(widget.parentWidget()) ||
+        qobject_cast<const QComboBox*>(widget.parentWidget()))
+        return false;
+    return qobject_cast<const QPushButton*>(&widget) || qobject_cast<const QLineEdit*>(&widget) ||
+           qobject_cast<const QAbstractSpinBox*>(&widget) || qobject_cast<const QComboBox*>(&widget) ||
+           qobject_cast<const QTextEdit*>(&widget) || qobject_cast<const QPlainTextEdit*>(&widget) ||
+           qobject_cast<const QCheckBox*>(&widget);
+}
+
+} // namespace
+
+TEST_CASE("lab: the edges of buttons and fields stand out from their surroundings by 3 to 1", "[lab]") {
+    LabWindow lab;
+    int count = 0;
+    inEveryWorkspace(lab, [&] {
+        lab.window().setFocus(); // no ring
+        const QImage image = lab.window().grab().toImage();
+        for (const QWidget* widget : lab.window().findChildren<QWidget*>()) {
+            if (!isSeen(*widget) || !widget->isEnabled() || !hasEdge(*widget)) continue;
+            const QRect rect = rectIn(lab.window(), *widget);
+            const int middle = rect.center().y();
+            const auto edge = [&](int outside, int step) {
+                double best = 0;
+                for (int x = outside + step, i = 0; i < 3; x += step, ++i)
+                    best = std::max(best, contrast(image.pixelColor(outside, middle), image.pixelColor(x, middle)));
+                return best;
+            };
+            INFO(widget->metaObject()->className() << " " << widget->objectName().toStdString());
+            CHECK(edge(rect.left() - 1, 1) >= kGraphics);
+            if (!qobject_cast<const QCheckBox*>(widget)) CHECK(edge(rect.right() + 1, -1) >= kGraphics);
+            ++count;
+        }
+    });
+    CHECK(count > 200);
+}
+
+TEST_CASE("lab: every control that takes the focus then has a ring of 2 pixels and 3 to 1", "[lab]") {
+    LabWindow lab;
+    int count = 0;
+    inEveryWorkspace(lab, [&] {
+        QList<QWidget*> controls = lab.window().findChildren<QWidget*>();
+        erase_if(controls, [](const QWidget* widget) {
+            return !isSeen(*widget) || !widget->isEnabled() || !(widget->focusPolicy() & Qt::TabFocus) ||
+                   widget->focusProxy();
+        });
+        const QColor highlight = QApplication::palette().color(QPalette::Highlight);
+        for (QWidget* widget : controls) {
+            INFO(widget->metaObject()->className() << " " << widget->objectName().toStdString());
+            lab.window().setFocus();
+            const QImage before = lab.window().grab().toImage();
+            widget->setFocus(Qt::TabFocusReason);
+            QCoreApplication::processEvents();
+            REQUIRE(widget->hasFocus());
+            QRect ring;
+            for (const QWidget* each : lab.window().findChildren<QWidget*>("focusRing"))
+                if (each->isVisible()) ring = rectIn(lab.window(), *each);
+            REQUIRE(!ring.isEmpty());
+            CHECK(rectIn(lab.window(), *widget).adjusted(-2, -2, 2, 2).contains(ring));
+            const QImage after = lab.window().grab().toImage();
+            int standsOut = 0;
+            for (const int x : {ring.left(), ring.left() + 1, ring.right() - 1, ring.right()}) {
+                CHECK(after.pixelColor(x, ring.center().y()) == highlight);
+                standsOut += contrast(before.pixelColor(x, ring.center().y()), highlight) >= kGraphics;
+            }
+            CHECK(standsOut >= 3); // where there is no room around a control, the ring may cover its outline
+            ++count;
+        }
+    });
+    CHECK(count > 200);
 }
 
 TEST_CASE("lab: the colours of series stand out from the ground of every theme", "[lab]") {

@@ -1,14 +1,13 @@
 #include "app/lab/common/theme.h"
 
 #include "app/figures/typeface.h"
+#include "app/lab/common/focus_ring.h"
+#include "app/lab/common/lab_style.h"
 
 #include <QApplication>
 #include <QFile>
 #include <QFont>
 #include <QFontInfo>
-#include <QPainter>
-#include <QProxyStyle>
-#include <QStyleOption>
 
 #include <utility>
 
@@ -16,64 +15,25 @@ namespace attn {
 namespace {
 
 struct Colours {
-    QColor window, base, alternate, text, faint, button, accent, accentText, failure, offer, success, border;
+    QColor window, base, alternate, text, faint, button, accent, accentText, failure, offer, success;
+    QColor border;  ///< separates, for the eye
+    QColor outline; ///< the edge by which a button or a field is known
 };
 
 Colours coloursOf(ThemeId theme) {
     switch (theme) {
     case ThemeId::Dark:
-        return {"#1d2027", "#15171c", "#1b1e25", "#e7e9ee", "#98a0af", "#2b303a",
-                "#5b9dff", "#08101f", "#4a2026", "#2a3346", "#1e3b2b", "#3a404d"};
+        return {"#1d2027", "#15171c", "#1b1e25", "#e7e9ee", "#98a0af", "#2b303a", "#5b9dff",
+                "#08101f", "#4a2026", "#2a3346", "#1e3b2b", "#3a404d", "#868e9e"};
     case ThemeId::Projector:
-        return {"#ffffff", "#ffffff", "#f0f0f0", "#000000", "#404040", "#f0f0f0",
-                "#0033bb", "#ffffff", "#ffd9d9", "#dce6ff", "#d5f5dd", "#000000"};
+        return {"#ffffff", "#ffffff", "#f0f0f0", "#000000", "#404040", "#f0f0f0", "#0033bb",
+                "#ffffff", "#ffd9d9", "#dce6ff", "#d5f5dd", "#000000", "#000000"};
     case ThemeId::Light:
         break;
     }
-    return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#626a78", "#ffffff",
-            "#2563d9", "#ffffff", "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8"};
+    return {"#f4f5f8", "#ffffff", "#f4f6fa", "#1c2029", "#626a78", "#ffffff", "#2563d9",
+            "#ffffff", "#fde3e3", "#e3ecfd", "#e0f4e6", "#c9ced8", "#7f8796"};
 }
-
-/// Outlines check boxes and radio buttons. Fusion draws their edges darker than the window, which is invisible in the
-/// dark theme.
-class OutlinedStyle : public QProxyStyle {
-public:
-    OutlinedStyle() : QProxyStyle("Fusion") {}
-
-    void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
-                     const QWidget* widget) const override {
-        const auto* dock = qstyleoption_cast<const QStyleOptionDockWidget*>(option);
-        if (element != CE_DockWidgetTitle || !dock) return QProxyStyle::drawControl(element, option, painter, widget);
-        painter->fillRect(option->rect, option->palette.button());
-        painter->fillRect(QRect(option->rect.bottomLeft(), QSize(option->rect.width(), 1)), option->palette.mid());
-        if (widget) painter->setFont(widget->font());
-        const QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
-        drawItemText(painter, room, Qt::AlignLeft | Qt::AlignVCenter, option->palette, true,
-                     painter->fontMetrics().elidedText(dock->title, Qt::ElideRight, room.width()),
-                     QPalette::WindowText);
-    }
-
-    int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
-        return metric == PM_DockWidgetTitleMargin ? 8 : QProxyStyle::pixelMetric(metric, option, widget);
-    }
-
-    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
-                       const QWidget* widget) const override {
-        QProxyStyle::drawPrimitive(element, option, painter, widget);
-        const bool isRound = element == PE_IndicatorRadioButton;
-        if (element != PE_IndicatorCheckBox && element != PE_IndicatorItemViewItemCheck && !isRound) return;
-        painter->save();
-        painter->setRenderHint(QPainter::Antialiasing);
-        painter->setPen(option->palette.color(QPalette::PlaceholderText));
-        painter->setBrush(Qt::NoBrush);
-        const QRectF edge = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
-        if (isRound)
-            painter->drawEllipse(edge);
-        else
-            painter->drawRoundedRect(edge, 2, 2);
-        painter->restore();
-    }
-};
 
 /// The system's own size, before any theme has changed it.
 qreal systemPointSize() {
@@ -86,9 +46,9 @@ QString styleSheetOf(ThemeId theme) {
     QFile file(":/theme.qss");
     QString sheet = file.open(QFile::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
     const std::pair<const char*, QColor> names[] = {
-        {"@accentText", c.accentText}, {"@accent", c.accent},  {"@text", c.text},     {"@base", c.base},
-        {"@border", c.border},         {"@faint", c.faint},    {"@button", c.button}, {"@failure", c.failure},
-        {"@offer", c.offer},           {"@success", c.success}};
+        {"@accentText", c.accentText}, {"@accent", c.accent},   {"@text", c.text},      {"@base", c.base},
+        {"@border", c.border},         {"@outline", c.outline}, {"@faint", c.faint},    {"@button", c.button},
+        {"@failure", c.failure},       {"@offer", c.offer},     {"@success", c.success}};
     for (const auto& [name, colour] : names) sheet.replace(QLatin1String(name), colour.name());
     return sheet;
 }
@@ -109,10 +69,11 @@ QPalette themePalette(ThemeId theme) {
     paint(c.button, {QPalette::Button});
     paint(c.accent, {QPalette::BrightText, QPalette::Highlight, QPalette::Link, QPalette::LinkVisited});
     paint(c.accentText, {QPalette::HighlightedText});
-    paint(c.border, {QPalette::Mid});
+    paint(c.border, {QPalette::Midlight});
+    paint(c.outline, {QPalette::Mid});
     if (theme == ThemeId::Dark) {
         // Fusion derives bevels and tab lines from these; its own guess for a dark button is white.
-        paint(c.border, {QPalette::Light, QPalette::Midlight});
+        paint(c.border, {QPalette::Light});
         paint(c.base, {QPalette::Dark});
         paint("#0c0d10", {QPalette::Shadow});
     }
@@ -167,7 +128,8 @@ void applyTheme(ThemeId theme, int textSize) {
     if (!std::exchange(isStyled, true)) {
         // Without it, widgets under a style sheet keep the font that they were made with.
         QApplication::setAttribute(Qt::AA_UseStyleSheetPropagationInWidgetStyles);
-        QApplication::setStyle(new OutlinedStyle);
+        QApplication::setStyle(new LabStyle);
+        new FocusRing(qApp);
     }
     QApplication::setPalette(themePalette(theme));
     QFont font = bundledFont();

@@ -51,7 +51,7 @@ protected:
         const auto at = [&](QPointF value) {
             return area.center() + scale * QPointF(value.x() - bounds.center().x(), bounds.center().y() - value.y());
         };
-        painter.setPen(colours.color(QPalette::Mid));
+        painter.setPen(colours.color(QPalette::Midlight));
         painter.drawLine(at({bounds.left(), 0}), at({bounds.right(), 0}));
         painter.drawLine(at({0, bounds.top()}), at({0, bounds.bottom()}));
         painter.drawPolygon(QPolygonF{at(average_.values[0]), at(average_.values[1]), at(average_.values[2])});

@@ -179,6 +179,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         if (autosave_) autosave_->markChanged();
     });
     updateActions();
+    setFocus(); // else the first button of a banner has it
     if (!setup.opens.isEmpty()) open(setup.opens, setup.prompt);
 }
 

@@ -1,25 +1,41 @@
 #pragma once
 
+#include <QEvent>
 #include <QLabel>
 
 namespace attn {
 
-// The theme gives each of these classes a font of its own, which follows the text size (applyTheme).
+/// A label whose class has a font of its own, which follows the text size (applyTheme).
+class Heading : public QLabel {
+public:
+    using QLabel::QLabel;
+
+protected:
+    bool event(QEvent* event) override {
+        const bool isHandled = QLabel::event(event);
+        if (event->type() ==
+            QEvent::Polish) { // under a style sheet, Qt looks up the font of a class only when it changes
+            QEvent change(QEvent::ApplicationFontChange);
+            QLabel::event(&change);
+        }
+        return isHandled;
+    }
+};
 
 /// The title of a section.
-class Title : public QLabel {
+class Title : public Heading {
     Q_OBJECT
 
 public:
-    using QLabel::QLabel;
+    using Heading::Heading;
 };
 
 /// The first line of a page.
-class Headline : public QLabel {
+class Headline : public Heading {
     Q_OBJECT
 
 public:
-    using QLabel::QLabel;
+    using Heading::Heading;
 };
 
 } // namespace attn

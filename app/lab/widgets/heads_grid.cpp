@@ -116,7 +116,7 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
         }
     }
     const QRect bar(cell.left() + 1, cell.bottom() - 4, cell.width() - 2, 4);
-    painter.fillRect(bar, palette().color(QPalette::Mid));
+    painter.fillRect(bar, palette().color(QPalette::Midlight));
     painter.fillRect(QRect(bar.left(), bar.top(),
                            static_cast<int>(std::lround(static_cast<float>(bar.width()) * std::min(open, 1.0f))), 4),
                      palette().color(QPalette::Highlight));
@@ -126,7 +126,7 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
     }
     const bool isSelected = layer == layer_ && head == head_;
     painter.setPen(
-        QPen(palette().color(isSelected ? (hasFocus() ? QPalette::Highlight : QPalette::Text) : QPalette::Mid),
+        QPen(palette().color(isSelected ? (hasFocus() ? QPalette::Highlight : QPalette::Text) : QPalette::Midlight),
              isSelected ? 2 : 1));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(cell.adjusted(0, 0, -1, -1));

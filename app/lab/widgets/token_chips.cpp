@@ -100,7 +100,7 @@ void TokenChips::paintEvent(QPaintEvent*) {
                                                  : QColor::fromHsv(kHues[i % 4], isDark ? 130 : 60, isDark ? 95 : 250);
         const bool isFocused = (hasFocus() && i == focused_) || i == highlighted_;
         painter.setPen(isFocused ? QPen(palette().color(QPalette::Highlight), 2)
-                                 : QPen(palette().color(QPalette::Mid), 1));
+                                 : QPen(palette().color(QPalette::Midlight), 1));
         painter.setBrush(fill);
         painter.drawRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
         painter.setFont(font());

@@ -1,0 +1,79 @@
+#include "app/lab/common/focus_ring.h"
+
+#include <QAbstractScrollArea>
+#include <QApplication>
+#include <QEvent>
+#include <QTabBar>
+
+namespace attn {
+
+FocusRing::FocusRing(QObject* parent) : QObject(parent) {
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) { follow(now); });
+}
+
+void FocusRing::follow(QWidget* widget) {
+    for (const QPointer<QWidget>& ancestor : ancestors_)
+        if (ancestor) ancestor->removeEventFilter(this);
+    ancestors_.clear();
+    // The lists of menus and completers mark the item that has the focus.
+    const bool isMarked =
+        !widget || widget->isWindow() || (widget->window()->windowFlags() & Qt::WindowType_Mask) == Qt::Popup;
+    target_ = isMarked ? nullptr : widget;
+    QWidget* holder = nullptr;
+    for (QWidget* each = target_; each && !holder; each = each->parentWidget()) {
+        each->installEventFilter(this);
+        ancestors_ << each;
+        QWidget* above = each->parentWidget();
+        if (above && (above->isWindow() || qobject_cast<QAbstractScrollArea*>(above->parentWidget()))) holder = above;
+    }
+    if (ring_ && ring_->parentWidget() != holder) delete ring_;
+    if (!holder) return;
+    if (!ring_) {
+        ring_ = new QWidget;
+        ring_->setObjectName("focusRing");
+        // Splitters and stacks take any other child for one of their pages.
+        ring_->setAttribute(Qt::WA_NoChildEventsForParent);
+        ring_->setAttribute(Qt::WA_TransparentForMouseEvents);
+        ring_->setBackgroundRole(QPalette::Highlight);
+        ring_->setAutoFillBackground(true);
+        ring_->setParent(holder);
+    }
+    if (auto* tabs = qobject_cast<QTabBar*>(target_))
+        connect(tabs, &QTabBar::currentChanged, ring_, [this] { place(); });
+    place();
+}
+
+void FocusRing::place() {
+    if (!ring_ || !target_) return;
+    if (!target_->isVisible()) return ring_->hide();
+    const QRect holder = ring_->parentWidget()->rect();
+    const auto* tabs = qobject_cast<const QTabBar*>(target_);
+    const QRect marked = tabs ? tabs->tabRect(tabs->currentIndex()) : target_->rect();
+    const QRect around = marked.translated(target_->mapTo(ring_->parentWidget(), QPoint()))
+                             .adjusted(-kWidth, -kWidth, kWidth, kWidth)
+                             .intersected(holder);
+    ring_->setGeometry(around);
+    ring_->setMask(QRegion(ring_->rect()) - ring_->rect().adjusted(kWidth, kWidth, -kWidth, -kWidth));
+    ring_->raise();
+    ring_->show();
+}
+
+bool FocusRing::eventFilter(QObject* watched, QEvent* event) {
+    switch (event->type()) {
+    case QEvent::Move:
+    case QEvent::Resize:
+    case QEvent::Show:
+    case QEvent::Hide:
+    case QEvent::ZOrderChange:
+        place();
+        break;
+    case QEvent::ParentChange:
+        follow(target_);
+        break;
+    default:
+        break;
+    }
+    return QObject::eventFilter(watched, event);
+}
+
+} // namespace attn

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <QObject>
+#include <QPointer>
+#include <QWidget>
+
+namespace attn {
+
+/// Draws a ring around the control that has the keyboard focus, in the palette's highlight: outside its edge where
+/// there is room. One ring serves every kind of control, so that none can be without.
+class FocusRing : public QObject {
+public:
+    static constexpr int kWidth = 2; ///< pixels
+
+    /// @param parent lives as long as the application
+    explicit FocusRing(QObject* parent);
+
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void follow(QWidget* widget);
+    void place();
+
+    QPointer<QWidget> ring_;             ///< a child of the window, or of the scroll area, that holds the control
+    QPointer<QWidget> target_;           ///< has the focus
+    QList<QPointer<QWidget>> ancestors_; ///< the target, and what moves it
+};
+
+} // namespace attn

@@ -1,0 +1,81 @@
+#include "app/lab/common/lab_style.h"
+
+#include <QAbstractItemView>
+#include <QPainter>
+#include <QStyleOption>
+
+namespace attn {
+namespace {
+
+/// Draws an edge inside a rectangle, in the palette's colour for outlines; that of a disabled control is fainter.
+void drawOutline(QPainter& painter, const QRect& rect, const QStyleOption& option, double radius) {
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing, radius > 0);
+    painter.setPen(option.palette.color(option.state & QStyle::State_Enabled ? QPalette::Mid : QPalette::Midlight));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius);
+    painter.restore();
+}
+
+constexpr double kRadius = 2; ///< of Fusion's corners
+
+} // namespace
+
+LabStyle::LabStyle() : QProxyStyle("Fusion") {}
+
+void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                             const QWidget* widget) const {
+    if (element == PE_FrameFocusRect) {
+        if (!qobject_cast<const QAbstractItemView*>(widget)) return; // an item has no widget, so no ring
+        painter->save();
+        painter->setPen(
+            QPen(option->palette.color(QPalette::Highlight), 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+        painter->setBrush(Qt::NoBrush);
+        painter->drawRect(option->rect.adjusted(1, 1, -1, -1));
+        painter->restore();
+        return;
+    }
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    switch (element) {
+    case PE_PanelButtonCommand:
+    case PE_FrameLineEdit:
+    case PE_IndicatorCheckBox:
+    case PE_IndicatorItemViewItemCheck:
+        drawOutline(*painter, option->rect, *option, kRadius);
+        break;
+    case PE_IndicatorRadioButton:
+        drawOutline(*painter, option->rect, *option, option->rect.width() / 2.0);
+        break;
+    case PE_Frame:
+        if (option->state & State_Sunken) drawOutline(*painter, option->rect, *option, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+void LabStyle::drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                           const QWidget* widget) const {
+    const auto* dock = qstyleoption_cast<const QStyleOptionDockWidget*>(option);
+    if (element != CE_DockWidgetTitle || !dock) return QProxyStyle::drawControl(element, option, painter, widget);
+    painter->fillRect(option->rect, option->palette.button());
+    painter->fillRect(QRect(option->rect.bottomLeft(), QSize(option->rect.width(), 1)), option->palette.midlight());
+    if (widget) painter->setFont(widget->font());
+    const QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
+    drawItemText(painter, room, Qt::AlignLeft | Qt::AlignVCenter, option->palette, true,
+                 painter->fontMetrics().elidedText(dock->title, Qt::ElideRight, room.width()), QPalette::WindowText);
+}
+
+void LabStyle::drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
+                                  const QWidget* widget) const {
+    QProxyStyle::drawComplexControl(control, option, painter, widget);
+    if (control == CC_SpinBox || control == CC_ComboBox) drawOutline(*painter, option->rect, *option, kRadius);
+    if (control == CC_Slider)
+        drawOutline(*painter, subControlRect(CC_Slider, option, SC_SliderHandle, widget), *option, kRadius);
+}
+
+int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
+    return metric == PM_DockWidgetTitleMargin ? 8 : QProxyStyle::pixelMetric(metric, option, widget);
+}
+
+} // namespace attn
