@@ -59,6 +59,23 @@ TEST_CASE("lab: every painted widget has a name and says what it shows", "[lab]"
     CHECK(painted > 40); // widgets that stay in view count more than once
 }
 
+TEST_CASE("lab: no name hides the text of a label", "[lab]") {
+    LabWindow lab;
+    int labels = 0;
+    for (const PanelDescriptor& panel : panelCatalogue()) {
+        lab.showPanel(panel.id);
+        REQUIRE(lab.settle());
+        for (QLabel* label : lab.window().findChildren<QLabel*>()) {
+            const QString text = label->text().remove('&');
+            if (!label->isVisible() || text.size() < 2 || Qt::mightBeRichText(text))
+                continue; // one character: a symbol
+            ++labels;
+            CHECK(textOf(*label, QAccessible::Name).remove('&').toStdString() == text.toStdString());
+        }
+    }
+    CHECK(labels > 100);
+}
+
 TEST_CASE("lab: what a painted widget says follows the pointer and the arrow keys", "[lab]") {
     LabWindow lab;
     lab.showPanel("playground");

@@ -42,6 +42,18 @@ TEST_CASE("heatmap view: what is on screen has the pattern's colours", "[lab]") 
         }
 }
 
+TEST_CASE("heatmap view: it says its tokens, and the weight that a chosen cell has now", "[lab]") {
+    HeatmapFixture at;
+    CHECK(at.view.accessibleDescription().contains("Layer 0, head 0"));
+    CHECK(at.view.accessibleDescription().contains("30 tokens"));
+    at.view.setSelected(Cell{17, 16});
+    const QString before = at.view.accessibleDescription();
+    at.view.setTile(samples::sharedTile(kTokens, 0, 0, 2), kTokens);
+    CHECK(at.view.accessibleDescription() != before);
+    at.view.setTile(nullptr, 0);
+    CHECK(at.view.accessibleDescription() == "Nothing to show yet.");
+}
+
 TEST_CASE("heatmap view: a click selects the cell under it", "[lab]") {
     HeatmapFixture at;
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected);

@@ -181,7 +181,6 @@ QWidget* GeneratePanel::makeTextGroup() {
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::clickToken);
     notice_ = makeHintLabel();
-    notice_->setAccessibleName(tr("Notice"));
     notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that wrapped text does not move the other widgets
     return group("text", makeColumn({{text_, 1}, notice_}));
 }

@@ -60,7 +60,6 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
       tree_(new QTreeView(this)), tabs_(new QTabWidget(this)), weight_(new WeightCanvas), config_(new QPlainTextEdit),
       tokenizer_(new QLabel), positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
       filters_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Filters, bench)) {
-    facts_->setAccessibleName(tr("Facts about the model"));
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
     for (QLabel* label : {facts_, warnings_, tokenizer_}) {
         label->setWordWrap(true);

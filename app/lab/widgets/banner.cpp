@@ -13,11 +13,9 @@ Banner::Banner(QWidget* parent)
     : QFrame(parent), row_(new QHBoxLayout(this)), symbol_(new QLabel(this)), label_(new QLabel(this)) {
     setObjectName("banner");
     row_->setContentsMargins(14, 8, 8, 8);
-    symbol_->setAccessibleName(tr("Kind of message"));
     label_->setWordWrap(true);
     label_->setTextFormat(Qt::PlainText);
     label_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    label_->setAccessibleName(tr("Message"));
     row_->addWidget(symbol_);
     row_->addWidget(label_, 1);
     auto* copy = addButton(tr("Copy"), tr("Copy this message to the clipboard"));
@@ -44,6 +42,9 @@ void Banner::present(Kind kind, const QString& text, const QList<Choice>& choice
     symbol_->setText(kind == Kind::Failure ? QStringLiteral("⚠")
                      : kind == Kind::Offer ? QStringLiteral("↺")
                                            : QStringLiteral("✓"));
+    symbol_->setAccessibleName(kind == Kind::Failure ? tr("Failure")
+                               : kind == Kind::Offer ? tr("Offer")
+                                                     : tr("Success"));
     label_->setText(text);
     // Not deleted at once: a choice may present the next message from inside its own click.
     for (QToolButton* button : choices_) {

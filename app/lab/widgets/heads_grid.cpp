@@ -26,7 +26,7 @@ QString gateText(float share) {
 
 HeadsGrid::HeadsGrid(QWidget* parent) : QAbstractScrollArea(parent) {
     setFocusPolicy(Qt::StrongFocus);
-    setAccessibleDescription(tr("Open a model to see where its heads look."));
+    say();
     viewport()->setCursor(Qt::PointingHandCursor);
 }
 
@@ -47,12 +47,18 @@ void HeadsGrid::setGates(std::map<std::pair<int, int>, float> gates, int layers,
     layer_ = std::clamp(layer_, 0, std::max(0, layers - 1));
     head_ = std::clamp(head_, 0, std::max(0, heads - 1));
     if (isReshaped) layOut();
+    say();
     viewport()->update();
 }
 
 void HeadsGrid::setHue(const QColor& hue) {
     hue_ = hue;
     viewport()->update();
+}
+
+void HeadsGrid::say() {
+    setAccessibleDescription(layers_ > 0 ? tr("%1. %2").arg(headLabel(layer_, head_), gateText(gate(layer_, head_)))
+                                         : tr("Open a model to see where its heads look."));
 }
 
 float HeadsGrid::gate(int layer, int head) const {
@@ -165,7 +171,7 @@ void HeadsGrid::select(int layer, int head) {
     if (layer < 0 || head < 0 || layer >= layers_ || head >= heads_) return;
     layer_ = layer;
     head_ = head;
-    setAccessibleDescription(tr("%1. %2").arg(headLabel(layer, head), gateText(gate(layer, head))));
+    say();
     const QRect cell = cellRect(layer, head);
     const auto show = [](QScrollBar* bar, int begin, int end, int first, int last) {
         if (begin < first) bar->setValue(bar->value() + begin - first);

@@ -55,6 +55,7 @@ protected:
 
 private:
     void layOut();
+    void say(); ///< tells screen readers the selected head
     void paintCell(QPainter& painter, int layer, int head) const;
     bool cellAt(const QPoint& position, int& layer, int& head) const;
     void choose(int layer, int head);

@@ -41,12 +41,21 @@ void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int tokenCoun
         if (figure_.hovered && std::max(figure_.hovered->query, figure_.hovered->key) >= tokenCount)
             figure_.hovered.reset();
     }
+    say();
     update();
 }
 
 void HeatmapView::setLabels(std::vector<QString> labels) {
     if (labels == figure_.labels()) return;
     figure_.setLabels(std::move(labels));
+    say();
+    update();
+}
+
+void HeatmapView::setTitle(const QString& title) {
+    if (title == figure_.title) return;
+    figure_.title = title;
+    say();
     update();
 }
 
@@ -58,7 +67,7 @@ void HeatmapView::setTheme(const FigureTheme& theme) {
 void HeatmapView::setSelected(std::optional<Cell> cell) {
     if (cell == figure_.selected) return;
     figure_.selected = cell;
-    setAccessibleDescription(cell ? describe(*cell) : tr("Press an arrow key to read a cell."));
+    say();
     update();
 }
 
@@ -224,6 +233,16 @@ QString HeatmapView::describe(const Cell& cell) const {
     if (!figure_.tile->isExact()) return pair + tr(": at most %1 in this pixel").arg(amount);
     return pair + (figure_.scale.hidesFirst ? tr(": %1 of the attention that is not on the first token").arg(amount)
                                             : tr(": %1").arg(amount));
+}
+
+void HeatmapView::say() {
+    if (figure_.isEmpty()) return setAccessibleDescription(emptyText_);
+    if (figure_.selected)
+        return setAccessibleDescription(QStringLiteral("%1. %2").arg(figure_.title, describe(*figure_.selected)));
+    QStringList words;
+    for (const QString& label : figure_.labels()) words << label;
+    setAccessibleDescription(tr("%1. Press an arrow key to read a cell. %2 tokens: %3")
+                                 .arg(figure_.title, QString::number(figure_.tokenCount), words.join(' ')));
 }
 
 bool HeatmapView::event(QEvent* event) {

@@ -18,7 +18,7 @@ public:
     void setTile(std::shared_ptr<const PatternTile> tile, int tokenCount,
                  std::shared_ptr<const PatternTile> before = nullptr);
     void setLabels(std::vector<QString> labels);
-    void setTitle(const QString& title) { change(figure_.title, title); }
+    void setTitle(const QString& title);
     void setScale(const Scale& scale) { change(figure_.scale, scale); }
     void setColours(ColourMapId colours) { change(figure_.colours, colours); }
     void setTheme(const FigureTheme& theme);
@@ -26,7 +26,10 @@ public:
     /// Marks the row and column of a token that is under the pointer in another view; -1: none.
     void setLinkedToken(int token) { change(figure_.linkedToken, token); }
     /// Sets the text that is shown while there is no tile.
-    void setEmptyText(const QString& text) { change(emptyText_, text); }
+    void setEmptyText(const QString& text) {
+        change(emptyText_, text);
+        say();
+    }
 
     bool isZoomed() const { return !figure_.window.isNull(); }
     /// @return the visible part, in tokens (x: keys, y: queries)
@@ -60,6 +63,8 @@ private:
     void hover(const QPointF& point);
     void moveSelection(int queries, int keys);
     QString describe(const Cell& cell) const;
+    /// Tells screen readers the chosen cell, or the tokens.
+    void say();
 
     QString emptyText_;
     std::optional<QPointF> pressedAt_;

@@ -39,7 +39,6 @@ StatusStrip::StatusStrip(QWidget* parent)
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 0, 8, 0);
     row->setSpacing(14);
-    activity_->setAccessibleName(tr("Activity"));
     activity_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long file names must not widen the window
     progress_->setRange(0, 1000);
     progress_->setTextVisible(false);
@@ -51,11 +50,11 @@ StatusStrip::StatusStrip(QWidget* parent)
     row->addWidget(activity_, 1);
     row->addWidget(progress_);
     row->addWidget(cancel_);
-    remark_ = addField(tr("Remark"), tr("Some controls are locked or hidden: File > Lock for class"));
-    model_ = addField(tr("Model"), tr("The open model and its size"));
-    device_ = addField(tr("Device"), tr("The device that runs the model. Choose another in Preferences"));
-    speed_ = addField(tr("Speed"), tr("Tokens per second of the last run"));
-    memory_ = addField(tr("Memory"), tr("Memory used on the device, and by the whole program"));
+    remark_ = addField(tr("Some controls are locked or hidden: File > Lock for class"));
+    model_ = addField(tr("The open model and its size"));
+    device_ = addField(tr("The device that runs the model. Choose another in Preferences"));
+    speed_ = addField(tr("Tokens per second of the last run"));
+    memory_ = addField(tr("Memory used on the device, and by the whole program"));
     QSizePolicy keepsRoom = cancel_->sizePolicy(); // or else the strip, and the window above it, would jump
     keepsRoom.setRetainSizeWhenHidden(true);
     cancel_->setSizePolicy(keepsRoom);
@@ -63,9 +62,8 @@ StatusStrip::StatusStrip(QWidget* parent)
     cancel_->hide();
 }
 
-QLabel* StatusStrip::addField(const QString& name, const QString& help) {
+QLabel* StatusStrip::addField(const QString& help) {
     auto* label = new QLabel(this);
-    label->setAccessibleName(name);
     label->setToolTip(help);
     layout()->addWidget(label);
     return label;

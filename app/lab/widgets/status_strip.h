@@ -31,7 +31,7 @@ signals:
     void cancelRequested();
 
 private:
-    QLabel* addField(const QString& name, const QString& help);
+    QLabel* addField(const QString& help);
 
     /// @param progress 0..1; negative: nothing is running
     void showActivity(const QString& text, double progress);

@@ -37,6 +37,7 @@ void ThumbnailGridView::setGrid(const std::shared_ptr<const PatternGrid>& grid, 
     figure_.setGrid(grid, before);
     figure_.keyValueHeads = keyValueHeads;
     figure_.hovered.reset();
+    setAccessibleDescription(figure_.isEmpty() ? emptyText_ : describe(figure_.selected));
     if (minimumSizeHint() != smallest) updateGeometry();
     update();
 }
