@@ -285,7 +285,12 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: exports what is on screen",
     CHECK(panel->figure() == heatmap());
     CHECK(panel->numbers().csv() == heatmap()->figure().csv());
     panel->setLevel(AttentionLevel::OneCell);
-    CHECK(panel->figure() == find<CellView>("attentionCell"));
+    CHECK(panel->figure() == heatmap());
+    auto* cell = find<CellView>("attentionCell");
+    QTest::mouseClick(cell, Qt::LeftButton, {}, {20, 20});
+    CHECK(panel->figure() == cell);
+    QTest::mouseClick(heatmap(), Qt::LeftButton);
+    CHECK(panel->figure() == heatmap());
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: every control and view has an accessible name", "[lab]") {

@@ -398,11 +398,17 @@ void AttentionPanel::updateEmptyTexts() {
     heatmap_->setEmptyText(text);
 }
 
+AttentionLevel AttentionPanel::exportedLevel() const {
+    const QWidget* focused = window()->focusWidget();
+    const bool isHeadMeant = look_.level == AttentionLevel::OneCell && !(focused && cellColumn_->isAncestorOf(focused));
+    return isHeadMeant ? AttentionLevel::OneHead : look_.level;
+}
+
 QWidget* AttentionPanel::figure() {
     QWidget* const text[] = {grid_, pictureOfHead(), cell_};
     if (bench_.readsPictures())
         return level() == AttentionLevel::AllHeads ? pictures_ : static_cast<QWidget*>(picture_);
-    return text[static_cast<size_t>(look_.level)];
+    return text[static_cast<size_t>(exportedLevel())];
 }
 
 const Figure* AttentionPanel::shownFigure() const {
@@ -411,7 +417,7 @@ const Figure* AttentionPanel::shownFigure() const {
                                        ? static_cast<const Figure*>(&arcs_->figure())
                                        : &heatmap_->figure();
         const Figure* const text[] = {&grid_->figure(), head, &cell_->figure()};
-        return text[static_cast<size_t>(look_.level)];
+        return text[static_cast<size_t>(exportedLevel())];
     }
     return level() == AttentionLevel::AllHeads ? static_cast<const Figure*>(pictures_->figure()) : &picture_->figure();
 }
@@ -435,7 +441,7 @@ QString AttentionPanel::exportName() const {
     if (!head) return QStringLiteral("L%1-heads").arg(bench_.selection().site);
     const QString name = QStringLiteral("L%1-H%2").arg(head->first).arg(head->second);
     const auto& cell = bench_.selection().cell;
-    const bool isCell = level() == AttentionLevel::OneCell && cell;
+    const bool isCell = exportedLevel() == AttentionLevel::OneCell && cell;
     return isCell ? name + QStringLiteral("-q%1-k%2").arg(cell->query).arg(cell->key) : name;
 }
 

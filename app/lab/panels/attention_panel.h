@@ -76,6 +76,8 @@ private:
     void showLinks();
     void updateEmptyTexts();
     bool isChoiceLocked() const;
+    /// The arithmetic of a cell stands beside its heatmap; an export means it only while it has the focus.
+    AttentionLevel exportedLevel() const;
     const Figure* shownFigure() const; ///< null: nothing was shown yet
     Cell strongestCell() const;
 

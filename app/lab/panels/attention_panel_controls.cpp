@@ -62,7 +62,9 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     gridScroll_ = scrolling(grid_);
     arcs_->setObjectName("attentionArcs");
     arcsScroll_ = scrolling(arcs_);
-    cellColumn_ = new SlidingColumn(scrolling(cell_));
+    QScrollArea* cellScroll = scrolling(cell_);
+    cellScroll->setFocusPolicy(Qt::StrongFocus); // to scroll by keys, and to say that an export means the arithmetic
+    cellColumn_ = new SlidingColumn(cellScroll);
     for (QWidget* view : std::initializer_list<QWidget*>{heatmap_, strip_, arcsScroll_}) views_->addWidget(view);
     makeRow(hero_, 0, {{views_, 1}, cellColumn_});
     stack_->addWidget(gridScroll_);
