@@ -1,241 +1,281 @@
 #!/usr/bin/env python3
 """Acts like a teacher in front of a class: reaches eight goals in the running window with the mouse and the keyboard.
 
-It finds controls by the names that screen readers speak (AT-SPI) and clicks on them with xdotool, so it needs a display, a
-session bus and the accessibility bus (packages at-spi2-core, python3-pyatspi, xdotool, imagemagick). Arguments: the program, and a folder for pictures of
-each goal. Prints one line for each goal and the time that it took; ends with 1 if a goal was missed.
+Runs twice in the same home folder: the second start has to open where the first one was left. Prints one line for each goal and
+the time that it took; ends with 1 if a goal was missed.
 """
+import argparse
+import json
 import os
-import subprocess
+import re
 import sys
+import tempfile
 import time
+import xml.etree.ElementTree
 
 import pyatspi
 
-PROGRAM, FOLDER = sys.argv[1], os.path.abspath(sys.argv[2])
-PATIENCE_S = 90
+from person import Missing, Person, has_state, name_of, run, showing, text_of, value_of, wait
+
+TAB, BUTTON, CHECK, COMBO, SPIN, CELL = (pyatspi.ROLE_PAGE_TAB, pyatspi.ROLE_PUSH_BUTTON, pyatspi.ROLE_CHECK_BOX,
+                                         pyatspi.ROLE_COMBO_BOX, pyatspi.ROLE_SPIN_BUTTON, pyatspi.ROLE_TABLE_CELL)
+SENTENCE = "My students read the books because they"
+HEATMAP = "Attention heatmap: queries down, keys across"
+SPACE = "␣"
 
 
-def run(*command):
-    subprocess.run(command, check=True)
+def require(condition, complaint):
+    if not condition:
+        raise Missing(complaint)
 
 
-def wait(condition, what):
-    end = time.time() + PATIENCE_S
-    while time.time() < end:
-        try:
-            found = condition()
-        except Exception:  # an object that was closed while it was read
-            found = None
-        if found:
-            return found
-        time.sleep(0.1)
-    raise TimeoutError(what)
+class Teacher:
+    def __init__(self, person, folder):
+        self.person, self.folder = person, folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def open_english(self):
+        self.person.click("Learn", CHECK)
+        self.person.click(re.compile("^english:"), BUTTON)
+        wait(lambda: self.person.window_title().startswith("english"), "the model english does not open")
+
+    def write_sentence(self):
+        self.person.click("Write", CHECK)
+        self.person.replace("Prompt", SENTENCE)
+
+    def tick(self, thing, is_wanted):
+        if has_state(thing, pyatspi.STATE_CHECKED) != is_wanted:
+            self.person.click_on(thing)
+        wait(lambda: has_state(thing, pyatspi.STATE_CHECKED) == is_wanted, f"{thing.name} does not change")
+
+    def read_heatmap(self):
+        """Walks down the first column with the arrow keys: the label of each row, and its weight."""
+        heatmap = self.person.see(HEATMAP)
+        self.person.click_on(heatmap, 0.2, 0.5)
+        pattern = re.compile(r"Query (\d+) “(.*)” to key (\d+) “(.*)”: ([\d.]+)")
+        first = wait(lambda: pattern.search(heatmap.description), lambda: f"the heatmap says {heatmap.description!r}")
+        self.person.keys(*["Up"] * int(first[1]), *["Left"] * int(first[3]))
+        rows, weights = [], []
+        while True:
+            found = wait(lambda: re.search(rf"Query {len(rows)} “(.*)” to key 0 “.*”: ([\d.]+)", heatmap.description),
+                         lambda: f"row {len(rows)} says {heatmap.description!r}")
+            rows.append(found[1])
+            weights.append(float(found[2]))
+            before = heatmap.description
+            self.person.keys("Down")
+            if heatmap.description == before:
+                return rows, weights
+
+    def read_sentence(self):
+        """Reads the heatmap until its rows are the sentence."""
+        seen = []
+
+        def read():
+            seen[:] = self.read_heatmap()
+            return "".join(seen[0]).replace(SPACE, " ") == SENTENCE and seen
+        return wait(read, lambda: f"the rows of the heatmap are {seen}")
+
+    def own_sentence(self):
+        self.open_english()
+        self.write_sentence()
+        self.person.click("Inspect", CHECK)
+        self.person.click("Show one head with its tokens")
+        rows, weights = self.read_sentence()
+        require(weights[0] == 1 and all(0 <= weight <= 1 for weight in weights), f"the first column is {weights}")
+        return f"{len(rows)} rows, {rows[-1]} gives the first token {weights[-1]}"
+
+    def causal_and_bidirectional(self):
+        self.person.click("Build", CHECK)
+        self.person.click("Heatmaps", TAB)
+        compare = self.person.see("Compare", CHECK, inside="Parts of the attention")
+        self.tick(compare, True)
+        for side, mask in (("A", "causal"), ("B", "full")):
+            self.person.click(side, TAB)
+            field = self.person.replace("Mask as an expression", mask)
+            self.person.keys("Return")
+            wait(lambda: text_of(field) == mask, f"the mask of {side} is not {mask}")
+        readings = {}
+        for side in "AB":
+            pattern = self.person.see(f"Heatmap: {side}: Pattern")
+            self.person.click_on(pattern, 0.4, 0.3)  # above the diagonal
+            self.person.keys("Right")
+            readings[side] = wait(lambda: re.search(r"query i = (\d+), key j = (\d+): (.*)", pattern.description),
+                                  lambda: f"{pattern.name} says {pattern.description!r}")
+            require(int(readings[side][2]) > int(readings[side][1]), f"{readings[side][0]} is not a later token")
+        require("hidden" in readings["A"][3], f"A is not causal: {readings['A'][0]}")
+        require(float(readings["B"][3]) > 0, f"B hides later tokens: {readings['B'][0]}")
+        self.tick(compare, False)
+        return f"A: {readings['A'][0]}; B: {readings['B'][0]}"
+
+    def three_positions(self):
+        self.person.click("Positions", TAB)
+        seen = {}
+        for scheme in ("Sinusoidal", "ALiBi", "T5"):
+            choice = self.person.choice_beside("Position")
+            self.person.click_on(choice)
+            self.person.type(scheme)
+            self.person.keys("Return")
+            wait(lambda: name_of(choice).startswith(scheme), lambda: f"the position is {choice.name!r}")
+            formula = self.person.see("Formula")
+            wait(lambda: formula.description not in seen.values(), f"{scheme} shows the formula of another scheme")
+            seen[name_of(choice)] = formula.description
+            figures = self.person.all(re.compile("^(Plot|Heatmap): "))
+            require(figures, f"{scheme} shows no picture")
+            time.sleep(1)
+            self.person.picture(self.path(f"positions-{scheme.lower()}.png"))
+        self.person.click("Heatmaps", TAB)
+        return ", ".join(seen)
+
+    def training(self):
+        state = r"Step ([\d,]+) of [\d,]+"
+        self.person.click("Train", CHECK)
+        self.person.click("Reset training", BUTTON)
+        self.person.click("Train or pause", BUTTON)
+        first = self.person.reads(state + r"(?s:.*)loss ([\d.]+)")
+        views = r"views show step ([1-9]\d*)"
+        seen = self.person.reads(views)[1]
+        wait(lambda: self.person.reads(views)[1] != seen, "the views stay at one step")
+        last = wait(lambda: (now := self.person.reads(state + r"(?s:.*)loss ([\d.]+)")) and float(now[2]) < float(first[2]) and now,
+                    "the loss does not fall")
+        self.person.click("Train or pause", BUTTON)
+        return f"step {last[1]}, loss {first[2]} to {last[2]}, views follow"
+
+    def answer(self, choice, *weights):
+        """A step of the lesson: predict, then set the weights."""
+        self.person.click(re.compile(f"^Choice {choice}"), CHECK)
+        for number, weight in enumerate(weights, 1):
+            self.person.replace(f"Weight {number}", str(weight))
+            self.person.keys("Tab")
+        self.go_on()
+
+    def go_on(self):
+        button = self.person.see(re.compile("^(Next|Finish)$"), BUTTON)
+        wait(lambda: has_state(button, pyatspi.STATE_ENABLED), "the step of the lesson is not done")
+        self.person.click_on(button)
+
+    def lesson(self):
+        self.person.click("Learn", CHECK)
+        self.person.click(re.compile("1. Attention is a weighted average"))
+        self.person.click("Start", BUTTON)
+        self.person.reads("step 1 of 4")
+        self.answer(2, 0.5, 0.5, 0)
+        self.answer(3, 0.25, 0.25, 0.5)
+        self.answer(2, 0, 0, 1)
+        self.person.replace("Your prediction", "0.33")
+        self.person.click("Answer", BUTTON)
+        self.person.click("Show the arithmetic of one query and one key")
+        self.go_on()
+        self.person.reads("Lesson finished")
+        lesson = self.person.see(re.compile("Attention is a weighted average"))
+        require(lesson.description == "finished", f"the list calls the lesson {lesson.description!r}")
+        return lesson.name
+
+    def temperature(self):
+        self.open_english()
+        self.write_sentence()
+        self.person.click("Reset", BUTTON)
+        self.person.click("Temperature, slider")
+        self.person.keys("Home", *["Right"] * 10)
+        value = value_of(self.person.see("Temperature", SPIN))
+        require(value != 1, "the temperature stays at 1")
+        require(not has_state(self.person.see("Greedy", CHECK), pyatspi.STATE_CHECKED), "the temperature is not in use")
+        self.person.click("Run", BUTTON)
+        self.person.reads(r"\+ [1-9]\d+ generated")
+        self.person.click("Stop", BUTTON)
+        text = self.person.see("Text so far")
+        written = text_of(text)
+        require(written.startswith(SENTENCE) and len(written) > len(SENTENCE) + 10, f"the text is {written!r}")
+        box = text.queryText().getCharacterExtents(len(SENTENCE) + 2, pyatspi.DESKTOP_COORDS)
+        run("xdotool", "mousemove", box[0] + box[2] // 2, box[1] + box[3] // 2)
+        probability = self.person.reads(r"Token \d+, id \d+, probability ([\d.]+) %")
+        candidates = self.person.all(re.compile(r"probability [\d.]+ %"), CELL)
+        require(candidates, "no next token has a probability")
+        return f"temperature {value:g}: {written[len(SENTENCE):]!r}, {probability[0]}; next: {candidates[0].name!r}"
+
+    def own_picture(self):
+        """A circle among squares: the model names the odd one out."""
+        path = self.path("circle.png")
+        run("convert", "-size", "64x64", "xc:gray20", "-fill", "royalblue", "-draw", "rectangle 18,2 30,14", "-draw",
+            "rectangle 50,18 62,30", "-draw", "rectangle 34,50 46,62", "-fill", "red", "-draw", "circle 24,40 24,34", path)
+        self.person.keys("ctrl+shift+o")
+        self.person.give_file(path)
+        self.person.see("circle.png", COMBO)
+
+        def classes():
+            table = [name_of(cell) for cell in showing(self.person.see("Predicted classes")) if cell.getRole() == CELL]
+            return list(zip(table[::2], table[1::2]))
+        found = wait(classes, "the model names no class")
+        require(found[0][0] == "circle", f"the model takes the circle for {found[0]}")
+        sum_of_all = sum(float(share.rstrip(" %")) for _, share in found)
+        require(abs(sum_of_all - 100) < 1, f"the probabilities sum to {sum_of_all} %")
+        return ", ".join(f"{name} {share}" for name, share in found)
+
+    def save(self, keys, name):
+        path = self.path(name)
+        if os.path.exists(path):
+            os.remove(path)
+        self.person.keys(keys)
+        self.person.give_file(path)
+        wait(lambda: os.path.getsize(path) > 1000, f"{name} was not written")
+        return path
+
+    def session_and_svg(self):
+        self.open_english()
+        self.write_sentence()
+        session = self.save("ctrl+shift+s", "class.attnlab")
+        with open(session) as file:
+            require(SENTENCE in json.dumps(json.load(file)), "the session lacks the sentence")
+        self.person.replace("Prompt", "Something else")
+        self.person.keys("ctrl+alt+o")
+        self.person.give_file(session)
+        wait(lambda: text_of(self.person.see("Prompt")) == SENTENCE, "the session does not bring the sentence back")
+        self.person.click("Inspect", CHECK)
+        self.person.click("Show one head with its tokens")
+        rows, _ = self.read_sentence()
+        drawing = xml.etree.ElementTree.parse(self.save("ctrl+shift+e", "figure.svg"))
+        texts = ["".join(each.itertext()).strip() for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        for row in rows:
+            require(texts.count(row) >= 2 * rows.count(row), f"the SVG lacks the label {row!r} of a row and a column: {texts}")
+        return f"the session opens, the SVG has {len(rows)} rows and columns with labels"
+
+    goals = (own_sentence, causal_and_bidirectional, three_positions, training, lesson, temperature, own_picture, session_and_svg)
 
 
-def objects(parent):
-    for i in range(parent.childCount):
-        child = parent.getChildAtIndex(i)
-        if child is not None:
-            yield child
-            yield from objects(child)
-
-
-def application():
-    return next((a for a in pyatspi.Registry.getDesktop(0) if a and a.name == "attention-lab"), None)
-
-
-def is_showing(thing):
-    return thing.getState().contains(pyatspi.STATE_SHOWING)
-
-
-def see(name, role=None, is_last=False):
-    """The first or the last control with this name that can be seen; waits for it."""
-    def look():
-        found = [thing for thing in objects(application())
-                 if thing.name.replace("&", "") == name and (role is None or thing.getRole() == role) and is_showing(thing)]
-        return found and found[-1 if is_last else 0]
-    return wait(look, f"nothing on the screen is called {name!r}")
-
-
-def middle(thing):
-    box = thing.queryComponent().getExtents(pyatspi.DESKTOP_COORDS)
-    return box.x + box.width // 2, box.y + box.height // 2
-
-
-def click(name, role=None, at=None, is_last=False):
-    thing = see(name, role, is_last)
-    x, y = at(thing) if at else middle(thing)
-    run("xdotool", "mousemove", str(x), str(y), "click", "1")
-    time.sleep(0.3)
-    return thing
-
-
-def keys(*names):
-    run("xdotool", "key", "--delay", "60", *names)
-    time.sleep(0.3)
-
-
-def write(text):
-    run("xdotool", "type", "--delay", "15", text)
-    time.sleep(0.3)
-
-
-def text_of(thing):
-    return thing.queryText().getText(0, -1)
-
-
-def words_of(thing):
-    """The text of a label or a field; empty for other controls."""
-    try:
-        return text_of(thing)
-    except NotImplementedError:
-        return ""
-
-
-def replace(name, text):
-    click(name)
-    keys("ctrl+a")
-    write(text)
-
-
-def says(part):
-    """Waits for a text on the screen."""
-    def is_said():
-        for thing in objects(application()):
-            if is_showing(thing) and (part in (thing.name or "") or part in words_of(thing)):
-                return True
-        return False
-    return wait(is_said, f"nothing says {part!r}")
-
-
-def picture(name):
-    run("import", "-silent", "-window", "root", os.path.join(FOLDER, name + ".png"))
-
-
-def own_sentence():
-    click("Write")
-    replace("Prompt", "My students read the books because they")
-    says("7 prompt +")
-    click("Inspect")
-    heatmap = see("Attention heatmap: queries down, keys across")
-    click(heatmap.name, at=lambda t: (middle(t)[0] - 60, middle(t)[1] + 120))
-    wait(lambda: heatmap.description, "a click on a cell says nothing")
-    return heatmap.description
-
-
-def causal_and_bidirectional():
-    click("Build")
-    click("Compare", pyatspi.ROLE_CHECK_BOX, is_last=True)  # the first one is the workspace
-    mask = click("Mask as an expression")
-    keys("ctrl+a")
-    write("full")
-    keys("Return")
-    wait(lambda: text_of(mask) == "full", "the mask of B is not full")
-    time.sleep(2)
-    click("Compare", pyatspi.ROLE_CHECK_BOX, is_last=True)
-    return "A is causal, B is full"
-
-
-def three_positions():
-    click("Build")
-    seen = ["ALiBi"]
-    click("Positions", pyatspi.ROLE_PAGE_TAB)
-    for scheme in ("Sinusoidal", "Learned", "T5"):
-        choice = click(seen[-1], pyatspi.ROLE_COMBO_BOX)
-        write(scheme)
-        keys("Return")
-        wait(lambda: choice.name.startswith(scheme), f"the position is {choice.name!r}")
-        time.sleep(2)
-        seen.append(choice.name)
-        picture("positions-" + scheme.lower())
-    return ", ".join(seen[1:])
-
-
-def training():
-    def step():
-        return int(words_of(see("Training state")).split()[1].replace(",", ""))
-    click("Train")
-    click("Train or pause")
-    wait(lambda: step() >= 20, "no step is taken")
-    return f"step {step()}"
-
-
-def lesson():
-    click("Learn")
-    click("Start", pyatspi.ROLE_PUSH_BUTTON)
-    says("Leave")
-    click("Leave")
-    return "began and left a lesson"
-
-
-def temperature():
-    keys("Escape", "ctrl+n")  # training pauses
-    says("english")
-    click("Greedy", pyatspi.ROLE_CHECK_BOX)
-    click("Run")
-
-    def written():
-        return int(words_of(see("Number of tokens")).split()[3])
-    wait(lambda: written() >= 10, "the model writes nothing")
-    keys("Escape")
-    return words_of(see("Number of tokens"))
-
-
-def own_picture():
-    path = os.path.join(FOLDER, "circle.png")
-    run("convert", "-size", "64x64", "xc:white", "-fill", "red", "-draw", "circle 32,32 32,12", path)
-    keys("ctrl+shift+o")
-    time.sleep(1)
-    write(path)
-    keys("Return")
-    says("circle")
-    return "the model names classes"
-
-
-def session_and_svg():
-    keys("ctrl+n")
-    says("english")
-    click("Inspect")
-    for shortcut, name in (("ctrl+shift+s", "class.attnlab"), ("ctrl+shift+e", "figure.svg")):
-        path = os.path.join(FOLDER, name)
-        keys(shortcut)
-        time.sleep(1)
-        keys("ctrl+a")
-        write(path)
-        keys("Return")
-        wait(lambda: os.path.exists(path) and os.path.getsize(path) > 1000, f"{name} was not written")
-    return "class.attnlab, figure.svg"
-
-
-GOALS = [own_sentence, causal_and_bidirectional, three_positions, training, lesson, temperature, own_picture,
-         session_and_svg]
+def teach(program, home, folder, is_first):
+    """One start of the program: all goals. Gives the number of goals that were missed."""
+    os.makedirs(folder, exist_ok=True)
+    missed, start = 0, time.time()
+    with Person(program, home, "--size", "1440x900") as person:
+        teacher = Teacher(person, folder)
+        if not is_first:
+            wait(lambda: text_of(person.see("Prompt")) == SENTENCE, "the second start does not open where the first one was left")
+            require(has_state(person.see("Inspect", CHECK), pyatspi.STATE_CHECKED), "the second start shows another workspace")
+            print("   opens where the teacher left it")
+        for number, goal in enumerate(Teacher.goals, 1):
+            begin = time.time()
+            name = goal.__name__.replace("_", " ")
+            try:
+                result = goal(teacher)
+                print(f"{number}. {name}: reached in {time.time() - begin:.1f} s ({result})", flush=True)
+            except Missing as problem:  # the next goals are tried all the same
+                missed += 1
+                print(f"{number}. {name}: missed ({problem})", flush=True)
+            person.picture(os.path.join(folder, f"goal-{number}.png"))
+        require(person.leave() == 0, "the program did not end well")
+    print(f"{len(Teacher.goals) - missed} of {len(Teacher.goals)} goals in {time.time() - start:.0f} s", flush=True)
+    return missed
 
 
 def main():
-    os.makedirs(FOLDER, exist_ok=True)
-    program = subprocess.Popen([PROGRAM, "--size", "1440x900"])
-    missed = 0
-    try:
-        wait(lambda: application() and application().childCount, "the window did not open")
-        window = subprocess.run(["xdotool", "search", "--sync", "--onlyvisible", "--pid", str(program.pid), "--name",
-                                 "Attention Lab"], check=True, capture_output=True, text=True).stdout.split()[0]
-        run("xdotool", "windowmove", window, "0", "0", "windowfocus", window)
-        for number, goal in enumerate(GOALS, 1):
-            start = time.time()
-            name = goal.__name__.replace("_", " ")
-            try:
-                result = goal()
-                print(f"{number}. {name}: reached in {time.time() - start:.1f} s ({result})", flush=True)
-            except Exception as problem:  # the next goals are tried all the same
-                missed += 1
-                print(f"{number}. {name}: missed ({problem})", flush=True)
-            picture(f"goal-{number}")
-    finally:
-        program.terminate()
-        program.wait()
-    print(f"{len(GOALS) - missed} of {len(GOALS)} goals")
-    return 1 if missed else 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program")
+    parser.add_argument("folder", help="for pictures of each goal, and the files that the teacher saves")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        return 1 if sum(teach(options.program, home, os.path.join(os.path.abspath(options.folder), start), start == "first")
+                        for start in ("first", "second")) else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 #include <QDoubleSpinBox>
 #include <QShortcut>
+#include <QTextDocumentFragment>
 
 #include <algorithm>
 #include <cmath>
@@ -164,7 +165,8 @@ void LessonStepView::showStep() {
     for (size_t i = 0; i < step.prediction->choices.size(); ++i) {
         const QString& text = step.prediction->choices[i].text;
         auto* button = named(new ChoiceButton(QString::number(i + 1), text), QStringLiteral("lessonChoice%1").arg(i),
-                             tr("Choice %1: %2").arg(i + 1).arg(text), tr("Press %1").arg(i + 1));
+                             tr("Choice %1: %2").arg(i + 1).arg(QTextDocumentFragment::fromHtml(text).toPlainText()),
+                             tr("Press %1").arg(i + 1));
         choices_->layout()->addWidget(button);
         connect(button, &QPushButton::clicked, this, [this, i] {
             player_->answer(static_cast<int>(i));
