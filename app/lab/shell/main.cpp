@@ -2,6 +2,7 @@
 #include "app/lab/common/number_locale.h"
 #include "app/lab/shell/launch_options.h"
 #include "app/lab/shell/main_window.h"
+#include "app/lab/shell/measure_window.h"
 #include "app/lab/shell/quit_on_signals.h"
 #include "app/lab/shell/screenshot.h"
 #include "engine/core/address_space.h"
@@ -115,9 +116,10 @@ int run(int argc, char** argv) {
 
     attn::MainWindow window(std::move(setup));
     if (options.size) window.resize(*options.size); // overrides the remembered size
-    if (options.printsStartupTime) {
-        attn::onFirstPicture(window, [&sinceStart] {
+    if (options.measures) {
+        attn::onFirstPicture(window, [&] {
             std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed()));
+            QTimer::singleShot(0, &window, [&window] { attn::measureAndQuit(window); });
         });
     }
     if (isScreenshot) attn::takeScreenshotAndQuit(window, options.screenshot);

@@ -17,8 +17,9 @@ constexpr int kTimeoutMs = 60'000;
 /// Whether there is all that the window will show by itself: a model without an example waits for a prompt.
 bool hasPicture(const Snapshot& snapshot) {
     if (snapshot.readsPictures()) return snapshot.answer != nullptr;
+    const bool isIdle = snapshot.status.activity == Activity::Idle;
     return snapshot.sequence && snapshot.next &&
-           (snapshot.grid || (snapshot.model && snapshot.sequence->tokens.empty()));
+           (snapshot.grid || (isIdle && snapshot.model && snapshot.sequence->tokens.empty()));
 }
 
 void quitWithError(const QString& text) {

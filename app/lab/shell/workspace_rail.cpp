@@ -4,6 +4,7 @@
 #include "app/lab/common/theme.h"
 #include "app/lab/widgets/widget_makers.h"
 
+#include <QApplication>
 #include <QButtonGroup>
 #include <QToolButton>
 
