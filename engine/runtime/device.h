@@ -51,6 +51,9 @@ public:
 
     size_t kernelCount() const; ///< kernels compiled so far; each costs about 50 ms on software Vulkan
 
+    /// Whether no earlier start of the program has left compiled kernels on disk: the first runs take seconds.
+    bool isFirstUse() const;
+
     gpu::Context& context(); ///< for what draws on the device
     KernelLibrary& kernels();
 

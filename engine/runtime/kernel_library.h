@@ -23,6 +23,8 @@ public:
     const gpu::ComputePipeline& pipeline(const Dispatch& dispatch, bool texelInputs);
 
     size_t count() const;
+    /// Whether no kernel of an earlier start was on disk.
+    bool isFirstUse() const { return cache_.loadedBytes() == 0; }
 
 private:
     using Key = std::tuple<std::string_view, bool, std::vector<uint32_t>, std::vector<gpu::BindingKind>>;

@@ -54,6 +54,7 @@ public:
     };
     struct Wanted {
         std::optional<Start> start;
+        std::optional<Recipe> prepares;
         bool plays = false, closes = false, weights = false;
         int steps = 0; ///< single steps to run while not playing
         std::optional<double> rate;
@@ -101,6 +102,7 @@ private:
     /// Waits for work and does one piece of it.
     void work(const std::stop_token& stop) {
         std::optional<Start> start;
+        std::optional<Recipe> prepares;
         bool closes = false, steps = false, weights = false;
         std::optional<double> rate;
         double pace = 0;
@@ -108,7 +110,7 @@ private:
             std::unique_lock lock(mutex_);
             const auto mayStep = [&] { return run_ && !run_->isFinished() && (wanted_.steps > 0 || wanted_.plays); };
             const auto hasWork = [&] {
-                return wanted_.start || wanted_.closes || (wanted_.weights && run_) || mayStep() ||
+                return wanted_.start || wanted_.prepares || wanted_.closes || (wanted_.weights && run_) || mayStep() ||
                        (run_ && !run_->isFinished() && next_.state == State::Training);
             };
             if (!hasWork()) {
@@ -125,6 +127,7 @@ private:
                 if (stop.stop_requested()) return;
             }
             start = std::exchange(wanted_.start, std::nullopt);
+            prepares = std::exchange(wanted_.prepares, std::nullopt);
             closes = std::exchange(wanted_.closes, false);
             steps = !start && !closes && mayStep();
             if (steps && wanted_.steps > 0) --wanted_.steps;
@@ -135,7 +138,12 @@ private:
         }
         if (start || closes) letGo();
         if (start) return begin(*start);
-        if (!run_) return closes ? publish() : void();
+        if (!run_) {
+            if (closes) publish();
+            if (prepares && !prepared_) prepare(*prepares, stop);
+            return;
+        }
+        if (prepares && !weights && !steps) return;
         if (weights && !steps) {
             takeWeights();
             return publish();
@@ -150,6 +158,25 @@ private:
         run_.reset();
         timedSteps_ = 0;
         next_ = {.version = next_.version, .failureCount = next_.failureCount};
+    }
+
+    void prepare(const Recipe& recipe, const std::stop_token& stop) {
+        const auto done = [&](double share) {
+            next_.preparation = share;
+            publish();
+            return stop.stop_requested();
+        };
+        try {
+            if (done(0)) return;
+            Trainer trainer(recipe, choice_);
+            prepared_ = Device::shared(choice_); // keeps the kernels
+            if (done(0.3)) return;
+            trainer.step();
+            if (done(0.8)) return;
+            trainer.evaluate(Split::Validation, 1);
+        } catch (const std::exception&) { // the run itself will say why
+        }
+        done(-1);
     }
 
     void begin(const Start& start) {
@@ -262,6 +289,7 @@ private:
 
     // Only for the training thread.
     DeviceChoice choice_;
+    std::shared_ptr<Device> prepared_;
     std::unique_ptr<TrainingRun> run_;
     TrainingSnapshot next_;
     int timedSteps_ = 0;
@@ -311,6 +339,10 @@ void TrainingSession::step() {
 
 void TrainingSession::close() {
     worker_->want([](Worker::Wanted& wanted) { wanted = {.closes = true, .stepsPerSecond = wanted.stepsPerSecond}; });
+}
+
+void TrainingSession::prepare(const Recipe& recipe) {
+    worker_->want([&](Worker::Wanted& wanted) { wanted.prepares = recipe; });
 }
 
 void TrainingSession::setLearningRate(std::optional<double> rate) {

@@ -166,6 +166,7 @@ void Session::Worker::fail(const Error& error) {
 void Session::Worker::publishIdle() {
     isRefining_ = false; // the tokens of the picture may have changed
     next_.status.activity = Activity::Idle;
+    next_.status.preparesEngine = false;
     next_.status.detail.clear();
     publish();
 }

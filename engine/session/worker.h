@@ -66,6 +66,8 @@ private:
     VisionModel& vision() const; ///< @throws Error if none is open, or it reads text
     bool hasTokens() const;      ///< a model of text is open and has a prompt
     bool isStopped() const { return stops_ > 0; }
+    std::string typedPrompt() const;                ///< of the open model; empty: none, or its example
+    bool canSpell(const std::string& prompt) const; ///< false for an empty one
     static AnySource openSource(const std::string& path);
     std::unique_ptr<RunningModel> load(AnySource source, const std::string& path);
     bool replaceWeights(AnySource& source); ///< @return whether the source fits the open model
@@ -142,6 +144,7 @@ private:
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};
     int generated_ = 0;
+    bool hasOpened_ = false; ///< a model, with success
     bool canWarmUp_ = false, isRefining_ = false;
     bool hasStaleChanges_ = false;    ///< the prompt or the parameters changed since the changes were computed
     std::vector<int> uneditedTokens_; ///< tokens of Snapshot::unedited

@@ -15,9 +15,11 @@ void Session::Worker::on(const OpenModelCommand& command) {
     next_.status.progress = 0;
     ++next_.openings;
     publish();
+    const std::string typed = command.keepsPrompt ? typedPrompt() : std::string();
     adopt(load(openSource(command.path), command.path), command.path);
 
-    const bool namesPrompt = !command.prompt.empty() || !command.promptTokens.empty();
+    const bool keepsPrompt = command.prompt.empty() && !next_.readsPictures() && canSpell(typed);
+    const bool namesPrompt = keepsPrompt || !command.prompt.empty() || !command.promptTokens.empty();
     const bool isAgain = lostInput_ && lostInput_->model == command.path;
     if (next_.readsPictures()) {
         const bool isLost = isAgain && lostInput_->picture && !command.picture.image;
@@ -29,10 +31,20 @@ void Session::Worker::on(const OpenModelCommand& command) {
     lostInput_.reset();
     const std::string example = text().source().example();
     if (namesPrompt || !example.empty()) {
-        on(SetPromptCommand{namesPrompt ? command.prompt : example, command.promptTokens});
+        on(SetPromptCommand{keepsPrompt ? typed : namesPrompt ? command.prompt : example, command.promptTokens});
     } else {
         publish();
     }
+}
+
+std::string Session::Worker::typedPrompt() const {
+    const bool isTyped = model_ && !next_.readsPictures() && prompt_.text != text().source().example();
+    return isTyped && prompt_.second.empty() ? prompt_.text : std::string();
+}
+
+bool Session::Worker::canSpell(const std::string& prompt) const {
+    const Tokenizer* tokenizer = text().tokenizer();
+    return tokenizer && !prompt.empty() && tokenizer->decode(tokenizer->encode(prompt).ids, true) == prompt;
 }
 
 Session::Worker::AnySource Session::Worker::openSource(const std::string& path) {
@@ -65,6 +77,7 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     fresh.failureCount = next_.failureCount;
     fresh.sequenceVersion = next_.sequenceVersion;
     fresh.status.device = model_->device().name();
+    fresh.status.preparesEngine = !std::exchange(hasOpened_, true) && model_->device().isFirstUse();
     fresh.run = next_.run;
     model_->bypassEdits(fresh.run == ShownRun::Original);
     next_ = std::move(fresh);

@@ -134,11 +134,12 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
     if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
     next_.status.activity = Activity::Prefilling;
-    if (tokens.size() - common >= kLongPrefill) publish();
+    if (next_.status.preparesEngine || tokens.size() - common >= kLongPrefill) publish();
     text().truncate(common);
     if (!text().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
+    next_.status.preparesEngine = false;
     next_.explanation = cell ? std::make_shared<CellExplanation>(explainCell(text(), *cell)) : nullptr;
     refreshSequence();
     refreshViews();

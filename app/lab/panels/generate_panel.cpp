@@ -25,7 +25,8 @@
 namespace attn {
 namespace {
 
-constexpr int kTypingPauseMs = 60;
+constexpr int kTypingPauseMs = 60; ///< before a model reads that cannot keep up with the keys
+constexpr double kFastMs = 30;      ///< per prompt, of one that can
 /// Tokens per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kSpeeds = {0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 35.0, 60.0, 100.0};
 constexpr int kInitialSpeed = 5;
@@ -99,7 +100,6 @@ GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, p
     typing_.setParent(this);
     typing_.setObjectName("typingPause");
     typing_.setSingleShot(true);
-    typing_.setInterval(kTypingPauseMs);
     connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
     // The same token lights up here and in the rows and columns of the attention views.
     connect(chips_, &TokenChips::tokenHovered, this, [this](int index) { bench_.hoverToken(index); });
@@ -221,6 +221,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
     const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence,
                isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
     snapshot_ = snapshot;
+    typing_.setInterval(snapshot->status.lastPrefillMs < kFastMs ? 0 : kTypingPauseMs);
     if (isNewModel) {
         showSuggestions();
         showModel();

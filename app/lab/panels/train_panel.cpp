@@ -3,6 +3,7 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/panels/front_watch.h"
 #include "app/lab/widgets/recipe_form.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
@@ -51,6 +52,9 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
         bench_.runs().setActive({});
         form_->setRecipe(recipe);
         updateButtons();
+    });
+    new FrontWatch(this, [this](bool isInFront) {
+        if (isInFront && form_->recipe()) bench_.training().session().prepare(*form_->recipe());
     });
     animation_.setInterval(kAnimationMs);
     connect(&animation_, &QTimer::timeout, this, [this] {

@@ -320,11 +320,21 @@ void MainWindow::openFresh() {
 }
 
 void MainWindow::finishSnapshot() {
+    prepareEngine();
     updateActions();
     updateRemark();
     continueRestore();
     openWaitingPicture();
     showInScopes();
+}
+
+void MainWindow::prepareEngine() {
+    const Status& status = bench_.snapshot()->status;
+    if (status.preparesEngine || status.activity != Activity::Idle) {
+        isFirstUse_ = isFirstUse_ || status.preparesEngine;
+    } else if (std::exchange(isFirstUse_, false)) {
+        if (const auto recipe = train_->recipe()) training_.session().prepare(*recipe);
+    }
 }
 
 void MainWindow::showFailure(const Failure& failure) {

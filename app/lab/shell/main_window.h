@@ -148,6 +148,8 @@ private:
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     /// Shows what belongs to the window itself, after the panels.
     void finishSnapshot();
+    /// At the very first start, compiles the kernels of training once the first picture is there.
+    void prepareEngine();
     void showFailure(const Failure& failure);
     void continueRestore();
     enum class Kind { Model, Picture };
@@ -160,7 +162,8 @@ private:
     void rememberTraining(const TrainingSnapshot& snapshot);
     void offerTraining(); ///< to continue the run that trained when the program ended
     /// Opens a model. The commands that follow act on it.
-    void postModel(const QString& path, const QString& prompt);
+    /// @param keepsPrompt as in OpenModelCommand
+    void postModel(const QString& path, const QString& prompt, bool keepsPrompt = false);
     void showOpening(const QString& path);
     /// Shows work beside the window, with a Cancel button, if it takes longer than a moment.
     void showWork(const QString& what, std::function<bool()> isRunning);
@@ -223,6 +226,7 @@ private:
     StatusStrip* status_ = nullptr;
     Banner *failureBanner_ = nullptr, *offerBanner_ = nullptr;
     bool isFailureOfModel_ = false; ///< the one in the banner
+    bool isFirstUse_ = false;       ///< until prepareEngine()
     std::unique_ptr<Autosave> autosave_;
     QString sessionPath_;
     ControlLocks locks_;

@@ -76,7 +76,7 @@ MainWindow::Kind MainWindow::kindOf(const QString& path) {
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
     if (layout_->workspace().holds("start") && !lessons_->before()) layout_->enter(workspaceNamed("write"));
-    if (kind == Kind::Model) return postModel(path, prompt);
+    if (kind == Kind::Model) return postModel(path, prompt, true);
     waitingPicture_ = path;
     openWaitingPicture();
 }
@@ -90,11 +90,12 @@ void MainWindow::openWaitingPicture() {
     bench_.showPanel("attention");
 }
 
-void MainWindow::postModel(const QString& path, const QString& prompt) {
+void MainWindow::postModel(const QString& path, const QString& prompt, bool keepsPrompt) {
     pending_.reset();
     returningTo_.clear();
     waitingPicture_.clear();
-    bridge_.post(OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString()});
+    bridge_.post(
+        OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .keepsPrompt = keepsPrompt});
     firstPath_.clear(); // last: it may be the path
 }
 
@@ -416,6 +417,8 @@ void MainWindow::exportRun(const QString& run, const std::vector<std::filesystem
 void MainWindow::showTraining(const TrainingSnapshot& snapshot) {
     const QString run = QFileInfo(QString::fromStdString(snapshot.folder)).fileName();
     QString text;
+    if (snapshot.preparation >= 0)
+        text = tr("Preparing the engine, once: %1 %").arg(qRound(100 * snapshot.preparation));
     if (snapshot.state == TrainingSnapshot::State::Preparing) text = tr("Preparing to train %1").arg(run);
     if (snapshot.state == TrainingSnapshot::State::Training)
         text = tr("Training %1: step %2 of %3").arg(run).arg(snapshot.step).arg(snapshot.recipe->schedule.steps);

@@ -17,6 +17,7 @@ QString activityText(const Status& status) {
     case Activity::Loading:
         return StatusStrip::tr("Loading %1").arg(detail);
     case Activity::Prefilling:
+        if (status.preparesEngine) return StatusStrip::tr("Preparing the engine, once");
         return StatusStrip::tr("Reading the prompt");
     case Activity::Generating:
         return StatusStrip::tr("Generating");

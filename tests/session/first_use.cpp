@@ -1,0 +1,53 @@
+#include "engine/runtime/device.h"
+#include "engine/session/training_session.h"
+#include "engine/training/recipe.h"
+#include "tests/gpu/scoped_environment.h"
+#include "tests/session/session_test.h"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+/// Whether a session says while it opens a model that it prepares the engine.
+bool preparesEngine(const DeviceChoice& choice) {
+    Session session(choice);
+    std::atomic<bool> isSaid = false;
+    session.setListener([&] {
+        const auto snapshot = session.latest();
+        if (snapshot->status.activity != Activity::Idle && snapshot->status.preparesEngine) isSaid = true;
+    });
+    CHECK_FALSE(after(session, OpenModelCommand{.path = kInduction})->status.preparesEngine);
+    session.setListener({});
+    return isSaid;
+}
+
+} // namespace
+
+TEST_CASE("first use: only the first start prepares the engine", "[session][gpu]") {
+    const TemporaryFolder folder;
+    const gpu::ScopedEnvironment cache("XDG_CACHE_HOME", folder.path().c_str());
+    CHECK(preparesEngine(kTestDevice));
+    CHECK_FALSE(preparesEngine(kTestDevice));
+}
+
+TEST_CASE("first use: a run needs no kernel that was not prepared", "[session][gpu]") {
+    Recipe recipe{.task = "reverse", .batch = 8};
+    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
+    recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = 4};
+    recipe.evaluateEvery = 2;
+    const TemporaryFolder folder;
+    const auto device = Device::shared(kTestDevice);
+    TrainingSession session(kTestDevice);
+    session.prepare(recipe);
+    CHECK(idle(session)->preparation == -1);
+    CHECK(session.latest()->state == TrainingSnapshot::State::None);
+    CHECK(session.takePoints().empty());
+    const size_t kernels = device->kernelCount();
+    CHECK(kernels > 0);
+    session.start(folder.path() / "run", recipe, true);
+    CHECK(idle(session)->state == TrainingSnapshot::State::Finished);
+    CHECK(device->kernelCount() == kernels);
+    session.prepare(recipe); // a run is open
+    CHECK(idle(session)->state == TrainingSnapshot::State::Finished);
+}
