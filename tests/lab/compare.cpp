@@ -99,6 +99,26 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(heads.isHidden());
 }
 
+TEST_CASE("lab: a place without content offers the way to it", "[lab]") {
+    LabWindow lab("builtin:induction", kComparePrompt);
+    lab.act("workspace.compare");
+    CHECK(lab.find<QLabel>("compareEmpty").isVisible());
+    lab.clickAndSettle("compareEmpty.1");
+    CHECK_FALSE(lab.find<QLabel>("compareEmpty").isVisible());
+    CHECK(lab.find<QComboBox>("compareWith").currentIndex() == 2);
+    CHECK(lab.find<QLineEdit>("compareText").hasFocus());
+
+    lab.act("workspace.train");
+    lab.showPanel("samples");
+    CHECK(lab.find<QLabel>("curvesEmpty").isVisible());
+    lab.click("samplesEmpty.1");
+    const auto& training = lab.window().workbench().training();
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->step > 0; }, 120'000));
+    CHECK(lab.waitFor([&] { return !lab.find<QLabel>("samplesEmpty").isVisible(); }));
+    lab.press(lab.action("trainPlay")); // pause
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->state == TrainingSnapshot::State::Paused; }));
+}
+
 TEST_CASE("lab: panels have the pictures that they show, whatever Attention shows", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
     lab.window().workbench().selectHead(1, 0);

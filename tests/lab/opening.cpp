@@ -172,6 +172,26 @@ TEST_CASE("opening: a model that is opened from the start page's workspace is sh
     CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
 }
 
+TEST_CASE("opening: a prompt that was typed stays if the other model can spell it", "[lab]") {
+    LabWindow lab("builtin:english");
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    const auto open = [&](const char* path) {
+        lab.window().open(path);
+        REQUIRE(lab.settle());
+        REQUIRE(lab.snapshot().model->path == path);
+        CHECK(prompt.toPlainText().toStdString() == lab.snapshot().sequence->prompt);
+        return prompt.toPlainText();
+    };
+    const QString example = open("builtin:stories"); // an example is replaced by that of the other model
+    CHECK(example.startsWith("Once"));
+    prompt.setPlainText("The boy saw a dog.");
+    REQUIRE(lab.settle());
+    CHECK(open("builtin:english") == "The boy saw a dog.");
+    CHECK(open("builtin:sort") != "The boy saw a dog."); // which knows letters and digits of its own only
+    lab.act("undo");
+    CHECK(prompt.toPlainText() == "The boy saw a dog.");
+}
+
 TEST_CASE("opening: a session with a cell beyond the present text asks nothing of that text", "[lab]") {
     LabWindow lab("builtin:induction", "abcabcabcabc");
     lab.act("workspace.inspect");

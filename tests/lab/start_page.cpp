@@ -8,6 +8,7 @@ TEST_CASE("start page: is offered at the very first start, and once", "[lab][les
         MainWindow window({.preferences = Preferences{}, .device = {}, .greets = true});
         window.show();
         CHECK(window.findChild<QWidget*>("offerBanner")->isVisible() == isFirst);
+        window.close(); // with the greeting on screen: the layout that it saves must not bring back an empty bar
     }
 }
 

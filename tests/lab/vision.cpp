@@ -49,6 +49,10 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     const auto& answers = lab.find<QTreeWidget>("classes");
     CHECK(answers.isVisible());
     CHECK(answers.topLevelItemCount() == shown.model->classes);
+    const std::string said = lab.find<QLabel>("classesText").text().toStdString(); // which classes, and how sure
+    CHECK_THAT(said, CONTAINS("It knows " + std::to_string(shown.model->classes) + " classes: "));
+    for (int index = 0; index < shown.model->classes; ++index) CHECK_THAT(said, CONTAINS(shown.model->labelOf(index)));
+    CHECK_THAT(said, CONTAINS("The model answers: " + answers.topLevelItem(0)->text(0).toStdString()));
 }
 
 TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it", "[lab][vision]") {

@@ -8,6 +8,7 @@
 #include "app/lab/panels/picture_views.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
+#include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
@@ -330,7 +331,10 @@ void AttentionPanel::showSettings() {
     grid_->setScale(look_.scale);
     grid_->setColours(look_.colours);
     grid_->setSelected(choice());
-    stack_->setCurrentWidget(look_.level == AttentionLevel::AllHeads ? static_cast<QWidget*>(gridScroll_) : hero_);
+    const bool isEmpty = model && bench_.tokenCount() == 0 && snapshot_->status.activity == Activity::Idle;
+    stack_->setCurrentWidget(isEmpty                                   ? empty_
+                             : look_.level == AttentionLevel::AllHeads ? static_cast<QWidget*>(gridScroll_)
+                                                                       : hero_);
     views_->setCurrentIndex(static_cast<int>(look_.picture));
     cellColumn_->setOpen(look_.level == AttentionLevel::OneCell);
     showArcs();
@@ -388,12 +392,12 @@ void AttentionPanel::showLinks() {
 
 void AttentionPanel::updateEmptyTexts() {
     QString text = tr("Computing attention…");
-    if (snapshot_->status.activity == Activity::Loading)
+    if (snapshot_->status.preparesEngine)
+        text = tr("Preparing the engine, once. Later starts are faster.");
+    else if (snapshot_->status.activity == Activity::Loading)
         text = tr("Loading the model…");
     else if (!snapshot_->model)
         text = tr("Open a model to see its attention: File > Open, or drop a model folder here.");
-    else if (bench_.tokenCount() == 0)
-        text = tr("Type a prompt in the Generate panel to see where each head looks.");
     grid_->setEmptyText(text);
     heatmap_->setEmptyText(text);
 }

@@ -18,6 +18,7 @@ namespace attn {
 
 class ArcsView;
 class CellView;
+class EmptyState;
 class HeatmapView;
 class PictureHeads;
 class PictureTools;
@@ -97,6 +98,7 @@ private:
     QCheckBox* hidesFirst_;
     QPushButton* reset_;
     QStackedWidget *stack_, *views_;
+    EmptyState* empty_;
     QWidget* hero_; ///< one head, and at its side one cell
     QScrollArea *gridScroll_, *arcsScroll_;
     SlidingColumn* cellColumn_;

@@ -6,6 +6,7 @@
 #include "app/lab/panels/picture_views.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
+#include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/sliding_column.h"
@@ -67,6 +68,9 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     cellColumn_ = new SlidingColumn(cellScroll);
     for (QWidget* view : std::initializer_list<QWidget*>{heatmap_, strip_, arcsScroll_}) views_->addWidget(view);
     makeRow(hero_, 0, {{views_, 1}, cellColumn_});
+    empty_ = new EmptyState("attentionEmpty", tr("The attention of every head appears here once there is a text."));
+    empty_->offerAction("focusPrompt", tr("Write a prompt"));
+    stack_->addWidget(empty_);
     stack_->addWidget(gridScroll_);
     stack_->addWidget(hero_);
     stack_->addWidget(pictures_);

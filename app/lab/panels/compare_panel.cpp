@@ -10,6 +10,7 @@
 #include "app/lab/panels/other_picture_box.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
+#include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/plain_table.h"
@@ -80,7 +81,7 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
 ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), second_(bench), message_(makeHintLabel("compareMessage")), maps_(new QSplitter) {
     makeMaps();
-    makeColumn(this, 8, {makeChoice(), message_, {maps_, 3}, {makeTables(), 2}});
+    makeColumn(this, 8, {makeChoice(), message_, {makeEmpty(), 1}, {maps_, 3}, {makeTables(), 2}});
 
     connect(&second_, &SecondRun::changed, this, &ComparePanel::show);
     connect(&bench_.pictures(), &PictureBench::changed, this, [this] {
@@ -119,6 +120,22 @@ QLayout* ComparePanel::makeChoice() {
     connect(text_, &QLineEdit::returnPressed, this, &ComparePanel::choose);
     connect(path_, &ModelBox::pathChosen, this, &ComparePanel::choose);
     return makeRow({with_, {text_, 1}, {picture_, 1}, {path_, 1}, browse_, compare_});
+}
+
+QWidget* ComparePanel::makeEmpty() {
+    empty_ =
+        new EmptyState("compareEmpty", tr("The attention of two runs stands here side by side, with their difference. "
+                                          "Choose the second run."));
+    const auto offer = [this](SecondRun::With with, const QString& text, QWidget* field) {
+        empty_->offer(text, {}, [this, with, field] {
+            with_->setCurrentIndex(with);
+            if (field) field->setFocus();
+        });
+    };
+    offer(SecondRun::OtherInput, tr("Compare with another text or picture"), text_);
+    offer(SecondRun::OtherModel, tr("Compare with another model"), path_);
+    offer(SecondRun::Original, tr("Compare with the unchanged model"), nullptr);
+    return empty_;
 }
 
 void ComparePanel::makeMaps() {
@@ -204,6 +221,9 @@ void ComparePanel::show() {
     align();
     const QString problem = second_.problem();
     const bool isOn = problem.isEmpty() && second_.isComparable(), isPicture = bench_.readsPictures();
+    const bool isEmpty = second_.with() == SecondRun::Nothing;
+    empty_->setVisible(isEmpty);
+    message_->setVisible(!isEmpty);
     message_->setText(problem.isEmpty() ? tr("Running B…") : problem);
     showMatrices(isOn && !isPicture);
     showOverlays(isOn && isPicture);

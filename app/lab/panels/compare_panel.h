@@ -14,6 +14,7 @@ class QTreeWidget;
 
 namespace attn {
 
+class EmptyState;
 class FrontWatch;
 class MatrixView;
 class ModelBox;
@@ -44,6 +45,7 @@ private:
     using Tile = std::shared_ptr<const PatternTile>;
 
     QLayout* makeChoice();
+    QWidget* makeEmpty();
     QLayout* makeTables();
     void makeMaps();
     void choose();
@@ -72,6 +74,7 @@ private:
     OtherPictureBox* picture_;
     QPushButton *browse_, *compare_;
     QLabel* message_;
+    EmptyState* empty_ = nullptr;
     QSplitter* maps_;
     Map a_, b_, difference_;
     QTreeWidget *heads_, *answers_;

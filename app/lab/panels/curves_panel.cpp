@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/figure_view.h"
 #include "app/lab/widgets/flow_layout.h"
@@ -77,7 +78,10 @@ std::vector<NumberArray> arraysOf(const std::vector<ExportedRun>& runs) {
 } // namespace
 
 CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, parent) {
-    empty_ = makeHintLabel({}, tr("Curves appear here. Press Train, or tick one in the Training runs panel."));
+    empty_ = new EmptyState(
+        "curvesEmpty", tr("The loss and the metric of training runs appear here. Train a model, or tick a run in the "
+                          "Training runs panel."));
+    empty_->offerAction("trainPlay", tr("Train a model"));
     logarithmic_ = named(new QCheckBox(tr("Logarithmic loss axis")), "logarithmicLoss", tr("Logarithmic loss axis"),
                          tr("Show the loss on a logarithmic scale"));
     quantity_ = named(new QComboBox, "quantity", tr("Second chart"), tr("Choose what the second chart shows"));

@@ -12,6 +12,7 @@ class QLabel;
 
 namespace attn {
 
+class EmptyState;
 template <class T> class FigureView;
 
 /// Draws the metrics of every ticked training run against the step.
@@ -35,7 +36,8 @@ private:
     PlotFigure figureOf(const QString& quantity, bool isLogarithmic) const;
     void refresh();
 
-    QLabel *empty_, *moment_;
+    EmptyState* empty_;
+    QLabel* moment_;
     QComboBox* quantity_;
     QCheckBox* logarithmic_;
     FigureView<PlotFigure>*loss_, *other_;

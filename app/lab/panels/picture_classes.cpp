@@ -7,10 +7,25 @@
 
 #include <QTreeWidget>
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 constexpr size_t kMostClasses = 10;
+
+/// Names the classes that a model knows.
+QString knownClasses(const ModelInfo& info) {
+    if (info.classes == 1)
+        return PictureClasses::tr("It knows one class: %1.").arg(QString::fromStdString(info.labelOf(0)));
+    QStringList names;
+    for (int index = 0; index < std::min(info.classes, static_cast<int>(kMostClasses)); ++index)
+        names << QString::fromStdString(info.labelOf(index));
+    const int others = info.classes - static_cast<int>(names.size());
+    if (others > 0) names << PictureClasses::tr("and %1 others").arg(others);
+    return PictureClasses::tr("It knows %1 classes: %2.").arg(info.classes).arg(names.join(QStringLiteral(", ")));
 }
+
+} // namespace
 
 PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), text_(makeHintLabel("classesText")), classes_(new QTreeWidget) {
@@ -44,11 +59,17 @@ void PictureClasses::show() {
     const auto& answer = snapshot_->answer;
     const bool hasClasses = answer && !answer->probabilities.empty();
     classes_->setVisible(hasClasses);
-    text_->setText(!answer      ? QString()
-                   : hasClasses ? tr("Prediction (%1 ms on %2):")
-                                      .arg(answer->elapsedMs, 0, 'f', 0)
-                                      .arg(QString::fromStdString(snapshot_->status.device))
-                                : tr("This model has no classifier. It only outputs features."));
+    const int likeliest = hasClasses ? likeliestAnswers(answer->probabilities, 1).front() : -1;
+    text_->setText(
+        !answer ? QString()
+        : hasClasses
+            ? tr("The model answers: %1, with %2 % (in %3 ms). %4 It always divides 100 % among them, so "
+                 "a picture of anything else can get a high number, too.")
+                  .arg(QString::fromStdString(info.labelOf(likeliest)))
+                  .arg(static_cast<double>(answer->probabilities[static_cast<size_t>(likeliest)]) * 100, 0, 'f', 1)
+                  .arg(answer->elapsedMs, 0, 'f', 0)
+                  .arg(knownClasses(info))
+            : tr("This model has no classifier. It only outputs features."));
     if (!hasClasses) return;
     const auto& probabilities = answer->probabilities;
     const bool hasPlain = !snapshot_->picture->hidden.empty() && plainOf_ == snapshot_->picture->image;

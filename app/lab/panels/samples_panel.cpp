@@ -3,6 +3,7 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/sample_model.h"
+#include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/item_delegates.h"
 #include "app/lab/widgets/predictions_view.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -16,7 +17,10 @@ namespace attn {
 SamplesPanel::SamplesPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), model_(new SampleModel(this)), table_(new QTreeView(this)),
       predictions_(new PredictionsView(this)), hint_(makeHintLabel("samplesHint")) {
-    makeColumn(this, 8, {hint_, {table_, 1}, {predictions_, 1}});
+    empty_ =
+        new EmptyState("samplesEmpty", tr("The answers of a model to questions that it did not train on appear here."));
+    empty_->offerAction("trainPlay", tr("Train a model"));
+    makeColumn(this, 8, {hint_, {empty_, 1}, {table_, 1}, {predictions_, 1}});
     table_->setObjectName("samples");
     table_->setAccessibleName(tr("Sample answers"));
     table_->setModel(model_);
@@ -45,7 +49,10 @@ void SamplesPanel::refresh() {
     predictions_->setPredictions(answers_.predictions);
     predictions_->setVisible(hasPictures());
     table_->setVisible(model_->rowCount() > 0);
-    hint_->setText(hintText());
+    const QString hint = hintText();
+    hint_->setText(hint);
+    hint_->setVisible(!hint.isEmpty());
+    empty_->setVisible(hint.isEmpty());
 }
 
 QString SamplesPanel::hintText() const {
@@ -56,7 +63,7 @@ QString SamplesPanel::hintText() const {
             .arg(moment->step);
     if (answers_.step < 0 && bench_.training().snapshot()->answers.step >= 0)
         return tr("The views show another model. Press Live in the Train panel to see the answers of the run.");
-    if (answers_.step < 0) return tr("During training, the model's answers to unseen questions appear here.");
+    if (answers_.step < 0) return {};
     QString text =
         hasPictures()
             ? tr("Step %1: %2 of %3 right; the others are marked. Click a picture to see where the model looks.")

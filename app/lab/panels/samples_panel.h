@@ -8,6 +8,7 @@ class QTreeView;
 
 namespace attn {
 
+class EmptyState;
 class PredictionsView;
 class SampleModel;
 
@@ -35,6 +36,7 @@ private:
     QTreeView* table_;
     PredictionsView* predictions_;
     QLabel* hint_;
+    EmptyState* empty_;
 };
 
 } // namespace attn

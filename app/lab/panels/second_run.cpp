@@ -123,7 +123,7 @@ bool SecondRun::isComparable() const {
 }
 
 QString SecondRun::problem() const {
-    if (with_ == Nothing) return tr("Choose a second run above. Its attention then stands beside that of the first run.");
+    if (with_ == Nothing) return tr("Choose a second run.");
     if (!bench_.hasModel()) return tr("Open a model first.");
     const bool isPicture = bench_.readsPictures();
     if (with_ == OtherInput && isPicture && !bench_.pictures().setup().given.other)
