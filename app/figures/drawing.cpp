@@ -99,6 +99,8 @@ double textWidth(const QString& text, const QFont& font) {
     return std::ceil(QFontMetricsF(font).horizontalAdvance(text));
 }
 
+QString grouped(qint64 number) { return QLocale(QLocale::English).toString(number); }
+
 QString formatNumber(double value, int decimals) {
     if (std::isnan(value)) return QStringLiteral("–");
     if (std::isinf(value)) return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");

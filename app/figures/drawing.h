@@ -72,6 +72,8 @@ double textWidth(const QString& text, const QFont& font);
 
 /// A readable number with this many decimals and a true minus sign.
 QString formatNumber(double value, int decimals);
+/// "3,245,760" for 3245760.
+QString grouped(qint64 number);
 /// A probability with two decimals; "<.01" for a small one that is not zero.
 QString formatProbability(double value);
 

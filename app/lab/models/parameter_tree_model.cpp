@@ -1,6 +1,7 @@
 #include "app/lab/models/parameter_tree_model.h"
 
-#include <QLocale>
+#include "app/figures/drawing.h"
+
 #include <QStringList>
 
 namespace attn {
@@ -78,7 +79,7 @@ QVariant ParameterTreeModel::data(const QModelIndex& index, int role) const {
     case ShapeColumn:
         return row.shape;
     default:
-        return QLocale().toString(static_cast<qlonglong>(row.count));
+        return grouped(row.count);
     }
 }
 

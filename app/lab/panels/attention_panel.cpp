@@ -294,7 +294,7 @@ void AttentionPanel::showSettings() {
     QToolButton* const buttons[] = {allButton_, headButton_, cellButton_};
     for (QToolButton* button : buttons) button->setChecked(button == buttons[static_cast<size_t>(level())]);
     const bool isRollout = isPicture && bench_.pictures().look().isRollout;
-    headButton_->setText(isRollout ? tr("Rollout") : headTitle(choice()));
+    headButton_->setText(isRollout ? tr("Rollout") : tr("One head"));
     cellButton_->setEnabled(hasTokens);
     cellButton_->setText(
         bench_.selection().cell

@@ -81,7 +81,7 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
 ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), second_(bench), message_(makeHintLabel("compareMessage")), maps_(new QSplitter) {
     makeMaps();
-    makeColumn(this, 8, {makeChoice(), message_, {makeEmpty(), 1}, {maps_, 3}, {makeTables(), 2}});
+    makeColumn(this, 8, {makeChoice(), message_, {makeEmpty(), 9}, {maps_, 3}, {makeTables(), 2}});
 
     connect(&second_, &SecondRun::changed, this, &ComparePanel::show);
     connect(&bench_.pictures(), &PictureBench::changed, this, [this] {
@@ -119,7 +119,8 @@ QLayout* ComparePanel::makeChoice() {
     connect(compare_, &QPushButton::clicked, this, &ComparePanel::choose);
     connect(text_, &QLineEdit::returnPressed, this, &ComparePanel::choose);
     connect(path_, &ModelBox::pathChosen, this, &ComparePanel::choose);
-    return makeRow({with_, {text_, 1}, {picture_, 1}, {path_, 1}, browse_, compare_});
+    with_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+    return makeRow({with_, {text_, 1}, {picture_, 1}, {path_, 1}, browse_, compare_, room(0)});
 }
 
 QWidget* ComparePanel::makeEmpty() {

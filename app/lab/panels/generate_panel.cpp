@@ -26,7 +26,7 @@ namespace attn {
 namespace {
 
 constexpr int kTypingPauseMs = 60; ///< before a model reads that cannot keep up with the keys
-constexpr double kFastMs = 30;      ///< per prompt, of one that can
+constexpr double kFastMs = 30;     ///< per prompt, of one that can
 /// Tokens per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kSpeeds = {0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 35.0, 60.0, 100.0};
 constexpr int kInitialSpeed = 5;

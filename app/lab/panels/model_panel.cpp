@@ -1,5 +1,6 @@
 #include "app/lab/panels/model_panel.h"
 
+#include "app/figures/drawing.h"
 #include "app/lab/models/parameter_tree_model.h"
 #include "app/lab/panels/patch_embedding_page.h"
 #include "app/lab/widgets/long_words.h"
@@ -18,8 +19,6 @@
 
 namespace attn {
 namespace {
-
-QString number(int64_t count) { return QLocale().toString(static_cast<qlonglong>(count)); }
 
 QString factsOf(const ModelInfo& model) {
     QStringList facts;
@@ -45,7 +44,7 @@ QString factsOf(const ModelInfo& model) {
         facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
     facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positions));
     facts << ModelPanel::tr("%1 parameters (%2 on the device, %3 in the file)")
-                 .arg(number(model.parameterCount),
+                 .arg(grouped(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
                       QString::fromStdString(model.dtype));
     if (const std::string training = trainingSummary(model.path); !training.empty())

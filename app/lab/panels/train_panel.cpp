@@ -1,5 +1,6 @@
 #include "app/lab/panels/train_panel.h"
 
+#include "app/figures/drawing.h"
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/models/run_list_model.h"
@@ -351,7 +352,7 @@ void TrainPanel::updateButtons() {
         }
         if (isDone) text += tr(" · finished");
         text += newestMetrics();
-        if (training_->parameterCount > 0) text += tr(" · %L1 parameters").arg(training_->parameterCount);
+        if (training_->parameterCount > 0) text += tr(" · %1 parameters").arg(grouped(training_->parameterCount));
         if (training_->warning) text += QStringLiteral("\n⚠ ") + QString::fromStdString(training_->warning->sentence());
     } else if (wasDone) {
         text = tr("This run is finished.");

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/status_strip.h"
 
+#include "app/figures/drawing.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QLocale>
@@ -111,7 +112,7 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     model_->setText(snapshot.model
                         ? tr("%1 · %2 parameters")
                               .arg(QString::fromStdString(snapshot.model->name),
-                                   QLocale().toString(static_cast<qlonglong>(snapshot.model->parameterCount)))
+                                   grouped(snapshot.model->parameterCount))
                         : tr("no model"));
     // Drivers append their build to the name. The tooltip shows the full name.
     const QString device = QString::fromStdString(status.device);
