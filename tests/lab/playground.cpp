@@ -38,6 +38,23 @@ TEST_CASE("lab: causal & window(3) shows in the right cells of the playground", 
     }
 }
 
+TEST_CASE("lab: the bias of ALiBi is grey where the mask hides a key, and never positive elsewhere", "[lab]") {
+    PlaygroundWindow lab;
+    showSpec(lab, "position=alibi, mask=causal");
+    const auto& bias = lab.find<MatrixView>("map.position.bias");
+    const auto& mask = lab.find<MatrixView>("map.mask");
+    REQUIRE(lab.waitFor([&] { return bias.figure().rows() == 32 && mask.figure().rows() == 32; }));
+    const QColor hidden = colourAt(mask, {5, 6});
+    for (int query = 0; query < 32; ++query)
+        for (int key = 0; key < 32; ++key) {
+            INFO(query << ", " << key);
+            const float value = bias.figure().valueAt({query, key});
+            CHECK((key > query ? std::isnan(value) : value <= 0));
+        }
+    for (const auto& [i, j] : {std::pair(0, 1), {0, 31}, {9, 10}}) CHECK(colourAt(bias, {i, j}) == hidden);
+    CHECK(colourAt(bias, {31, 0}) != hidden);
+}
+
 TEST_CASE("lab: masks are sorted by title, and a part of a title finds one", "[lab]") {
     PlaygroundWindow lab;
     auto& masks = lab.find<QComboBox>("maskPick");

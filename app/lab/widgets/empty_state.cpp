@@ -9,9 +9,8 @@
 namespace attn {
 
 EmptyState::EmptyState(const QString& id, const QString& text, QWidget* parent)
-    : QWidget(parent), text_(makeTextLabel(id, text)), buttons_(makeRow({room()})) {
+    : QWidget(parent), text_(makeTextLabel(id, text)), buttons_(new QVBoxLayout) {
     text_->setAlignment(Qt::AlignCenter);
-    buttons_->addStretch(1);
     makeColumn(this, 16, {room(), text_, buttons_, room()})->setSpacing(16);
 }
 
@@ -19,10 +18,10 @@ void EmptyState::setText(const QString& text) { text_->setText(text); }
 
 void EmptyState::offer(const QString& text, const QString& help, std::function<void()> act) {
     auto* button =
-        helped(new QPushButton(text), QStringLiteral("%1.%2").arg(text_->objectName()).arg(buttons_->count() - 1),
+        helped(new QPushButton(text), QStringLiteral("%1.%2").arg(text_->objectName()).arg(buttons_->count() + 1),
                help.isEmpty() ? text : help);
     connect(button, &QPushButton::clicked, this, std::move(act));
-    buttons_->insertWidget(buttons_->count() - 1, button);
+    buttons_->addWidget(button, 0, Qt::AlignHCenter);
 }
 
 void EmptyState::offerAction(const char* action, const QString& text) {

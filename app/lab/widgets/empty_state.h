@@ -1,8 +1,8 @@
 #pragma once
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QVBoxLayout>
 #include <QWidget>
 
 #include <functional>
@@ -25,7 +25,7 @@ public:
 
 private:
     QLabel* text_;
-    QHBoxLayout* buttons_;
+    QVBoxLayout* buttons_;
 };
 
 } // namespace attn
