@@ -10,7 +10,7 @@ home=$(mktemp -d) program=
 trap '[[ -z $program ]] || kill "$program" 2>/dev/null; rm -rf "$home"' EXIT
 export XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data # the user's settings and training runs play no part
 readonly width=1440 height=900
-readonly panel=960x604+480+20 # the large place of the default layout, where Attention and Playground are
+readonly panel=1080x850+360+20 # the place of the main figure
 
 wants() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 
@@ -66,7 +66,7 @@ picture() {
 }
 
 if wants attention; then
-    session builtin:stories '{"attention": {"level": "head", "site": "blocks.1.attn", "head": 1, "scale": "linear", "colours": "viridis"}}'
+    session builtin:english '{"attention": {"level": "head", "site": "blocks.1.attn", "head": 1, "scale": "linear", "colours": "viridis"}}'
     picture attention "$panel"
     stop
 fi
@@ -79,9 +79,9 @@ if wants changes; then # layer 0, head 0, which looks one letter back, is remove
 fi
 
 if wants playground; then
-    start builtin:stories
-    keys alt+shift+3
-    picture playground "$panel"
+    start builtin:english
+    keys alt+4
+    picture playground
     stop
 fi
 
@@ -92,21 +92,21 @@ if wants vision; then
 fi
 
 if wants train; then # Sort, the task that the panel offers first, with its curves
-    start builtin:stories
-    keys alt+9 alt+0 F6
+    start builtin:english
+    keys alt+3 F6
     sleep 75
     picture train
     stop
 fi
 
 if wants writing; then # ten seconds, three pictures a second
-    start builtin:stories --prompt 'Once upon a time, there was a clever girl named Ines.'
+    start builtin:english --prompt 'The children played in the garden all day. In the evening'
     keys F5
     for ((end = SECONDS + 10, count = 0; SECONDS < end; ++count)); do
         capture "$home/frame$((100 + count)).ppm"
         sleep 0.25
     done
-    convert -delay $((1000 / count)) "$home"/frame*.ppm -crop "$((width - 480))x$((height - 40))+480+20" +repage -resize 75% \
+    convert -delay $((1000 / count)) "$home"/frame*.ppm -crop "$panel" +repage -resize 75% \
         +dither -colors 64 -loop 0 "$home/writing.gif"
     gifsicle -O3 --lossy=60 "$home/writing.gif" -o "$folder/writing.gif"
     printf '%s: %s KB\n' "$folder/writing.gif" $(($(stat -c %s "$folder/writing.gif") / 1024))

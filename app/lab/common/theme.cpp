@@ -136,8 +136,7 @@ void applyTheme(ThemeId theme, int textSize) {
     font.setPointSizeF(size);
     font.setWeight(theme == ThemeId::Projector ? QFont::Medium : QFont::Normal);
     QApplication::setFont(font);
-    QApplication::setFont(textFont(TextSize::Title), "attn::Title");
-    QApplication::setFont(textFont(TextSize::Headline), "attn::Headline");
+    QApplication::setFont(textFont(TextSize::Title), "attn::Heading"); // tells each heading, which sets its own size
     // Setting it takes a second with all panels; it does not depend on the size of the text.
     if (const QString sheet = styleSheetOf(theme); sheet != qApp->styleSheet()) qApp->setStyleSheet(sheet);
 }

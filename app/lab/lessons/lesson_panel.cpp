@@ -17,6 +17,7 @@ constexpr int kWidestLine = 100; // characters; longer lines are hard to read
 
 LessonPanel::LessonPanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), steps_(new LessonStepView) {
     auto* row = layoutOf<QHBoxLayout>(this, 8);
+    row->addStretch(0);
     page_ = makeList();
     // Not a stacked widget, because that would be as high as its highest page.
     for (QWidget* page : std::initializer_list<QWidget*>{page_, steps_}) {

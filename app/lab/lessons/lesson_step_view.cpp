@@ -63,15 +63,16 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setObjectName("lessonStep");
     setAccessibleName(tr("Step of the lesson"));
-    auto* column = layoutOf<QVBoxLayout>(this);
+    auto* column = layoutOf<QVBoxLayout>(this, 8); // room for the ring of the focus
     column->setSpacing(8);
     place_ = makeHintLabel("lessonPlace");
-    title_ = identified(new Title, "lessonTitle");
+    title_ = identified(new Heading(TextSize::Title), "lessonTitle");
     title_->setTextFormat(Qt::RichText);
     title_->setWordWrap(true);
     text_ = makeText("lessonText");
     average_ = new AverageExercise;
-    for (QWidget* widget : std::initializer_list<QWidget*>{place_, title_, text_, average_}) column->addWidget(widget);
+    for (QWidget* widget : std::initializer_list<QWidget*>{place_, title_, text_}) column->addWidget(widget);
+    column->addWidget(average_, 4);
     makeQuestion(column);
     taskCard_ = makeCard("task");
     task_ = makeText("lessonTask");

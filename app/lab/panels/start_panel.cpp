@@ -101,7 +101,7 @@ QToolButton* StartPanel::card(const QString& name, const QString& text, const QS
 }
 
 void StartPanel::makeTours(QVBoxLayout* column) {
-    column->addWidget(new Headline(tr("See attention in half a minute")));
+    column->addWidget(new Heading(TextSize::Headline, tr("See attention in half a minute")));
     auto* row = new FlowLayout;
     const auto add = [&](const char* name, const QString& text, const QString& help, const QString& picture,
                          Tour tour) {
@@ -121,7 +121,7 @@ void StartPanel::makeTours(QVBoxLayout* column) {
 }
 
 void StartPanel::makeContinue(QVBoxLayout* column) {
-    column->addWidget(new Title(tr("Learn, continue or open")));
+    column->addWidget(new Heading(TextSize::Title, tr("Learn, continue or open")));
     auto* row = new FlowLayout;
     row->addWidget(card("startLearn", tr("&Learn\nseven short lessons"), tr("Show the list of lessons"),
                         [this] { emit lessonsAsked(); }));
@@ -149,7 +149,7 @@ void StartPanel::openInWrite(const QString& path) {
 }
 
 void StartPanel::makeModels(QVBoxLayout* column) {
-    column->addWidget(new Title(tr("Models that come with the program")));
+    column->addWidget(new Heading(TextSize::Title, tr("Models that come with the program")));
     auto* row = new FlowLayout;
     std::vector<std::pair<QString, QString>> models{{"induction", "builtin:induction"}};
     for (const BundledModel& model : bundledModels())

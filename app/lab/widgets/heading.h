@@ -1,41 +1,30 @@
 #pragma once
 
+#include "app/lab/common/theme.h"
+
 #include <QEvent>
 #include <QLabel>
 
 namespace attn {
 
-/// A label whose class has a font of its own, which follows the text size (applyTheme).
+/// A label in one of the larger sizes, which follows the text size of the program.
 class Heading : public QLabel {
+    Q_OBJECT
+
 public:
-    using QLabel::QLabel;
+    explicit Heading(TextSize size, const QString& text = {}, QWidget* parent = nullptr)
+        : QLabel(text, parent), size_(size) {
+        setFont(textFont(size_));
+    }
 
 protected:
     bool event(QEvent* event) override {
-        const bool isHandled = QLabel::event(event);
-        if (event->type() ==
-            QEvent::Polish) { // under a style sheet, Qt looks up the font of a class only when it changes
-            QEvent change(QEvent::ApplicationFontChange);
-            QLabel::event(&change);
-        }
-        return isHandled;
+        if (event->type() == QEvent::ApplicationFontChange) setFont(textFont(size_));
+        return QLabel::event(event);
     }
-};
 
-/// The title of a section.
-class Title : public Heading {
-    Q_OBJECT
-
-public:
-    using Heading::Heading;
-};
-
-/// The first line of a page.
-class Headline : public Heading {
-    Q_OBJECT
-
-public:
-    using Heading::Heading;
+private:
+    TextSize size_;
 };
 
 } // namespace attn
