@@ -20,9 +20,9 @@ TEST_CASE("lab: the window uses the bundled typeface at every text size", "[lab]
 
 TEST_CASE("lab: all text of the window has one of four sizes", "[lab]") {
     LabWindow lab;
-    for (const int textSize : {100, 140}) {
-        applyTheme(ThemeId::Light, textSize);
-        std::set<int> allowed; // in hundredths of a point
+    for (const int textSize : {0, 100, 140}) {
+        if (textSize > 0) applyTheme(ThemeId::Light, textSize); // 0: as the window was made
+        std::set<int> allowed;                                  // in hundredths of a point
         for (const TextSize size : {TextSize::Caption, TextSize::Body, TextSize::Title, TextSize::Headline})
             allowed.insert(qRound(100 * textFont(size).pointSizeF()));
         CHECK(allowed.size() == 4);

@@ -1,5 +1,7 @@
 #include "app/lab/common/lab_style.h"
 
+#include "app/lab/common/spacing.h"
+
 #include <QAbstractItemView>
 #include <QPainter>
 #include <QStyleOption>
@@ -61,7 +63,8 @@ void LabStyle::drawControl(ControlElement element, const QStyleOption* option, Q
     painter->fillRect(option->rect, option->palette.button());
     painter->fillRect(QRect(option->rect.bottomLeft(), QSize(option->rect.width(), 1)), option->palette.midlight());
     if (widget) painter->setFont(widget->font());
-    const QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
+    QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
+    room.setLeft(option->rect.left() + spacing::kGap); // as the contents of panels
     drawItemText(painter, room, Qt::AlignLeft | Qt::AlignVCenter, option->palette, true,
                  painter->fontMetrics().elidedText(dock->title, Qt::ElideRight, room.width()), QPalette::WindowText);
 }
@@ -75,7 +78,18 @@ void LabStyle::drawComplexControl(ComplexControl control, const QStyleOptionComp
 }
 
 int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
-    return metric == PM_DockWidgetTitleMargin ? 8 : QProxyStyle::pixelMetric(metric, option, widget);
+    switch (metric) {
+    case PM_LayoutLeftMargin:
+    case PM_LayoutTopMargin:
+    case PM_LayoutRightMargin:
+    case PM_LayoutBottomMargin:
+    case PM_LayoutHorizontalSpacing:
+    case PM_LayoutVerticalSpacing:
+    case PM_DockWidgetTitleMargin:
+        return spacing::kGap;
+    default:
+        return QProxyStyle::pixelMetric(metric, option, widget);
+    }
 }
 
 } // namespace attn

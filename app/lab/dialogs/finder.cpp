@@ -20,7 +20,7 @@ Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     words_->setPlaceholderText(tr("Find an action, a panel, a part, a lesson or a model"));
     words_->installEventFilter(this);
     list_->setFocusPolicy(Qt::NoFocus);
-    makeColumn(this, 8, {words_, {list_, 1}});
+    makeColumn(this, spacing::kGap, {words_, {list_, 1}});
     connect(words_, &QLineEdit::textChanged, this, &Finder::find);
     connect(words_, &QLineEdit::returnPressed, this, [this] { choose(list_->currentRow()); });
     connect(list_, &QListWidget::itemClicked, this, [this] { choose(list_->currentRow()); });

@@ -16,7 +16,7 @@ constexpr int kWidestLine = 100; // characters; longer lines are hard to read
 }
 
 LessonPanel::LessonPanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), steps_(new LessonStepView) {
-    auto* row = layoutOf<QHBoxLayout>(this, 8);
+    auto* row = layoutOf<QHBoxLayout>(this, spacing::kGap);
     row->addStretch(0);
     page_ = makeList();
     // Not a stacked widget, because that would be as high as its highest page.
@@ -36,7 +36,7 @@ QWidget* LessonPanel::makeList() {
     list_ = named(new QListWidget, "lessonList", tr("Lessons"),
                   tr("Press Return to start the selected lesson. A tick marks finished lessons."));
     list_->setWordWrap(true);
-    list_->setSpacing(3);
+    list_->setSpacing(spacing::kTight);
     list_->setMinimumHeight(fontMetrics().height() * 9);
     summary_ = makeTextLabel("lessonSummary");
     summary_->setMinimumHeight(fontMetrics().lineSpacing() * 3);

@@ -26,7 +26,7 @@ QFrame* makeCard(const char* kind) {
     auto* card = new QFrame;
     card->setProperty("card", QString::fromLatin1(kind));
     auto* column = new QVBoxLayout(card);
-    column->setContentsMargins(10, 8, 10, 8);
+    column->setContentsMargins(spacing::kGap, spacing::kGap, spacing::kGap, spacing::kGap);
     return card;
 }
 
@@ -43,7 +43,7 @@ ChoiceButton::ChoiceButton(const QString& key, const QString& text, QWidget* par
     label_->setTextFormat(Qt::RichText);
     label_->setAttribute(Qt::WA_TransparentForMouseEvents);
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(10, 7, 10, 7);
+    row->setContentsMargins(spacing::kGap, spacing::kGap, spacing::kGap, spacing::kGap);
     row->addWidget(label_);
     QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
     policy.setHeightForWidth(true);
@@ -57,14 +57,13 @@ ChoiceButton::ChoiceButton(const QString& key, const QString& text, QWidget* par
 
 int ChoiceButton::heightForWidth(int width) const { return layout()->totalHeightForWidth(width); }
 QSize ChoiceButton::sizeHint() const { return {200, heightForWidth(200)}; }
-QSize ChoiceButton::minimumSizeHint() const { return {120, fontMetrics().height() + 14}; }
+QSize ChoiceButton::minimumSizeHint() const { return {120, fontMetrics().height() + 2 * spacing::kGap}; }
 
 LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setObjectName("lessonStep");
     setAccessibleName(tr("Step of the lesson"));
-    auto* column = layoutOf<QVBoxLayout>(this, 8); // room for the ring of the focus
-    column->setSpacing(8);
+    auto* column = layoutOf<QVBoxLayout>(this, spacing::kGap); // room for the ring of the focus
     place_ = makeHintLabel("lessonPlace");
     title_ = identified(new Heading(TextSize::Title), "lessonTitle");
     title_->setTextFormat(Qt::RichText);
@@ -115,7 +114,7 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
     question_ = makeText("lessonQuestion");
     choices_ = new QWidget;
     auto* choices = layoutOf<QVBoxLayout>(choices_);
-    choices->setSpacing(5);
+    choices->setSpacing(spacing::kTight);
     numberRow_ = new QWidget;
     number_ = named(new QDoubleSpinBox, "lessonNumber", tr("Your prediction"), tr("Type the number that you expect"));
     number_->setRange(-1e6, 1e6);

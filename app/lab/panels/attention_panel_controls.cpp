@@ -81,8 +81,8 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     auto* bar = new FlowLayout;
     bar->addWidget(makeBreadcrumbs());
     bar->addWidget(makeTools());
-    auto* column = makeColumn(this, 4, {bar, pictureTools_, change_, {stack_, 1}});
-    column->setSpacing(4);
+    auto* column = makeColumn(this, spacing::kTight, {bar, pictureTools_, change_, {stack_, 1}});
+    column->setSpacing(spacing::kTight);
     connectViews();
     connect(&bench_, &Workbench::shownRunChanged, this, [this] {
         if (!snapshot_) return;
@@ -96,7 +96,7 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
 QWidget* AttentionPanel::makeBreadcrumbs() {
     auto* bar = new QWidget;
     auto* row = layoutOf<QHBoxLayout>(bar);
-    row->setSpacing(2);
+    row->setSpacing(spacing::kTight);
     allButton_->setText(tr("All heads"));
     makeLevelAction(AttentionLevel::AllHeads, allButton_, "attentionAll", QKeySequence("Ctrl+1"),
                     tr("Show every head of every layer"));
@@ -170,7 +170,7 @@ QWidget* AttentionPanel::makeTools() {
 QToolButton* AttentionPanel::makeDisplayButton() {
     auto* content = new QWidget;
     assignControlGroup(content, "attention");
-    auto* column = layoutOf<QVBoxLayout>(content, 12);
+    auto* column = layoutOf<QVBoxLayout>(content, spacing::kWide);
     const auto add = [&](const QString& text, QWidget* control) {
         auto* row = new QWidget;
         makeRow(row, 0, {labelFor(control, text), room(), control});

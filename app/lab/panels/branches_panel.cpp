@@ -12,7 +12,7 @@ namespace attn {
 
 BranchesPanel::BranchesPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), model_(new BranchTreeModel(this)), tree_(new QTreeView(this)), hint_(makeHintLabel()) {
-    makeColumn(this, 8, {hint_, {tree_, 1}});
+    makeColumn(this, spacing::kGap, {hint_, {tree_, 1}});
     assignControlGroup(tree_, "branches");
     hint_->setText(tr("Each row is a stretch of text. A fork marks where another token was chosen. Click a row to "
                       "continue from its end."));

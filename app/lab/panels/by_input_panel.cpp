@@ -54,7 +54,7 @@ void ByInputPanel::restoreView(const QJsonObject& view) {
 }
 
 NothingForPictures::NothingForPictures(Workbench& bench, QWidget* parent) : Panel(bench, parent) {
-    makeColumn(this, 8,
+    makeColumn(this, spacing::kGap,
                {makeHintLabel("nothingForPictures",
                               tr("The open model reads pictures. This panel is for models that read text.")),
                 room()});

@@ -26,7 +26,7 @@ CellPanel::CellPanel(Workbench& bench, QWidget* parent)
     };
     addSpin(query_, "cellQuery", tr("&Query"), tr("Position of the token that looks"));
     addSpin(key_, "cellKey", tr("&Key"), tr("Position of the token that is looked at"));
-    makeColumn(this, 8, {row, {view_, 1}});
+    makeColumn(this, spacing::kGap, {row, {view_, 1}});
 
     connect(&bench_, &Workbench::selectionChanged, this, &CellPanel::showSelection);
     connect(&bench_, &Workbench::shownRunChanged, this, &CellPanel::showExplanation);

@@ -280,7 +280,7 @@ ChangesPanel::ChangesPanel(Workbench& bench, QWidget* parent)
     left->addLayout(makeContinuations());
     right_->addWidget(pattern_);
     right_->addWidget(makeCells());
-    makeColumn(this, 8, {head, {new SideBySide(answers, right_, 3, 2), 1}});
+    makeColumn(this, spacing::kGap, {head, {new SideBySide(answers, right_, 3, 2), 1}});
 
     new FrontWatch(this,
                    [this](bool isInFront) { bench_.want(this, isInFront ? WantedViews::patterns() : WantedViews()); });

@@ -81,7 +81,7 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
 ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), second_(bench), message_(makeHintLabel("compareMessage")), maps_(new QSplitter) {
     makeMaps();
-    makeColumn(this, 8, {makeChoice(), message_, {makeEmpty(), 9}, {maps_, 3}, {makeTables(), 2}});
+    makeColumn(this, spacing::kGap, {makeChoice(), message_, {makeEmpty(), 9}, {maps_, 3}, {makeTables(), 2}});
 
     connect(&second_, &SecondRun::changed, this, &ComparePanel::show);
     connect(&bench_.pictures(), &PictureBench::changed, this, [this] {

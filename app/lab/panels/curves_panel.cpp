@@ -96,7 +96,7 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     auto* controls = new FlowLayout;
     controls->addWidget(logarithmic_);
     controls->addWidget(quantity_);
-    makeColumn(this, 8, {empty_, controls, {new SideBySide(loss_, other_), 1}, moment_});
+    makeColumn(this, spacing::kGap, {empty_, controls, {new SideBySide(loss_, other_), 1}, moment_});
     refresh_.setSingleShot(true);
     refresh_.setInterval(kRefreshMs);
     connect(&refresh_, &QTimer::timeout, this, &CurvesPanel::refresh);

@@ -93,7 +93,7 @@ void PromptEditor::keyPressEvent(QKeyEvent* event) {
 }
 
 GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), hider_(bench) {
-    makeColumn(this, 8, {makePromptGroup(), generation_ = makeRunGroup(), {makeTextGroup(), 1}});
+    makeColumn(this, spacing::kGap, {makePromptGroup(), generation_ = makeRunGroup(), {makeTextGroup(), 1}});
     text_->setShade(predictionColour(bench_.theme()));
     connect(&bench_, &Workbench::themeChanged, this,
             [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });
@@ -128,7 +128,7 @@ QWidget* GeneratePanel::makePromptGroup() {
     tokenCount_ = makeHintLabel("promptCount");
     connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
     suggestions_ = spoken(new QWidget, "suggestions", tr("Prompts to try"));
-    new FlowLayout(suggestions_);
+    (new FlowLayout(suggestions_))->setSpacing(spacing::kTight);
     return group("prompt", makeColumn({prompt_, suggestions_, second_, chips_, tokenCount_}));
 }
 

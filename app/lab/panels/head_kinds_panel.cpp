@@ -17,7 +17,7 @@ HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
     named(detect_, "kindDetect", tr("Find the kind of each head"),
           tr("Score every head: on repeated random tokens and a short text, or on the picture and on the "
              "same picture with its patches shuffled"));
-    makeColumn(this, 8, {detect_, message_, {heads_, 1}});
+    makeColumn(this, spacing::kGap, {detect_, message_, {heads_, 1}});
     message_->hide();
     connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
     connect(heads_, &HeadTable::headChosen, this, [this](int site, int head) {

@@ -22,7 +22,7 @@ HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
     grid_->setAccessibleName(tr("Heads: attention of the newest token, and gates"));
     pictures_->hide();
     QWidget* gates = makeGates();
-    makeColumn(this, 8, {change_, {grid_, 1}, {pictures_, 1}, gates});
+    makeColumn(this, spacing::kGap, {change_, {grid_, 1}, {pictures_, 1}, gates});
 
     const auto setGate = [this, gates](int layer, int head, float gate) {
         if (!gates->isEnabled() || gates->isHidden()) return;

@@ -90,7 +90,7 @@ void LensesPanel::layOut() {
     form_->addRow(tr("After token"), position_);
     form_->addRow(tr("Logit"), makeRow({{target_, 1}, new QLabel(tr("−")), {against_, 1}}));
     form_->addRow(tr("Other text"), text_);
-    makeColumn(this, 8, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
+    makeColumn(this, spacing::kGap, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
 }
 
 const LensPage& LensesPanel::page() const { return *lensPageNamed(page_->currentData().toString().toStdString()); }

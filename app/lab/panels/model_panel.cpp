@@ -82,7 +82,7 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     config_->setPlaceholderText(tr("This model has no configuration file."));
     tokenizer_->setAccessibleName(tr("Tokenizer"));
     tokenizer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    tokenizer_->setMargin(8);
+    tokenizer_->setMargin(spacing::kGap);
     tabs_->setObjectName("modelTabs");
     tabs_->setAccessibleName(tr("Parameter, configuration, tokenizer"));
     weight_->setObjectName("weight");
@@ -95,7 +95,7 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
 
     followTheme(bench_, weight_);
 
-    makeColumn(this, 8, {facts_, warnings_, {new SideBySide(tree_, tabs_, 2, 3), 1}});
+    makeColumn(this, spacing::kGap, {facts_, warnings_, {new SideBySide(tree_, tabs_, 2, 3), 1}});
 }
 
 void ModelPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {

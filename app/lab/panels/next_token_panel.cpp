@@ -59,7 +59,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     hint_->hide();
     removed_ = makeHintLabel("removedHeads");
     removed_->hide();
-    makeColumn(this, 8, {controls_, hint_, removed_, {list_, 1}});
+    makeColumn(this, spacing::kGap, {controls_, hint_, removed_, {list_, 1}});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);

@@ -26,7 +26,7 @@ PatchEmbeddingPage::PatchEmbeddingPage(Kind kind, Workbench& bench, QWidget* par
           new PointedView(kind == Kind::Positions ? tr("Position similarity") : tr("Filters of the patch embedding"))) {
     view_->setObjectName(kind == Kind::Positions ? "modelPositions" : "modelFilters");
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 4, 0, 0);
+    column->setContentsMargins(0, spacing::kTight, 0, 0);
     if (kind == Kind::Filters) {
         filterKind_ = named(new QComboBox, "modelFilterKind", tr("Filters to show"),
                             tr("The directions in which the filters differ most, or the filters themselves"));

@@ -38,7 +38,7 @@ PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
     classes_->setRootIsDecorated(false);
     fitColumns(*classes_, 0);
     classes_->setMinimumHeight(110);
-    makeColumn(this, 8, {text_, {classes_, 1}, room(0)});
+    makeColumn(this, spacing::kGap, {text_, {classes_, 1}, room(0)});
     connect(classes_, &QTreeWidget::itemClicked, this, &PictureClasses::chooseClass);
     connect(classes_, &QTreeWidget::itemActivated, this, &PictureClasses::chooseClass);
 }

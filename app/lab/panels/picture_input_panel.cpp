@@ -94,7 +94,7 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
     helped(showAll_, "pictureShowAll", tr("Show all hidden patches to the model again"));
     auto* paste = helped(new QPushButton(tr("Paste")), "picturePaste", tr("Use the picture from the clipboard"));
     auto* drop = makeHintLabel({}, tr("You can also drop or paste a picture, or drop a folder of pictures."));
-    makeColumn(this, 8, {controls_});
+    makeColumn(this, spacing::kGap, {controls_});
     makeColumn(controls_, 0,
                {modelText_, makeRow({labelFor(picture_, tr("Picture")), {picture_, 1}}),
                 makeRow({hide_, showAll_, room(), paste}), message_, drop, room()});

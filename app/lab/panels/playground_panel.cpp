@@ -104,7 +104,7 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
         edit(with(next), QStringLiteral("stroke %1").arg(++strokes_)); // a new name: each stroke is one step of undo
     });
     split->setStretchFactor(1, 1);
-    makeRow(this, 8, {split});
+    makeRow(this, spacing::kGap, {split});
     followTheme(bench_, maps_, comparison_, painter_, cards_, costs_, positions_, patches_);
     connect(&bench_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
     apply({.query = firstQuery()});
@@ -113,12 +113,12 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
 QWidget* PlaygroundPanel::makeControls() {
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
-    column->setContentsMargins(0, 0, 6, 0);
+    column->setContentsMargins(0, 0, spacing::kGap, 0);
     editor_ = new SpecEditor;
     inputs_ = identified(new InputControls, "playInputs");
     makeHeader(column);
     column->addWidget(editor_);
-    column->addSpacing(8);
+    column->addSpacing(spacing::kGap);
     column->addWidget(inputs_);
     column->addStretch(1);
     connect(editor_, &SpecEditor::edited, this, [this](const AttentionSpec& spec, const QString& what) {
@@ -163,6 +163,7 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
 QWidget* PlaygroundPanel::makeMaps() {
     auto* container = new QWidget;
     auto* row = new QHBoxLayout;
+    row->setContentsMargins(spacing::kGap, spacing::kTight, spacing::kGap, 0);
     const auto spin = [&](const char* name, const QString& text, const QString& help) {
         auto* box = named(new QSpinBox, name, text, help);
         auto* title = labelFor(box, text);
@@ -179,6 +180,7 @@ QWidget* PlaygroundPanel::makeMaps() {
     state_ = makeHintLabel("playState", tr("Preparing the device. The first heatmaps take a moment."));
     row->addWidget(state_, 1);
     reading_ = identified(new QLabel, "playReading");
+    reading_->setMargin(spacing::kTight);
     maps_ = identified(new MapGrid, "playMaps");
     comparison_ = identified(new ComparisonView, "comparison");
     pictures_ = new QStackedWidget;

@@ -51,7 +51,7 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     split_->setChildrenCollapsible(false);
     for (QWidget* part : std::initializer_list<QWidget*>{received_, distances_, largest_}) split_->addWidget(part);
     makeColumn(text_, 0, {title_, {split_, 1}});
-    makeColumn(this, 8, {text_, picture_});
+    makeColumn(this, spacing::kGap, {text_, picture_});
     picture_->hide();
 
     connect(received_, &LinesView::pointedAt, this, [this](std::optional<int> place) {

@@ -44,7 +44,7 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
     duplicate_ = button("duplicateRun", tr("Duplicate"),
                         tr("Copy this run's recipe to the Train panel. Change it there and train it as a new run."));
     delete_ = button("deleteRun", tr("Delete"), tr("Delete this run. Undo restores it."));
-    makeColumn(this, 8, {hint_, {table_, 1}, makeRow({open_, duplicate_, delete_, room()})});
+    makeColumn(this, spacing::kGap, {hint_, {table_, 1}, makeRow({open_, duplicate_, delete_, room()})});
     RunListModel& runs = bench_.runs();
     named(table_, "runs", tr("Training runs"),
           tr("Tick runs to compare their curves. Double-click a run to open it. Press F2 to rename it."));

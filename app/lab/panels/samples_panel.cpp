@@ -20,7 +20,7 @@ SamplesPanel::SamplesPanel(Workbench& bench, QWidget* parent)
     empty_ =
         new EmptyState("samplesEmpty", tr("The answers of a model to questions that it did not train on appear here."));
     empty_->offerAction("trainPlay", tr("Train a model"));
-    makeColumn(this, 8, {hint_, {empty_, 1}, {table_, 1}, {predictions_, 1}});
+    makeColumn(this, spacing::kGap, {hint_, {empty_, 1}, {table_, 1}, {predictions_, 1}});
     table_->setObjectName("samples");
     table_->setAccessibleName(tr("Sample answers"));
     table_->setModel(model_);

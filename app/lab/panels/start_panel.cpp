@@ -77,8 +77,8 @@ void StartPanel::setOffers(const Offers& offers) {
 void StartPanel::makeContent() {
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
-    column->setContentsMargins(24, 16, 24, 16);
-    column->setSpacing(12);
+    column->setContentsMargins(spacing::kPage, spacing::kWide, spacing::kPage, spacing::kWide);
+    column->setSpacing(spacing::kWide);
     makeTours(column);
     makeContinue(column);
     makeModels(column);

@@ -65,7 +65,7 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
     controls->addWidget(prompt_);
     controls->addWidget(shade_);
     controls->addWidget(words_);
-    makeColumn(this, 8, {text_, controls, summary_, {strip_, 1}, reading_, alternatives_});
+    makeColumn(this, spacing::kGap, {text_, controls, summary_, {strip_, 1}, reading_, alternatives_});
     connect(text_, &LimitedEditor::refused, summary_, &QLabel::setText);
     connect(score_, &QPushButton::clicked, this, &TextPanel::score);
     connect(prompt_, &QPushButton::clicked, this, [this] {

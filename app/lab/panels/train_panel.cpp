@@ -42,7 +42,7 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), training_(bench.training().snapshot()) {
     form_ = new RecipeForm;
     assignControlGroup(form_, "recipe");
-    makeColumn(this, 8, {makeButtons(), makePace(), makeTimeline(), form_, room()});
+    makeColumn(this, spacing::kGap, {makeButtons(), makePace(), makeTimeline(), form_, room()});
     TrainingBridge& bridge = bench_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);

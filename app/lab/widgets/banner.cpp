@@ -1,5 +1,7 @@
 #include "app/lab/widgets/banner.h"
 
+#include "app/lab/common/spacing.h"
+
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -12,7 +14,7 @@ namespace attn {
 Banner::Banner(QWidget* parent)
     : QFrame(parent), row_(new QHBoxLayout(this)), symbol_(new QLabel(this)), label_(new QLabel(this)) {
     setObjectName("banner");
-    row_->setContentsMargins(14, 8, 8, 8);
+    row_->setContentsMargins(spacing::kWide, spacing::kGap, spacing::kGap, spacing::kGap);
     label_->setWordWrap(true);
     label_->setTextFormat(Qt::PlainText);
     label_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

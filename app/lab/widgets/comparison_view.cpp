@@ -38,7 +38,7 @@ ComparisonView::ComparisonView(QWidget* parent) : QWidget(parent) {
                     tr("The difference of the outputs, as a share of the root mean square of A's output"));
     auto* row = makeRow({labelFor(kind_, tr("Compare")), kind_, {error_, 1}});
     grid_ = new QGridLayout;
-    grid_->setSpacing(4);
+    grid_->setSpacing(spacing::kTight);
     for (size_t i = 0; i < maps_.size(); ++i) {
         auto* view = maps_[i] = identified(new MatrixView(this), QLatin1String(kNames[i]));
         connect(view, &MatrixView::pointedAt, this,

@@ -24,7 +24,7 @@ AttentionSpec withHeadsOf(const AttentionSpec& spec, const char* text) {
 
 CostView::CostView(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 4, 0, 0);
+    column->setContentsMargins(0, spacing::kTight, 0, 0);
     run_ = helped(new QPushButton(tr("Measure")), "measureCost",
                   tr("Run each attention on the device at every length that finishes within a few seconds"));
     progress_ = spoken(new QProgressBar, "costProgress", tr("Progress of the measurement"));

@@ -12,7 +12,7 @@ namespace attn {
 
 FlowLayout::FlowLayout(QWidget* parent) : QLayout(parent) {
     setContentsMargins(0, 0, 0, 0);
-    setSpacing(6);
+    setSpacing(spacing::kGap);
 }
 
 FlowLayout::~FlowLayout() { qDeleteAll(items_); }
@@ -57,6 +57,7 @@ int FlowLayout::arrange(const QRect& rect, bool isApplied) const {
     };
     for (QLayoutItem* item : items_) {
         if (item->isEmpty()) continue;
+        if (item->widget()) item->widget()->ensurePolished(); // a style sheet changes its size
         const QSize size = item->sizeHint().boundedTo(
             QSize(std::max(rect.width(), item->minimumSize().width()), item->sizeHint().height()));
         if (x + size.width() > rect.right() + 1 && !line.empty()) {

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/map_grid.h"
 
 #include "app/figures/map_figure.h"
+#include "app/lab/common/spacing.h"
 
 #include <QGridLayout>
 
@@ -10,7 +11,7 @@ namespace attn {
 
 MapGrid::MapGrid(QWidget* parent) : QWidget(parent), grid_(new QGridLayout(this)) {
     grid_->setContentsMargins(0, 0, 0, 0);
-    grid_->setSpacing(4);
+    grid_->setSpacing(spacing::kTight);
 }
 
 void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot, int head, int plane) {

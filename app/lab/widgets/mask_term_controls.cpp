@@ -15,7 +15,7 @@ namespace attn {
 
 MaskTermControls::MaskTermControls(QWidget* parent) : QWidget(parent) {
     auto* column = layoutOf<QVBoxLayout>(this);
-    column->setSpacing(3);
+    column->setSpacing(spacing::kTight);
 }
 
 /// @return the terms that have numbers as arguments, in the order of the expression. Terms with lists, such as a

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/param_controls.h"
 
+#include "app/lab/common/spacing.h"
 #include "app/lab/widgets/engine_text.h"
 #include <QCheckBox>
 #include <QCoreApplication>
@@ -30,7 +31,7 @@ int decimalsFor(const Param& param) {
 ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : QWidget(parent) {
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
-    grid->setVerticalSpacing(3);
+    grid->setVerticalSpacing(spacing::kTight);
     grid->setColumnStretch(1, 1);
     controls_.reserve(params.size());
     for (const Param& param : params) {

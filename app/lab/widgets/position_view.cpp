@@ -48,7 +48,7 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     reading_ = identified(new QLabel, "positionReading");
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     grid_ = new QGridLayout;
-    grid_->setSpacing(4);
+    grid_->setSpacing(spacing::kTight);
     encodings_ = identified(new MatrixView(this), "positionEncodings");
     connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         lastUsed_ = encodings_;

@@ -208,7 +208,7 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
     header->setAutoRaise(true);
     auto* body = new QWidget;
     auto* inner = new QVBoxLayout(body);
-    inner->setContentsMargins(12, 0, 0, 4);
+    inner->setContentsMargins(spacing::kWide, 0, 0, spacing::kTight);
     for (const Choice& each : choices) {
         inner->addWidget(each.box);
         choices_.push_back(each);

@@ -110,7 +110,7 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     title->setMinimumWidth(titleWidth(fontMetrics()));
     row.caution = makeHintLabel();
     row.column = makeColumn({makeRow({title, {row.choice, 1}}), row.caution});
-    row.column->setSpacing(3);
+    row.column->setSpacing(spacing::kTight);
     column->addLayout(row.column);
     connect(row.choice, &QComboBox::activated, this, [this, slot](int index) {
         AttentionSpec next = spec_;

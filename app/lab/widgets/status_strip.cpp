@@ -39,8 +39,8 @@ QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLoc
 StatusStrip::StatusStrip(QWidget* parent)
     : QWidget(parent), activity_(new QLabel(this)), progress_(new QProgressBar(this)), cancel_(new QToolButton(this)) {
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(8, 0, 8, 0);
-    row->setSpacing(14);
+    row->setContentsMargins(spacing::kGap, 0, spacing::kGap, 0);
+    row->setSpacing(spacing::kWide);
     activity_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long file names must not widen the window
     progress_->setRange(0, 1000);
     progress_->setTextVisible(false);

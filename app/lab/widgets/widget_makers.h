@@ -1,5 +1,7 @@
 #pragma once
 
+#include "app/lab/common/spacing.h"
+
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
