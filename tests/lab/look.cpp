@@ -1,3 +1,4 @@
+#include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/shell/workspaces.h"
 #include "tests/lab/lab_window.h"
@@ -88,4 +89,62 @@ TEST_CASE("lab: a step of text size reaches every control, within 100 ms", "[lab
     for (int i = 0; i < 3; ++i) lab.act("textLarger");
     CHECK(inkOfTitle() > 1.15 * small);
     lab.act("textNormal");
+}
+
+TEST_CASE("lab: icons take the colours of the theme, also beside a chosen and a disabled entry", "[lab]") {
+    LabWindow lab;
+    const auto inkOf = [](const QIcon& icon, QIcon::Mode mode) {
+        const QImage image = icon.pixmap(QSize(48, 48), 1, mode).toImage().convertToFormat(QImage::Format_ARGB32);
+        QColor ink;
+        int most = 0;
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = 0; x < image.width(); ++x)
+                if (qAlpha(image.pixel(x, y)) > most) {
+                    most = qAlpha(image.pixel(x, y));
+                    ink = QColor(image.pixel(x, y));
+                }
+        return ink;
+    };
+    for (const char* theme : {"themeDark", "themeLight", "themeProjector"}) {
+        lab.action(theme).trigger();
+        const QPalette palette = QApplication::palette();
+        for (const char* name :
+             {"new", "saveSession", "undo", "copyLink", "step", "trainPlay", "find", "workspace.write"}) {
+            INFO(theme << ", " << name);
+            const QIcon icon = lab.action(name).icon();
+            REQUIRE_FALSE(icon.isNull());
+            CHECK(inkOf(icon, QIcon::Normal) == palette.color(QPalette::WindowText));
+            CHECK(inkOf(icon, QIcon::Selected) == palette.color(QPalette::HighlightedText));
+            CHECK(inkOf(icon, QIcon::Disabled) == palette.color(QPalette::Disabled, QPalette::WindowText));
+        }
+        CHECK(inkOf(lab.find<QPushButton>("run").icon(), QIcon::Normal) == palette.color(QPalette::HighlightedText));
+    }
+    lab.action("themeLight").trigger();
+}
+
+TEST_CASE("lab: every icon of the program is drawn, and used", "[lab]") {
+    makeApplication(QDir::tempPath());
+    QString sources;
+    for (QDirIterator each(ATTN_SOURCE_DIR "/app/lab", {"*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
+         each.hasNext();) {
+        QFile file(each.next());
+        REQUIRE(file.open(QFile::ReadOnly));
+        sources += QString::fromUtf8(file.readAll());
+    }
+    const QStringList names = QDir(":/icons").entryList({"*.svg"});
+    CHECK(names.size() > 20);
+    for (const QString& file : names) {
+        const QString name = file.chopped(4);
+        INFO(name.toStdString());
+        CHECK(sources.contains('"' + name + '"'));
+        QImage image(24, 24, QImage::Format_ARGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        themedIcon(name).paint(&painter, image.rect());
+        painter.end();
+        int ink = 0;
+        for (int y = 0; y < 24; ++y)
+            for (int x = 0; x < 24; ++x) ink += qGray(image.pixel(x, y)) < 128;
+        CHECK(ink > 8);
+    }
 }

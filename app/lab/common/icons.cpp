@@ -2,25 +2,51 @@
 
 #include <QFile>
 #include <QGuiApplication>
+#include <QIconEngine>
 #include <QPainter>
+#include <QPixmapCache>
 #include <QSvgRenderer>
 
 namespace attn {
+namespace {
 
-QIcon themedIcon(const QString& name, const QColor& colour) {
-    QFile file(QStringLiteral(":/icons/%1.svg").arg(name));
-    if (!file.open(QFile::ReadOnly)) return {};
-    QSvgRenderer renderer(file.readAll().replace("currentColor", colour.name().toLatin1()));
-    QIcon icon;
-    for (const int size : {16, 24, 32, 48, 64}) {
-        QPixmap pixmap(size, size);
-        pixmap.fill(Qt::transparent);
-        QPainter painter(&pixmap);
-        renderer.render(&painter);
-        painter.end();
-        icon.addPixmap(pixmap);
+class ThemedIconEngine : public QIconEngine {
+public:
+    ThemedIconEngine(QString name, QPalette::ColorRole role) : name_(std::move(name)), role_(role) {}
+
+    QIconEngine* clone() const override { return new ThemedIconEngine(*this); }
+
+    void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State state) override {
+        const double scale = painter->device()->devicePixelRatioF();
+        painter->drawPixmap(rect, pixmap((QSizeF(rect.size()) * scale).toSize(), mode, state));
     }
-    return icon;
-}
+
+    QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State) override {
+        const QColor colour =
+            QGuiApplication::palette().color(mode == QIcon::Disabled ? QPalette::Disabled : QPalette::Active,
+                                             mode == QIcon::Selected ? QPalette::HighlightedText : role_);
+        const QString key =
+            QStringLiteral("icon/%1/%2/%3x%4").arg(name_, colour.name()).arg(size.width()).arg(size.height());
+        QPixmap pixmap;
+        if (QPixmapCache::find(key, &pixmap)) return pixmap;
+        pixmap = QPixmap(size);
+        pixmap.fill(Qt::transparent);
+        if (QFile file(QStringLiteral(":/icons/%1.svg").arg(name_)); file.open(QFile::ReadOnly)) {
+            QSvgRenderer renderer(file.readAll().replace("currentColor", colour.name().toLatin1()));
+            QPainter painter(&pixmap);
+            renderer.render(&painter);
+        }
+        QPixmapCache::insert(key, pixmap);
+        return pixmap;
+    }
+
+private:
+    QString name_;
+    QPalette::ColorRole role_;
+};
+
+} // namespace
+
+QIcon themedIcon(const QString& name, QPalette::ColorRole role) { return QIcon(new ThemedIconEngine(name, role)); }
 
 } // namespace attn

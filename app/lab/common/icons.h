@@ -1,11 +1,13 @@
 #pragma once
 
-#include <QColor>
 #include <QIcon>
+#include <QPalette>
 
 namespace attn {
 
-/// An icon of the program, drawn in one colour. @param name of a file in assets/icons, without its suffix
-QIcon themedIcon(const QString& name, const QColor& colour);
+/// An icon of the program. It is drawn in the palette's present colour of a role, so that it follows the theme.
+/// @param name of a file in assets/icons, without its suffix
+/// @param role of the text beside it
+QIcon themedIcon(const QString& name, QPalette::ColorRole role = QPalette::WindowText);
 
 } // namespace attn

@@ -1,10 +1,14 @@
 #include "app/lab/common/lab_style.h"
 
+#include "app/lab/common/icons.h"
 #include "app/lab/common/spacing.h"
 
 #include <QAbstractItemView>
+#include <QApplication>
 #include <QPainter>
 #include <QStyleOption>
+
+#include <algorithm>
 
 namespace attn {
 namespace {
@@ -58,6 +62,14 @@ void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* optio
 
 void LabStyle::drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
                            const QWidget* widget) const {
+    if (const auto* item = qstyleoption_cast<const QStyleOptionMenuItem*>(option);
+        item && element == CE_MenuItem && item->state & State_Selected && item->state & State_Enabled &&
+        !item->icon.isNull()) {
+        QStyleOptionMenuItem chosen = *item; // Fusion draws the icon as on the menu's own ground
+        const int size = proxy()->pixelMetric(PM_SmallIconSize, option, widget);
+        chosen.icon = item->icon.pixmap({size, size}, painter->device()->devicePixelRatioF(), QIcon::Selected);
+        return QProxyStyle::drawControl(element, &chosen, painter, widget);
+    }
     const auto* dock = qstyleoption_cast<const QStyleOptionDockWidget*>(option);
     if (element != CE_DockWidgetTitle || !dock) return QProxyStyle::drawControl(element, option, painter, widget);
     painter->fillRect(option->rect, option->palette.button());
@@ -77,6 +89,24 @@ void LabStyle::drawComplexControl(ComplexControl control, const QStyleOptionComp
         drawOutline(*painter, subControlRect(CC_Slider, option, SC_SliderHandle, widget), *option, kRadius);
 }
 
+QIcon LabStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, const QWidget* widget) const {
+    switch (icon) {
+    case SP_TitleBarNormalButton:
+        return themedIcon("float");
+    case SP_TitleBarCloseButton:
+    case SP_DockWidgetCloseButton:
+    case SP_LineEditClearButton:
+        return themedIcon("close");
+    default:
+        return QProxyStyle::standardIcon(icon, option, widget);
+    }
+}
+
+int LabStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                        QStyleHintReturn* more) const {
+    return hint == SH_DialogButtonBox_ButtonsHaveIcons ? 0 : QProxyStyle::styleHint(hint, option, widget, more);
+}
+
 int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
     switch (metric) {
     case PM_LayoutLeftMargin:
@@ -87,6 +117,9 @@ int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const 
     case PM_LayoutVerticalSpacing:
     case PM_DockWidgetTitleMargin:
         return spacing::kGap;
+    case PM_ButtonIconSize:
+    case PM_SmallIconSize:
+        return std::max(16, QFontMetrics(QApplication::font()).height());
     default:
         return QProxyStyle::pixelMetric(metric, option, widget);
     }

@@ -1,5 +1,6 @@
 #include "app/lab/dialogs/shortcut_sheet.h"
 
+#include "app/lab/common/icons.h"
 #include "app/lab/widgets/plain_table.h"
 
 #include <QAction>
@@ -42,6 +43,7 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
     search_->setPlaceholderText(tr("Search actions and keys"));
     search_->setAccessibleName(tr("Search actions and keys"));
     search_->setClearButtonEnabled(true);
+    search_->addAction(themedIcon("search"), QLineEdit::LeadingPosition);
     list_->setAccessibleName(tr("Actions and their keys"));
     titleColumns(*list_, {{tr("Action"), tr("The action as its menu names it")},
                           {tr("Keys"), tr("The keys that start it")},

@@ -1,5 +1,6 @@
 #include "app/lab/lessons/lesson_panel.h"
 
+#include "app/lab/common/icons.h"
 #include "app/lab/lessons/lesson.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/lessons/lesson_step_view.h"
@@ -45,10 +46,12 @@ QWidget* LessonPanel::makeList() {
     start_ =
         helped(new QPushButton(tr("&Start")), "lessonStart", tr("Start the lesson, or continue where you left it"));
     start_->setProperty("primary", true);
+    start_->setIcon(themedIcon("play", QPalette::HighlightedText));
     again_ =
         helped(new QPushButton(tr("From the &beginning")), "lessonAgain", tr("Start the lesson at its first step"));
     auto* file =
         helped(new QPushButton(tr("Open a lesson &file…")), "lessonFile", tr("Try a lesson that you are writing"));
+    file->setIcon(themedIcon("open", QPalette::ButtonText));
     auto* forget = helped(new QPushButton(tr("Clear &progress")), "lessonForget", tr("Clear all lesson progress"));
     makeColumn(
         page, 0,

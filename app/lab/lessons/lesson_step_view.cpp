@@ -1,5 +1,6 @@
 #include "app/lab/lessons/lesson_step_view.h"
 
+#include "app/lab/common/icons.h"
 #include "app/lab/lessons/average_exercise.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/widgets/heading.h"
@@ -92,6 +93,8 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     next_ =
         helped(new QPushButton(tr("&Next")), "lessonNext", tr("Go to the next step when this one is done (Return)"));
     next_->setProperty("primary", true);
+    back_->setIcon(themedIcon("previous", QPalette::ButtonText));
+    next_->setIcon(themedIcon("next", QPalette::HighlightedText));
     column->addLayout(makeRow({leave_, room(), back_, next_}));
     connect(leave_, &QPushButton::clicked, this, [this] { player_->leave(); });
     connect(back_, &QPushButton::clicked, this, [this] { player_->back(); });

@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
+#include "app/lab/common/icons.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/gate_slider.h"
@@ -336,6 +337,7 @@ QWidget* ChangesPanel::makeForm() {
     amountText_ = new QLabel;
     amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
     add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
+    add_->setIcon(themedIcon("add", QPalette::ButtonText));
     for (QComboBox* box : {where_, token_, kind_}) setLeastCharacters(*box, 6);
 
     auto* form = new QWidget;
@@ -367,6 +369,7 @@ QLayout* ChangesPanel::makeList() {
     list_->setUniformRowHeights(true);
     list_->setFixedHeight(fontMetrics().height() * 6);
     remove_ = named(new QPushButton(tr("Remove")), "interventionsRemove", tr("Remove the selected change"));
+    remove_->setIcon(themedIcon("remove", QPalette::ButtonText));
     connect(list_, &QTreeWidget::itemSelectionChanged, this,
             [this] { remove_->setEnabled(list_->currentItem() != nullptr && list_->currentItem()->isSelected()); });
     connect(remove_, &QPushButton::clicked, this, &ChangesPanel::removeSelected);

@@ -1,6 +1,7 @@
 #include "app/lab/panels/generate_panel.h"
 
 #include "app/lab/common/control_groups.h"
+#include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/panels/prompt_suggestions.h"
 #include "app/lab/widgets/flow_layout.h"
@@ -139,17 +140,19 @@ QWidget* GeneratePanel::makeRunGroup() {
         connect(made, &QPushButton::clicked, this, slot);
         return made;
     };
-    run_ = button("run", tr("▶  Run"), tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"),
+    run_ = button("run", tr("Run"), tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"),
                   &GeneratePanel::run);
-    run_->setAccessibleName(tr("Run"));
     run_->setProperty("primary", true);
+    run_->setIcon(themedIcon("play", QPalette::HighlightedText));
     run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     step_ = button("step", tr("Step"), tr("Generate one token (Ctrl+T)"), &GeneratePanel::step);
     stop_ = button("stop", tr("Stop"), tr("Stop generating, loading or exporting (Ctrl+.)"), &GeneratePanel::stop);
     reset_ = button("reset", tr("Reset"), tr("Return to the prompt; the branches are kept (Ctrl+Shift+R)"),
                     &GeneratePanel::reset);
-    for (QPushButton* each : {step_, stop_, reset_})
-        each->setMinimumWidth(each->fontMetrics().horizontalAdvance(each->text()) + 22);
+    for (const auto& [each, icon] : {std::pair(step_, "step"), std::pair(stop_, "stop"), std::pair(reset_, "reset")}) {
+        each->setIcon(themedIcon(icon, QPalette::ButtonText));
+        each->setMinimumWidth(each->fontMetrics().horizontalAdvance(each->text()) + each->iconSize().width() + 22);
+    }
     speed_ = named(new QSlider(Qt::Horizontal), "speed", tr("Speed in tokens per second"),
                    tr("Tokens per second; the right end is as fast as the device allows"));
     speed_->setRange(0, static_cast<int>(kSpeeds.size()));

@@ -3,6 +3,7 @@
 #include "app/figures/drawing.h"
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
+#include "app/lab/common/icons.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/widgets/recipe_form.h"
@@ -75,6 +76,8 @@ QWidget* TrainPanel::makeButtons() {
                   tr("Update the parameters once, then pause"));
     reset_ = named(new QPushButton(tr("Reset")), "trainReset", tr("Reset training"),
                    tr("Start a new training run from untrained parameters. The current run stays in the list."));
+    step_->setIcon(themedIcon("step", QPalette::ButtonText));
+    reset_->setIcon(themedIcon("reset", QPalette::ButtonText));
     progress_ = spoken(new QProgressBar, "trainProgress", tr("Training progress"));
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(8);
@@ -136,8 +139,9 @@ QWidget* TrainPanel::makeTimeline() {
         made->setText(text);
         return made;
     };
-    animate_ = button("animate", tr("▶"), tr("Play the run as an animation"),
+    animate_ = button("animate", {}, tr("Play the run as an animation"),
                       tr("Play the run from its first checkpoint to its last"));
+    animate_->setIcon(themedIcon("play", QPalette::ButtonText));
     animate_->setCheckable(true);
     timeline_ = named(new QSlider(Qt::Horizontal), "timeline", tr("Timeline of the run"),
                       tr("Drag to show any checkpoint of the run in every view. You can generate text from it."));
@@ -311,10 +315,10 @@ void TrainPanel::scrub(int position) {
 
 void TrainPanel::animate() {
     if (!animate_->isChecked()) {
-        animate_->setText(tr("▶"));
+        animate_->setIcon(themedIcon("play", QPalette::ButtonText));
         return animation_.stop();
     }
-    animate_->setText(tr("❚❚"));
+    animate_->setIcon(themedIcon("pause", QPalette::ButtonText));
     if (timeline_->value() >= timeline_->maximum()) timeline_->setValue(0);
     animation_.start();
 }
@@ -330,7 +334,8 @@ void TrainPanel::updateButtons() {
         isKnown && !isHere && !bench_.runs().runs()[static_cast<size_t>(row)].points.empty() &&
         bench_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
     const bool isDone = wasDone || (isHere && training_->state == State::Finished);
-    play_->setText(isTraining ? tr("❚❚  Pause") : tr("▶  Train"));
+    play_->setText(isTraining ? tr("Pause") : tr("Train"));
+    play_->setIcon(themedIcon(isTraining ? "pause" : "play", QPalette::HighlightedText));
     play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)")
                                  : tr("Train a model with the current recipe (F6)"));
     play_->setEnabled(form_->recipe() && !isBusy && !isDone);

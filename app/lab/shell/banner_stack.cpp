@@ -11,7 +11,7 @@ namespace attn {
 namespace {
 
 constexpr int kExpiryMs = 6'000;
-constexpr int kWidest = 640, kMargin = 16, kAboveEdge = 40; ///< pixels
+constexpr int kWidest = 720, kMargin = spacing::kWide, kAboveEdge = 40; ///< pixels
 
 } // namespace
 

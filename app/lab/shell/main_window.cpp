@@ -230,8 +230,8 @@ void MainWindow::makeWorkspaces() {
     connect(layout_, &DockLayout::left, this,
             [this](const Workspace& workspace) { levels_[workspace.id] = attention_->level(); });
     connect(layout_, &DockLayout::entered, this, &MainWindow::showWorkspace);
-    connect(&bench_, &Workbench::themeChanged, rail_, &WorkspaceRail::setTheme);
-    rail_->setTheme(preferences_.theme);
+    connect(&bench_, &Workbench::themeChanged, rail_, &WorkspaceRail::followTextSize);
+    rail_->followTextSize();
     connect(&bench_, &Workbench::panelRequested, layout_, &DockLayout::showPanel);
 }
 

@@ -1,4 +1,5 @@
 #include "app/lab/common/control_groups.h"
+#include "app/lab/common/icons.h"
 #include "app/lab/dialogs/finder.h"
 #include "app/lab/dialogs/preferences_dialog.h"
 #include "app/lab/dialogs/shortcut_sheet.h"
@@ -23,10 +24,42 @@
 #include <QWhatsThis>
 
 #include <algorithm>
+#include <string_view>
 
 namespace attn {
 namespace {
 constexpr int kTextStep = 10, kSmallestText = 60, kLargestText = 250;
+
+/// The icons of actions, by the action's name. Others have none: a menu in which every line has an icon is no faster to
+/// read.
+constexpr std::pair<const char*, const char*> kIcons[] = {
+    {"new", "new"},
+    {"openFolder", "open"},
+    {"openSession", "open"},
+    {"openLink", "link"},
+    {"saveSession", "save"},
+    {"exportPng", "picture"},
+    {"exportHtml", "export"},
+    {"undo", "undo"},
+    {"redo", "redo"},
+    {"resetEdits", "reset"},
+    {"copyFigure", "copy"},
+    {"copyLink", "link"},
+    {"preferences", "settings"},
+    {"run", "play"},
+    {"step", "step"},
+    {"stop", "stop"},
+    {"reset", "reset"},
+    {"trainPlay", "play"},
+    {"trainOneStep", "step"},
+    {"trainAgain", "reset"},
+    {"exportRunAnimation", "export"},
+    {"resetLayout", "reset"},
+    {"lessons", "learn"},
+    {"find", "search"},
+    {"whatIsThis", "help"},
+};
+
 constexpr char kPanelKeys[] = "1234567890QWERTYUIOP"; ///< with Alt+Shift, in the order of the menu
 } // namespace
 
@@ -35,6 +68,8 @@ QAction* MainWindow::addAction(QMenu* menu, const char* id, const QString& text,
     auto* action = helped(new QAction(text, this), id, toolTip);
     action->setShortcuts(QKeySequence::listFromString(shortcuts));
     action->setStatusTip(toolTip);
+    for (const auto& [name, icon] : kIcons)
+        if (name == std::string_view(id)) action->setIcon(themedIcon(icon));
     if (controlGroup) assignControlGroup(action, controlGroup);
     if (slot) connect(action, &QAction::triggered, this, std::move(slot));
     menu->addAction(action);
@@ -205,7 +240,8 @@ void MainWindow::makeViewMenu() {
     for (const Workspace& workspace : workspaces())
         addAction(menu, (QByteArray("workspace.") + workspace.id).constData(), workspaceTitle(workspace),
                   workspaceToolTip(workspace), QStringLiteral("Alt+%1").arg(key++), nullptr,
-                  [this, &workspace] { layout_->enter(workspace); });
+                  [this, &workspace] { layout_->enter(workspace); })
+            ->setIcon(themedIcon(workspace.id));
     QMenu* panels = menu->addMenu(tr("&Go to panel"));
     QMenu* shown = menu->addMenu(tr("Panels in this &workspace"));
     key = 0;

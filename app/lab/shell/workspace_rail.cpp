@@ -1,7 +1,6 @@
 #include "app/lab/shell/workspace_rail.h"
 
 #include "app/lab/common/icons.h"
-#include "app/lab/common/theme.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QApplication>
@@ -21,6 +20,7 @@ WorkspaceRail::WorkspaceRail(QWidget* parent) : QToolBar(tr("Workspaces"), paren
         auto* button = named(new QToolButton, QStringLiteral("workspace.") + workspace.id, workspaceTitle(workspace),
                              workspaceToolTip(workspace));
         button->setText(workspaceTitle(workspace));
+        button->setIcon(themedIcon(workspace.id));
         button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
         button->setCheckable(true);
         button->setAutoRaise(true);
@@ -35,13 +35,10 @@ WorkspaceRail::WorkspaceRail(QWidget* parent) : QToolBar(tr("Workspaces"), paren
 
 void WorkspaceRail::setCurrent(const Workspace& workspace) { buttons_.at(workspace.id)->setChecked(true); }
 
-void WorkspaceRail::setTheme(ThemeId theme) {
+void WorkspaceRail::followTextSize() {
     const int size = QFontMetrics(QApplication::font()).height() * 3 / 2;
     setIconSize({size, size});
-    for (const auto& [id, button] : buttons_) {
-        button->setIcon(themedIcon(id, themePalette(theme).color(QPalette::WindowText)));
-        button->setIconSize(iconSize());
-    }
+    for (const auto& [id, button] : buttons_) button->setIconSize(iconSize());
 }
 
 } // namespace attn

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/lab/common/preferences.h"
 #include "app/lab/shell/workspaces.h"
 
 #include <QToolBar>
@@ -19,7 +18,7 @@ public:
     explicit WorkspaceRail(QWidget* parent = nullptr);
 
     void setCurrent(const Workspace& workspace);
-    void setTheme(ThemeId theme);
+    void followTextSize();
 
 signals:
     void chosen(const attn::Workspace& workspace);

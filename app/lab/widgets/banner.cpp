@@ -1,5 +1,6 @@
 #include "app/lab/widgets/banner.h"
 
+#include "app/lab/common/icons.h"
 #include "app/lab/common/spacing.h"
 
 #include <QClipboard>
@@ -22,7 +23,10 @@ Banner::Banner(QWidget* parent)
     row_->addWidget(label_, 1);
     auto* copy = addButton(tr("Copy"), tr("Copy this message to the clipboard"));
     connect(copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(label_->text()); });
-    auto* close = addButton(QStringLiteral("✕"), tr("Dismiss this message"));
+    copy->setIcon(themedIcon("copy"));
+    copy->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    auto* close = addButton({}, tr("Dismiss this message"));
+    close->setIcon(themedIcon("close"));
     connect(close, &QToolButton::clicked, this, &Banner::dismiss);
 }
 

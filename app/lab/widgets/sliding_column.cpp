@@ -1,5 +1,6 @@
 #include "app/lab/widgets/sliding_column.h"
 
+#include "app/lab/common/icons.h"
 #include "app/lab/common/motion.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -11,7 +12,7 @@ namespace attn {
 
 SlidingColumn::SlidingColumn(QWidget* content, QWidget* parent) : QWidget(parent), content_(new QWidget(this)) {
     auto* close = named(new QToolButton, "slidingColumnClose", tr("Close"), tr("Close this column"));
-    close->setText(QStringLiteral("✕"));
+    close->setIcon(themedIcon("close"));
     close->setAutoRaise(true);
     makeColumn(content_, 0, {makeRow({room(), close}), {content, 1}});
     connect(close, &QToolButton::clicked, this, &SlidingColumn::closeAsked);
