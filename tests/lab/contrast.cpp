@@ -142,13 +142,13 @@ TEST_CASE("lab: every control that takes the focus then has a ring of 2 pixels a
     LabWindow lab;
     int count = 0;
     inEveryWorkspace(lab, [&] {
-        QList<QWidget*> controls = lab.window().findChildren<QWidget*>();
-        erase_if(controls, [](const QWidget* widget) {
-            return !isSeen(*widget) || !widget->isEnabled() || !(widget->focusPolicy() & Qt::TabFocus) ||
-                   widget->focusProxy();
-        });
+        QList<QPointer<QWidget>> controls; // some go while others are looked at
+        for (QWidget* widget : lab.window().findChildren<QWidget*>()) controls << widget;
         const QColor highlight = QApplication::palette().color(QPalette::Highlight);
-        for (QWidget* widget : controls) {
+        for (const QPointer<QWidget>& widget : controls) {
+            if (!widget || !isSeen(*widget) || !widget->isEnabled() || !(widget->focusPolicy() & Qt::TabFocus) ||
+                widget->focusProxy())
+                continue;
             INFO(widget->metaObject()->className() << " " << widget->objectName().toStdString());
             lab.window().setFocus();
             const QImage before = lab.window().grab().toImage();
