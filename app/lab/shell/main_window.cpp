@@ -84,6 +84,10 @@ private:
         if (height > room.height()) {
             width -= verticalScrollBar()->sizeHint().width();
             height = leastHeight();
+            // Qt takes the height that text and rows of buttons lack at the least from the largest of them, and clips
+            // it.
+            if (const QLayout* layout = widget()->layout(); layout && layout->hasHeightForWidth())
+                height = layout->totalHeightForWidth(width);
         }
         widget()->resize(width, std::max(height, room.height()));
     }
