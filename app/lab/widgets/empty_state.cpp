@@ -11,7 +11,7 @@ namespace attn {
 EmptyState::EmptyState(const QString& id, const QString& text, QWidget* parent)
     : QWidget(parent), text_(makeTextLabel(id, text)), buttons_(new QVBoxLayout) {
     text_->setAlignment(Qt::AlignCenter);
-    makeColumn(this, 16, {room(), text_, buttons_, room()})->setSpacing(16);
+    makeColumn(this, spacing::kWide, {room(), text_, buttons_, room()})->setSpacing(spacing::kWide);
 }
 
 void EmptyState::setText(const QString& text) { text_->setText(text); }
