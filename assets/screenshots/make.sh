@@ -9,7 +9,7 @@ wanted=" $* "
 home=$(mktemp -d) program=
 trap '[[ -z $program ]] || kill "$program" 2>/dev/null; rm -rf "$home"' EXIT
 export XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data # the user's settings and training runs play no part
-readonly width=1440 height=900
+width=1440 height=900 theme=light
 readonly panel=1080x850+360+20 # the place of the main figure
 
 wants() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
@@ -42,7 +42,7 @@ session() {
 }
 
 start() {
-    "$bin/attention-lab" --theme light --size "${width}x$height" "$@" &
+    "$bin/attention-lab" --theme "$theme" --size "${width}x$height" "$@" &
     program=$!
     window=$(xdotool search --sync --onlyvisible --pid "$program" --name 'Attention Lab' | head -n 1)
     xdotool windowfocus --sync "$window" mousemove --window "$window" $((width - 5)) $((height - 5))
@@ -64,6 +64,28 @@ picture() {
     pngquant --force --speed 1 --output "$folder/$1.png" 256 "$home/picture.png"
     printf '%s: %s KB\n' "$folder/$1.png" $(($(stat -c %s "$folder/$1.png") / 1024))
 }
+
+if wants tour; then # every workspace at three sizes, on one sheet for each theme
+    for theme in light dark; do
+        for size in 1440x900 1024x700 1920x1080; do
+            width=${size%x*} height=${size#*x}
+            start builtin:english
+            for workspace in 1 2 3 4 5 6; do
+                keys "alt+$workspace"
+                settle
+                mv "$home/new.png" "$home/tour-$workspace-$size.png"
+            done
+            stop
+        done
+        sheet=()
+        for workspace in 1 2 3 4 5 6; do
+            for size in 1440x900 1024x700 1920x1080; do sheet+=("$home/tour-$workspace-$size.png"); done
+        done
+        montage "${sheet[@]}" -tile 3x6 -geometry 640x400+4+4 -background gray "$home/picture.png"
+        pngquant --force --speed 1 --output "$folder/../../docs/tour/workspaces-$theme.png" 256 "$home/picture.png"
+    done
+    width=1440 height=900 theme=light
+fi
 
 if wants attention; then
     session builtin:english '{"attention": {"level": "head", "site": "blocks.1.attn", "head": 1, "scale": "linear", "colours": "viridis"}}'
