@@ -12,6 +12,15 @@ TEST_CASE("start page: is offered at the very first start, and once", "[lab][les
     }
 }
 
+TEST_CASE("start page: the greeting leaves when the user goes on", "[lab][lessons]") {
+    LabWindow lab;
+    MainWindow window({.preferences = Preferences{}, .device = {}, .greets = true});
+    window.show();
+    CHECK(window.findChild<QWidget*>("offerBanner")->isVisible());
+    window.findChild<QAction*>("workspace.inspect")->trigger();
+    CHECK(QTest::qWaitFor([&] { return !window.findChild<QWidget*>("offerBanner")->isVisible(); }));
+}
+
 TEST_CASE("start page: opens by its keys, shows each bundled model, and opens what is clicked", "[lab][lessons]") {
     LabWindow lab;
     lab.press(lab.action("start"));

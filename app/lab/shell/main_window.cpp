@@ -41,7 +41,7 @@
 namespace attn {
 namespace {
 
-constexpr int kGreetingMs = 20'000;
+constexpr int kGreetingMs = 12'000;
 
 /// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its
 /// width is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the
@@ -443,9 +443,11 @@ void MainWindow::greet() {
         Banner::Kind::Offer, greeting,
         {{tr("Lessons"), tr("Show the list of lessons"), [this] { actions_.at("lessons")->trigger(); }},
          {tr("Start page"), tr("Show all the ways to start"), [this] { layout_->enter(workspaceNamed("learn")); }}});
-    QTimer::singleShot(kGreetingMs, offerBanner_, [this, greeting] {
+    const auto dismiss = [this, greeting] {
         if (offerBanner_->text() == greeting) offerBanner_->dismiss();
-    });
+    };
+    QTimer::singleShot(kGreetingMs, offerBanner_, dismiss);
+    connect(layout_, &DockLayout::entered, offerBanner_, dismiss); // who goes on has read it
 }
 
 std::optional<Recipe> MainWindow::recipe() const { return train_->recipe(); }
