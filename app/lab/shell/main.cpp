@@ -7,6 +7,7 @@
 #include "app/lab/shell/screenshot.h"
 #include "engine/core/address_space.h"
 #include "engine/core/error.h"
+#include "engine/core/freed_memory.h"
 #include "engine/models/bundled.h"
 
 #include <QApplication>
@@ -60,6 +61,7 @@ constexpr size_t kBoxBytes = size_t{400} << 20; ///< of a box with a message alo
 int run(int argc, char** argv) {
     QElapsedTimer sinceStart;
     sinceStart.start();
+    attn::returnFreedMemory();
     QCoreApplication::setApplicationName("attention-lab");
     QCoreApplication::setOrganizationName("attention-lab");
     QCoreApplication::setApplicationVersion(ATTN_VERSION);

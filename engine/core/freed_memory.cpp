@@ -1,0 +1,19 @@
+#include "engine/core/freed_memory.h"
+
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
+namespace attn {
+
+void returnFreedMemory() {
+    // As it is, glibc raises both limits with the largest block that was freed, to 32 and 64 MiB. Models, pictures and
+    // compiled kernels come and go in many threads, and each thread's heap would keep as much for good.
+#ifdef M_MMAP_THRESHOLD
+    constexpr int kBytes = 1 << 20;
+    mallopt(M_MMAP_THRESHOLD, kBytes);
+    mallopt(M_TRIM_THRESHOLD, kBytes);
+#endif
+}
+
+} // namespace attn

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace attn {
+
+/// Makes the C library return freed memory to the system. Call it before threads start.
+void returnFreedMemory();
+
+} // namespace attn
