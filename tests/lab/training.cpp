@@ -229,6 +229,25 @@ TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[l
     CHECK(lab.window().workbench().runs().runs().size() == 2);
 }
 
+TEST_CASE("lab: the loss beside Play is that of the step that is named", "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 60);
+    const auto& state = lab.find<QLabel>("trainState");
+    int wrong = 0, seen = 0;
+    QObject::connect(&lab.window().workbench().training(), &TrainingBridge::changed, &state, [&] {
+        const int64_t step = training(lab).step;
+        if (step == 0 || !state.text().contains("loss")) return;
+        ++seen;
+        for (const MetricPoint& point : lab.window().workbench().runs().runs().front().points)
+            if (point.step == step && !state.text().contains(QString("loss %1").arg(point.loss, 0, 'f', 3))) ++wrong;
+        if (!state.text().contains(QString("Step %1 of 60").arg(step))) ++wrong;
+    });
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    CHECK(seen > 0);
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 100'000);

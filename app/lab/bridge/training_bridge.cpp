@@ -48,9 +48,9 @@ TrainingBridge::~TrainingBridge() {
 
 void TrainingBridge::deliver() {
     const auto before = std::exchange(snapshot_, session_->latest());
-    emit changed(snapshot_);
     if (const auto points = session_->takePoints(); !points.empty())
         emit pointsArrived(QString::fromStdString(snapshot_->folder), points);
+    emit changed(snapshot_); // its step is among the points
     if (snapshot_->failure && snapshot_->failureCount != failureCount_) emit failed(*snapshot_->failure);
     failureCount_ = snapshot_->failureCount;
     if (snapshot_->folder != before->folder && !snapshot_->folder.empty() && !isHeld_) follow(true);

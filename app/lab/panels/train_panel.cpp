@@ -24,6 +24,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <ranges>
 
 namespace attn {
 namespace {
@@ -218,14 +220,17 @@ void TrainPanel::start(bool plays) {
 
 const std::optional<Recipe>& TrainPanel::recipe() const { return form_->recipe(); }
 
-/// The newest loss and the newest value of the task's metric, as a line of text; empty before the first step.
+/// The loss at the step of the snapshot and the newest value of the task's metric until then, as a line of text; empty
+/// before the first step.
 QString TrainPanel::newestMetrics() const {
     const int row = bench_.runs().rowOf(bench_.runs().active());
     if (row < 0) return {};
     const RunListModel::Run& run = bench_.runs().runs()[static_cast<size_t>(row)];
-    if (run.points.empty()) return {};
-    QString text = '\n' + tr("loss %1").arg(run.points.back().loss, 0, 'f', 3);
-    const auto measured = std::find_if(run.points.rbegin(), run.points.rend(),
+    const auto after = std::ranges::upper_bound(run.points, training_->step, {}, &MetricPoint::step);
+    const auto done = std::ranges::subrange(run.points.begin(), after);
+    if (done.empty()) return {};
+    QString text = '\n' + tr("loss %1").arg(done.back().loss, 0, 'f', 3);
+    const auto measured = std::find_if(std::make_reverse_iterator(after), run.points.rend(),
                                        [](const MetricPoint& point) { return point.metric.has_value(); });
     if (measured == run.points.rend()) return text;
     const Task& task = taskNamed(run.recipe.task);
