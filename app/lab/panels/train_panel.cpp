@@ -194,12 +194,19 @@ bool TrainPanel::holdViews() {
     return isWriting;
 }
 
+void TrainPanel::startRun(const QString& folder, bool plays) {
+    starting_ = folder;
+    bench_.training().session().start(folder.toStdString(), *form_->recipe(), plays);
+    updateButtons();
+}
+
 void TrainPanel::start(bool plays) {
     TrainingSession& session = bench_.training().session();
     RunListModel& runs = bench_.runs();
     if (continues()) {
+        runs.add(runs.active(), *form_->recipe()); // shows its curves
         if (training_->folder != runs.active().toStdString() || training_->state == TrainingSnapshot::State::None)
-            session.start(runs.active().toStdString(), *form_->recipe(), plays);
+            startRun(runs.active(), plays);
         else if (plays)
             session.play();
         if (!plays) session.step();
@@ -214,7 +221,7 @@ void TrainPanel::start(bool plays) {
     runs.setActive(folder);
     ownRate_->setChecked(false);
     holdViews();
-    session.start(folder.toStdString(), recipe, plays);
+    startRun(folder, plays);
     if (!plays) session.step();
 }
 
@@ -243,6 +250,10 @@ QString TrainPanel::newestMetrics() const {
 
 bool TrainPanel::isTraining() const { return training_ && training_->state == TrainingSnapshot::State::Training; }
 
+bool TrainPanel::isStarting() const {
+    return !starting_.isEmpty() || training_->state == TrainingSnapshot::State::Preparing;
+}
+
 void TrainPanel::playOrPause() {
     if (isTraining() && continues()) return bench_.training().session().pause();
     if (form_->recipe()) start(true);
@@ -259,7 +270,7 @@ void TrainPanel::reset() {
     runs.add(folder, *form_->recipe());
     runs.setActive(folder);
     holdViews();
-    bench_.training().session().start(folder.toStdString(), *form_->recipe(), false);
+    startRun(folder, false);
 }
 
 void TrainPanel::openRun(const QString& folder) {
@@ -271,8 +282,9 @@ void TrainPanel::openRun(const QString& folder) {
 
 void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot) {
     training_ = snapshot;
-    if (snapshot->checkpointCount != checkpointCount_) listCheckpoints();
-    checkpointCount_ = snapshot->checkpointCount;
+    if (snapshot->folder == starting_.toStdString() || snapshot->failure) starting_.clear();
+    const bool isListed = std::exchange(checkpointCount_, snapshot->checkpointCount) == snapshot->checkpointCount;
+    isListed ? showTimeline() : listCheckpoints();
     updateButtons();
 }
 
@@ -299,15 +311,18 @@ void TrainPanel::showTimeline() {
     if (isLive) timeline_->setValue(last);
     const auto& moment = bench_.training().moment();
     const bool isOfRun = moment && moment->run == active;
+    const bool isBehind = isLive && isOfRun && moment->step < training_->step;
     live_->setChecked(isLive);
     live_->setEnabled(!training_->folder.empty());
     timeline_->setEnabled(checkpoints_.size() > 1);
     animate_->setEnabled(checkpoints_.size() > 1);
     export_->setEnabled(checkpoints_.size() > 1);
     moment_->setText(checkpoints_.empty() ? tr("Scrub through training here.")
+                     : isLive && !isOfRun ? tr("The first picture of this run follows.")
+                     : isBehind           ? tr("Showing step %1; the newest follows.").arg(moment->step)
                      : isLive             ? tr("Showing the current step.")
                      : isOfRun            ? tr("Showing step %1 of the run.").arg(moment->step)
-                                          : tr("The views show another model. Drag to show a step of this run."));
+                                          : tr("You see another model. Drag to see this run."));
 }
 
 void TrainPanel::scrub(int position) {
@@ -364,6 +379,8 @@ void TrainPanel::updateButtons() {
         text += newestMetrics();
         if (training_->parameterCount > 0) text += tr(" · %1 parameters").arg(grouped(training_->parameterCount));
         if (training_->warning) text += QStringLiteral("\n⚠ ") + QString::fromStdString(training_->warning->sentence());
+    } else if (isKnown && starting_ == bench_.runs().active()) {
+        text = tr("Starting…");
     } else if (wasDone) {
         text = tr("This run is finished.");
     } else if (isKnown) {

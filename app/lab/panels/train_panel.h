@@ -32,6 +32,8 @@ public:
     const std::optional<Recipe>& recipe() const;
     void playOrPause();
     bool isTraining() const; ///< and not paused
+    /// Whether a run is about to train: the session has not opened it yet.
+    bool isStarting() const;
     void step();
     /// Makes a new training run of the same recipe, with untrained parameters. The previous run stays in the list.
     void reset();
@@ -51,6 +53,7 @@ private:
     void openRun(const QString& folder);
     bool holdViews(); ///< @return whether a model writes, which then keeps the views
     void start(bool plays);
+    void startRun(const QString& folder, bool plays);
     bool continues() const; ///< whether the form holds the recipe of the open run
     void listCheckpoints(); ///< on another thread; then shows the timeline
     void showTimeline();
@@ -62,6 +65,7 @@ private:
     std::shared_ptr<const TrainingSnapshot> training_;
     std::vector<std::filesystem::path> checkpoints_; ///< of the run in listed_
     QString listed_;
+    QString starting_; ///< the run that the session is asked to open, until it does
     BackgroundTask listing_;
     uint64_t checkpointCount_ = 0;
     RecipeForm* form_;
