@@ -145,7 +145,7 @@ TEST_CASE("lab: timeline, samples and curves show one moment, and forget it when
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("curvesMoment").isHidden(); }));
     CHECK(answers().isEmpty());
     CHECK_THAT(text("samplesHint"), CONTAINS("another model"));
-    CHECK_THAT(text("moment"), CONTAINS("another model"));
+    CHECK_THAT(text("moment"), CONTAINS("You see another model. Drag to see this run."));
 
     lab.find<QToolButton>("live").click();
     REQUIRE(lab.waitFor([&] { return text("samplesHint").find("Step 40:") == 0 && chart.figure().marked == 40; }));
@@ -168,7 +168,7 @@ TEST_CASE("lab: training that starts while the model writes leaves the text, and
     CHECK(lab.snapshot().model->name == "stories");
     const auto* activity = lab.window().findChild<StatusStrip*>()->findChild<QLabel*>();
     CHECK_THAT(activity->text().toStdString(), CONTAINS("Generating") && CONTAINS("Training reverse"));
-    CHECK_THAT(banner(lab, "offerBanner").text().toStdString(), CONTAINS("keep the text"));
+    CHECK_THAT(banner(lab, "offerBanner").text().toStdString(), CONTAINS("You still see your text"));
     lab.window().bridge().post(StopCommand{});
     REQUIRE(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Idle; }));
     CHECK(written() > before + 3);
@@ -176,6 +176,22 @@ TEST_CASE("lab: training that starts while the model writes leaves the text, and
     for (auto* button : banner(lab, "offerBanner").findChildren<QToolButton*>())
         if (button->text() == "Show the run") button->click();
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "reverse"; }));
+}
+
+TEST_CASE("lab: the message about a run beside a text goes when writing and training have ended", "[lab][training]") {
+    LabWindow lab("builtin:stories", "Once upon a time");
+    setSmallRecipe(lab, 100'000);
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 30});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Generating; }));
+    lab.press(lab.action("trainPlay"));
+    CHECK(lab.find<QLabel>("trainState").text() == "Starting…");
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }));
+    lab.window().bridge().post(StopCommand{});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Idle; }));
+    auto& offer = lab.find<QWidget>("offerBanner");
+    CHECK(offer.isVisible());
+    lab.press(lab.action("trainPlay")); // pause
+    CHECK(lab.waitFor([&] { return !offer.isVisible(); }));
 }
 
 TEST_CASE("lab: quitting pauses the training run, and the next start offers to continue it", "[lab][training]") {
@@ -208,7 +224,8 @@ TEST_CASE("lab: quitting pauses the training run, and the next start offers to c
     for (auto* button : offer.findChildren<QToolButton*>())
         if (button->text() == "Continue training") button->click();
     REQUIRE(QTest::qWaitFor([&] { return state(*window)->state == State::Training; }, 120'000));
-    CHECK(state(*window)->step >= step); // from the checkpoint that quitting wrote
+    CHECK(window->workbench().runs().runs().front().isShown); // among the curves
+    CHECK(state(*window)->step >= step);                      // from the checkpoint that quitting wrote
     window->findChild<QAction*>("trainPlay")->trigger();
     REQUIRE(QTest::qWaitFor([&] { return state(*window)->state == State::Paused; }, 120'000));
     CHECK_FALSE(QSettings().contains("trainingRun")); // a paused run is not offered

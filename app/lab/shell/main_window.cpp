@@ -173,11 +173,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         showTraining(*snapshot);
         rememberTraining(*snapshot);
     });
-    connect(&training_, &TrainingBridge::viewsHeld, this, [this] {
-        offerBanner_->present(
-            Banner::Kind::Offer, tr("The run trains while the text is being written. The views keep the text."),
-            {{tr("Show the run"), tr("Show the model that trains in every view"), [this] { training_.follow(true); }}});
-    });
+    connect(&training_, &TrainingBridge::viewsHeld, this, &MainWindow::offerRun);
     connect(&training_, &TrainingBridge::pointsArrived, &runs_, &RunListModel::append);
     connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
@@ -295,6 +291,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     shownExport_ = snapshot->finishedExport;
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     bench_.setSnapshot(snapshot);
+    withdrawRunOffer();
 }
 
 void MainWindow::keepModelBefore(const Snapshot& next) {

@@ -423,6 +423,7 @@ void MainWindow::showTraining(const TrainingSnapshot& snapshot) {
     if (snapshot.state == TrainingSnapshot::State::Training)
         text = tr("Training %1: step %2 of %3").arg(run).arg(snapshot.step).arg(snapshot.recipe->schedule.steps);
     status_->setTraining(text);
+    withdrawRunOffer();
 }
 
 void MainWindow::rememberTraining(const TrainingSnapshot& snapshot) {
