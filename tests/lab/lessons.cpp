@@ -326,6 +326,26 @@ TEST_CASE("lessons: the keyboard alone takes a step, and Esc leaves", "[lab][les
     CHECK_FALSE(lab.player().isPlaying());
 }
 
+TEST_CASE("lessons: the next step has the keyboard: its field, or the keys of its choices", "[lab][lessons]") {
+    Student lab("builtin:induction", "abab");
+    lab.start(2); // the second step asks for a number
+    lab.answer();
+    type(lab.find<QLineEdit>("maskText"), "causal");
+    lab.goOn();
+    REQUIRE(lab.player().step() == 1);
+    REQUIRE(lab.step().prediction->number);
+    CHECK(lab.find<QDoubleSpinBox>("lessonNumber").hasFocus());
+    QTest::keyClicks(QApplication::focusWidget(), "6");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    CHECK(lab.player().progress().number == 6);
+    type(lab.find<QLineEdit>("maskText"), "causal & window(3)");
+    lab.goOn();
+    REQUIRE(lab.player().step() == 2);
+    REQUIRE(lab.waitFor([&] { return lab.player().isReady(); }, kPatienceMs));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_2);
+    CHECK(lab.player().progress().choice == 1);
+}
+
 TEST_CASE("lessons: one begun while another is given back waits for that", "[lab][lessons]") {
     Student lab("builtin:sort", "3 1 2 =");
     const std::string prompt = lab.snapshot().sequence->prompt;

@@ -128,7 +128,6 @@ void LessonPanel::start(const Lesson& lesson, int step) {
     if (step < 0) step = LessonProgress::load(lesson.id).step;
     const Lesson taken = lesson; // the library may be reloaded
     player_->start(taken, step);
-    steps_->setFocus();
 }
 
 std::vector<Panel::Place> LessonPanel::places() {
@@ -168,8 +167,8 @@ void LessonPanel::showPlayer() {
     progress.step = player_->step();
     progress.save(player_->lesson().id);
     page_->hide();
-    steps_->refresh();
     steps_->show();
+    steps_->refresh();
 }
 
 /// Esc stops the model elsewhere; here it leaves the lesson.

@@ -140,10 +140,12 @@ void LessonStepView::answer() {
 }
 
 /// Rebuilds the parts that change only when the step changes.
-void LessonStepView::showStep() {
+/// @return whether it is another step
+bool LessonStepView::showStep() {
     const LessonStep& step = player_->currentStep();
     const QString now = QStringLiteral("%1/%2").arg(player_->lesson().id).arg(player_->step());
-    if (std::exchange(shown_, now) == now && player_->isAnswered()) return;
+    const bool isNew = std::exchange(shown_, now) != now;
+    if (!isNew && player_->isAnswered()) return false;
     title_->setText(step.title);
     put(text_, step.text);
     average_->setVisible(step.average.has_value());
@@ -158,7 +160,7 @@ void LessonStepView::showStep() {
     questionCard_->setVisible(step.prediction.has_value());
     numberRow_->setVisible(step.prediction && step.prediction->number);
     choices_->setVisible(step.prediction && !step.prediction->number);
-    if (!step.prediction) return;
+    if (!step.prediction) return isNew;
     question_->setText(tr("<b>What do you expect?</b> %1").arg(step.prediction->question));
     if (step.prediction && step.prediction->number) { // a count has no decimals
         const double value = step.prediction->number->answer;
@@ -177,6 +179,7 @@ void LessonStepView::showStep() {
             setFocus(); // so that Return goes to the next step
         });
     }
+    return isNew;
 }
 
 void LessonStepView::refresh() {
@@ -184,7 +187,7 @@ void LessonStepView::refresh() {
     const auto& progress = player_->progress();
     const int count = static_cast<int>(player_->lesson().steps.size());
     place_->setText(tr("%1 · step %2 of %3").arg(player_->lesson().title).arg(player_->step() + 1).arg(count));
-    showStep();
+    const bool isNew = showStep();
     const bool isAnswered = player_->isAnswered();
     const auto buttons = choices_->findChildren<ChoiceButton*>();
     for (auto* button : buttons) {
@@ -209,6 +212,14 @@ void LessonStepView::refresh() {
     back_->setEnabled(player_->step() > 0);
     next_->setEnabled(progress.isDone);
     next_->setText(player_->step() + 1 == count ? tr("Fi&nish") : tr("&Next"));
+    // The button that led here is locked now, and the panel may stand elsewhere: Qt gives the focus to another control.
+    if (!isNew) return;
+    if (step.prediction && step.prediction->number && !isAnswered) {
+        number_->setFocus();
+        number_->selectAll();
+    } else {
+        setFocus();
+    }
 }
 
 } // namespace attn

@@ -37,13 +37,14 @@ public:
     explicit LessonStepView(QWidget* parent = nullptr);
 
     void setPlayer(LessonPlayer& player) { player_ = &player; }
+    /// Shows the step as it is now. A new step takes the keyboard focus.
     void refresh();
     /// Makes the next refresh() rebuild the step, even if it is the same one.
     void forget() { shown_.clear(); }
 
 private:
     void makeQuestion(QVBoxLayout* column);
-    void showStep();
+    bool showStep();
     void answer();
 
     LessonPlayer* player_ = nullptr;
