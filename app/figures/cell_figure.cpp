@@ -213,9 +213,18 @@ QString scoreText(const CellExplanation& cell) {
     return CellFigure::tr("score = %1 = %2 = %3").arg(names, numbers, number(cell.score));
 }
 
+/// Says how far a contribution moves the residual stream, if the head keeps a share of its output.
+QString movesResidual(const std::vector<float>& contribution, double kept) {
+    const QString size = QString::number(contribution.size()), length = number(kept * norm(contribution));
+    if (kept == 1)
+        return CellFigure::tr("After W_O, it moves the residual stream (%1 dimensions) by %2").arg(size, length);
+    return CellFigure::tr("After W_O and the head's gate of %1, it moves the residual stream (%2 dimensions) by %3")
+        .arg(number(kept), size, length);
+}
+
 /// @param before may be null
 void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
-           const QString& condition, const FigureTheme& theme) {
+           const QString& condition, double kept, const FigureTheme& theme) {
     QString title = CellFigure::tr("%1%6: query %2 %3, key %4 %5");
     title = title.arg(headLabel(cell.site, cell.head))
                 .arg(cell.query)
@@ -274,10 +283,7 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
                     {CellFigure::tr("weight × v"), &cell.contribution, theme.text}});
         flow.formula(CellFigure::tr("length of v: |v| = %1; length of weight × v: %2")
                          .arg(number(norm(cell.v)), number(norm(cell.contribution))));
-        if (!cell.residualContribution.empty())
-            flow.formula(CellFigure::tr("After W_O, it moves the residual stream (%1 dimensions) by %2")
-                             .arg(cell.residualContribution.size())
-                             .arg(number(norm(cell.residualContribution))));
+        if (!cell.residualContribution.empty()) flow.formula(movesResidual(cell.residualContribution, kept));
     }
 }
 
@@ -286,7 +292,7 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
 double CellFigure::heightForWidth(double width, const FigureTheme& theme) const {
     if (!explanation) return 6 * theme.lineHeight();
     Flow flow(nullptr, QRectF(0, 0, width, 0), theme);
-    write(flow, *explanation, before.get(), labels, condition, theme);
+    write(flow, *explanation, before.get(), labels, condition, kept, theme);
     return std::ceil(flow.height());
 }
 
@@ -294,7 +300,7 @@ void CellFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     if (!explanation) return drawMessage(painter, area, tr("Click a cell of a heatmap to see its arithmetic."), theme);
     const FigurePage page(painter, area, theme);
     Flow flow(&painter, area, theme);
-    write(flow, *explanation, before.get(), labels, condition, theme);
+    write(flow, *explanation, before.get(), labels, condition, kept, theme);
 }
 
 QString CellFigure::csv() const {

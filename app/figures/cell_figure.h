@@ -17,6 +17,7 @@ struct CellFigure : Figure {
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const CellExplanation> before; ///< the same cell in the original run, for comparison; may be null
     QString condition;                             ///< of the head, follows its name: " (removed)"
+    double kept = 1;                               ///< share of its output that the head keeps
     std::vector<QString> labels;                   ///< one per token of the sequence
 
     /// The height of the whole arithmetic at this width.

@@ -481,9 +481,9 @@ public:
                       int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
         {.id = "patching",
          .title = QT_TR_NOOP("Activation patching"),
-         .explanation = QT_TR_NOOP("Which layer and token or patch carry the difference from another "
-                                   "text of the same length, or from the other picture, "
-                                   "which is chosen among the changes."),
+         .explanation = QT_TR_NOOP("Which layer and token carry the difference to a second text with as many tokens. "
+                                   "For a picture: which layer and patch carry the difference to the other picture, "
+                                   "which the Changes panel names."),
          .usesTarget = true,
          .usesOther = true,
          .isQuick = false,

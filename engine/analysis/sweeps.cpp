@@ -89,10 +89,9 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
     const size_t count = context.input.tokens().size();
     std::vector<int> others = tokensOf(languageModel(model), text);
     if (others.size() == count) return others;
-    throw Error(
-        {.what = fmt::format("the prompt has {} tokens and the other text {}", count, others.size()),
-         .where = "patch",
-         .hint = "values are patched token by token: change a word so that both have the same number of tokens"});
+    throw Error({.what = fmt::format("the prompt has {} tokens, the other text {}", count, others.size()),
+                 .where = "patch",
+                 .hint = "change a word so that both have the same number of tokens"});
 }
 
 } // namespace

@@ -370,4 +370,10 @@ TEST_CASE("export: a head's numbers say whose they are, and its file has a name"
     auto& dialog = lab.find<QFileDialog>("fileDialog");
     CHECK(QFileInfo(dialog.selectedFiles().front()).fileName() == "induction-L1-H0.svg");
     dialog.reject();
+    lab.find<QPlainTextEdit>("prompt").setFocus(); // who types and then exports wants the figure
+    REQUIRE(lab.waitFor([&] { return lab.find<QPlainTextEdit>("prompt").hasFocus(); }));
+    const QString figure = lab.folder() + "/figure.csv";
+    lab.window().exportFigure(figure);
+    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(figure); }));
+    CHECK(banner(lab, "offerBanner").text().startsWith("Saved Attention: "));
 }

@@ -1,8 +1,10 @@
 #include "tests/lab/lab_window.h"
 
+#include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/branch_tree_model.h"
 #include "app/lab/widgets/generated_text.h"
+#include "app/lab/widgets/limited_editor.h"
 #include "app/lab/widgets/token_chips.h"
 
 using namespace attn;
@@ -141,4 +143,38 @@ TEST_CASE("lab: a thousand random clicks and keys leave the window alive", "[lab
         [&] { return lab.snapshot().sequence->prompt == "abcabc" || lab.snapshot().failureCount > failures; });
     CAPTURE(lab.snapshot().model->name, lab.snapshot().sequence->prompt);
     CHECK(isAnswered);
+}
+
+TEST_CASE("lab: pasting from an empty clipboard changes nothing", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    auto& prompt = lab.find<LimitedEditor>("prompt");
+    struct Editor : LimitedEditor { // to reach what a paste calls
+        using LimitedEditor::insertFromMimeData;
+    };
+    (prompt.*(&Editor::insertFromMimeData))(nullptr);
+    const QMimeData empty;
+    (prompt.*(&Editor::insertFromMimeData))(&empty);
+    CHECK(prompt.toPlainText() == "abcabc");
+}
+
+TEST_CASE("lab: locks are set although a field makes its controls anew when it loses the focus", "[lab]") {
+    LabWindow lab;
+    auto* container = new QWidget(&lab.window());
+    assignControlGroup(container, "recipe");
+    auto* field = new QLineEdit(container);
+    container->show();
+    for (int i = 0; i < 40; ++i) assignControlGroup(new QWidget(container), "recipe");
+    const QPointer<QWidget> made = container;
+    QObject::connect(field, &QLineEdit::editingFinished, container, [container, field] {
+        for (QWidget* each : container->findChildren<QWidget*>())
+            if (each != field) delete each;
+    });
+    field->setFocus();
+    REQUIRE(lab.waitFor([&] { return field->hasFocus(); }));
+    QTest::keyClicks(field, "x"); // or else there is nothing to take
+    lab.window().setLocks({{"recipe", ControlState::Locked}});
+    CHECK(made->findChildren<QWidget*>().size() == 1); // the field alone
+    CHECK_FALSE(container->isEnabled());
+    lab.window().setLocks({});
+    CHECK(container->isEnabled());
 }

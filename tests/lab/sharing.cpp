@@ -57,6 +57,7 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
         lab.closeGate(1, 0, 0.5f);
         lab.window().workbench().selectHead(1, 1);
         REQUIRE(lab.settle());
+        lab.act("workspace.inspect");
         lab.act("copyLink");
         link = QGuiApplication::clipboard()->text();
         text = lab.text();
@@ -74,8 +75,10 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
     lab.action("openLink").trigger();
     auto& dialog = lab.find<QInputDialog>("linkDialog");
     CHECK(dialog.textValue() == link); // from the clipboard
+    lab.act("workspace.compare");
     dialog.accept();
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction" && lab.text() == text; }));
+    CHECK(lab.waitFor([&] { return lab.find<QToolButton>("workspace.inspect").isChecked(); }));
     lab.window().openLink("attnlab:nonsense");
     CHECK_THAT(banner(lab, "failureBanner").text().toStdString(), CONTAINS("damaged"));
     CHECK(lab.text() == text);

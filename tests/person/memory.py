@@ -70,7 +70,7 @@ class Use:
         for spin, last in (("Layer to show, from 0", 3), ("Head to show, from 0", 5)):
             self.person.replace(spin, str(self.chance.randrange(last + 1)))
             self.person.keys("Return")
-        for view in ("Arcs", "Text", "Heatmap"):
+        for view in ("Arcs", "Words", "Heatmap"):
             self.person.click(view, CHECK)
         for keys in ("ctrl+1", "ctrl+3", "ctrl+2"):
             self.person.keys(keys)

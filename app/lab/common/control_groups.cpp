@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QCoreApplication>
 #include <QDockWidget>
+#include <QPointer>
 
 namespace attn {
 namespace {
@@ -53,18 +54,22 @@ void enableUnlessLocked(QAction* action, bool wanted) {
 }
 
 void applyLocks(QWidget* window, const ControlLocks& locks) {
-    for (QWidget* container : window->findChildren<QWidget*>()) {
-        if (!container->property(kGroupProperty).isValid()) continue;
-        const ControlState state = stateOf(container, locks);
+    // A field that loses the focus takes what was typed, and panels may then make their controls anew.
+    std::vector<QPointer<QWidget>> containers;
+    for (QWidget* each : window->findChildren<QWidget*>())
+        if (each->property(kGroupProperty).isValid()) containers.emplace_back(each);
+    for (const QPointer<QWidget>& container : containers) {
+        if (!container) continue;
+        const ControlState state = stateOf(container.data(), locks);
         const bool isHidden = state == ControlState::Hidden;
-        if (auto* dock = qobject_cast<QDockWidget*>(container)) {
+        if (auto* dock = qobject_cast<QDockWidget*>(container.data())) {
             // A dock that the user has closed stays closed.
             if (isHidden) dock->hide();
             dock->toggleViewAction()->setVisible(!isHidden);
             if (dock->widget()) dock->widget()->setEnabled(state == ControlState::Free);
         } else {
-            container->setVisible(!isHidden);
             container->setEnabled(state == ControlState::Free);
+            if (container) container->setVisible(!isHidden);
         }
     }
     for (QAction* action : window->findChildren<QAction*>()) {

@@ -64,8 +64,19 @@ std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float
     std::vector<std::pair<int, int>> shown; // the answer of each model
     const std::vector<int> ofFirst = likeliestAnswers(first, kShownAnswers),
                            ofSecond = likeliestAnswers(second, kShownAnswers);
+    const auto nameOf = [&](const std::pair<int, int>& answer) {
+        return answer.first >= 0 ? answerName(a, answer.first) : answerName(b, answer.second);
+    };
+    // Two tokens of a model may have one text, of which the other model has one token: the likelier one stands for
+    // both.
+    const auto isShown = [&](const std::pair<int, int>& answer) {
+        return std::ranges::any_of(shown, [&](const std::pair<int, int>& each) {
+            return each == answer ||
+                   ((each.first == answer.first || each.second == answer.second) && nameOf(each) == nameOf(answer));
+        });
+    };
     const auto take = [&](std::pair<int, int> answer) {
-        if (shown.size() < kShownAnswers && std::ranges::find(shown, answer) == shown.end()) shown.push_back(answer);
+        if (shown.size() < kShownAnswers && !isShown(answer)) shown.push_back(answer);
     };
     for (size_t at = 0; at < std::max(ofFirst.size(), ofSecond.size()); ++at) {
         if (at < ofFirst.size()) take({ofFirst[at], sameAnswer(a, ofFirst[at], b)});
@@ -77,8 +88,7 @@ std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float
     };
     std::vector<AnswerRow> rows;
     for (const auto& [one, other] : shown) {
-        const std::string name = one >= 0 ? answerName(a, one) : answerName(b, other);
-        rows.push_back({visibleText(QString::fromStdString(name)), of(first, one), of(second, other)});
+        rows.push_back({visibleText(QString::fromStdString(nameOf({one, other}))), of(first, one), of(second, other)});
     }
     std::ranges::stable_sort(rows, std::greater(), [](const AnswerRow& row) {
         return std::max(row.first.value_or(0), row.second.value_or(0));

@@ -185,7 +185,9 @@ void AttentionPanel::showPictures() {
     const bool isComparable =
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
     heatmap_->setTile(snapshot_->detail, bench_.tokenCount(), isComparable ? compared->detail : nullptr);
-    if (const auto& cell = snapshot_->explanation) cell_->setCondition(bench_.conditionOf(cell->site, cell->head));
+    if (const auto& cell = snapshot_->explanation)
+        cell_->setCondition(bench_.conditionOf(cell->site, cell->head),
+                            static_cast<double>(bench_.shownShare(cell->site, cell->head)));
     cell_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
     showArcs();
 }

@@ -62,6 +62,22 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     strip_->setObjectName("attentionTokens");
     gridScroll_ = scrolling(grid_);
     arcs_->setObjectName("attentionArcs");
+    grid_->setWhatsThis(
+        tr("A thumbnail for each head: one row for each layer, one column for each head. The strip below a "
+           "thumbnail is the row of the newest token. Click a thumbnail to enlarge it."));
+    heatmap_->setWhatsThis(
+        tr("Each row is a query: a token that looks. Each column is a key: a token that it looks at. The "
+           "colour is the attention weight; each row sums to 1. The mask hides the grey cells. Click a "
+           "cell to see its arithmetic. The wheel zooms."));
+    strip_->setWhatsThis(
+        tr("Each word is shaded by the attention that one query pays to it: the word under the pointer, or "
+           "the newest token. Click a word to keep it as the query."));
+    arcs_->setWhatsThis(
+        tr("Each arc joins a query on one side to a key on the other: the stronger the arc, the larger the "
+           "attention weight. Point at a word to see its arcs alone."));
+    cell_->setWhatsThis(
+        tr("The arithmetic behind one cell of the heatmap, from the query and the key to the weight and what "
+           "it adds."));
     arcsScroll_ = scrolling(arcs_);
     QScrollArea* cellScroll = scrolling(cell_);
     cellScroll->setFocusPolicy(Qt::StrongFocus); // to scroll by keys, and to say that an export means the arithmetic
@@ -131,7 +147,7 @@ QWidget* AttentionPanel::makeTools() {
     auto* row = layoutOf<QHBoxLayout>(tools_);
     const std::tuple<const char*, QString, QString> pictures[] = {
         {"attentionAsHeatmap", tr("Heatmap"), tr("Show the weights of one head as a heatmap")},
-        {"attentionAsText", tr("Text"), tr("Shade each word by the attention that a query pays to it")},
+        {"attentionAsText", tr("Words"), tr("Shade each word by the attention that a query pays to it")},
         {"attentionAsArcs", tr("Arcs"), tr("Join each word to the words that it attends to")}};
     for (const auto& [id, text, help] : pictures) {
         auto* button = named(new QToolButton, id, text, help);

@@ -62,7 +62,9 @@ void CellPanel::showSelection() {
 void CellPanel::showExplanation() {
     if (!snapshot_) return;
     const UneditedViews* compared = bench_.compared(*snapshot_);
-    if (const auto& cell = snapshot_->explanation) view_->setCondition(bench_.conditionOf(cell->site, cell->head));
+    if (const auto& cell = snapshot_->explanation)
+        view_->setCondition(bench_.conditionOf(cell->site, cell->head),
+                            static_cast<double>(bench_.shownShare(cell->site, cell->head)));
     view_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
 }
 

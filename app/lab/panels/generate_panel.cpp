@@ -59,6 +59,15 @@ std::vector<int> parseIds(const QString& text) {
     return ids;
 }
 
+/// Whether a text ends with a space as a token of its own, in a model whose words begin with theirs.
+bool endsWithLoneSpace(const Snapshot& snapshot) {
+    const auto& tokens = snapshot.sequence->tokens;
+    const auto& pieces = snapshot.model ? snapshot.model->tokenTexts : std::vector<std::string>();
+    const auto words = std::ranges::count_if(
+        pieces, [](const std::string& piece) { return piece.size() > 2 && piece.front() == ' '; });
+    return !tokens.empty() && tokens.back().text == " " && 4 * words > std::ssize(pieces);
+}
+
 } // namespace
 
 /// Text, or ids where the model has no tokenizer.
@@ -247,6 +256,9 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         tokenCount_->setText(
             isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
                       : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
+        if (isWriting && endsWithLoneSpace(*snapshot))
+            tokenCount_->setText(tokenCount_->text() + '\n' +
+                                 tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
         notice_->setText(
             !notice.isEmpty() ? notice

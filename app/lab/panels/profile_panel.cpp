@@ -112,7 +112,7 @@ QString ProfilePanel::tokenText(int token) const {
 }
 
 void ProfilePanel::showProfile() {
-    const bool isEmpty = !shown_ || shown_->received.empty() || !snapshot_->sequence;
+    const bool isEmpty = !shown_ || shown_->received.empty() || shown_->exactRows == 0 || !snapshot_->sequence;
     largest_->clear();
     LinesFigure received, distances;
     if (!isEmpty) {
@@ -160,6 +160,7 @@ void ProfilePanel::showTitle() {
         return title_->setText(tr("Type a prompt in the Generate panel to see where a head looks."));
     const QString head = headLabel(shown_->site, shown_->head) + bench_.conditionOf(shown_->site, shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
+    if (shown_->exactRows == 0) return title_->setText(tr("Computing the profile of %1…").arg(head));
     QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;
     if (before_) title += tr(" (changed minus original; the table shows the changed run)");
     if (shown_->exactRows < 1) title += tr(", from %1 % of the queries").arg(static_cast<int>(shown_->exactRows * 100));

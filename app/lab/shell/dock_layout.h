@@ -24,6 +24,8 @@ public:
     DockLayout(QMainWindow& window, std::map<QString, QDockWidget*> docks);
 
     const Workspace& workspace() const { return *workspace_; }
+    /// The dock in front of the main place; null: it is empty.
+    QDockWidget* front() const { return frontOf(workspace_->main); }
     /// Arranges the docks of a workspace as the user left them, or as it suggests.
     void enter(const Workspace& workspace);
     /// Arranges the docks of the present workspace as it suggests.

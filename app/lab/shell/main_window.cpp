@@ -270,6 +270,8 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewSequence =
         before && (before->sequence != snapshot->sequence || before->picture != snapshot->picture);
     if (isNewModel) {
+        // The Text panel has nothing to say about pictures.
+        if (snapshot->readsPictures() && layout_->front() == docks_.at("text")) layout_->showPanel("attention");
         keepModelBefore(*snapshot);
         const QString path = QString::fromStdString(snapshot->model->path);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);

@@ -176,6 +176,7 @@ void MainWindow::chooseLink() {
     dialog->setOption(QInputDialog::UsePlainTextEditForTextInput);
     dialog->setOkButtonText(tr("Open"));
     if (const QString text = QGuiApplication::clipboard()->text(); isSessionLink(text)) dialog->setTextValue(text);
+    if (auto* field = dialog->findChild<QPlainTextEdit*>()) field->setTabChangesFocus(true);
     connect(dialog, &QInputDialog::textValueSelected, this, &MainWindow::openLink);
     dialog->open();
 }
@@ -207,7 +208,10 @@ void MainWindow::continueRestore() {
     if (!document.branches.empty()) bridge_.post(document.restoreCommand());
     bench_.setSampling(document.sampling);
     for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
-    layout_->restore(document.layout);
+    if (!document.layout.isEmpty())
+        layout_->restore(document.layout);
+    else if (!document.workspace.isEmpty())
+        layout_->enter(workspaceNamed(document.workspace));
     setLocks(document.locks);
     firstPath_.clear();
 }
@@ -219,6 +223,7 @@ SessionDocument MainWindow::document() const {
     for (const auto& [id, panel] : panels_)
         if (const QJsonObject view = panel->saveView(); !view.isEmpty()) document.view[id] = view;
     document.layout = layout_->save();
+    document.workspace = layout_->workspace().id;
     document.locks = locks_;
     return document;
 }
@@ -253,8 +258,11 @@ void MainWindow::saveSession() {
 }
 
 void MainWindow::chooseSessionPath() {
-    choosePath(this, tr("Save session"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("Sessions (*.attnlab)"),
-               "attnlab", [this](const QString& path) { saveSessionAs(path); });
+    choosePath(
+        this, tr("Save session"), QFileDialog::AnyFile, QFileDialog::AcceptSave, tr("Sessions (*.attnlab)"), "attnlab",
+        [this](const QString& path) { saveSessionAs(path); },
+        fileNameOf({bench_.hasModel() ? QString::fromStdString(bench_.snapshot()->model->name) : tr("session")},
+                   "attnlab"));
 }
 
 void MainWindow::chooseSession() {
@@ -284,12 +292,17 @@ void MainWindow::captureTo(const QString& path) {
 }
 
 Panel* MainWindow::currentPanel() const {
-    if (focusedPanel_ && focusedPanel_->isVisible()) return focusedPanel_;
+    // Else the figure is the panel with all its controls.
+    const auto hasFigure = [](Panel* panel) { return !qobject_cast<Panel*>(panel->figure()) || panel->numbers().csv; };
+    if (focusedPanel_ && focusedPanel_->isVisible() && hasFigure(focusedPanel_)) return focusedPanel_;
+    // Who types a prompt and then exports wants the main figure.
+    if (const QDockWidget* front = layout_->front())
+        if (Panel* panel = panels_.at(front->objectName().section('.', 1)); hasFigure(panel)) return panel;
     for (const PanelDescriptor& descriptor : windowPanels()) {
         Panel* panel = panels_.at(QString::fromLatin1(descriptor.id));
         if (panel->isVisible() && panel->numbers().csv) return panel;
     }
-    return panels_.at("generate");
+    return panels_.at("attention");
 }
 
 void MainWindow::chooseExport(const QString& suffix) {
@@ -317,8 +330,9 @@ Provenance MainWindow::provenance(const Panel& panel) const {
     from.modelPath = QString::fromStdString(snapshot->path());
     from.device = QString::fromStdString(snapshot->status.device);
     const QString runs[] = {QStringLiteral("changed"), QStringLiteral("original"), QStringLiteral("difference")};
-    from.run = runs[static_cast<size_t>(bench_.shownRun())];
-    from.changes = QString::fromStdString(changesToJson(bench_.changes()));
+    const bool isOpened = bench_.changes().empty();
+    from.run = isOpened ? QStringLiteral("as opened") : runs[static_cast<size_t>(bench_.shownRun())];
+    if (!isOpened) from.changes = QString::fromStdString(changesToJson(bench_.changes()));
     return from;
 }
 
@@ -359,10 +373,10 @@ void MainWindow::exportFigure(const QString& path) {
             if (auto failure = write(isStopped)) return *failure;
             return true;
         },
-        [this, path](std::variant<bool, Failure> result) {
+        [this, path, title = docks_.at(panel->objectName())->windowTitle()](std::variant<bool, Failure> result) {
             status_->setWork({});
             if (const auto* failure = std::get_if<Failure>(&result)) return showFailure(*failure);
-            offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(path));
+            offerBanner_->present(Banner::Kind::Success, tr("Saved %1: %2").arg(title, path));
         });
     showWork(tr("Saving %1").arg(QFileInfo(path).fileName().left(60)), [this] { return exporting_.isRunning(); });
 }
@@ -394,9 +408,7 @@ void MainWindow::exportRun(const QString& run, const std::vector<std::filesystem
         return showFailure({.what = "there is no training run to export",
                             .where = "timeline",
                             .hint = "train a model or open a training run first"});
-    // Export a view that changes during training. The panel that was clicked last may be Train itself.
     Panel* panel = currentPanel();
-    if (panel == panels_.at("train") || panel == panels_.at("generate")) panel = panels_.at("attention");
     if (findChild<RunAnimation*>())
         return showFailure({.what = "another training run is still being exported",
                             .where = "timeline",

@@ -408,7 +408,8 @@ void MainWindow::showHelp() {
     QStringList lines;
     for (const QWidget* widget = QApplication::widgetAt(at); widget && widget != this;
          widget = widget->parentWidget()) {
-        const QString name = widget->accessibleName(), help = widget->toolTip();
+        const QString name = widget->accessibleName(),
+                      help = widget->whatsThis().isEmpty() ? widget->toolTip() : widget->whatsThis();
         if (!help.isEmpty()) {
             if (!name.isEmpty() && name != help) lines << QStringLiteral("<b>%1</b>").arg(name.toHtmlEscaped());
             lines << help.toHtmlEscaped();

@@ -23,9 +23,10 @@ void CellView::setExplanation(const std::shared_ptr<const CellExplanation>& expl
     refresh();
 }
 
-void CellView::setCondition(const QString& condition) {
-    if (condition == figure_.condition) return;
+void CellView::setCondition(const QString& condition, double kept) {
+    if (condition == figure_.condition && kept == figure_.kept) return;
     figure_.condition = condition;
+    figure_.kept = kept;
     refresh();
 }
 

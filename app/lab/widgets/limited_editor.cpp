@@ -19,6 +19,7 @@ void LimitedEditor::showText(const QString& text) {
 }
 
 void LimitedEditor::insertFromMimeData(const QMimeData* source) {
+    if (!source || !source->hasText()) return; // an empty clipboard has no data at all
     const QString inserted = source->text();
     const qsizetype kept = document()->characterCount() - 1 - textCursor().selectedText().size();
     if (const QString why = objectionTo(kept + inserted.size()); !why.isEmpty()) return emit refused(why);

@@ -204,6 +204,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
         {"sampling", samplingToJson(document.sampling)},
         {"view", document.view},
         {"layout", QString::fromLatin1(document.layout.toBase64())},
+        {"workspace", document.workspace},
         {"locks", locksToJson(document.locks)},
     };
     return QJsonDocument(root).toJson();
@@ -237,6 +238,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     document.sampling = samplingFromJson(reader.object("sampling"), reader);
     document.view = reader.object("view");
     document.layout = QByteArray::fromBase64(reader.text("layout").toLatin1());
+    if (parsed.object().contains("workspace")) document.workspace = reader.text("workspace");
     document.locks = locksFromJson(reader.object("locks"));
     if (!reader.problem().isEmpty()) return unreadable("the session file is damaged: " + reader.problem(), where);
     return document;

@@ -27,6 +27,7 @@ struct SessionDocument {
     Sampling sampling;
     QJsonObject view;  ///< the state of each panel, by keys that the panels choose
     QByteArray layout; ///< QMainWindow::saveState, may be empty
+    QString workspace; ///< for a document without a layout: its id; empty: the present one
     ControlLocks locks;
 
     bool operator==(const SessionDocument&) const = default;

@@ -16,7 +16,7 @@ constexpr size_t kMostBranches = 2000; ///< tokens of a tree that a link still h
 Failure unreadable(const char* what) {
     return {.what = what,
             .where = "link",
-            .hint = "copy the whole link, from \"attnlab:\" to its last letter, and open it again"};
+            .hint = "copy it from \"attnlab:\" to its end"};
 }
 
 /// Leaves the tokens from the root to the current one.
@@ -46,7 +46,7 @@ QString sessionLink(SessionDocument document) {
 
 std::variant<SessionDocument, Failure> sessionFromLink(const QString& link) {
     QString letters = link.trimmed().mid(kScheme.size());
-    if (!isSessionLink(link) || letters.isEmpty()) return unreadable("this is no link to a view");
+    if (!isSessionLink(link) || letters.isEmpty()) return unreadable("this is not a whole link");
     if (letters.size() > kMostLetters) return unreadable("the link is longer than any that this program makes");
     letters.remove(QChar('\n')).remove(QChar('\r')).remove(QChar(' ')); // from a message that breaks lines
     const auto decoded = QByteArray::fromBase64Encoding(
