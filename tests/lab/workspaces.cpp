@@ -1,4 +1,5 @@
 #include "app/lab/shell/workspaces.h"
+#include "app/lab/common/focus_ring.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -123,4 +124,36 @@ TEST_CASE("workspaces: a panel is shown where it is, and else in its workspace",
     CHECK(isInFront(lab, "dock.lenses"));
     lab.act("panel.lenses"); // the same key does not close it
     CHECK(isInFront(lab, "dock.lenses"));
+}
+
+TEST_CASE("workspaces: a click on the rail leaves no second button marked", "[lab][workspaces]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    for (const Workspace& from : workspaces())
+        for (const Workspace& to : workspaces()) {
+            CAPTURE(from.id, to.id);
+            lab.action((std::string("workspace.") + from.id).c_str()).trigger();
+            lab.layOut();
+            QString front = from.above.isEmpty() ? from.main.front() : from.above.front();
+            auto& panel = *lab.find<QDockWidget>(("dock." + front).toLatin1().constData()).findChild<Panel*>();
+            focusableIn(panel)->setFocus();
+            QTest::mouseClick(&lab.find<QToolButton>((std::string("workspace.") + to.id).c_str()), Qt::LeftButton);
+            lab.layOut();
+            const QWidget* now = QApplication::focusWidget();
+            REQUIRE(now);
+            CHECK_FALSE(lab.find<QWidget>("workspaces").isAncestorOf(now));
+            CHECK(now->isVisible());
+        }
+}
+
+TEST_CASE("workspaces: the key of the rail keeps its button, and the prompt keeps the cursor", "[lab][workspaces]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    auto& train = lab.find<QToolButton>("workspace.train");
+    train.setFocus(Qt::TabFocusReason);
+    QTest::keyClick(&train, Qt::Key_Space);
+    CHECK(train.hasFocus());
+    lab.act("workspace.write");
+    CHECK(lab.find<QToolButton>("workspace.write").hasFocus());
+    lab.find<QWidget>("prompt").setFocus();
+    lab.act("workspace.inspect");
+    CHECK(lab.find<QWidget>("prompt").hasFocus());
 }

@@ -76,4 +76,11 @@ bool FocusRing::eventFilter(QObject* watched, QEvent* event) {
     return QObject::eventFilter(watched, event);
 }
 
+QWidget* focusableIn(QWidget& group) {
+    if (group.focusPolicy() != Qt::NoFocus) return &group;
+    for (QWidget* inner : group.findChildren<QWidget*>())
+        if (inner->focusPolicy() != Qt::NoFocus && inner->isVisible() && inner->isEnabled()) return inner;
+    return &group;
+}
+
 } // namespace attn

@@ -26,4 +26,7 @@ private:
     QList<QPointer<QWidget>> ancestors_; ///< the target, and what moves it
 };
 
+/// The widget that takes the focus for a group of controls: the group itself, or its first control in sight.
+QWidget* focusableIn(QWidget& group);
+
 } // namespace attn

@@ -1,5 +1,6 @@
 #include "app/lab/lessons/lesson_step_view.h"
 
+#include "app/lab/common/focus_ring.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/lessons/average_exercise.h"
 #include "app/lab/lessons/lesson_player.h"
@@ -100,15 +101,7 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     connect(back_, &QPushButton::clicked, this, [this] { player_->back(); });
     connect(next_, &QPushButton::clicked, this, [this] { player_->next(); });
     connect(show_, &QPushButton::clicked, this, [this] {
-        QWidget* target = player_->target();
-        // A group of controls cannot take the focus itself; its first control can.
-        if (target && target->focusPolicy() == Qt::NoFocus)
-            for (QWidget* inner : target->findChildren<QWidget*>())
-                if (inner->focusPolicy() != Qt::NoFocus && inner->isVisible() && inner->isEnabled()) {
-                    target = inner;
-                    break;
-                }
-        if (target) target->setFocus(Qt::TabFocusReason);
+        if (QWidget* target = player_->target()) focusableIn(*target)->setFocus(Qt::TabFocusReason);
     });
 }
 

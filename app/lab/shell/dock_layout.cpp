@@ -1,12 +1,18 @@
 #include "app/lab/shell/dock_layout.h"
 
+#include "app/lab/common/focus_ring.h"
+#include "app/lab/workbench/panel.h"
+
 #include <QApplication>
 #include <QDataStream>
 #include <QDockWidget>
 #include <QEvent>
 #include <QLayout>
 #include <QMainWindow>
+#include <QPointer>
 #include <QSettings>
+#include <QToolBar>
+#include <QToolButton>
 
 #include <algorithm>
 
@@ -30,6 +36,7 @@ DockLayout::DockLayout(QMainWindow& window, std::map<QString, QDockWidget*> dock
 }
 
 void DockLayout::enter(const Workspace& workspace) {
+    const QPointer<QWidget> focused = window_.focusWidget();
     keep();
     if (isKept_) emit left(*workspace_);
     isLesson_ = false;
@@ -39,6 +46,17 @@ void DockLayout::enter(const Workspace& workspace) {
     if (known == states_.end() || !window_.restoreState(known->second, kVersion)) arrange();
     useSizes();
     emit entered(workspace);
+    if (focused && window_.isVisible()) giveFocus(focused);
+}
+
+void DockLayout::giveFocus(QWidget* control) {
+    if (const auto* rail = qobject_cast<QToolBar*>(control->parentWidget())) // a second button would look chosen
+        return rail->findChild<QToolButton*>(QStringLiteral("workspace.") + workspace_->id)->setFocus();
+    // A tab that is not in front lies outside the window.
+    const QRect place(control->mapTo(&window_, QPoint()), control->size());
+    if (control->isVisible() && window_.rect().intersects(place)) return control->setFocus();
+    QDockWidget* main = frontOf(workspace_->main);
+    if (auto* panel = main ? main->findChild<Panel*>() : nullptr) focusableIn(*panel->figure())->setFocus();
 }
 
 void DockLayout::reset() {

@@ -10,6 +10,7 @@
 
 class QDockWidget;
 class QMainWindow;
+class QWidget;
 
 namespace attn {
 
@@ -60,6 +61,8 @@ private:
     void keep();       ///< remembers the arrangement of the present workspace
     void keepColumn(); ///< remembers the size of the column that the user has chosen
     void useSizes();   ///< gives the column its size, and the main place the rest
+    /// Gives the keyboard back to the control that had it, or to the main figure if that control is out of sight now.
+    void giveFocus(QWidget* control);
     ColumnSize column() const;
     QDockWidget* frontOf(const QStringList& ids) const;
 
