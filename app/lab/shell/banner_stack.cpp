@@ -43,10 +43,12 @@ Banner* BannerStack::add(const char* name, const QString& title) {
 }
 
 void BannerStack::present(const Entry& entry) {
-    if (entry.banner->kind() == Banner::Kind::Success)
-        entry.expiry->start(kExpiryMs);
-    else
-        entry.expiry->stop();
+    const bool isSuccess = entry.banner->kind() == Banner::Kind::Success;
+    entry.expiry->stop();
+    if (isSuccess) entry.expiry->start(kExpiryMs);
+    for (const Entry& other : entries_) // what failed before is over
+        if (isSuccess && other.banner->kind() == Banner::Kind::Failure && other.holder->isVisible())
+            other.banner->dismiss();
     sliding_ = entry.holder;
     slide_.stop();
     slide_.setDuration(motionMs());
