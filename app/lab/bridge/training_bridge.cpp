@@ -8,10 +8,11 @@
 namespace attn {
 namespace {
 
-/// The views may work for at most one part in this many of the time. Together with drawing that is less than a tenth of
+/// The views may work for one part in this many of the time. Together with drawing that is less than a tenth of
 /// the machine.
 constexpr int kPauseFactor = 12;
 constexpr int kShortestPauseMs = 120;
+constexpr int kLongestPauseMs = 2000; ///< pictures that follow later than that would not look live
 
 } // namespace
 
@@ -80,6 +81,7 @@ void TrainingBridge::showNewest() {
     if (underway_ || !snapshot_->weights)
         return; // onShown continues later; a run that has just started has no weights yet
     underway_ = snapshot_->weights;
+    opensRun_ = !moment_ || moment_->run.toStdString() != snapshot_->folder;
     sincePosted_.start();
     views_.post(ShowWeightsCommand{.weights = underway_,
                                    .path = snapshot_->folder,
@@ -102,7 +104,9 @@ void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
     underway_.reset();
     if (!isFollowing_) return;
     if (snapshot_->weights != weights) return showNewest(); // always show the last weights of a run
-    pause_.start(std::max(kShortestPauseMs, static_cast<int>(sincePosted_.elapsed()) * kPauseFactor));
+    if (opensRun_) return pause_.start(kShortestPauseMs);   // it built the model and its kernels, once
+    pause_.start(
+        std::clamp(static_cast<int>(sincePosted_.elapsed()) * kPauseFactor, kShortestPauseMs, kLongestPauseMs));
 }
 
 void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t step) {

@@ -70,6 +70,7 @@ private:
     bool isFollowing_ = true, isHeld_ = false;
     std::optional<Moment> moment_;
     std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
+    bool opensRun_ = false;                     ///< what is underway: the views show another model
     QElapsedTimer sincePosted_;
     QTimer pause_; ///< delay until the next weights are requested
     Delivery delivery_;
