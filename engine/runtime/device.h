@@ -53,6 +53,8 @@ public:
 
     /// Whether no earlier start of the program has left compiled kernels on disk: the first runs take seconds.
     bool isFirstUse() const;
+    /// Writes what the driver has compiled to disk now; else this happens when the device is destroyed.
+    void saveKernels();
 
     gpu::Context& context(); ///< for what draws on the device
     KernelLibrary& kernels();

@@ -121,7 +121,7 @@ struct GpuExecutor::Impl {
         });
     }
 
-    void record(const KernelTraits& traits, bool profiles) {
+    void record(const KernelTraits& traits, const GpuExecutorOptions& options) {
         std::vector<std::pair<const PlannedOp*, std::vector<Dispatch>>> work;
         for (const PlannedOp& op : plan.ops) {
             if (op.aliasOnly) continue;
@@ -133,10 +133,10 @@ struct GpuExecutor::Impl {
             for (const Dispatch& dispatch : work.back().second) dispatches.push_back(dispatch);
         }
         allocate();
-        if (profiles) profiler.emplace(context, static_cast<uint32_t>(dispatches.size()) + 1);
+        if (options.profiles) profiler.emplace(context, static_cast<uint32_t>(dispatches.size()) + 1);
 
         // About 10 ms: software Vulkan does some 10 GFLOP/s, a real device hundreds of times that.
-        const double chunkWork = context.traits().isSoftware ? 5e7 : 1e11;
+        const double chunkWork = options.cutsFinely ? 0 : context.traits().isSoftware ? 5e7 : 1e11;
         double chunk = 0;
         std::optional<gpu::CommandRecorder> recorder;
         const auto begin = [&] {
@@ -216,7 +216,7 @@ GpuExecutor::GpuExecutor(Device& device, TensorStore& store, std::shared_ptr<con
                          const GpuExecutorOptions& options)
     : plan_(std::move(plan)) {
     impl_ = std::make_unique<Impl>(device.context(), device.kernels(), store, *plan_);
-    impl_->record(options.traits.value_or(device.kernelTraits()), options.profiles);
+    impl_->record(options.traits.value_or(device.kernelTraits()), options);
 }
 
 GpuExecutor::~GpuExecutor() = default;
@@ -264,6 +264,7 @@ std::vector<gpu::Stretch> GpuExecutor::profile() const {
 }
 
 size_t GpuExecutor::dispatchCount() const { return impl_->dispatches.size(); }
+size_t GpuExecutor::chunkCount() const { return impl_->chunks.size(); }
 
 GpuExecutor::DeviceResult GpuExecutor::deviceResult(const std::string& name) const {
     const auto found = plan_->results.find(name);

@@ -16,6 +16,9 @@ struct GpuExecutorOptions {
     std::optional<KernelTraits> traits{};
     /// Whether every dispatch is timed. On software Vulkan, each timing costs as much as a small dispatch.
     bool profiles = false;
+    /// Whether each operation is a chunk of its own, so that a run can be cancelled between any two kernels. A driver
+    /// may compile a kernel when it first runs.
+    bool cutsFinely = false;
 };
 
 /// Runs a plan on a device. The constructor allocates and records everything once; a run writes inputs and step
@@ -48,6 +51,7 @@ public:
     const Plan& plan() const { return *plan_; }
     uint64_t deviceBytes() const;
     size_t dispatchCount() const;
+    size_t chunkCount() const; ///< in a run
 
     /// The device time of every dispatch of the last run, in order, with its shader. Empty unless
     /// GpuExecutorOptions::profiles.

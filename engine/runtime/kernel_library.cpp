@@ -32,6 +32,11 @@ const gpu::ComputePipeline& KernelLibrary::pipeline(const Dispatch& dispatch, bo
     return *slot;
 }
 
+void KernelLibrary::save() {
+    const std::lock_guard lock(mutex_);
+    cache_.save();
+}
+
 size_t KernelLibrary::count() const {
     const std::lock_guard lock(mutex_);
     return pipelines_.size();

@@ -25,6 +25,7 @@ public:
     size_t count() const;
     /// Whether no kernel of an earlier start was on disk.
     bool isFirstUse() const { return cache_.loadedBytes() == 0; }
+    void save(); ///< to disk
 
 private:
     using Key = std::tuple<std::string_view, bool, std::vector<uint32_t>, std::vector<gpu::BindingKind>>;

@@ -1,7 +1,9 @@
 #include "engine/session/training_session.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
 #include "engine/io/run_folder.h"
+#include "engine/models/memory_source.h"
 #include "engine/session/thread_priority.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
@@ -52,9 +54,13 @@ public:
         std::filesystem::path folder;
         Recipe recipe;
     };
+    struct Preparation {
+        Recipe recipe;
+        bool isFirstUse;
+    };
     struct Wanted {
         std::optional<Start> start;
-        std::optional<Recipe> prepares;
+        std::optional<Preparation> prepares;
         bool plays = false, closes = false, weights = false;
         int steps = 0; ///< single steps to run while not playing
         std::optional<double> rate;
@@ -66,6 +72,7 @@ private:
     using State = TrainingSnapshot::State;
     static constexpr std::chrono::milliseconds kInterval{33}; ///< between snapshots
     static constexpr int kSamples = 12;
+    static constexpr int kThumbnail = 64;       ///< pixels of a drawing that nobody sees
     static constexpr size_t kMostAnswers = 128; ///< of steps; those of pictures take 0.1 MB each
 
     void run(const std::stop_token& stop) {
@@ -102,7 +109,7 @@ private:
     /// Waits for work and does one piece of it.
     void work(const std::stop_token& stop) {
         std::optional<Start> start;
-        std::optional<Recipe> prepares;
+        std::optional<Preparation> prepares;
         bool closes = false, steps = false, weights = false;
         std::optional<double> rate;
         double pace = 0;
@@ -160,23 +167,36 @@ private:
         next_ = {.version = next_.version, .failureCount = next_.failureCount};
     }
 
-    void prepare(const Recipe& recipe, const std::stop_token& stop) {
-        const auto done = [&](double share) {
-            next_.preparation = share;
-            publish();
-            return stop.stop_requested();
+    void prepare(const Preparation& asked, const std::stop_token& stop) {
+        constexpr double kTrainingPart = 0.8;
+        bool isSaid = asked.isFirstUse;
+        const auto goesOn = [&](double share) {
+            if (isSaid && Clock::now() - published_ >= kInterval) {
+                next_.preparation = share;
+                publish();
+            }
+            const std::lock_guard lock(mutex_);
+            return !stop.stop_requested() && !wanted_.start;
         };
         try {
-            if (done(0)) return;
-            Trainer trainer(recipe, choice_);
             prepared_ = Device::shared(choice_); // keeps the kernels
-            if (done(0.3)) return;
-            trainer.step();
-            if (done(0.8)) return;
-            trainer.evaluate(Split::Validation, 1);
+            isSaid = isSaid || prepared_->isFirstUse();
+            if (!goesOn(0)) return;
+            Trainer trainer(asked.recipe, choice_, {.cutsFinely = true});
+            const auto weights = weightsOf(trainer, trainer.objective().describe());
+            if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && trainer.sequences())
+                prepareViews(weights, exampleTokens(trainer), [&] { return !goesOn(kTrainingPart); });
+            prepared_->saveKernels();
         } catch (const std::exception&) { // the run itself will say why
         }
-        done(-1);
+        if (std::exchange(next_.preparation, -1) != -1) publish();
+    }
+
+    /// Draws what the views show of a model that trains.
+    void prepareViews(std::shared_ptr<const WeightSet> weights, const std::vector<int>& tokens,
+                      const std::function<bool()>& isEnded) {
+        LanguageModel model(makeMemorySource(std::move(weights)), {.device = choice_});
+        if (model.feed(tokens, isEnded)) model.patterns().grid(kThumbnail);
     }
 
     void begin(const Start& start) {
@@ -187,7 +207,7 @@ private:
         run_ = std::make_unique<TrainingRun>(start.folder, start.recipe, choice_, !checkpoints(start.folder).empty());
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
-        next_.exampleTokens = run_->exampleTokens();
+        next_.exampleTokens = exampleTokens(run_->trainer());
         next_.step = run_->trainer().stepsDone();
         {
             const std::lock_guard lock(mutex_);
@@ -341,8 +361,8 @@ void TrainingSession::close() {
     worker_->want([](Worker::Wanted& wanted) { wanted = {.closes = true, .stepsPerSecond = wanted.stepsPerSecond}; });
 }
 
-void TrainingSession::prepare(const Recipe& recipe) {
-    worker_->want([&](Worker::Wanted& wanted) { wanted.prepares = recipe; });
+void TrainingSession::prepare(const Recipe& recipe, bool isFirstUse) {
+    worker_->want([&](Worker::Wanted& wanted) { wanted.prepares = Worker::Preparation{recipe, isFirstUse}; });
 }
 
 void TrainingSession::setLearningRate(std::optional<double> rate) {

@@ -59,7 +59,7 @@ struct TrainingSnapshot {
     std::shared_ptr<const WeightSet> weights; ///< answer to the last requestWeights()
     int64_t weightsStep = -1;
     uint64_t checkpointCount = 0;   ///< number of checkpoints written
-    double preparation = -1;        ///< share that is done of prepare(); -1: it is not at work
+    double preparation = -1;        ///< share that is done of the first prepare() ever; -1: it is not at work
     std::optional<Failure> failure; ///< why the training run stopped; cleared by the next start
     uint64_t failureCount = 0;
     std::optional<Failure> warning; ///< why metrics are not written yet, while training goes on
@@ -83,9 +83,10 @@ public:
     void step();
     /// Saves and closes the training run.
     void close();
-    /// Compiles the kernels that a recipe needs, so that its first step is fast: makes a step that is thrown away. Does
-    /// nothing while a run is open.
-    void prepare(const Recipe& recipe);
+    /// Compiles the kernels that a recipe and the views of its model need, so that the first steps are fast: makes a
+    /// step that is thrown away. Does nothing while a run is open; a run that starts ends it.
+    /// @param isFirstUse whether the snapshots say how far it is, even if the device has kernels on disk by now
+    void prepare(const Recipe& recipe, bool isFirstUse = false);
     /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
     void setLearningRate(std::optional<double> rate);
     /// Limits the steps per second; 0: as fast as possible.

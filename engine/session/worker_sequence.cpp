@@ -139,11 +139,12 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     if (!text().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
-    next_.status.preparesEngine = false;
+    const bool isPrepared = std::exchange(next_.status.preparesEngine, false);
     next_.explanation = cell ? std::make_shared<CellExplanation>(explainCell(text(), *cell)) : nullptr;
     refreshSequence();
     refreshViews();
     publish();
+    if (isPrepared) model().device().saveKernels();
 }
 
 namespace {

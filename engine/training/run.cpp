@@ -107,16 +107,16 @@ Trainer::Evaluation TrainingRun::finish() {
     return trainer_.evaluate(Split::Validation, exampleCount(trainer_, Split::Validation));
 }
 
-std::shared_ptr<const WeightSet> TrainingRun::weights() const {
-    auto set = std::make_shared<WeightSet>(WeightSet{.model = model_, .values = {}});
-    for (const Trainer::Named& parameter : trainer_.parameters())
-        set->values[parameter.name] = trainer_.read(parameter.name);
+std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_ptr<const WeightSet::Model> model) {
+    auto set = std::make_shared<WeightSet>(WeightSet{.model = std::move(model), .values = {}});
+    for (const Trainer::Named& parameter : trainer.parameters())
+        set->values[parameter.name] = trainer.read(parameter.name);
     return set;
 }
 
-std::vector<int> TrainingRun::exampleTokens() const {
-    if (!trainer_.sequences()) return {};
-    const Example example = trainer_.sequences()->instance().example(Split::Validation, 0);
+std::vector<int> exampleTokens(const Trainer& trainer) {
+    if (!trainer.sequences()) return {};
+    const Example example = trainer.sequences()->instance().example(Split::Validation, 0);
     std::vector<int> tokens(example.prompt.begin(), example.prompt.end());
     if (!example.answer.empty()) tokens.insert(tokens.end(), example.answer.begin(), example.answer.end() - 1);
     return tokens;

@@ -10,6 +10,11 @@
 
 namespace attn {
 
+/// A copy of the current parameters. @param model as Objective::describe()
+std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_ptr<const WeightSet::Model> model);
+/// A question from the validation split with its answer, except its last token. Empty for a task with pictures.
+std::vector<int> exampleTokens(const Trainer& trainer);
+
 /// A training run and its folder. Writes metrics, evaluations and checkpoints when they are due. Synchronous; for use
 /// by one thread.
 class TrainingRun {
@@ -32,10 +37,7 @@ public:
     /// split
     Trainer::Evaluation finish();
 
-    /// A copy of the current parameters.
-    std::shared_ptr<const WeightSet> weights() const;
-    /// A question from the validation split with its answer, except its last token. Empty for a task with pictures.
-    std::vector<int> exampleTokens() const;
+    std::shared_ptr<const WeightSet> weights() const { return weightsOf(trainer_, model_); }
 
 private:
     std::vector<double> ratiosSince(const std::map<std::string, std::vector<float>>& before) const;

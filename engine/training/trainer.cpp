@@ -46,7 +46,7 @@ struct Trainer::Loss {
 };
 
 Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
-    : recipe_(recipe), task_(taskNamed(recipe.task)) {
+    : recipe_(recipe), cutsFinely_(execution.cutsFinely), task_(taskNamed(recipe.task)) {
     check(recipe_);
     if (task_.hasImages()) {
         auto images = std::make_unique<ImageObjective>(recipe_);
@@ -168,7 +168,8 @@ void Trainer::buildStep(const GpuExecutorOptions& execution) {
                                                    .decay = optimiser.decay,
                                                    .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW})[0];
     if (accumulates)
-        update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(updateGraph, updateOutputs));
+        update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(updateGraph, updateOutputs),
+                                                GpuExecutorOptions{.cutsFinely = cutsFinely_});
     else
         stepOutputs.merge(updateOutputs);
     step_ = makeExecutor(loss.model, stepOutputs, execution);
@@ -199,6 +200,15 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
         std::ranges::copy(openness.subspan(first, firstGate(layer + 1) - first),
                           executor.input(inBlock(layer, "attn.gates")).begin());
     }
+}
+
+bool Trainer::warmUp(const std::function<bool(double)>& goesOn) {
+    std::vector<GpuExecutor*> all{step_.get(), &evaluator()};
+    if (update_) all.push_back(update_.get());
+    size_t done = 0, chunks = 0;
+    for (const GpuExecutor* each : all) chunks += each->chunkCount();
+    const auto isEnded = [&] { return !goesOn(static_cast<double>(done++) / static_cast<double>(chunks)); };
+    return std::ranges::all_of(all, [&](GpuExecutor* each) { return each->run({}, isEnded); });
 }
 
 Trainer::StepReport Trainer::step() {
@@ -242,7 +252,7 @@ GpuExecutor& Trainer::evaluator() {
                                     graph.input(kWeights, {.shape = {targets}}))},
             {"best", topK(model.logits, 1).indices}};
         if (images_) outputs["probabilities"] = softmax(model.logits);
-        evaluator_ = makeExecutor(model, outputs);
+        evaluator_ = makeExecutor(model, outputs, {.cutsFinely = cutsFinely_});
     }
     return *evaluator_;
 }

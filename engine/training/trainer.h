@@ -18,7 +18,7 @@ namespace attn {
 class Trainer {
 public:
     /// @throws Error as check(), makeTask(), makeImageTask() and Device::shared()
-    /// @param execution whether every dispatch is timed, for profile()
+    /// @param execution whether every dispatch is timed, for profile(), and how a step is cut
     explicit Trainer(const Recipe& recipe, const DeviceChoice& choice = {}, const GpuExecutorOptions& execution = {});
     ~Trainer();
     Trainer(const Trainer&) = delete;
@@ -44,6 +44,10 @@ public:
         int64_t step = 0; ///< number of the step, from 1
         double loss = 0, gradientNorm = 0, learningRate = 0;
     };
+    /// Runs all kernels of a step and of an evaluation once, because drivers compile them late. The parameters are of
+    /// no use afterwards. @param goesOn gets the share that is done before each piece; false ends it
+    /// @return whether all have run
+    bool warmUp(const std::function<bool(double)>& goesOn);
     /// Runs one step.
     StepReport step();
     /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
@@ -105,6 +109,7 @@ private:
     GpuExecutor& evaluator();
 
     Recipe recipe_;
+    bool cutsFinely_;
     const Task& task_;
     std::unique_ptr<Objective> objective_;
     const SequenceObjective* sequences_ = nullptr;

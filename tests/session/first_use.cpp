@@ -4,6 +4,9 @@
 #include "tests/gpu/scoped_environment.h"
 #include "tests/session/session_test.h"
 
+#include <mutex>
+#include <set>
+
 using namespace attn;
 using namespace attn::test;
 
@@ -50,4 +53,49 @@ TEST_CASE("first use: a run needs no kernel that was not prepared", "[session][g
     CHECK(device->kernelCount() == kernels);
     session.prepare(recipe); // a run is open
     CHECK(idle(session)->state == TrainingSnapshot::State::Finished);
+}
+
+TEST_CASE("first use: preparation says how far it is at the first start only", "[session][gpu]") {
+    const Recipe recipe = [] {
+        Recipe small{.task = "reverse", .batch = 8};
+        small.architecture = {.layers = 1, .heads = 2, .width = 16};
+        return small;
+    }();
+    const TemporaryFolder folder;
+    const gpu::ScopedEnvironment cache("XDG_CACHE_HOME", folder.path().c_str());
+    const auto shares = [&] {
+        TrainingSession session(kTestDevice);
+        std::mutex mutex;
+        std::set<double> said;
+        session.setListener([&] {
+            const std::lock_guard lock(mutex);
+            if (const double share = session.latest()->preparation; share >= 0) said.insert(share);
+        });
+        session.prepare(recipe);
+        CHECK(idle(session)->preparation == -1);
+        session.setListener({});
+        return said.size();
+    };
+    CHECK(shares() > 4);
+    CHECK(shares() == 0);
+}
+
+TEST_CASE("first use: a run that starts does not wait for the preparation", "[session][gpu]") {
+    Recipe recipe{.task = "reverse", .batch = 8};
+    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
+    recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = 4};
+    const TemporaryFolder folder, cacheFolder;
+    const gpu::ScopedEnvironment cache("XDG_CACHE_HOME", cacheFolder.path().c_str());
+    TrainingSession session(kTestDevice);
+    std::atomic<bool> wasSaidAfter = false;
+    session.setListener([&] {
+        const auto snapshot = session.latest();
+        if (snapshot->preparation >= 0 && snapshot->state != TrainingSnapshot::State::None) wasSaidAfter = true;
+    });
+    session.prepare(recipe);
+    session.start(folder.path() / "run", recipe, true);
+    CHECK(idle(session)->state == TrainingSnapshot::State::Finished);
+    CHECK(session.latest()->preparation == -1);
+    CHECK_FALSE(wasSaidAfter);
+    session.setListener({});
 }

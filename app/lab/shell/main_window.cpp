@@ -336,7 +336,7 @@ void MainWindow::prepareEngine() {
     if (status.preparesEngine || status.activity != Activity::Idle) {
         isFirstUse_ = isFirstUse_ || status.preparesEngine;
     } else if (std::exchange(isFirstUse_, false)) {
-        if (const auto recipe = train_->recipe()) training_.session().prepare(*recipe);
+        if (const auto recipe = train_->recipe()) training_.session().prepare(*recipe, true);
     }
 }
 
