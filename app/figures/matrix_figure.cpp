@@ -23,6 +23,14 @@ void MatrixFigure::setMatrix(int rows, int columns, std::vector<float> values) {
         if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
 }
 
+void MatrixFigure::numberAxes() {
+    rowLabels.clear();
+    columnLabels.clear();
+    for (int row = 0; row < rows_; ++row) rowLabels.push_back(QString::number(row));
+    for (int column = 0; column < columns_; ++column) columnLabels.push_back(QString::number(column));
+    labelsAreNumbers = true;
+}
+
 float MatrixFigure::valueAt(const MatrixCell& cell) const {
     return values_[static_cast<size_t>(cell.row) * static_cast<size_t>(columns_) + static_cast<size_t>(cell.column)];
 }

@@ -36,6 +36,8 @@ struct MatrixFigure : Figure {
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;
 
+    /// Names the rows and columns by their numbers.
+    void numberAxes();
     /// @param values [rows, columns]; NaN has no colour
     void setMatrix(int rows, int columns, std::vector<float> values);
     int rows() const { return rows_; }

@@ -188,9 +188,8 @@ QWidget* PlaygroundPanel::makeMaps() {
     pictures_->addWidget(comparison_);
     patches_ = identified(new PatchView, "playPatches");
     auto* beside = makeRow({{pictures_, 3}, {patches_, 1}});
-    untrained_ = makeTextLabel("notRetrained",
-                               tr("Not retrained: the layer's parameters were trained with another mechanism. A model "
-                                  "trained with this one would behave differently."));
+    untrained_ = makeTextLabel(
+        "notRetrained", tr("This model was not trained with this attention; a trained one would behave differently."));
     auto* column = makeColumn(container, 0, {row, untrained_, {beside, 1}});
     connect(maps_, &MapGrid::rowPointed, this, &PlaygroundPanel::showPatches);
     connect(comparison_, &ComparisonView::rowPointed, this, &PlaygroundPanel::showPatches);
@@ -329,7 +328,7 @@ void PlaygroundPanel::refreshMaps() {
     else
         maps_->showMaps(shown_, head_->value(), plane_->value());
     pictures_->setCurrentIndex(shown_->comparison ? 1 : 0);
-    state_->setText(tr("%1 ms on %2").arg(shown_->elapsedMs, 0, 'f', 0).arg(QString::fromStdString(shown_->device)));
+    state_->clear();
 }
 
 std::vector<Panel::Place> PlaygroundPanel::places() {

@@ -37,6 +37,7 @@ void MaskCanvas::refresh() {
     next.rowTitle = tr("query");
     next.columnTitle = tr("key");
     next.kind = MatrixFigure::Kind::Cells;
+    next.numberAxes();
     setFigure(std::move(next));
 }
 
