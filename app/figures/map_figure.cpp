@@ -33,8 +33,7 @@ public:
     static constexpr const char* kHead = QT_TR_NOOP("head");
 
     static constexpr std::array kMaps{
-        MapText{"scores", QT_TR_NOOP("Scores"),
-                QT_TR_NOOP("how well each query matches each key, with every bias, before they become weights")},
+        MapText{"scores", QT_TR_NOOP("Scores"), QT_TR_NOOP("query–key match, before softmax")},
         MapText{"mask", QT_TR_NOOP("Mask"), QT_TR_NOOP("coloured cells: the query can see this key"), MapKind::Cells},
         MapText{"pattern", QT_TR_NOOP("Pattern"), QT_TR_NOOP("attention weights"), MapKind::Weights},
         MapText{"z", QT_TR_NOOP("Output"), QT_TR_NOOP("the result for each token"), MapKind::Signed, kToken, kFeature},

@@ -32,7 +32,10 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
         views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane, labels_));
         // Small maps cut the note off.
         views_[i]->setToolTip(
-            tr("%1\nDouble-click to enlarge this heatmap, or to show all of them again").arg(views_[i]->figure().note));
+            tr("%1\nDouble-click to enlarge this heatmap, or to show all of them again.\nComputed in %2 ms on %3")
+                .arg(views_[i]->figure().note)
+                .arg(snapshot->elapsedMs, 0, 'f', 0)
+                .arg(QString::fromStdString(snapshot->device)));
         views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
     }
     count_ = names.size();

@@ -159,7 +159,7 @@ void SpecEditor::makeMaskPick() {
     setLeastCharacters(*maskPick_, 12);
     maskPick_->setEditable(true);
     maskPick_->setInsertPolicy(QComboBox::NoInsert);
-    maskPick_->lineEdit()->setPlaceholderText(tr("Choose or search a mask…"));
+    maskPick_->lineEdit()->setPlaceholderText(tr("Search masks"));
     QCompleter* search = maskPick_->completer();
     search->setCompletionMode(QCompleter::PopupCompletion);
     search->setFilterMode(Qt::MatchContains);
