@@ -446,3 +446,35 @@ TEST_CASE("sessions: undo leads back from a run that trains, and the step can be
     CHECK(lab.action("redo").isEnabled());
     lab.press(lab.action("trainPlay")); // pause
 }
+
+TEST_CASE("sessions: a run that trains when the window closes leaves the text for the next start", "[lab]") {
+    const QTemporaryDir folder;
+    makeApplication(folder.path());
+    const auto setup = [&] {
+        return MainWindow::Setup{.preferences = Preferences{},
+                                 .device = {},
+                                 .autosaveFolder = folder.path() + "/autosave",
+                                 .runsFolder = folder.path() + "/runs"};
+    };
+    {
+        MainWindow window(setup());
+        window.show();
+        window.open("builtin:induction", "abcabc");
+        const auto snapshot = [&] { return window.workbench().snapshot(); };
+        REQUIRE(QTest::qWaitFor([&] { return snapshot() && snapshot()->sequence; }, 60'000));
+        window.findChild<QAction*>("trainPlay")->trigger();
+        REQUIRE(QTest::qWaitFor([&] { return snapshot()->shown && snapshot()->shown->step > 0; }, 120'000));
+        window.close();
+    }
+    MainWindow window(setup());
+    window.show();
+    CHECK(QTest::qWaitFor(
+        [&] {
+            const auto& snapshot = window.workbench().snapshot();
+            return snapshot && snapshot->model && snapshot->path() == "builtin:induction" && snapshot->sequence &&
+                   snapshot->sequence->text == "abcabc";
+        },
+        60'000));
+    auto& offer = *window.findChild<QWidget*>("offerBanner")->findChild<Banner*>();
+    CHECK(QTest::qWaitFor([&] { return offer.text().contains("was paused at step"); }, 60'000));
+}

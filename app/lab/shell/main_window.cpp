@@ -106,10 +106,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     bench_.setDevice(setup.device);
     // The worker loads while this thread makes widgets.
     if (!setup.autosaveFolder.isEmpty())
-        autosave_ = std::make_unique<Autosave>(setup.autosaveFolder, [this] {
-            // During a lesson, save the user's own session and not the lesson's.
-            return lessons_ && lessons_->before() ? *lessons_->before() : document();
-        });
+        autosave_ = std::make_unique<Autosave>(setup.autosaveFolder, [this] { return ownDocument(); });
     if (autosave_ && setup.opens.isEmpty() && setup.prompt.isEmpty()) pending_ = autosave_->takeLast();
     if (!setup.opens.isEmpty() || pending_) firstPath_ = setup.path;
     if (pending_)
@@ -301,8 +298,10 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
     if (path == returningTo_) return returningTo_.clear(); // weights of a run may still come before it
     if (!bench_.hasModel() || path == QString::fromStdString(bench_.snapshot()->path())) return;
     if (!returningTo_.isEmpty()) return;
-    if (next.shown && bench_.snapshot()->shown) return;            // another moment of a training run
+    if (next.shown && bench_.snapshot()->shown) return; // another moment of a training run
+    beforeRun_.reset();
     if (pending_ || lessons_->before()) return undoStack_.clear(); // a session and a lesson replace everything
+    if (next.shown) beforeRun_ = document();
     pushModelStep(tr("opening %1").arg(QString::fromStdString(next.model->name)), path);
 }
 

@@ -125,6 +125,8 @@ private:
     void makeBanners();
     void startAutosave();
     /// Adds a step of undo that leads back from another model.
+    /// The session to save for the next start: not a lesson's, nor the run that trains.
+    SessionDocument ownDocument() const;
     void keepModelBefore(const Snapshot& next);
     /// @param path of the model that is open after the step
     void pushModelStep(const QString& text, const QString& path);
@@ -235,9 +237,10 @@ private:
     QString sessionPath_;
     ControlLocks locks_;
     std::optional<ControlLocks> lessonLocks_;
-    std::optional<SessionDocument> leftover_; ///< from a program that ended without saving
-    QString returningTo_;                     ///< model of a step of undo or a session, not open yet; empty: none
-    std::optional<SessionDocument> pending_;  ///< a session whose model is still being loaded
+    std::optional<SessionDocument> beforeRun_; ///< the session that the views left for a training run
+    std::optional<SessionDocument> leftover_;  ///< from a program that ended without saving
+    QString returningTo_;                      ///< model of a step of undo or a session, not open yet; empty: none
+    std::optional<SessionDocument> pending_;   ///< a session whose model is still being loaded
     std::map<QString, QAction*> actions_;
     QList<QAction*> recentActions_;
     std::unique_ptr<LessonPlayer> lessons_; ///< declared last: it uses all the others

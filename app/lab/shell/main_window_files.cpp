@@ -228,6 +228,12 @@ SessionDocument MainWindow::document() const {
     return document;
 }
 
+SessionDocument MainWindow::ownDocument() const {
+    if (lessons_ && lessons_->before()) return *lessons_->before();
+    const bool showsRun = bench_.snapshot() && bench_.snapshot()->shown && !rememberedRun_.isEmpty();
+    return showsRun && beforeRun_ ? *beforeRun_ : document(); // the next start offers the run by itself
+}
+
 QJsonObject MainWindow::view(const QString& panel) const { return panels_.at(panel)->saveView(); }
 
 void MainWindow::setView(const QString& panel, const QJsonObject& view) { panels_.at(panel)->restoreView(view); }
