@@ -19,6 +19,12 @@ std::optional<int64_t> checkpointStep(const fs::path& checkpoint) {
     return error == std::errc() && stop == end && step >= 0 ? std::optional(step) : std::nullopt;
 }
 
+std::string folderTitle(const fs::path& folder) {
+    const auto step = checkpointStep(folder);
+    if (!step || folder.parent_path().filename() != kCheckpointFolder) return folder.filename().string();
+    return folder.parent_path().parent_path().filename().string() + ", step " + std::to_string(*step);
+}
+
 std::vector<fs::path> checkpoints(const fs::path& run) {
     std::vector<fs::path> result;
     std::error_code error;

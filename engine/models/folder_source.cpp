@@ -1,5 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/io/checksums.h"
+#include "engine/io/run_folder.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/bundled.h"
 #include "engine/models/config_reader.h"
@@ -35,7 +36,7 @@ public:
           configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
         verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
-        config_.name = std::filesystem::weakly_canonical(weights_.folder(), error).filename().string();
+        config_.name = folderTitle(std::filesystem::weakly_canonical(weights_.folder(), error));
         config_.family = std::string(family_.id);
         requireAffordable(config_, weights_.configFile());
         checkTensors();

@@ -3,9 +3,9 @@
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "engine/io/run_folder.h"
 #include "engine/models/bundled.h"
 
-#include <QFileInfo>
 #include <QIcon>
 #include <QResizeEvent>
 #include <QScrollArea>
@@ -135,8 +135,9 @@ void StartPanel::makeContinue(QVBoxLayout* column) {
     row->addWidget(card("startPlay", tr("&Build\nattention from its parts"), tr("Show the playground"),
                         [this] { bench_.showPanel("playground"); }));
     for (const QString& path : offers_.recent.mid(0, kMostRecent)) {
-        auto* button = card("startRecent", tr("Recent\n%1").arg(QFileInfo(path).fileName()), tr("Open %1").arg(path),
-                            [this, path] { openInWrite(path); });
+        auto* button =
+            card("startRecent", tr("Recent\n%1").arg(QString::fromStdString(folderTitle(path.toStdString()))),
+                 tr("Open %1").arg(path), [this, path] { openInWrite(path); });
         button->setEnabled(offers_.mayOpen);
         row->addWidget(button);
     }

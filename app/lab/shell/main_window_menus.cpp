@@ -12,13 +12,13 @@
 #include "app/lab/shell/main_window.h"
 #include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "engine/io/run_folder.h"
 #include "engine/models/bundled.h"
 
 #include <QActionGroup>
 #include <QApplication>
 #include <QCoreApplication>
 #include <QDockWidget>
-#include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QWhatsThis>
@@ -325,7 +325,7 @@ void MainWindow::refreshRecent() {
         const QString path = isUsed ? paths[i] : QString();
         action->setVisible(isUsed);
         action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
-        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QFileInfo(path).fileName())
+        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QString::fromStdString(folderTitle(path.toStdString())))
                                : tr("&%1 (empty)").arg(i + 1));
         action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Models and sessions that you open appear here"));
         action->setData(path);
