@@ -130,6 +130,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     session.post(ResetCommand{});
     REQUIRE(fresh.waitIdle());
     REQUIRE(session.waitIdle());
+    CHECK(fresh.latest()->model->name == "run, step " + std::to_string(end->step));
     CHECK(fresh.latest()->next->logits == session.latest()->next->logits);
     CHECK(fresh.latest()->grid->at(1, 0).values == session.latest()->grid->at(1, 0).values);
 }
