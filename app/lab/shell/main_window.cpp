@@ -234,6 +234,7 @@ void MainWindow::makeWorkspaces() {
 
 void MainWindow::showWorkspace(const Workspace& workspace) {
     rail_->setCurrent(workspace);
+    actions_.at(QStringLiteral("workspace.") + workspace.id)->setChecked(true);
     const auto known = levels_.find(workspace.id);
     attention_->setLevel(known != levels_.end()   ? known->second
                          : workspace.showsOneHead ? AttentionLevel::OneHead

@@ -237,11 +237,15 @@ void MainWindow::makeTrainMenu() {
 void MainWindow::makeViewMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&View"));
     int key = 1;
-    for (const Workspace& workspace : workspaces())
-        addAction(menu, (QByteArray("workspace.") + workspace.id).constData(), workspaceTitle(workspace),
-                  workspaceToolTip(workspace), QStringLiteral("Alt+%1").arg(key++), nullptr,
-                  [this, &workspace] { layout_->enter(workspace); })
-            ->setIcon(themedIcon(workspace.id));
+    auto* group = new QActionGroup(this);
+    for (const Workspace& workspace : workspaces()) {
+        QAction* action =
+            addAction(menu, (QByteArray("workspace.") + workspace.id).constData(), workspaceTitle(workspace),
+                      workspaceToolTip(workspace), QStringLiteral("Alt+%1").arg(key++), nullptr,
+                      [this, &workspace] { layout_->enter(workspace); });
+        action->setCheckable(true);
+        group->addAction(action);
+    }
     QMenu* panels = menu->addMenu(tr("&Go to panel"));
     QMenu* shown = menu->addMenu(tr("Panels in this &workspace"));
     key = 0;
