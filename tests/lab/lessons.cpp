@@ -74,7 +74,9 @@ public:
         CHECK(LessonProgress::load(id).isDone);
         REQUIRE(waitFor([&] { return !window().isRestoring() && !player().before(); }, kPatienceMs));
         REQUIRE(settle());
-        CHECK(find<QListWidget>("lessonList").item(lesson)->text().startsWith(QStringLiteral("✓")));
+        auto& list = find<QListWidget>("lessonList");
+        CHECK(list.item(lesson)->text().startsWith(QStringLiteral("✓")));
+        CHECK(list.currentRow() == std::min(lesson + 1, list.count() - 1));
         for (const char* freed : {"openFolder", "run", "trainPlay", "exportPng", "panel.playground"})
             CHECK(action(freed).isEnabled());
         CHECK_FALSE(find<QWidget>("lessonPointer").isVisible());
@@ -149,6 +151,8 @@ TEST_CASE("lessons: 3, masks, is done in the line of the mask and by the brush",
          [&] {
              auto& canvas = lab.find<MatrixView>("maskCanvas");
              REQUIRE(lab.waitFor([&] { return canvas.figure().rows() == 16 && canvas.width() > 100; }));
+             CHECK(canvas.figureLayout().rowLabels > 0); // else row 3 is hard to find
+             CHECK(canvas.figureLayout().columnLabels > 0);
              QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.figureLayout().cellRect({3, 10}).center().toPoint());
          }});
 }

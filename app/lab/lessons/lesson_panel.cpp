@@ -11,6 +11,8 @@
 #include <QListWidget>
 #include <QPushButton>
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 constexpr int kWidestLine = 100; // characters; longer lines are hard to read
@@ -87,6 +89,8 @@ void LessonPanel::setPlayer(LessonPlayer& player, const QWidget& window, const Q
         if (isFinished) progress = {.isDone = true, .step = 0};
         progress.save(id);
         fillList();
+        const auto at = std::ranges::find(library_.lessons, id, &Lesson::id) - library_.lessons.begin();
+        if (isFinished && at + 1 < list_->count()) list_->setCurrentRow(static_cast<int>(at) + 1);
     });
     fillList();
 }
