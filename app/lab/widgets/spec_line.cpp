@@ -26,7 +26,9 @@ void putText(QLineEdit* line, const std::string& text, const std::function<bool(
     } catch (const Error&) {
         isTyped = false;
     }
-    if (!isTyped) line->setText(QString::fromStdString(text));
+    if (isTyped) return;
+    line->setText(QString::fromStdString(text));
+    if (!line->hasFocus()) line->setCursorPosition(0); // else a long text shows its end
 }
 
 SpecLine::SpecLine(const QString& title, const QString& help, const QString& name, QWidget* parent) : QWidget(parent) {
