@@ -138,6 +138,23 @@ TEST_CASE("lab: the edges of buttons and fields stand out from their surrounding
     CHECK(count > 200);
 }
 
+TEST_CASE("lab: the chosen one of several buttons has the accent in every theme", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    for (const char* theme : {"themeLight", "themeDark", "themeProjector"}) {
+        lab.action(theme).trigger();
+        lab.act("workspace.inspect");
+        const QPalette palette = QApplication::palette();
+        CHECK(contrast(palette.color(QPalette::HighlightedText), palette.color(QPalette::Highlight)) >= kText);
+        for (auto* button : lab.window().findChildren<QToolButton*>()) {
+            if (!isSeen(*button) || !button->property("segment").toBool()) continue;
+            INFO(theme << ", " << button->objectName().toStdString());
+            const QColor ground = button->grab().toImage().pixelColor(4, button->height() / 2);
+            CHECK((ground == palette.color(QPalette::Highlight)) == button->isChecked());
+        }
+    }
+    lab.action("themeLight").trigger();
+}
+
 TEST_CASE("lab: every control that takes the focus then has a ring of 2 pixels and 3 to 1", "[lab]") {
     LabWindow lab;
     int count = 0;

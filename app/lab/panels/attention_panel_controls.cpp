@@ -132,6 +132,7 @@ void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, 
     const QString hint = QStringLiteral("%1 (%2)").arg(toolTip, keys.toString(QKeySequence::NativeText));
     named(button, id, toolTip, hint);
     button->setCheckable(true);
+    button->setProperty("segment", true);
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::StrongFocus);
     auto* action = helped(new QAction(toolTip, this), id, toolTip);
@@ -153,6 +154,7 @@ QWidget* AttentionPanel::makeTools() {
         auto* button = named(new QToolButton, id, text, help);
         button->setText(text);
         button->setCheckable(true);
+        button->setProperty("segment", true);
         button->setFocusPolicy(Qt::StrongFocus);
         switch_->addButton(button, static_cast<int>(switch_->buttons().size()));
         row->addWidget(button);

@@ -152,6 +152,7 @@ QWidget* TrainPanel::makeTimeline() {
     live_ =
         button("live", tr("Live"), tr("Follow the run in every view"), tr("Show the current parameters in every view"));
     live_->setCheckable(true);
+    live_->setProperty("segment", true);
     export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
                      tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
     moment_ = makeHintLabel("moment");
