@@ -101,6 +101,42 @@ TEST_CASE("workspaces: a window that grows and shrinks back looks as before", "[
     }
 }
 
+TEST_CASE("workspaces: only a drag of its edge changes the width of the column", "[lab][workspaces]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    resizeTo(lab, {1440, 900});
+    auto &column = lab.find<QDockWidget>("dock.generate"), &main = lab.find<QDockWidget>("dock.attention");
+    const int width = column.width();
+    QTest::mousePress(&column, Qt::LeftButton);
+    lab.window().resizeDocks({&column, &main}, {width + 80, 1440 - width - 80}, Qt::Horizontal);
+    lab.layOut();
+    QTest::mouseRelease(&column, Qt::LeftButton);
+    CHECK(lab.waitFor([&] { return column.width() == width; }, 5'000));
+
+    const QPoint edge(column.geometry().right() + 2, column.geometry().center().y());
+    QTest::mousePress(&lab.window(), Qt::LeftButton, {}, edge);
+    QTest::mouseMove(&lab.window(), edge + QPoint(60, 0));
+    CHECK(lab.waitFor([&] { return column.width() == width + 60; }, 5'000));
+    QTest::mouseRelease(&lab.window(), Qt::LeftButton, {}, edge + QPoint(60, 0));
+    lab.layOut();
+    const int chosen = column.width();
+    CHECK(chosen > width);
+    lab.act("workspace.train");
+    CHECK(lab.action("workspace.train").isChecked());
+    lab.act("workspace.write");
+    CHECK(column.width() == chosen);
+}
+
+TEST_CASE("workspaces: text that grows and shrinks back leaves the column as before", "[lab][workspaces]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    resizeTo(lab, {1440, 900});
+    const auto& column = lab.find<QDockWidget>("dock.generate");
+    const int width = column.width();
+    for (int i = 0; i < 4; ++i) lab.act("textLarger");
+    CHECK(column.width() > width);
+    lab.act("textNormal");
+    CHECK(lab.waitFor([&] { return column.width() == width; }, 5'000));
+}
+
 TEST_CASE("workspaces: each keeps the arrangement that the user gave it, until it is restored", "[lab][workspaces]") {
     LabWindow lab;
     auto& next = lab.find<QDockWidget>("dock.next");

@@ -117,6 +117,8 @@ int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const 
     case PM_LayoutVerticalSpacing:
     case PM_DockWidgetTitleMargin:
         return spacing::kGap;
+    case PM_TabBarTabHSpace: // Fusion's leaves no room for four names in the column of a small window
+        return spacing::kGap * 3 / 2;
     case PM_ButtonIconSize:
     case PM_SmallIconSize:
         return std::max(16, QFontMetrics(QApplication::font()).height());

@@ -9,6 +9,7 @@
 #include <QEvent>
 #include <QLayout>
 #include <QMainWindow>
+#include <QMouseEvent>
 #include <QPointer>
 #include <QSettings>
 #include <QToolBar>
@@ -213,7 +214,7 @@ QDockWidget* DockLayout::frontOf(const QStringList& ids) const {
 DockLayout::ColumnSize DockLayout::column() const {
     if (isLesson_) return {std::clamp(window_.width() / 3, 300, 420)};
     if (const auto chosen = columns_.find(workspace_->id); chosen != columns_.end()) return chosen->second;
-    const int letters = QFontMetrics(QApplication::font()).averageCharWidth() * 54;
+    const int letters = QFontMetrics(QApplication::font()).averageCharWidth() * 48;
     return {std::clamp(letters, 240, window_.width() * 3 / 10), kLowerShare};
 }
 
@@ -223,7 +224,8 @@ void DockLayout::useSizes() {
     if (!left || !main) return;
     window_.layout()->activate();
     const auto [width, share] = column();
-    window_.resizeDocks({left, main}, {width, window_.width() - width}, Qt::Horizontal);
+    // Qt shrinks widths in proportion if their sum is more than there is.
+    window_.resizeDocks({left, main}, {width, left->width() + main->width() - width}, Qt::Horizontal);
     QDockWidget* const above = isLesson_ ? main : left;
     QDockWidget* const below = !isLesson_           ? frontOf(workspace_->below)
                                : lesson_.size() > 1 ? docks_.at(lesson_[1])
@@ -243,11 +245,22 @@ void DockLayout::keepColumn() {
 }
 
 bool DockLayout::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::Resize) {
-        if (watched == &window_)
-            resized_.start(0);
-        else if (QApplication::mouseButtons() == Qt::LeftButton && !resized_.isActive())
-            keepColumn(); // the user drags an edge of the column
+    if (watched == &window_) {
+        // No widget covers the edges between docks: the window itself is pressed there.
+        if (event->type() == QEvent::MouseButtonPress)
+            isDragging_ = !window_.childAt(static_cast<QMouseEvent*>(event)->position().toPoint());
+        if (event->type() == QEvent::MouseButtonRelease && isDragging_)
+            QTimer::singleShot(0, this, [this] { // once the last move has been laid out
+                keepColumn();
+                isDragging_ = false;
+            });
+        if (event->type() == QEvent::Resize || event->type() == QEvent::FontChange) resized_.start(0);
+    } else if (event->type() == QEvent::Resize && !resized_.isActive()) {
+        const auto* resize = static_cast<QResizeEvent*>(event);
+        if (isDragging_)
+            keepColumn();
+        else if (resize->oldSize().width() != resize->size().width())
+            resized_.start(0); // the needs of a panel have moved the edge
     }
     return QObject::eventFilter(watched, event);
 }

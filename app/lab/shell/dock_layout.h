@@ -75,6 +75,7 @@ private:
     QStringList lesson_;                    ///< panels of the lesson, while one is arranged
     bool isLesson_ = false;
     const Workspace* beforeLesson_ = nullptr; ///< the workspace that the lesson has taken the place of
+    bool isDragging_ = false;                 ///< the user moves an edge of the column or of its places
     QTimer resized_;
 };
 
