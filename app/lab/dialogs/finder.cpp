@@ -5,10 +5,37 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPainter>
+#include <QStyledItemDelegate>
 
 #include <algorithm>
 
 namespace attn {
+namespace {
+
+constexpr int kKeys = Qt::UserRole; ///< role of the keys of an entry
+
+/// Draws the keys of an entry at the right.
+class EntryDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        QStyledItemDelegate::paint(painter, option, index);
+        const bool isChosen = option.state & QStyle::State_Selected;
+        painter->setPen(option.palette.color(isChosen ? QPalette::HighlightedText : QPalette::PlaceholderText));
+        painter->drawText(option.rect.adjusted(0, 0, -spacing::kGap, 0), Qt::AlignRight | Qt::AlignVCenter,
+                          index.data(kKeys).toString());
+    }
+};
+
+/// How well a title answers: 0 if it is the words, 1 if it begins with them, 2 if one of its words does, else 3.
+int rankOf(const QString& title, const QString& words) {
+    if (title.compare(words, Qt::CaseInsensitive) == 0) return 0;
+    if (title.startsWith(words, Qt::CaseInsensitive)) return 1;
+    return title.contains(' ' + words, Qt::CaseInsensitive) ? 2 : 3;
+}
+
+} // namespace
 
 Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     : QDialog(parent), entries_(std::move(entries)),
@@ -20,6 +47,7 @@ Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     words_->setPlaceholderText(tr("Find an action, a panel, a part, a lesson or a model"));
     words_->installEventFilter(this);
     list_->setFocusPolicy(Qt::NoFocus);
+    list_->setItemDelegate(new EntryDelegate(list_));
     makeColumn(this, spacing::kGap, {words_, {list_, 1}});
     connect(words_, &QLineEdit::textChanged, this, &Finder::find);
     connect(words_, &QLineEdit::returnPressed, this, [this] { choose(list_->currentRow()); });
@@ -37,14 +65,12 @@ void Finder::find(const QString& words) {
         if (std::ranges::all_of(wanted, [&](const auto& word) { return text.contains(word, Qt::CaseInsensitive); }))
             found_.push_back(i);
     }
-    // Titles that begin with the first word come first.
     if (!wanted.isEmpty())
-        std::ranges::stable_partition(
-            found_, [&](size_t i) { return entries_[i].title.startsWith(wanted.front(), Qt::CaseInsensitive); });
+        std::ranges::stable_sort(found_, {}, [&](size_t i) { return rankOf(entries_[i].title, wanted.join(' ')); });
     for (const size_t i : found_) {
         const Entry& entry = entries_[i];
-        const QString keys = entry.keys.isEmpty() ? QString() : QStringLiteral("   ") + entry.keys;
-        list_->addItem(QStringLiteral("%1   ·   %2%3").arg(entry.title, entry.kind, keys));
+        auto* item = new QListWidgetItem(QStringLiteral("%1   ·   %2").arg(entry.title, entry.kind), list_);
+        item->setData(kKeys, entry.keys);
     }
     list_->setCurrentRow(0);
 }
