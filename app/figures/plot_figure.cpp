@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMostPoints = 400; ///< most points of a drawn line; more are averaged
 constexpr double kSample = 1.6;     ///< length of a line before its name, in lines of text
+constexpr double kMostLegend = 0.3; ///< share of the width; a wider legend stands above the plot
 constexpr double kLeast = 1e-6;     ///< least end of a logarithmic axis
 
 /// Averages neighbouring points, so that a long run draws as fast as a short one.
@@ -55,6 +56,7 @@ struct PlotFigure::Axes {
     std::vector<double> values; ///< with a mark
     double first = 0, span = 1, bottom = 0, height = 1;
     bool isDoubling = false, isLogarithmic = false;
+    std::vector<QRectF> legend; ///< above the plot, one place for each line; empty: the names stand beside its end
 
     QString valueText(double value) const { return isLogarithmic ? powerText(value) : markText(value, values); }
     double placed(double place) const { return isDoubling ? std::log2(place) : place; }
@@ -81,9 +83,20 @@ PlotFigure::Axes PlotFigure::axes(const QRectF& area, const FigureTheme& theme) 
     for (const double value : axes.values) left = std::max(left, textWidth(axes.valueText(value), theme.smallFont()));
     for (const Line& each : lines) legend = std::max(legend, textWidth(each.label, theme.textFont()));
     const double line = theme.lineHeight();
-    axes.plot = area.adjusted(left + line, (valueTitle.isEmpty() ? 2.4 : 3.4) * line,
-                              -std::min(legend + kSample * line, area.width() * 0.4) - 1.6 * line,
-                              (placeTitle.isEmpty() ? -1.6 : -3) * line);
+    double above = (valueTitle.isEmpty() ? 2.4 : 3.4) * line, right = legend + (kSample + 1.6) * line;
+    if (!lines.empty() && right > kMostLegend * area.width()) {
+        const double room = area.width() - 2 * line;
+        QPointF at(area.left() + line, area.top() + above - 0.4 * line);
+        for (const Line& each : lines) {
+            const double wide = std::min(textWidth(each.label, theme.textFont()) + (kSample + 1) * line, room);
+            if (at.x() + wide > area.left() + line + room) at = {area.left() + line, at.y() + line};
+            axes.legend.emplace_back(at, QSizeF(wide, line));
+            at.rx() += wide;
+        }
+        above = at.y() - area.top() + 1.6 * line;
+        right = line;
+    }
+    axes.plot = area.adjusted(left + line, above, -right, (placeTitle.isEmpty() ? -1.6 : -3) * line);
     return axes;
 }
 
@@ -148,9 +161,11 @@ void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& are
         painter.setBrush(Qt::NoBrush);
         previous = std::max(previous + line, points.back().y());
         // A piece of the line before its name, which is then easy to read in any colour.
-        const double sample = at.plot.right() + 0.6 * line, left = sample + kSample * line;
-        painter.drawLine(QPointF(sample, previous), QPointF(left - 0.3 * line, previous));
-        drawLine(painter, {left, previous - line, area.right() - left, 2 * line}, kAtLeft, each.label, theme.textFont(),
+        const double sample = at.legend.empty() ? at.plot.right() + 0.6 * line : at.legend[i].left(),
+                     middle = at.legend.empty() ? previous : at.legend[i].center().y(),
+                     end = at.legend.empty() ? area.right() : at.legend[i].right(), left = sample + kSample * line;
+        painter.drawLine(QPointF(sample, middle), QPointF(left - 0.3 * line, middle));
+        drawLine(painter, {left, middle - line, end - left, 2 * line}, kAtLeft, each.label, theme.textFont(),
                  theme.text);
     }
 }

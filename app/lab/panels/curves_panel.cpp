@@ -23,6 +23,7 @@ namespace attn {
 namespace {
 
 constexpr int kRefreshMs = 250;
+constexpr int kLeastPlot = 34; ///< characters; narrower plots stand above each other
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// "Exact match", where all runs that are shown measure the same; otherwise empty.
@@ -93,6 +94,8 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     moment_->hide();
     loss_ = identified(new FigureView<PlotFigure>, "lossChart");
     other_ = identified(new FigureView<PlotFigure>, "secondChart");
+    for (QWidget* plot : std::initializer_list<QWidget*>{loss_, other_})
+        plot->setMinimumWidth(fontMetrics().averageCharWidth() * kLeastPlot);
     auto* controls = new FlowLayout;
     controls->addWidget(logarithmic_);
     controls->addWidget(quantity_);
@@ -114,7 +117,9 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
 
 std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) const {
     std::vector<PlotFigure::Line> curves;
-    for (const RunListModel::Run& run : bench_.runs().runs()) {
+    const auto& runs = bench_.runs().runs();
+    const bool isOnly = std::ranges::count(runs, true, &RunListModel::Run::isShown) == 1;
+    for (const RunListModel::Run& run : runs) {
         if (!run.isShown) continue;
         const auto add = [&](const QString& name, bool isDashed, size_t series, auto value) {
             PlotFigure::Line curve{.label = name, .colour = seriesColour(series), .isDashed = isDashed};
@@ -125,8 +130,9 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
         };
 
         if (quantity == "loss") {
-            add(tr("%1, training").arg(run.name), false, run.series, [](const MetricPoint& p) { return p.loss; });
-            add(tr("%1, validation").arg(run.name), true, run.series + kSeriesColours / 2,
+            add(isOnly ? tr("training") : tr("%1, training").arg(run.name), false, run.series,
+                [](const MetricPoint& p) { return p.loss; });
+            add(isOnly ? tr("validation") : tr("%1, validation").arg(run.name), true, run.series + kSeriesColours / 2,
                 [](const MetricPoint& p) { return p.validationLoss.value_or(kNone); });
         } else if (quantity == "metric") {
             add(run.name, false, run.series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
