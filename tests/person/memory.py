@@ -126,7 +126,7 @@ class Use:
 
     def train(self):
         self.workspace("Train")
-        self.person.click("Reset training", BUTTON)
+        self.person.click_unless_grey("Reset training", BUTTON)  # grey before the first run
         self.person.click("Train or pause", BUTTON)
         self.person.reads(r"[Ss]tep ([2-9]\d|[\d,]{3,})", patience=120)
         self.person.keys("F6")

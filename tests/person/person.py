@@ -142,6 +142,8 @@ class Person:
         run("xdotool", "mousemove", int(box.x + box.width * x), int(box.y + box.height * y))
 
     def click_on(self, thing, x=0.5, y=0.5):
+        """Clicks, but waits first while the control is grey."""
+        wait(lambda: has_state(thing, pyatspi.STATE_ENABLED), f"{name_of(thing)!r} stays grey")
         self.point(thing, x, y)
         run("xdotool", "click", 1)
         time.sleep(0.3)
@@ -149,6 +151,11 @@ class Person:
 
     def click(self, pattern, role=None, inside=None):
         return self.click_on(self.see(pattern, role, inside))
+
+    def click_unless_grey(self, pattern, role=None):
+        thing = self.see(pattern, role)
+        if has_state(thing, pyatspi.STATE_ENABLED):
+            self.click_on(thing)
 
     def choose(self, choices, entry):
         """Opens a list of choices and clicks an entry."""

@@ -129,7 +129,7 @@ class Teacher:
     def training(self):
         state = r"Step ([\d,]+) of [\d,]+"
         self.person.click("Train", CHECK)
-        self.person.click("Reset training", BUTTON)
+        self.person.click_unless_grey("Reset training", BUTTON)  # grey before the first run
         self.person.click("Train or pause", BUTTON)
         first = self.person.reads(state + r"(?s:.*)loss ([\d.]+)")
         views = r"views show step ([1-9]\d*)"
