@@ -72,11 +72,11 @@ TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
     clearRecentPaths(); // the model of another test would open, and it may not read text
     LabWindow lab;
     REQUIRE(lab.settle()); // a Stop would end loading
-    std::set<QString> disabled;
+    std::set<std::string> disabled;
     for (QAction* action : namedActions(lab.window())) {
         if (action->objectName() == "quit") continue;
         if (!action->isEnabled()) {
-            disabled.insert(action->objectName().remove(QRegularExpression("[0-9]$")));
+            disabled.insert(action->objectName().remove(QRegularExpression("[0-9]$")).toStdString());
             continue;
         }
         for (const QKeySequence& keys : action->shortcuts()) {
@@ -88,7 +88,8 @@ TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
             closeDialogs(lab.window());
             lab.window().bridge().post(StopCommand{}); // Run has started something that disables Run
             REQUIRE(lab.settle());
-            if (lab.snapshot().readsPictures()) { // from the start page; it writes nothing
+            // A picture, from the start page: it writes nothing. After Undo, another model would end Redo.
+            if (lab.snapshot().readsPictures() && action->objectName() != "undo") {
                 lab.window().openModel("builtin:induction", {});
                 REQUIRE(lab.settle());
             }
@@ -96,7 +97,7 @@ TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
         lab.act("resetLayout");
     }
     // What is off at first is reached in tests of its own.
-    CHECK(disabled == std::set<QString>{"holdEdits", "recent", "resetEdits", "showDifference", "stop"});
+    CHECK(disabled == std::set<std::string>{"holdEdits", "recent", "resetEdits", "showDifference", "stop"});
 }
 
 TEST_CASE("lab: quit by its keys closes the window", "[lab]") {

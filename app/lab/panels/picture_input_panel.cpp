@@ -188,6 +188,16 @@ void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const I
     if (bench_.readsPictures() && !bench_.snapshot()->picture->image) pictures_.post(); // the same as before
 }
 
+void PictureInputPanel::showPicture(const QString& name, const std::shared_ptr<const Image>& picture) {
+    picksExample_ = false;
+    PictureSetup next = pictures_.setup();
+    next.name = name;
+    next.given.image = picture;
+    next.given.hidden.clear();
+    if (next == pictures_.setup()) return pictures_.post();
+    pictures_.set(next);
+}
+
 /// Hides or shows a patch. The first patch of a drag decides which of the two the drag does.
 void PictureInputPanel::cross(int patch, bool isFirst) {
     if (pictures_.brush() != PictureBench::Brush::Hide) return;
@@ -253,7 +263,8 @@ QJsonObject PictureInputPanel::saveView() const {
 
 void PictureInputPanel::restoreView(const QJsonObject& view) {
     const QString name = view["picture"].toString(), other = view["other"].toString();
-    if (!name.isEmpty() && (name != pictures_.setup().name || picksExample_ || reading_.isRunning())) openPicture(name);
+    if (!name.isEmpty() && (name != pictures_.setup().name || picksExample_ || reading_.isRunning()))
+        restorePicture(name);
     if (other != pictures_.setup().otherName) openOther(other);
 }
 
@@ -305,13 +316,7 @@ void PictureInputPanel::listExamples() {
             readAside(reading_, examples_.front(),
                       [this](const QString& name, const std::shared_ptr<const Image>& picture) {
                           if (!picture) return endWaiting();
-                          PictureSetup next = pictures_.setup();
-                          next.name = name;
-                          next.given.image = picture;
-                          next.given.hidden.clear();
-                          picksExample_ = false;
-                          if (next == pictures_.setup()) return pictures_.post();
-                          pictures_.set(next);
+                          showPicture(name, picture);
                       });
         });
 }
@@ -339,6 +344,15 @@ void PictureInputPanel::decodeAside(BackgroundTask& task, const QString& name,
 void PictureInputPanel::openPicture(const QString& name) {
     isChosen_ = isModelComing();
     readAside(reading_, name, opener());
+}
+
+void PictureInputPanel::restorePicture(const QString& name) {
+    isChosen_ = isModelComing();
+    readAside(reading_, name, [this](const QString& read, const std::shared_ptr<const Image>& picture) {
+        isChosen_ = picture && isModelComing();
+        if (!picture) return endWaiting();
+        showPicture(read, picture);
+    });
 }
 
 void PictureInputPanel::openOther(const QString& name) {
