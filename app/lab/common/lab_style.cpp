@@ -41,6 +41,10 @@ void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* optio
         painter->restore();
         return;
     }
+    if (element == PE_FrameTabWidget) { // Fusion takes the colour of buttons, which is not the ground of figures
+        painter->fillRect(option->rect, option->palette.base());
+        return drawOutline(*painter, option->rect, *option, 0);
+    }
     QProxyStyle::drawPrimitive(element, option, painter, widget);
     switch (element) {
     case PE_PanelButtonCommand:
@@ -69,6 +73,11 @@ void LabStyle::drawControl(ControlElement element, const QStyleOption* option, Q
         const int size = proxy()->pixelMetric(PM_SmallIconSize, option, widget);
         chosen.icon = item->icon.pixmap({size, size}, painter->device()->devicePixelRatioF(), QIcon::Selected);
         return QProxyStyle::drawControl(element, &chosen, painter, widget);
+    }
+    if (element == CE_TabBarTabShape && option->state & State_Selected) {
+        QProxyStyle::drawControl(element, option, painter, widget);
+        return painter->fillRect(QRect(option->rect.left(), option->rect.top(), option->rect.width(), 2),
+                                 option->palette.highlight());
     }
     const auto* dock = qstyleoption_cast<const QStyleOptionDockWidget*>(option);
     if (element != CE_DockWidgetTitle || !dock) return QProxyStyle::drawControl(element, option, painter, widget);
