@@ -165,8 +165,9 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     LinesFigure::Line line{LensText::tr("contribution"), {}};
     LensAnswer answer;
     answer.columns = {LensText::tr("Part"), LensText::tr("Contribution")};
-    answer.columnHelp = {LensText::tr("A part of the model that adds to the residual stream: the embedding, a head, an MLP or a bias"),
-                         LensText::tr("How much it adds to the logit; negative numbers lower it")};
+    answer.columnHelp = {
+        LensText::tr("A part of the model that adds to the residual stream: the embedding, a head, an MLP or a bias"),
+        LensText::tr("How much it adds to the logit; negative numbers lower it")};
     std::vector<size_t> order(components.size());
     std::iota(order.begin(), order.end(), 0);
     for (const auto& component : components) {

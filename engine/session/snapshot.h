@@ -23,11 +23,11 @@ enum class Activity { Idle, Loading, Prefilling, Generating, Exporting, Analysin
 
 struct Status {
     Activity activity = Activity::Idle;
-    float progress = 0;         ///< 0..1 while Loading, Exporting or Analysing
-    std::string detail;         ///< e.g. "blocks.3.mlp.W_in"
+    float progress = 0;          ///< 0..1 while Loading, Exporting or Analysing
+    std::string detail;          ///< e.g. "blocks.3.mlp.W_in"
     bool preparesEngine = false; ///< until the first run is done, on a device whose kernels are not on disk yet
-    std::string device;         ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
-    double tokensPerSecond = 0; ///< speed of the last generation; 0: none yet
+    std::string device;          ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
+    double tokensPerSecond = 0;  ///< speed of the last generation; 0: none yet
     double lastPrefillMs = 0;
     int64_t deviceBytes = 0;   ///< memory allocated on the device
     int64_t residentBytes = 0; ///< resident memory of this process

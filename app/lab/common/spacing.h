@@ -1,7 +1,7 @@
 #pragma once
 
-/// Distances in windows, in pixels: multiples of 8, and half of it between parts of one thing. A layout without a distance
-/// of its own has kGap between its items and around them (LabStyle).
+/// Distances in windows, in pixels: multiples of 8, and half of it between parts of one thing. A layout without a
+/// distance of its own has kGap between its items and around them (LabStyle).
 namespace attn::spacing {
 
 inline constexpr int kTight = 4;

@@ -109,11 +109,10 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     sessionProgress_ = isLong ? static_cast<double>(status.progress) : -1;
     isSessionIdle_ = status.activity == Activity::Idle;
     if (work_.isEmpty()) showSession();
-    model_->setText(snapshot.model
-                        ? tr("%1 · %2 parameters")
-                              .arg(QString::fromStdString(snapshot.model->name),
-                                   grouped(snapshot.model->parameterCount))
-                        : tr("no model"));
+    model_->setText(
+        snapshot.model ? tr("%1 · %2 parameters")
+                             .arg(QString::fromStdString(snapshot.model->name), grouped(snapshot.model->parameterCount))
+                       : tr("no model"));
     // Drivers append their build to the name. The tooltip shows the full name.
     const QString device = QString::fromStdString(status.device);
     device_->setText(device.section(" (", 0, 0));

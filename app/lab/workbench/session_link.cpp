@@ -14,9 +14,7 @@ constexpr quint32 kMostBytes = 64 << 20;
 constexpr size_t kMostBranches = 2000; ///< tokens of a tree that a link still holds whole
 
 Failure unreadable(const char* what) {
-    return {.what = what,
-            .where = "link",
-            .hint = "copy it from \"attnlab:\" to its end"};
+    return {.what = what, .where = "link", .hint = "copy it from \"attnlab:\" to its end"};
 }
 
 /// Leaves the tokens from the root to the current one.
