@@ -41,7 +41,8 @@ session() {
     start builtin:reverse --session "$home/picture.attnlab"
 }
 
-start() {
+start() { # as at the first start
+    rm -rf "$home/config" "$home/data"
     "$bin/attention-lab" --theme "$theme" --size "${width}x$height" "$@" &
     program=$!
     window=$(xdotool search --sync --onlyvisible --pid "$program" --name 'Attention Lab' | head -n 1)

@@ -235,9 +235,8 @@ QString TrainPanel::newestMetrics() const {
     if (row < 0) return {};
     const RunListModel::Run& run = bench_.runs().runs()[static_cast<size_t>(row)];
     const auto after = std::ranges::upper_bound(run.points, training_->step, {}, &MetricPoint::step);
-    const auto done = std::ranges::subrange(run.points.begin(), after);
-    if (done.empty()) return {};
-    QString text = '\n' + tr("loss %1").arg(done.back().loss, 0, 'f', 3);
+    if (after == run.points.begin()) return {};
+    QString text = '\n' + tr("loss %1").arg(std::prev(after)->loss, 0, 'f', 3);
     const auto measured = std::find_if(std::make_reverse_iterator(after), run.points.rend(),
                                        [](const MetricPoint& point) { return point.metric.has_value(); });
     if (measured == run.points.rend()) return text;
