@@ -260,7 +260,7 @@ LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject
     }
     answer.columns = {found.isOfTokens ? LensText::tr("Token") : LensText::tr("Patch"),
                       LensText::tr("As a query, looks for (QK)")};
-    answer.columnHelp = {LensText::tr("The side of the head: its query or its key"),
+    answer.columnHelp = {LensText::tr("A token or patch that the head reads"),
                          LensText::tr("The keys with the highest scores for it as the query, without positions")};
     if (found.writes.choices > 0) {
         answer.columns << LensText::tr("As a key, raises (OV)");

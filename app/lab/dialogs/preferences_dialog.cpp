@@ -14,7 +14,7 @@ namespace attn {
 PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
     : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
       threads_(new QSpinBox(this)),
-      autosaves_(new QCheckBox(tr("Save the open session every 10 seconds, to open it again at the next start"), this)),
+      autosaves_(new QCheckBox(tr("Save the session every 10 seconds, and open it at the next start"), this)),
       moves_(new QCheckBox(tr("Animate what changes on screen"), this)) {
     setWindowTitle(tr("Preferences"));
     auto* form = new QFormLayout(this);

@@ -121,8 +121,7 @@ QVariant BranchTreeModel::headerData(int section, Qt::Orientation orientation, i
         return isHelp ? tr("A stretch of text. The first row is the prompt; each row below continues the one above it")
                       : tr("Text");
     return isHelp ? tr("Mean probability that the model gave to the tokens that it wrote. A dash: it wrote none of "
-                       "them, or "
-                       "their probabilities were not saved.")
+                       "them, or their probabilities were not saved.")
                   : tr("Mean probability");
 }
 

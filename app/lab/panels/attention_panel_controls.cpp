@@ -73,8 +73,8 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
         tr("Each word is shaded by the attention that one query pays to it: the word under the pointer, or "
            "the newest token. Click a word to keep it as the query."));
     arcs_->setWhatsThis(
-        tr("Each arc joins a query on one side to a key on the other: the stronger the arc, the larger the "
-           "attention weight. Point at a word to see its arcs alone."));
+        tr("Each line joins a query at the left to a key at the right. The larger the attention weight, the "
+           "stronger the line. Point at a word to see its lines alone."));
     cell_->setWhatsThis(
         tr("The arithmetic behind one cell of the heatmap, from the query and the key to the weight and what "
            "it adds."));
