@@ -166,9 +166,10 @@ void Session::Worker::fail(const Error& error) {
 void Session::Worker::publishIdle() {
     isRefining_ = false; // the tokens of the picture may have changed
     next_.status.activity = Activity::Idle;
-    next_.status.preparesEngine = false;
+    const bool isPrepared = std::exchange(next_.status.preparesEngine, false);
     next_.status.detail.clear();
     publish();
+    if (isPrepared && model_) model_->device().saveKernels();
 }
 
 RunningModel& Session::Worker::model() const {

@@ -6,6 +6,7 @@
 
 #include <mutex>
 #include <set>
+#include <thread>
 
 using namespace attn;
 using namespace attn::test;
@@ -13,15 +14,19 @@ using namespace attn::test;
 namespace {
 
 /// Whether a session says while it opens a model that it prepares the engine.
-bool preparesEngine(const DeviceChoice& choice) {
-    Session session(choice);
+/// @param kernels folder that holds the engine's kernels before the session ends
+bool preparesEngine(const OpenModelCommand& open, const std::filesystem::path& kernels) {
+    Session session(kTestDevice);
     std::atomic<bool> isSaid = false;
     session.setListener([&] {
         const auto snapshot = session.latest();
         if (snapshot->status.activity != Activity::Idle && snapshot->status.preparesEngine) isSaid = true;
     });
-    CHECK_FALSE(after(session, OpenModelCommand{.path = kInduction})->status.preparesEngine);
+    CHECK_FALSE(after(session, open)->status.preparesEngine);
     session.setListener({});
+    const auto areKept = [&] { return !std::filesystem::is_empty(kernels); };
+    for (int wait = 0; wait < 100 && !areKept(); ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK(areKept());
     return isSaid;
 }
 
@@ -30,8 +35,14 @@ bool preparesEngine(const DeviceChoice& choice) {
 TEST_CASE("first use: only the first start prepares the engine", "[session][gpu]") {
     const TemporaryFolder folder;
     const gpu::ScopedEnvironment cache("XDG_CACHE_HOME", folder.path().c_str());
-    CHECK(preparesEngine(kTestDevice));
-    CHECK_FALSE(preparesEngine(kTestDevice));
+    OpenModelCommand open{.path = kInduction};
+    SECTION("of a text") {}
+    SECTION("of a picture") {
+        open.path = "builtin:vit-shapes";
+        open.picture.image = std::make_shared<const Image>(Image{8, 8, std::vector<uint8_t>(3 * 8 * 8, 128)});
+    }
+    CHECK(preparesEngine(open, folder.path()));
+    CHECK_FALSE(preparesEngine(open, folder.path()));
 }
 
 TEST_CASE("first use: a run needs no kernel that was not prepared", "[session][gpu]") {
