@@ -67,7 +67,11 @@ protected:
         fit();
     }
     bool eventFilter(QObject* watched, QEvent* event) override {
-        if (watched == widget() && event->type() == QEvent::LayoutRequest) fit();
+        if (watched == widget() && event->type() == QEvent::LayoutRequest) {
+            if (const int least = minimumSizeHint().width(); std::exchange(leastWidth_, least) != least)
+                updateGeometry(); // else the dock keeps the width that larger text needed
+            fit();
+        }
         return QScrollArea::eventFilter(watched, event);
     }
 
@@ -91,6 +95,8 @@ private:
         }
         widget()->resize(width, std::max(height, room.height()));
     }
+
+    int leastWidth_ = 0;
 };
 
 } // namespace
