@@ -59,7 +59,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     hint_->hide();
     removed_ = makeHintLabel("removedHeads");
     removed_->hide();
-    makeColumn(this, spacing::kGap, {controls_, hint_, removed_, {list_, 1}});
+    makeColumn(this, spacing::kGap, {hint_, removed_, {list_, 1}, controls_});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
@@ -89,7 +89,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
         if (now->sequence->tokens.at(static_cast<size_t>(*row)).id == *now->model->maskToken)
             bench_.post(PredictWordCommand{*row});
     });
-    list_->setMinimumHeight(fontMetrics().height() * 4);
+    list_->setMinimumHeight(fontMetrics().height() * 7);
     connect(list_, &QTreeView::clicked, this, &NextTokenPanel::take);
     connect(list_, &QTreeView::activated, this, &NextTokenPanel::take);
 }
