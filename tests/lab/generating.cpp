@@ -44,6 +44,9 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
     CHECK(lab.find<QLabel>("hiddenWordHint").isVisible());
 
     auto& chips = lab.find<TokenChips>("promptTokens");
+    CHECK_FALSE(chips.isVisible()); // the words stand in the prompt and in the text already
+    lab.find<QCheckBox>("showTokens").click();
+    lab.layOut();
     const auto clickWord = [&](const char* word) {
         const auto& tokens = lab.snapshot().sequence->tokens;
         const auto found = std::ranges::find(tokens, word, &TokenInfo::text);
@@ -103,6 +106,38 @@ TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {
     const auto& tokens = lab.snapshot().sequence->tokens;
     CHECK(lab.find<TokenChips>("promptTokens").count() == static_cast<int>(tokens.size()));
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abcabc");
+}
+
+TEST_CASE("generate: prompts that do not fit in one line wait in a menu", "[lab]") {
+    LabWindow lab("builtin:english");
+    auto& rest = lab.find<QToolButton>("suggestion.rest");
+    REQUIRE(rest.isVisible());
+    REQUIRE_FALSE(rest.menu()->actions().isEmpty());
+    const QAction* last = rest.menu()->actions().last();
+    const auto& hidden = lab.find<QToolButton>(("suggestion." + last->text()).toUtf8().constData());
+    CHECK_FALSE(hidden.isVisible());
+    rest.menu()->actions().last()->trigger();
+    REQUIRE(lab.settle());
+    const std::string prompt = lab.snapshot().sequence->prompt;
+    CHECK(hidden.toolTip().toStdString().ends_with(prompt));
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText().toStdString() == prompt);
+}
+
+TEST_CASE("generate: the focus stays where it is while the model writes, and never moves to Reset", "[lab]") {
+    LabWindow lab("builtin:english");
+    const char* name = GENERATE("run", "step");
+    lab.find<QSpinBox>("amount").setValue(5);
+    auto& button = lab.find<QPushButton>(name);
+    for (size_t press = 0; press < 2; ++press) {
+        const size_t before = lab.snapshot().sequence->tokens.size();
+        button.setFocus();
+        QTest::keyClick(&button, Qt::Key_Space);
+        REQUIRE(lab.waitFor([&] {
+            CHECK_FALSE(lab.find<QPushButton>("reset").hasFocus());
+            return lab.snapshot().sequence->tokens.size() > before && button.isEnabled();
+        }));
+        CHECK(button.hasFocus());
+    }
 }
 
 TEST_CASE("generate: what is typed while older prompts are still running is never overwritten", "[lab]") {

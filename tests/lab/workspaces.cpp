@@ -1,5 +1,6 @@
 #include "app/lab/shell/workspaces.h"
 #include "app/lab/common/focus_ring.h"
+#include "app/lab/widgets/generated_text.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -54,6 +55,30 @@ TEST_CASE("workspaces: the main figure takes most of the window", "[lab][workspa
     SECTION("large text for a projector") {
         lab.action("themeProjector").trigger();
         check({1440, 900}, 0.45);
+        lab.action("themeLight").trigger();
+    }
+}
+
+TEST_CASE("workspaces: the written text has room, and every button of Write is in sight", "[lab][workspaces]") {
+    LabWindow lab("builtin:english", "The teacher gave the books to the students because");
+    lab.action("workspace.write").trigger();
+    const auto check = [&](QSize size, int lines) {
+        resizeTo(lab, size);
+        const auto& text = lab.find<GeneratedText>("text");
+        CAPTURE(size.width(), size.height(), text.viewport()->height());
+        CHECK(text.viewport()->visibleRegion().boundingRect().height() >= lines * text.fontMetrics().lineSpacing());
+        for (const char* name : {"prompt", "suggestion.rest", "run", "step", "stop", "reset", "amount", "speed"}) {
+            const auto& control = lab.find<QWidget>(name);
+            CAPTURE(name);
+            CHECK(control.visibleRegion().boundingRect() == control.rect());
+        }
+    };
+    SECTION("1440 x 900") { check({1440, 900}, 6); }
+    SECTION("1024 x 700") { check({1024, 700}, 3); }
+    SECTION("large text for a projector") {
+        lab.action("themeProjector").trigger();
+        lab.layOut();
+        check({1440, 900}, 3);
         lab.action("themeLight").trigger();
     }
 }

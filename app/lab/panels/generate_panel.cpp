@@ -4,13 +4,13 @@
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/panels/prompt_suggestions.h"
-#include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_file.h"
 #include "app/lab/workbench/undo_commands.h"
 
+#include <QCheckBox>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QPushButton>
@@ -18,7 +18,6 @@
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
-#include <QToolButton>
 
 #include <algorithm>
 #include <array>
@@ -32,12 +31,21 @@ constexpr double kFastMs = 30;     ///< per prompt, of one that can
 constexpr std::array kSpeeds = {0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 35.0, 60.0, 100.0};
 constexpr int kInitialSpeed = 5;
 
+/// A button that can be as narrow as its text.
+class NarrowButton : public QPushButton {
+public:
+    explicit NarrowButton(const QString& text) : QPushButton(text) {
+        setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    }
+    QSize minimumSizeHint() const override {
+        return {fontMetrics().horizontalAdvance(text()) + 2 * spacing::kGap, QPushButton::minimumSizeHint().height()};
+    }
+};
+
 QWidget* group(const char* id, QLayout* layout) {
     auto* container = new QWidget;
     layout->setContentsMargins(0, 0, 0, 0);
     container->setLayout(layout);
-    // Controls keep their natural height; the text scrolls where room is short.
-    container->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
     assignControlGroup(container, id);
     return container;
 }
@@ -83,7 +91,12 @@ GeneratePanel::Typed GeneratePanel::promptOf(const Snapshot& snapshot) {
 PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMostPromptBytes), parent) {
     setUndoRedoEnabled(false);
     setTabChangesFocus(true);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
 }
+
+QSize PromptEditor::sizeHint() const { return {240, fontMetrics().lineSpacing() * 3 + 14}; }
+
+QSize PromptEditor::minimumSizeHint() const { return {120, fontMetrics().lineSpacing() * 2 + 14}; }
 
 bool PromptEditor::event(QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride) {
@@ -122,8 +135,7 @@ GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, p
 QWidget* GeneratePanel::makePromptGroup() {
     prompt_ =
         named(new PromptEditor, "prompt", tr("Prompt"), tr("The text that the model continues. Ctrl+Return runs it."));
-    prompt_->setPlaceholderText(tr("Type a prompt. Its tokens appear below as you type."));
-    prompt_->setFixedHeight(prompt_->fontMetrics().lineSpacing() * 3 + 14);
+    prompt_->setPlaceholderText(tr("Type a prompt. The model reads it as you type."));
     connect(prompt_, &QPlainTextEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     connect(prompt_, &PromptEditor::runRequested, this, &GeneratePanel::run);
     second_ = named(new QLineEdit, "second", tr("Second text"),
@@ -131,42 +143,42 @@ QWidget* GeneratePanel::makePromptGroup() {
     second_->setPlaceholderText(tr("Second text (optional)"));
     second_->setMaxLength(static_cast<int>(kMostPromptBytes) / 4);
     connect(second_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
+    suggestions_ = spoken(new PromptSuggestions, "suggestions", tr("Prompts to try"));
+    connect(suggestions_, &PromptSuggestions::chosen, prompt_, &QPlainTextEdit::setPlainText);
+    tokenCount_ = makeHintLabel("promptCount");
+    connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
     chips_ = spoken(new TokenChips, "promptTokens", tr("Tokens of the prompt"));
     chips_->setEmptyText(tr("The prompt's tokens appear here."));
     chips_->setMaximumHeight(fontMetrics().height() * 5);
+    chips_->hide();
     connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::clickToken);
-    tokenCount_ = makeHintLabel("promptCount");
-    connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
-    suggestions_ = spoken(new QWidget, "suggestions", tr("Prompts to try"));
-    (new FlowLayout(suggestions_))->setSpacing(spacing::kTight);
-    return group("prompt", makeColumn({prompt_, suggestions_, second_, chips_, tokenCount_}));
+    showTokens_ = helped(new QCheckBox(tr("Show tokens")), "showTokens",
+                         tr("Show the pieces into which the tokenizer splits the prompt, each with its id"));
+    connect(showTokens_, &QCheckBox::toggled, chips_, &QWidget::setVisible);
+    return group("prompt",
+                 makeColumn({prompt_, suggestions_, second_, makeRow({{tokenCount_, 1}, showTokens_}), chips_}));
 }
 
 QWidget* GeneratePanel::makeRunGroup() {
-    const auto button = [this](const char* id, const QString& text, const QString& help,
-                               void (GeneratePanel::*slot)()) {
-        auto* made = named(new QPushButton(text), id, text, help);
+    const auto button = [this](QPushButton* made, const char* id, const QString& help, void (GeneratePanel::*slot)()) {
         connect(made, &QPushButton::clicked, this, slot);
-        return made;
+        return named(made, id, made->text(), help);
     };
-    run_ = button("run", tr("Run"), tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"),
-                  &GeneratePanel::run);
+    run_ = button(new QPushButton(tr("Run")), "run",
+                  tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"), &GeneratePanel::run);
     run_->setProperty("primary", true);
     run_->setIcon(themedIcon("play", QPalette::HighlightedText));
     run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    step_ = button("step", tr("Step"), tr("Generate one token (Ctrl+T)"), &GeneratePanel::step);
-    stop_ = button("stop", tr("Stop"), tr("Stop generating, loading or exporting (Ctrl+.)"), &GeneratePanel::stop);
-    reset_ = button("reset", tr("Reset"), tr("Return to the prompt; the branches are kept (Ctrl+Shift+R)"),
-                    &GeneratePanel::reset);
-    for (const auto& [each, icon] : {std::pair(step_, "step"), std::pair(stop_, "stop"), std::pair(reset_, "reset")}) {
-        each->setIcon(themedIcon(icon, QPalette::ButtonText));
-        each->setMinimumWidth(each->fontMetrics().horizontalAdvance(each->text()) + each->iconSize().width() + 22);
-    }
+    step_ = button(new NarrowButton(tr("Step")), "step", tr("Generate one token (Ctrl+T)"), &GeneratePanel::step);
+    stop_ = button(new NarrowButton(tr("Stop")), "stop", tr("Stop generating, loading or exporting (Ctrl+.)"),
+                   &GeneratePanel::stop);
+    reset_ = button(new NarrowButton(tr("Reset")), "reset",
+                    tr("Return to the prompt; the branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
     speed_ = named(new QSlider(Qt::Horizontal), "speed", tr("Speed in tokens per second"),
                    tr("Tokens per second; the right end is as fast as the device allows"));
     speed_->setRange(0, static_cast<int>(kSpeeds.size()));
     speed_->setPageStep(1);
-    speed_->setMinimumWidth(60);
+    speed_->setMinimumWidth(48);
     speed_->setValue(kInitialSpeed);
     speedLabel_ = new QLabel;
     speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
@@ -183,9 +195,8 @@ QWidget* GeneratePanel::makeRunGroup() {
         }
     });
     showSpeed();
-    return group("generation",
-                 makeColumn({makeRow({{run_, 1}, amount_}), makeRow({{step_, 1}, {stop_, 1}, {reset_, 1}}),
-                             makeRow({labelFor(speed_, tr("Speed")), {speed_, 1}, speedLabel_})}));
+    return group("generation", makeColumn({makeRow({{run_, 1}, step_, stop_, reset_}),
+                                           makeRow({amount_, {speed_, 1}, speedLabel_})}));
 }
 
 QWidget* GeneratePanel::makeTextGroup() {
@@ -193,21 +204,7 @@ QWidget* GeneratePanel::makeTextGroup() {
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::clickToken);
     notice_ = makeHintLabel();
-    notice_->setMinimumHeight(2 * fontMetrics().lineSpacing()); // so that wrapped text does not move the other widgets
     return group("text", makeColumn({{text_, 1}, notice_}));
-}
-
-void GeneratePanel::showSuggestions() {
-    for (auto* old : suggestions_->findChildren<QToolButton*>()) delete old;
-    for (const auto& [title, prompt] : promptSuggestions(QString::fromStdString(snapshot_->path()))) {
-        auto* button = helped(new QToolButton, "suggestion." + title, tr("Try this prompt: %1").arg(prompt));
-        button->setText(title);
-        button->setProperty("chip", true);
-        button->setFocusPolicy(Qt::TabFocus);
-        connect(button, &QToolButton::clicked, this, [this, prompt = prompt] { prompt_->setPlainText(prompt); });
-        suggestions_->layout()->addWidget(button);
-    }
-    suggestions_->setVisible(suggestions_->layout()->count() > 0);
 }
 
 void GeneratePanel::showModel() {
@@ -235,7 +232,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
     snapshot_ = snapshot;
     typing_.setInterval(snapshot->status.lastPrefillMs < kFastMs ? 0 : kTypingPauseMs);
     if (isNewModel) {
-        showSuggestions();
+        suggestions_->showFor(QString::fromStdString(snapshot->path()));
         showModel();
     }
     if (snapshot->failureCount != failureCount_) {
@@ -262,7 +259,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
         notice_->setText(
             !notice.isEmpty() ? notice
-            : isWriting       ? tr("Shading: token probability. Click a token to branch from there.")
+            : isWriting       ? tr("Shaded by probability. Click a token to branch.")
             : snapshot->model->maskToken
                 ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                      "it again to show it.")
@@ -357,6 +354,10 @@ void GeneratePanel::reset() {
     bench_.post(ResetCommand{});
 }
 
+QJsonObject GeneratePanel::saveView() const { return {{"tokens", showTokens_->isChecked()}}; }
+
+void GeneratePanel::restoreView(const QJsonObject& view) { showTokens_->setChecked(view.value("tokens").toBool()); }
+
 void GeneratePanel::focusPrompt() {
     prompt_->setFocus(Qt::ShortcutFocusReason);
     prompt_->selectAll();
@@ -365,10 +366,17 @@ void GeneratePanel::focusPrompt() {
 void GeneratePanel::updateButtons() {
     const bool canGenerate = snapshot_ && snapshot_->next && snapshot_->model && snapshot_->model->writesText();
     const bool isBusy = snapshot_ && snapshot_->status.activity == Activity::Generating;
+    // A button that is disabled gives its focus to the next one: Space would press Reset.
+    QPushButton* const focused = run_->hasFocus()    ? run_
+                                 : step_->hasFocus() ? step_
+                                 : stop_->hasFocus() ? stop_
+                                                     : nullptr;
+    if (focused && focused != stop_) pressed_ = focused;
     run_->setEnabled(canGenerate && !isBusy);
     step_->setEnabled(canGenerate && !isBusy);
     stop_->setEnabled(isBusy);
     reset_->setEnabled(canGenerate);
+    if (focused) (isBusy ? stop_ : pressed_)->setFocus();
     prompt_->setEnabled(snapshot_ && snapshot_->model);
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <string>
 
+class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -18,6 +19,7 @@ class QSpinBox;
 namespace attn {
 
 class GeneratedText;
+class PromptSuggestions;
 class TokenChips;
 
 /// Editor of the prompt. It leaves undo and redo to the window, which also undoes branches and gates.
@@ -26,6 +28,9 @@ class PromptEditor : public LimitedEditor {
 
 public:
     explicit PromptEditor(QWidget* parent = nullptr);
+
+    QSize sizeHint() const override;        ///< three lines
+    QSize minimumSizeHint() const override; ///< two lines
 
 signals:
     void runRequested();
@@ -44,6 +49,8 @@ public:
     explicit GeneratePanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QJsonObject saveView() const override;
+    void restoreView(const QJsonObject& view) override;
 
     void run();
     void step();
@@ -59,8 +66,7 @@ private:
     void syncPrompt(const Snapshot& snapshot);
     void clickToken(int tokenIndex);
     void goTo(int tokenIndex);
-    void showSuggestions(); ///< of prompts for the open model
-    void showModel();       ///< shows the controls that the open model has a use for
+    void showModel(); ///< shows the controls that the open model has a use for
     double tokensPerSecond() const;
     void showSpeed();
     void updateButtons();
@@ -68,11 +74,13 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     PromptEditor* prompt_;
     QLineEdit* second_;
-    QWidget* suggestions_;
+    PromptSuggestions* suggestions_;
+    QCheckBox* showTokens_;
     TokenChips* chips_;
     QLabel* tokenCount_;
     QWidget* generation_;
     QPushButton *run_, *step_, *stop_, *reset_;
+    QPushButton* pressed_ = nullptr; ///< the one of run and step that gets the focus back from stop
     QSlider* speed_;
     QLabel* speedLabel_;
     QSpinBox* amount_;
