@@ -147,3 +147,15 @@ TEST_CASE("lab: every icon of the program is drawn, and used", "[lab]") {
         CHECK(ink > 8);
     }
 }
+
+TEST_CASE("look: the icon of an accented button can be seen while the button is disabled", "[lab]") {
+    makeApplication(QDir::tempPath());
+    for (const ThemeId theme : {ThemeId::Light, ThemeId::Dark, ThemeId::Projector}) {
+        applyTheme(theme, 100);
+        const QImage image =
+            themedIcon("play", QPalette::HighlightedText).pixmap(QSize(24, 24), QIcon::Disabled).toImage();
+        CAPTURE(themeKey(theme).toStdString(), image.pixelColor(12, 12).name().toStdString());
+        CHECK(image.pixelColor(12, 12).rgb() == qApp->palette().color(QPalette::Disabled, QPalette::ButtonText).rgb());
+    }
+    applyTheme(ThemeId::Light, 100);
+}

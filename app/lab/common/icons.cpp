@@ -22,9 +22,12 @@ public:
     }
 
     QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State) override {
+        const bool isDisabled = mode == QIcon::Disabled; // an accented button then has the ground of others
+        const QPalette::ColorRole role = mode == QIcon::Selected                            ? QPalette::HighlightedText
+                                         : isDisabled && role_ == QPalette::HighlightedText ? QPalette::ButtonText
+                                                                                            : role_;
         const QColor colour =
-            QGuiApplication::palette().color(mode == QIcon::Disabled ? QPalette::Disabled : QPalette::Active,
-                                             mode == QIcon::Selected ? QPalette::HighlightedText : role_);
+            QGuiApplication::palette().color(isDisabled ? QPalette::Disabled : QPalette::Active, role);
         const QString key =
             QStringLiteral("icon/%1/%2/%3x%4").arg(name_, colour.name()).arg(size.width()).arg(size.height());
         QPixmap pixmap;
