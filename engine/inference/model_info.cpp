@@ -25,7 +25,7 @@ template <class Source> ModelInfo described(const Source& source, ModelStructure
     info.heads = info.structure.mostHeads();
     info.modelWidth = static_cast<int>(config.modelWidth);
     info.feedForwardWidth = static_cast<int>(config.feedForward.width);
-    info.positionPart = config.layers.front().spec.parts.at(Slot::Position);
+    for (const LayerAttention& layer : config.layers) info.attentions.push_back(layer.spec);
     return info;
 }
 

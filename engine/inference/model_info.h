@@ -39,7 +39,8 @@ struct ModelInfo {
     int64_t parameterBytes = 0; ///< float32 bytes on the device
     /// E.g. "rotary, half-split, 8 of 8 features", "learned", "none", or the title of the first layer's position part.
     std::string positions;
-    PartChoice positionPart; ///< position part of the first layer; "none" if positions are added to the tokens
+    /// The attention of each layer. Its position part is "none" if positions are added to the tokens.
+    std::vector<AttentionSpec> attentions;
     std::vector<ParameterInfo> parameters;
     std::vector<std::string> hooks;    ///< names of all hooks, in execution order
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"

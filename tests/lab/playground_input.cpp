@@ -24,7 +24,7 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     const auto tokens = std::ssize(lab.snapshot().sequence->tokens);
     REQUIRE(lab.waitFor([&] { return shown(lab).query.layer && shown(lab).query.tokens == tokens; }));
     REQUIRE_FALSE(shown(lab).failure);
-    CHECK(lab.find<QLabel>("notRetrained").isVisible());
+    CHECK_FALSE(lab.find<QLabel>("notRetrained").isVisible()); // the attention is the model's own
     const AttentionSpec& spec = lab.window().findChild<SpecEditor*>()->spec();
     CHECK(spec.parts.at(Slot::Heads).id == "multi_head");
     CHECK(spec.parts.at(Slot::Position).id == "none"); // this model adds its positions to the tokens
@@ -35,6 +35,18 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK(pattern.columnLabels == pattern.rowLabels);
     const auto& view = lab.find<MatrixView>("map.pattern");
     CHECK(view.figureLayout().columnLabels > 0); // the words are drawn
+    // Another attention than the model's own is said to be untrained, in A and in B.
+    const QString own = lab.find<QLineEdit>("specText").text();
+    type(lab.find<QLineEdit>("specText"), qPrintable(own + " & window(2)"));
+    CHECK(lab.find<QLabel>("notRetrained").isVisible());
+    lab.press(lab.action("undo"));
+    CHECK_FALSE(lab.find<QLabel>("notRetrained").isVisible());
+    QTest::mouseClick(&lab.find<QCheckBox>("compare"), Qt::LeftButton);
+    CHECK_FALSE(lab.find<QLabel>("notRetrained").isVisible());
+    type(lab.find<QLineEdit>("specText"), qPrintable(own + ", normaliser=linear"));
+    CHECK(lab.find<QLabel>("notRetrained").isVisible());
+    lab.press(lab.action("undo"));
+    lab.press(lab.action("undo"));
     // The sentence goes on, and the maps with it.
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
     REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }));
@@ -54,6 +66,7 @@ TEST_CASE("lab: a sentence begins with the positions of a rotary model in A and 
         CHECK(spec.parts.at(Slot::Position).id == "rope");
         CHECK(spec.mask == MaskExpression::causal());
     }
+    CHECK_FALSE(lab.find<QLabel>("notRetrained").isVisible());
     const auto tokens = static_cast<size_t>(shown(lab).query.tokens);
     for (const char* map : {"mapA", "mapB"}) {
         REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>(map).figure().rowLabels.size() == tokens; }));

@@ -244,7 +244,7 @@ void PlaygroundPanel::apply(const PlaygroundSetup& setup) {
     inputs_->setSetup(setup_);
     const bool isPicture = setup_.input.kind == InputChoice::Kind::Picture;
     patches_->setVisible(isPicture);
-    untrained_->setVisible(setup_.input.kind == InputChoice::Kind::Sentence);
+    showUntrained();
     wasAsked_ = false;
     ask();
 }
@@ -399,7 +399,7 @@ void PlaygroundPanel::editInput(const PlaygroundSetup& setup, const QString& wha
         const AttentionSpec heads = AttentionSpec::parse("heads=" + layer.headsText());
         const auto adopt = [&](AttentionSpec& spec) {
             spec.parts.at(Slot::Heads) = heads.parts.at(Slot::Heads);
-            spec.parts.at(Slot::Position) = model_->model->positionPart;
+            spec.parts.at(Slot::Position) = model_->model->attentions.front().parts.at(Slot::Position);
         };
         adopt(next.query.spec);
         if (next.query.other) adopt(*next.query.other);
@@ -414,6 +414,7 @@ void PlaygroundPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapsho
     if (isSame && snapshot->status.activity != Activity::Idle) return;
     inputs_->setSnapshot(*snapshot);
     if (setup_.input.kind != InputChoice::Kind::Sentence) return;
+    showUntrained();
     if (!isSame) showEdited();
     if (!isSame || captured_.first != snapshot->sequenceVersion) ask();
 }
@@ -438,12 +439,11 @@ std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
     }
     if (input.kind == InputChoice::Kind::Sentence) {
         if (!model_->model || !model_->sequence || model_->sequence->tokens.empty()) return {};
-        const int layer = std::min(input.layer, model_->model->layers - 1);
         const auto& given = model_->siteInputs;
-        if (!given || given->site != layer || given->sequenceVersion != model_->sequenceVersion) {
-            const std::pair wanted(model_->sequenceVersion, layer);
+        if (!given || given->site != layer() || given->sequenceVersion != model_->sequenceVersion) {
+            const std::pair wanted(model_->sequenceVersion, layer());
             if (model_->status.activity == Activity::Idle && std::exchange(captured_, wanted) != wanted)
-                bench_.post(CaptureInputsCommand{.site = layer});
+                bench_.post(CaptureInputsCommand{.site = layer()});
             return {};
         }
         query.layer = given;
@@ -451,6 +451,16 @@ std::optional<PlaygroundQuery> PlaygroundPanel::complete() {
         query.width = headWidth();
     }
     return query;
+}
+
+/// Says that the model was not trained with an attention that it does not have.
+void PlaygroundPanel::showUntrained() {
+    const bool isSentence = setup_.input.kind == InputChoice::Kind::Sentence && model_->model;
+    const auto differs = [&](const AttentionSpec& spec) {
+        return !InputControls::isOwn(spec, model_->model->attentions[static_cast<size_t>(layer())]);
+    };
+    const PlaygroundQuery& query = setup_.query;
+    untrained_->setVisible(isSentence && (differs(query.spec) || (query.other && differs(*query.other))));
 }
 
 /// Reads the picture's file on another thread, then asks again.
@@ -474,6 +484,8 @@ void PlaygroundPanel::readPicture() {
             ask();
         });
 }
+
+int PlaygroundPanel::layer() const { return std::min(setup_.input.layer, model_->model->layers - 1); }
 
 int64_t PlaygroundPanel::tokens() const {
     const InputChoice& input = setup_.input;

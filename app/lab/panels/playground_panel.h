@@ -56,6 +56,8 @@ private:
     /// Adds the current input to the query. @return none while the model has not delivered its input yet
     std::optional<PlaygroundQuery> complete();
     void readPicture();
+    void showUntrained();
+    int layer() const;         ///< of the open model, for a sentence  @pre a model is open
     int64_t headWidth() const; ///< head width of the input
     int64_t tokens() const;    ///< number of tokens of the input
     void showPatches(std::optional<int> row);

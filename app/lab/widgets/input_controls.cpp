@@ -4,6 +4,7 @@
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "engine/attention/part.h"
 #include "engine/session/snapshot.h"
 
 #include <QComboBox>
@@ -185,6 +186,12 @@ PlaygroundSetup InputControls::completed(PlaygroundSetup setup) {
                           .keyBegin = input.fromKey,
                           .keyEnd = input.fromKey + across};
     return setup;
+}
+
+bool InputControls::isOwn(const AttentionSpec& spec, AttentionSpec own) {
+    if (own.part(Slot::Score).dotScale) own.reset(Slot::Score); // its queries carry the scale: see SiteInputs
+    return spec.mask == own.mask &&
+           std::ranges::all_of(kSpecSlots, [&](Slot slot) { return spec.parts.at(slot) == own.parts.at(slot); });
 }
 
 QJsonObject InputControls::saved(const PlaygroundSetup& setup) {

@@ -30,6 +30,9 @@ public:
     static PlaygroundSetup completed(PlaygroundSetup setup);
     /// @return the setup of a session file, limited to valid values
     static PlaygroundSetup restored(const QJsonObject& view, PlaygroundSetup first);
+    /// Whether a spec that is given the queries, keys and values of a model's layer is that layer's own attention. The
+    /// block around it plays no part.
+    static bool isOwn(const AttentionSpec& spec, AttentionSpec own);
     static QJsonObject saved(const PlaygroundSetup& setup);
 
 signals:
