@@ -377,3 +377,45 @@ TEST_CASE("lessons: the window closed in the middle of one opens the next time a
     CHECK(next.findChild<QToolButton*>("workspace.learn")->isChecked());
     CHECK(next.findChild<QDockWidget*>("dock.start")->isVisibleTo(&next));
 }
+
+TEST_CASE("lessons: a lesson that was open when the window closed goes on at its step", "[lab][lessons]") {
+    Student lab; // an application
+    QTemporaryDir folder;
+    const auto open = [&] {
+        auto window = std::make_unique<MainWindow>(MainWindow::Setup{
+            .preferences = Preferences{}, .device = {}, .autosaveFolder = folder.path(), .greets = true});
+        window->show();
+        REQUIRE(lab.waitFor([&] { return window->workbench().snapshot() && window->workbench().snapshot()->grid; }));
+        return window;
+    };
+    auto window = open();
+    REQUIRE_FALSE(window->lessons().isPlaying());
+    window->bridge().post(SetPromptCommand{"abcabc"});
+    window->bridge().post(GenerateCommand{.maxTokens = 2});
+    REQUIRE(lab.waitFor([&] { return window->workbench().snapshot()->sequence->tokens.size() == 8; }));
+    const auto start = [&](int step) {
+        window->findChild<LessonPanel*>()->start(window->findChild<LessonPanel*>()->lessons()[4], step);
+        REQUIRE(lab.waitFor([&] { return window->lessons().isReady(); }, kPatienceMs));
+    };
+    start(2);
+    window->close();
+    window.reset();
+    window = open();
+    REQUIRE(lab.waitFor([&] { return window->lessons().isPlaying(); }, kPatienceMs));
+    CHECK(window->lessons().lesson().id == window->findChild<LessonPanel*>()->lessons()[4].id);
+    CHECK(window->lessons().step() == 2);
+    CHECK(window->findChild<QWidget*>("lessonStep")->isVisible());
+    REQUIRE(lab.waitFor([&] { return window->lessons().isReady(); }, kPatienceMs));
+    // Leaving it gives back what was open before, with the text that was written.
+    window->lessons().leave();
+    REQUIRE(lab.waitFor([&] { return !window->lessons().before(); }, kPatienceMs));
+    CHECK(lab.waitFor([&] { return window->workbench().snapshot()->sequence->tokens.size() == 8; }, kPatienceMs));
+    CHECK(window->workbench().snapshot()->sequence->prompt == "abcabc");
+    // A lesson that was left opens no more.
+    window->close();
+    window.reset();
+    window = open();
+    REQUIRE(window->bridge().waitIdle(60));
+    QTest::qWait(100);
+    CHECK_FALSE(window->lessons().isPlaying());
+}

@@ -42,6 +42,7 @@ namespace attn {
 namespace {
 
 constexpr int kGreetingMs = 12'000;
+constexpr auto kOpenLesson = "openLesson"; ///< the setting: id of the lesson that the end left open
 
 /// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its
 /// width is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the
@@ -332,6 +333,7 @@ void MainWindow::finishSnapshot() {
     prepareEngine();
     updateActions();
     updateRemark();
+    resumeLesson();
     continueRestore();
     openWaitingPicture();
     showInScopes();
@@ -411,6 +413,7 @@ void MainWindow::saveForNextStart() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     saveLayout();
+    rememberLesson();
     if (autosave_) autosave_->finish(preferences_.autosaves);
     event->accept();
 }
@@ -440,8 +443,10 @@ void MainWindow::makeLessons(const QString& folder) {
 }
 
 void MainWindow::greet() {
+    if (leftover_) return; // that is what to go on with
     const QString key = QStringLiteral("greeted");
-    if (leftover_ || QSettings().value(key).toBool()) return;
+    lessonToResume_ = QSettings().value(kOpenLesson).toString();
+    if (QSettings().value(key).toBool()) return;
     QSettings().setValue(key, true);
     const QString greeting = tr("New here? A lesson takes five minutes and runs in this window.");
     offerBanner_->present(
@@ -481,7 +486,7 @@ void MainWindow::openLesson(const QString& name) {
 void MainWindow::makeStart() {
     start_ = findChild<StartPanel*>();
     connect(start_, &StartPanel::tourChosen, this, &MainWindow::takeTour);
-    connect(start_, &StartPanel::lessonContinued, this, [this] { openUnfinishedLesson(); });
+    connect(start_, &StartPanel::lessonContinued, this, [this] { continueLesson(unfinishedLesson()); });
     connect(start_, &StartPanel::openAsked, this, [this] { chooseModelFolder(); });
     connect(start_, &StartPanel::lessonsAsked, this, [this] { actions_.at("lessons")->trigger(); });
 }
@@ -513,12 +518,26 @@ void MainWindow::takeTour(StartPanel::Tour tour) {
     }
 }
 
-void MainWindow::openUnfinishedLesson() {
+void MainWindow::continueLesson(const QString& id) {
     const auto& lessons = lessonPanel_->lessons();
-    const auto left = std::ranges::find(lessons, unfinishedLesson(), &Lesson::id);
+    const auto left = std::ranges::find(lessons, id, &Lesson::id);
     if (left == lessons.end()) return;
     bench_.showPanel("lessons");
     lessonPanel_->start(*left);
+}
+
+void MainWindow::rememberLesson() {
+    if (!remembersLayout_) return;
+    const bool isLeftOpen = preferences_.autosaves && lessons_->isPlaying();
+    QSettings().setValue(kOpenLesson, isLeftOpen ? lessons_->lesson().id : QString());
+}
+
+void MainWindow::resumeLesson() {
+    if (lessonToResume_.isEmpty() || !bench_.hasModel() || !(bench_.snapshot()->sequence || bench_.readsPictures()))
+        return;
+    QSettings().remove(kOpenLesson); // once: a lesson that ends the program must not open again and again
+    continueLesson(std::exchange(lessonToResume_, {}));
+    if (lessons_->isPlaying()) pending_.reset(); // the lesson gives it back
 }
 
 } // namespace attn

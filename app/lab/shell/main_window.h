@@ -58,7 +58,8 @@ public:
         bool remembersLayout = true; ///< false: starts with the default layout and does not save it
         ScopeStarter startScope{};   ///< empty: the attention-scope in this program's folder
         QString lessonFolder{};      ///< folder of the user's own lessons
-        bool greets = false;         ///< offers the lessons at the very first start
+        /// Offers the lessons at the very first start, and goes on with a lesson that was left open.
+        bool greets = false;
     };
 
     explicit MainWindow(Setup setup, QWidget* parent = nullptr);
@@ -135,7 +136,10 @@ private:
     void bringBack(const SessionDocument& document);
     void makeLessons(const QString& folder);
     void greet();
-    void openUnfinishedLesson();
+    void continueLesson(const QString& id); ///< at the step where it was left
+    void rememberLesson();                  ///< the one that is open, for the next start
+    /// Goes on with the lesson that the last end left open, once the session before it is known.
+    void resumeLesson();
     const ControlLocks& locksInForce() const { return lessonLocks_ ? *lessonLocks_ : locks_; }
     void showLocks();
     void refreshRecent();
@@ -243,6 +247,7 @@ private:
     std::optional<SessionDocument> pending_;   ///< a session whose model is still being loaded
     std::map<QString, QAction*> actions_;
     QList<QAction*> recentActions_;
+    QString lessonToResume_;                ///< empty: none
     std::unique_ptr<LessonPlayer> lessons_; ///< declared last: it uses all the others
 };
 

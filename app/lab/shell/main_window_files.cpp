@@ -217,6 +217,7 @@ void MainWindow::continueRestore() {
 }
 
 SessionDocument MainWindow::document() const {
+    if (pending_) return *pending_; // what is on screen gives way to it
     SessionDocument document =
         bench_.snapshot() ? SessionDocument::fromSnapshot(*bench_.snapshot()) : SessionDocument{};
     document.sampling = bench_.sampling();
