@@ -162,6 +162,11 @@ TEST_CASE("lab: every view says that a head is removed, however it was removed",
         INFO(isRemoved);
         CHECK(heads.gate(1, 1) == (isRemoved ? 0.0f : 1.0f));
         CHECK(heads.gate(1, 0) == 1);
+        const auto& gate = lab.find<QSlider>("gate");
+        CHECK(gate.value() == (isRemoved ? gate.minimum() : gate.maximum()));
+        const bool isByChange = !bench.changes().interventions.empty() && isRemoved;
+        CHECK(gate.isEnabled() == !isByChange);
+        CHECK(gate.toolTip().contains("Changes panel") == isByChange);
         const auto& kept = thumbnails.figure().kept;
         CHECK((kept.size() == 4 && kept[3] == 0) == isRemoved);
         CHECK(heatmap.figure().title.contains("(removed)") == isRemoved);

@@ -13,8 +13,7 @@ constexpr int kGateSteps = 100;
 
 GateSlider::GateSlider(const char* id, Workbench& bench)
     : bench_(bench), head_(new QLabel), value_(new QLabel), gate_(new QSlider(Qt::Horizontal)) {
-    named(gate_, id, tr("Gate of the selected head"),
-          tr("0 removes the head's output, 1 keeps all of it. The model was trained with 1 only."));
+    named(gate_, id, tr("Gate of the selected head"));
     gate_->setRange(0, kGateSteps);
     gate_->setValue(kGateSteps);
     value_->setMinimumWidth(fontMetrics().horizontalAdvance("0.00 "));
@@ -33,10 +32,14 @@ void GateSlider::show() {
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     const bool hasHead = bench_.hasModel() && site < bench_.snapshot()->model->layers &&
                          head < bench_.snapshot()->model->site(site).heads;
-    setEnabled(hasHead);
     head_->setText(bench_.hasModel() ? headLabel(site, head) : tr("No model"));
-    const float gate = bench_.shownGate(site, head);
-    const bool isRemoved = gate > 0 && bench_.shownShare(site, head) == 0; // by another change
+    const float share = bench_.shownShare(site, head), set = bench_.shownGate(site, head);
+    const bool isRemoved = set > 0 && share == 0; // by another change, so no gate has an effect
+    const float gate = isRemoved ? share : set;
+    setEnabled(hasHead && !isRemoved);
+    gate_->setToolTip(isRemoved
+                          ? tr("A change removes this head. To set its gate, remove that change in the Changes panel.")
+                          : tr("0 removes the head's output, 1 keeps all of it. The model was trained with 1 only."));
     value_->setText(isRemoved ? tr("removed") : QString::number(static_cast<double>(gate), 'f', 2));
     if (gate_->isSliderDown()) return; // during a drag the slider is ahead of the run
     const QSignalBlocker quiet(gate_);
