@@ -5,6 +5,7 @@
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/linear_readout.h"
 #include "engine/inference/step_plan.h"
+#include "engine/inference/wrong_model.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
@@ -196,7 +197,7 @@ size_t LanguageModel::pipelineCount() const { return device_->kernelCount(); }
 
 LanguageModel& languageModel(RunningModel& model) {
     if (auto* found = dynamic_cast<LanguageModel*>(&model)) return *found;
-    throw Error(
+    throw WrongModel(
         {.what = "this needs a model of text", .where = model.info().name, .hint = "open a model that reads text"});
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/linear_readout.h"
+#include "engine/inference/wrong_model.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/vision_encoder.h"
@@ -204,9 +205,9 @@ std::vector<float> probabilitiesOf(std::span<const float> logits) {
 
 VisionModel& visionModel(RunningModel& model) {
     if (auto* found = dynamic_cast<VisionModel*>(&model)) return *found;
-    throw Error({.what = "this needs a model of pictures",
-                 .where = model.info().name,
-                 .hint = "open a model that reads pictures"});
+    throw WrongModel({.what = "this needs a model of pictures",
+                      .where = model.info().name,
+                      .hint = "open a model that reads pictures"});
 }
 
 } // namespace attn

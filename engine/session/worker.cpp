@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/gpu/device_errors.h"
+#include "engine/inference/wrong_model.h"
 #include "engine/session/thread_priority.h"
 
 #include <fmt/format.h>
@@ -96,6 +97,8 @@ void Session::Worker::run(const std::stop_token& stop) {
                 changed_.wait(lock, stop, ready);
             }
             command = queue_.pop();
+            isForEarlier_ = command && forEarlier_ > 0;
+            if (isForEarlier_) --forEarlier_;
             if (command) isBusy_ = true;
             if (command && std::holds_alternative<StopCommand>(*command)) --stops_;
         }
@@ -120,6 +123,11 @@ void Session::Worker::run(const std::stop_token& stop) {
             model_.reset();
             next_.model.reset();
             fail(error);
+        } catch (const WrongModel& error) {
+            if (isForEarlier_)
+                publishIdle(); // nobody waits for it any more
+            else
+                fail(error);
         } catch (const Error& error) {
             fail(error);
         } catch (const std::bad_alloc&) {
@@ -226,6 +234,8 @@ void Session::Worker::publish() {
     std::function<void()> listener;
     {
         const std::lock_guard lock(mutex_);
+        if (latest_->model && next_.model && latest_->readsPictures() != next_.readsPictures())
+            forEarlier_ = queue_.size();
         latest_ = std::make_shared<const Snapshot>(next_);
         listener = listener_;
     }

@@ -136,10 +136,11 @@ private:
     int weightSize_ = 0; ///< size of the shown parameter
     PatternRequest view_;
     SetProfileCommand profiled_;
-    Snapshot next_;         ///< the snapshot under construction
-    bool isRun_ = false;    ///< the last command sets Snapshot::runFailure
-    std::string analysing_; ///< key of the analysis that runs; empty: none
-    int remaining_ = 0;     ///< tokens still to generate
+    Snapshot next_;             ///< the snapshot under construction
+    bool isForEarlier_ = false; ///< the last command was counted in forEarlier_
+    bool isRun_ = false;        ///< the last command sets Snapshot::runFailure
+    std::string analysing_;     ///< key of the analysis that runs; empty: none
+    int remaining_ = 0;         ///< tokens still to generate
     double tokensPerSecond_ = 0;
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};
@@ -162,6 +163,9 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     CommandQueue queue_;
+    /// The number of commands in the queue that were posted before a model of pictures took the place of one of text,
+    /// or the other way round. They fail silently if only the earlier one can do them.
+    size_t forEarlier_ = 0;
     bool isBusy_ = false;
     std::shared_ptr<const Snapshot> latest_ = std::make_shared<Snapshot>();
     std::function<void()> listener_;

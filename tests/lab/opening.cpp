@@ -96,9 +96,12 @@ TEST_CASE("opening: a picture opens in a vision model, or in the one that is ope
     REQUIRE(lab.waitFor(isShown));
     input(lab).openPicture("stripes");
     REQUIRE(lab.waitFor([&] { return setup(lab).name == "stripes"; }));
+    lab.window().open("/nowhere/at/all");
+    REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     lab.window().open(picture);
     REQUIRE(lab.waitFor(isShown));
     CHECK(lab.snapshot().model->name == "vit");
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible()); // what failed before is over
 }
 
 TEST_CASE("opening: a text model takes the place of a picture, and a picture that of a text", "[lab][vision]") {

@@ -6,6 +6,8 @@
 #include "tests/models/vision_folder.h"
 #include "tests/session/session_test.h"
 
+#include <atomic>
+
 using namespace attn;
 using namespace attn::test;
 
@@ -105,6 +107,24 @@ TEST_CASE("pictures: a model of text and one of pictures take each other's place
     CHECK(shown->sequence);
     CHECK_FALSE(shown->answer);
     CHECK_FALSE(shown->picture);
+}
+
+TEST_CASE("pictures: what was asked of a text while a model of pictures was read does not fail over the picture",
+          "[session][vision][gpu]") {
+    Session session(kTestDevice);
+    REQUIRE(after(session, OpenModelCommand{.path = kInduction, .prompt = "abab"})->sequence);
+    std::atomic<bool> isAsked = false;
+    session.setListener([&] {
+        if (session.latest()->status.activity == Activity::Loading && !isAsked.exchange(true))
+            session.post(GenerateCommand{});
+    });
+    const Shown shown = open(session, "vit");
+    session.setListener({});
+    CHECK(isAsked);
+    REQUIRE(shown->answer);
+    CHECK_FALSE(shown->failure);
+    CHECK(shown->failureCount == 0);
+    CHECK_THAT(failureOf(session, GenerateCommand{}), CONTAINS("this needs a model of text"));
 }
 
 TEST_CASE("pictures: changes, the original run and both are those of the model", "[session][vision][gpu]") {

@@ -289,7 +289,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
                            : tr("%1 – Attention Lab").arg(name));
     }
     // A session file that failed at the start is still named when the first model opens.
-    const bool isFirst = !before || !before->sequence;
+    const bool isFirst = !before || (!before->sequence && !before->picture);
     if ((isNewModel || isNewSequence) && (isFailureOfModel_ || !isFirst) && failureBanner_->isVisible())
         failureBanner_->dismiss();
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
