@@ -73,7 +73,17 @@ TEST_CASE("background: the panel says that the training runs are being read", "[
     };
     CHECK(says("being read"));
     held.release();
-    REQUIRE(lab->waitFor([&] { return says("Your training runs appear here"); }));
+    REQUIRE(lab->waitFor([&] { return lab->find<QLabel>("runsEmpty").isVisible(); }));
+    CHECK_FALSE(says("being read"));
+    lab->act("workspace.train");
+    lab->act("panel.runs");
+    CHECK_FALSE(lab->find<QTreeView>("runs").isVisible());
+    lab->click("runsEmpty.1"); // Train a model
+    REQUIRE(lab->waitFor([&] { return lab->window().workbench().runs().rowCount() == 1; }));
+    lab->showPanel("runs");
+    CHECK(lab->find<QTreeView>("runs").isVisible());
+    CHECK_FALSE(lab->find<QLabel>("runsEmpty").isVisible());
+    lab->act("trainPlay"); // pause
 }
 
 TEST_CASE("background: a folder of pictures is listed beside the window", "[lab][vision]") {

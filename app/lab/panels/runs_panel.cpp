@@ -3,6 +3,7 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
@@ -44,7 +45,12 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
     duplicate_ = button("duplicateRun", tr("Duplicate"),
                         tr("Copy this run's recipe to the Train panel. Change it there and train it as a new run."));
     delete_ = button("deleteRun", tr("Delete"), tr("Delete this run. Undo restores it."));
-    makeColumn(this, spacing::kGap, {hint_, {table_, 1}, makeRow({open_, duplicate_, delete_, room()})});
+    empty_ = new EmptyState("runsEmpty", tr("Your training runs appear here. A run is kept when it ends: it can be "
+                                            "opened, compared and trained further."));
+    empty_->offerAction("trainPlay", tr("Train a model"));
+    auto* list = new QWidget; // a lock shows and hides all of it, and not the table in place of the sentence
+    makeColumn(list, 0, {{empty_, 1}, {table_, 1}});
+    makeColumn(this, spacing::kGap, {hint_, {list, 1}, makeRow({open_, duplicate_, delete_, room()})});
     RunListModel& runs = bench_.runs();
     named(table_, "runs", tr("Training runs"),
           tr("Tick runs to compare their curves. Double-click a run to open it. Press F2 to rename it."));
@@ -55,7 +61,7 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
     table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
     fitColumns(*table_, RunListModel::NameColumn);
-    assignControlGroup(table_, "runs");
+    assignControlGroup(list, "runs");
     connect(table_, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) { open(index.row()); });
     connect(open_, &QPushButton::clicked, this, [this] { open(selectedRow()); });
     connect(duplicate_, &QPushButton::clicked, this, &RunsPanel::duplicate);
@@ -110,18 +116,22 @@ void RunsPanel::updateButtons() {
     open_->setEnabled(row >= 0);
     duplicate_->setEnabled(row >= 0);
     delete_->setEnabled(row >= 0 && !bench_.runs().isInUse(runs[static_cast<size_t>(row)].folder));
-    QString hint = bench_.runs().isListing() ? tr("The training runs are being read.")
-                   : runs.empty()            ? tr("Your training runs appear here.")
-                                             : tr("Tick runs to compare their curves. Double-click a run to open it.");
+    const bool isListing = bench_.runs().isListing();
+    QStringList hints;
+    if (isListing) hints << tr("The training runs are being read.");
+    if (!isListing && !runs.empty()) hints << tr("Tick runs to compare their curves. Double-click a run to open it.");
     if (const QStringList& problems = bench_.runs().problems(); !problems.isEmpty()) {
-        hint +=
-            "\n" +
-            (problems.size() == 1
-                 ? tr("A training run could not be read: %1").arg(problems.front())
-                 : tr("%1 training runs could not be read. The first: %2").arg(problems.size()).arg(problems.front()));
+        hints << (problems.size() == 1 ? tr("A training run could not be read: %1").arg(problems.front())
+                                       : tr("%1 training runs could not be read. The first: %2")
+                                             .arg(problems.size())
+                                             .arg(problems.front()));
         hint_->setToolTip(problems.join('\n'));
     }
-    hint_->setText(hint);
+    hint_->setText(hints.join('\n'));
+    hint_->setVisible(!hints.isEmpty());
+    empty_->setVisible(runs.empty() && !isListing);
+    for (QWidget* each : std::initializer_list<QWidget*>{table_, open_, duplicate_, delete_})
+        each->setVisible(!runs.empty());
 }
 
 } // namespace attn

@@ -9,6 +9,8 @@ class QTreeView;
 
 namespace attn {
 
+class EmptyState;
+
 /// Lists the training runs: ticks choose the curves to compare, and one run is open.
 class RunsPanel : public Panel {
     Q_OBJECT
@@ -24,6 +26,7 @@ private:
     void updateButtons();
 
     BackgroundTask listing_;
+    EmptyState* empty_;
     QTreeView* table_;
     QLabel* hint_;
     QPushButton *open_, *duplicate_, *delete_;
