@@ -159,6 +159,33 @@ TEST_CASE("lab: the finder opens actions, panels, parts, lessons and models by w
     CHECK(lab.window().lessons().isPlaying());
 }
 
+TEST_CASE("lab: the finder lists the name that was typed first, and then names that begin with it", "[lab]") {
+    LabWindow lab;
+    lab.press(lab.action("find"));
+    auto& field = lab.find<QLineEdit>("finderWords");
+    QTest::keyClicks(&field, "train");
+    const auto& list = lab.find<QListWidget>("finderList");
+    REQUIRE(list.count() > 5);
+    const auto entry = [&](int row) { return list.item(row)->text(); };
+    CHECK(entry(0) == QStringLiteral("Train   ·   Panel"));
+    CHECK(entry(1) == QStringLiteral("Train   ·   Workspace"));
+    CHECK(entry(2) == QStringLiteral("Train or pause   ·   Action"));
+    int last = 0; // 0: begins with the word, 1: with a longer one, 2: has such a word, 3: has it elsewhere
+    for (int row = 0; row < list.count(); ++row) {
+        INFO(entry(row).toStdString());
+        const QString title = entry(row).section(QStringLiteral("   ·   "), 0, 0).toLower();
+        const int rank = (title + ' ').startsWith("train ") ? 0
+                         : title.startsWith("train")        ? 1
+                         : title.contains(" train")         ? 2
+                                                            : 3;
+        CHECK(rank >= last);
+        last = rank;
+    }
+    CHECK(last == 3);
+    QTest::keyClick(&field, Qt::Key_Return);
+    CHECK(lab.waitFor([&] { return !lab.find<QWidget>("train").visibleRegion().isEmpty(); }));
+}
+
 TEST_CASE("lab: a note explains the control under the pointer", "[lab]") {
     LabWindow lab;
     auto& run = lab.find<QPushButton>("run");

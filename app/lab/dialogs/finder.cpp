@@ -28,11 +28,13 @@ public:
     }
 };
 
-/// How well a title answers: 0 if it is the words, 1 if it begins with them, 2 if one of its words does, else 3.
+/// How well a title answers: 0 if it is the words, 1 if it begins with them, 2 if it begins with a longer word, 3 if
+/// another of its words begins so, else 4.
 int rankOf(const QString& title, const QString& words) {
     if (title.compare(words, Qt::CaseInsensitive) == 0) return 0;
-    if (title.startsWith(words, Qt::CaseInsensitive)) return 1;
-    return title.contains(' ' + words, Qt::CaseInsensitive) ? 2 : 3;
+    if (title.startsWith(words + ' ', Qt::CaseInsensitive)) return 1;
+    if (title.startsWith(words, Qt::CaseInsensitive)) return 2;
+    return title.contains(' ' + words, Qt::CaseInsensitive) ? 3 : 4;
 }
 
 } // namespace
