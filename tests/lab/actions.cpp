@@ -186,6 +186,26 @@ TEST_CASE("lab: the finder lists the name that was typed first, and then names t
     CHECK(lab.waitFor([&] { return !lab.find<QWidget>("train").visibleRegion().isEmpty(); }));
 }
 
+TEST_CASE("lab: an entry of a menu that shows something else has a tick while it does", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.closeGate(1, 1, 0);
+    REQUIRE(lab.settle());
+    const auto ticks = [&] {
+        return std::pair(lab.action("holdEdits").isChecked(), lab.action("showDifference").isChecked());
+    };
+    CHECK(ticks() == std::pair(false, false));
+    lab.act("holdEdits");
+    CHECK(ticks() == std::pair(true, false));
+    lab.act("showDifference");
+    CHECK(ticks() == std::pair(false, true));
+    lab.act("showDifference");
+    CHECK(ticks() == std::pair(false, false));
+    lab.action("fullScreen").trigger();
+    CHECK(lab.action("fullScreen").isChecked() == lab.window().isFullScreen());
+    lab.action("fullScreen").trigger();
+    CHECK_FALSE(lab.action("fullScreen").isChecked());
+}
+
 TEST_CASE("lab: a note explains the control under the pointer", "[lab]") {
     LabWindow lab;
     auto& run = lab.find<QPushButton>("run");

@@ -142,7 +142,7 @@ QWidget* TrainPanel::makeTimeline() {
         return made;
     };
     animate_ = button("animate", {}, tr("Play the run as an animation"),
-                      tr("Play the run from its first checkpoint to its last"));
+                      tr("Play the run from its first checkpoint to its last. Press again to pause."));
     animate_->setIcon(themedIcon("play", QPalette::ButtonText));
     animate_->setCheckable(true);
     timeline_ = named(new QSlider(Qt::Horizontal), "timeline", tr("Timeline of the run"),

@@ -169,12 +169,13 @@ void MainWindow::makeEditMenu() {
     redo->setEnabled(false);
     addAction(menu, "resetEdits", tr("Remove &all changes"), tr("Remove every change and set every gate to 1"),
               "Ctrl+Backspace", "heads", [this] { bench_.restoreOriginal(); });
-    addAction(menu, "holdEdits", tr("Show &original"),
-              tr("Show the model without your changes in every view. Press again to go back."), "Ctrl+Shift+Backspace",
-              "heads", [this] { toggleShownRun(ShownRun::Original); });
-    addAction(menu, "showDifference", tr("Show &difference"),
-              tr("Show the difference your changes make in every view. Press again to go back."), "Ctrl+Shift+D",
-              "heads", [this] { toggleShownRun(ShownRun::Difference); });
+    QAction* original = addAction(menu, "holdEdits", tr("Show &original"),
+                                  tr("Show the model without your changes in every view. Press again to go back."),
+                                  "Ctrl+Shift+Backspace", "heads", [this] { toggleShownRun(ShownRun::Original); });
+    QAction* difference = addAction(menu, "showDifference", tr("Show &difference"),
+                                    tr("Show the difference your changes make in every view. Press again to go back."),
+                                    "Ctrl+Shift+D", "heads", [this] { toggleShownRun(ShownRun::Difference); });
+    for (QAction* each : {original, difference}) each->setCheckable(true);
     addAction(menu, "formedPath", tr("Compare with the formed &path"),
               tr("Show the prediction beside that of the formed path: whole attention patterns, without fused "
                  "kernels, a key/value cache or a running state"),
@@ -298,7 +299,9 @@ void MainWindow::makeViewMenu() {
               tr("Show this model, prompt and head in a separate window, drawn directly by the device"), "Ctrl+Alt+S",
               nullptr, [this] { openInScope(); });
     addAction(menu, "fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), "F11",
-              nullptr, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+              nullptr, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); })
+        ->setCheckable(true);
+    connect(menu, &QMenu::aboutToShow, this, &MainWindow::updateActions); // the window manager changes it too
 }
 
 void MainWindow::makeHelpMenu() {
@@ -349,6 +352,9 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("reset"), canWrite);
     const bool isChanged = !bench_.changes().empty();
     for (const char* id : {"resetEdits", "holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isChanged);
+    actions_.at("holdEdits")->setChecked(bench_.shownRun() == ShownRun::Original);
+    actions_.at("showDifference")->setChecked(bench_.shownRun() == ShownRun::Difference);
+    actions_.at("fullScreen")->setChecked(isFullScreen());
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
