@@ -138,6 +138,41 @@ TEST_CASE("lab: the edges of buttons and fields stand out from their surrounding
     CHECK(count > 200);
 }
 
+TEST_CASE("lab: the grooves and handles of sliders stand out from their surroundings by 3 to 1", "[lab]") {
+    LabWindow lab;
+    int count = 0;
+    inEveryWorkspace(lab, [&] {
+        lab.window().setFocus(); // no ring
+        const QImage image = lab.window().grab().toImage();
+        for (const QSlider* slider : lab.window().findChildren<QSlider*>()) {
+            if (!isSeen(*slider) || !slider->isEnabled()) continue;
+            QStyleOptionSlider option;
+            option.initFrom(slider);
+            option.orientation = slider->orientation();
+            option.minimum = slider->minimum();
+            option.maximum = slider->maximum();
+            option.sliderPosition = option.sliderValue = slider->sliderPosition();
+            const auto part = [&](QStyle::SubControl which) {
+                const QRect rect = slider->style()->subControlRect(QStyle::CC_Slider, &option, which, slider);
+                return rect.translated(slider->mapTo(&lab.window(), QPoint()));
+            };
+            const QRect handle = part(QStyle::SC_SliderHandle), groove = part(QStyle::SC_SliderGroove);
+            const bool isLeft = handle.center().x() < groove.center().x();
+            const auto edge = [&](int x, int outside) {
+                double best = 0;
+                for (int y = outside + 1; y <= outside + 3; ++y)
+                    best = std::max(best, contrast(image.pixelColor(x, outside), image.pixelColor(x, y)));
+                return best;
+            };
+            INFO(slider->objectName().toStdString() << ", " << slider->accessibleName().toStdString());
+            CHECK(edge(handle.center().x(), handle.top() - 1) >= kGraphics);
+            CHECK(edge(isLeft ? groove.right() - 5 : groove.left() + 5, groove.top() - 1) >= kGraphics);
+            ++count;
+        }
+    });
+    CHECK(count > 15);
+}
+
 TEST_CASE("lab: the chosen one of several buttons has the accent in every theme", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     for (const char* theme : {"themeLight", "themeDark", "themeProjector"}) {

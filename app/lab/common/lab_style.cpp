@@ -94,8 +94,13 @@ void LabStyle::drawComplexControl(ComplexControl control, const QStyleOptionComp
                                   const QWidget* widget) const {
     QProxyStyle::drawComplexControl(control, option, painter, widget);
     if (control == CC_SpinBox || control == CC_ComboBox) drawOutline(*painter, option->rect, *option, kRadius);
-    if (control == CC_Slider)
-        drawOutline(*painter, subControlRect(CC_Slider, option, SC_SliderHandle, widget), *option, kRadius);
+    if (control != CC_Slider) return;
+    const QRect handle = subControlRect(CC_Slider, option, SC_SliderHandle, widget);
+    drawOutline(*painter, handle, *option, kRadius);
+    painter->save();
+    painter->setClipRegion(QRegion(option->rect) - handle); // the handle lies over the groove
+    drawOutline(*painter, subControlRect(CC_Slider, option, SC_SliderGroove, widget), *option, kRadius);
+    painter->restore();
 }
 
 QIcon LabStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, const QWidget* widget) const {
