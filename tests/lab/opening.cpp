@@ -11,6 +11,21 @@
 
 using namespace attn;
 
+namespace {
+
+/// Drops a file or a folder on a widget.
+void drop(QWidget& on, const QString& path) {
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    QDragEnterEvent enter(QPoint(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&on, &enter);
+    CHECK(enter.isAccepted());
+    QDropEvent event(QPointF(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&on, &event);
+}
+
+} // namespace
+
 TEST_CASE("opening: files are read beside the window, and the newest wins", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     const QString session = lab.folder() + "/one.attnlab";
@@ -111,15 +126,6 @@ TEST_CASE("opening: a text model takes the place of a picture, and a picture tha
     QImage white(16, 16, QImage::Format_RGB32);
     white.fill(Qt::white);
     REQUIRE(white.save(picture));
-    const auto drop = [](QWidget& on, const QString& path) {
-        QMimeData data;
-        data.setUrls({QUrl::fromLocalFile(path)});
-        QDragEnterEvent enter(QPoint(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-        QCoreApplication::sendEvent(&on, &enter);
-        CHECK(enter.isAccepted());
-        QDropEvent event(QPointF(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-        QCoreApplication::sendEvent(&on, &event);
-    };
     const auto showsText = [&] {
         return lab.snapshot().model->name == "stories" && lab.snapshot().grid &&
                lab.find<QWidget>("prompt").isVisible();
@@ -148,6 +154,44 @@ TEST_CASE("opening: a text model takes the place of a picture, and a picture tha
     CHECK(showsWhite());
     CHECK(lab.snapshot().model->name == "vit-shapes");
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
+}
+
+TEST_CASE("opening: what is dropped opens, or a sentence says why it does not", "[lab][vision]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    const QString session = lab.folder() + "/one.attnlab", text = lab.folder() + "/notes.txt",
+                  unknown = lab.folder() + "/data", picture = lab.folder() + "/white.png";
+    REQUIRE_FALSE(saveSession(smallSession(), session));
+    writeText(text, "Once upon a time");
+    writeText(unknown, QByteArray("\x7f\x00\x01", 3));
+    QImage white(16, 16, QImage::Format_RGB32);
+    white.fill(Qt::white);
+    REQUIRE(white.save(picture));
+    auto& failure = banner(lab, "failureBanner");
+    auto& prompt = *lab.find<QPlainTextEdit>("prompt").viewport();
+    for (QWidget* on : std::initializer_list<QWidget*>{&lab.window(), &prompt}) {
+        INFO(on->metaObject()->className());
+        for (const QString& path : {text, unknown}) { // the text stays as it is
+            drop(*on, path);
+            REQUIRE(lab.waitFor([&] { return failure.isVisible() && failure.text().contains(path); }));
+            CHECK(failure.text().contains("no model, no picture and no session"));
+            CHECK(failure.text().contains("paste a text into the prompt"));
+            CHECK(lab.text() == "abcabc");
+        }
+        drop(*on, session);
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 3; }));
+        CHECK_FALSE(failure.isVisible());
+        drop(*on, ATTN_SOURCE_DIR "/assets/models/stories");
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "stories" && lab.snapshot().grid; }));
+        lab.window().open("builtin:induction", "abcabc");
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction" && lab.snapshot().grid; }));
+    }
+    drop(prompt, picture);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && setup(lab).name == picture; }));
+    drop(input(lab), text); // where the picture is
+    REQUIRE(lab.waitFor([&] { return failure.isVisible(); }));
+    drop(input(lab), session);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence && lab.snapshot().sequence->tokens.size() == 3; }));
+    CHECK_FALSE(failure.isVisible());
 }
 
 TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[lab]") {

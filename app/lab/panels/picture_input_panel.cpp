@@ -417,7 +417,9 @@ void PictureInputPanel::dropEvent(QDropEvent* event) {
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty() || !urls.front().isLocalFile()) return;
     const QString path = urls.front().toLocalFile();
-    if (!QFileInfo(path).isDir()) return openPicture(path);
+    const QFileInfo file(path);
+    if (QImageReader::supportedImageFormats().contains(file.suffix().toLower().toLatin1())) return openPicture(path);
+    if (!file.isDir()) return bench_.requestOpening(path); // a session, or what has to be read to know
     read<QStringList>(
         reading_, path,
         [path](const std::atomic<bool>& isStopped) {

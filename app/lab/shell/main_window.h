@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <variant>
 
 class QDockWidget;
 class QMenu;
@@ -159,7 +160,8 @@ private:
     void showFailure(const Failure& failure);
     void continueRestore();
     enum class Kind { Model, Picture };
-    static Kind kindOf(const QString& path); ///< reads the file: not for the window's thread
+    /// Reads the file: not for the window's thread. @return why there is nothing to open in it
+    static std::variant<Kind, Failure> kindOf(const QString& path);
     void openAs(Kind kind, const QString& path, const QString& prompt);
     /// Opens the picture that was asked for last, once it is known whether the open model reads pictures.
     void openWaitingPicture();

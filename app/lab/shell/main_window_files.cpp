@@ -56,7 +56,7 @@ void MainWindow::open(const QString& path, const QString& prompt) {
     if (path.endsWith(".attnlab")) return openSession(path);
     if (path.startsWith("builtin:")) { // small files of this program
         opening_.cancel();
-        return openAs(kindOf(path), path, prompt);
+        return openAs(Kind::Model, path, prompt);
     }
     opening_.start<Kind>(
         path.toStdString(), [path](const std::atomic<bool>&) { return kindOf(path); },
@@ -69,9 +69,15 @@ void MainWindow::open(const QString& path, const QString& prompt) {
     showOpening(path);
 }
 
-MainWindow::Kind MainWindow::kindOf(const QString& path) {
-    const bool isPicture = QFileInfo(path).isFile() && !QImageReader::imageFormat(path).isEmpty();
-    return isPicture ? Kind::Picture : Kind::Model;
+std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) {
+    const QFileInfo file(path);
+    if (!file.isFile()) return Kind::Model;
+    if (!QImageReader::imageFormat(path).isEmpty()) return Kind::Picture;
+    if (file.suffix() == "safetensors" || file.fileName() == "config.json") return Kind::Model;
+    return Failure{.what = "this is no model, no picture and no session",
+                   .where = path.toStdString(),
+                   .hint = "open a model folder, a .safetensors file, a picture or an .attnlab file, or paste a text "
+                           "into the prompt"};
 }
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {

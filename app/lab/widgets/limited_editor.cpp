@@ -3,6 +3,9 @@
 #include "app/lab/widgets/long_words.h"
 
 #include <QMimeData>
+#include <QUrl>
+
+#include <algorithm>
 
 namespace attn {
 
@@ -16,6 +19,12 @@ QString LimitedEditor::objectionTo(qsizetype length) const {
 void LimitedEditor::showText(const QString& text) {
     setWordWrapMode(LongWords().add(text));
     setPlainText(text);
+}
+
+/// A file goes on to the window, which opens it: its address is no text that anybody means to write.
+bool LimitedEditor::canInsertFromMimeData(const QMimeData* source) const {
+    const QList<QUrl> addresses = source->urls();
+    return !std::ranges::any_of(addresses, &QUrl::isLocalFile) && QPlainTextEdit::canInsertFromMimeData(source);
 }
 
 void LimitedEditor::insertFromMimeData(const QMimeData* source) {

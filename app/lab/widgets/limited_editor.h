@@ -22,6 +22,7 @@ signals:
     void refused(const QString& why);
 
 protected:
+    bool canInsertFromMimeData(const QMimeData* source) const override;
     void insertFromMimeData(const QMimeData* source) override;
 
 private:
