@@ -1,0 +1,134 @@
+#include "app/lab/lessons/lesson.h"
+#include "app/lab/lessons/lesson_panel.h"
+#include "app/lab/lessons/lesson_player.h"
+#include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/train_panel.h"
+#include "app/lab/shell/dock_layout.h"
+#include "app/lab/shell/main_window.h"
+#include "app/lab/widgets/banner.h"
+
+#include <QAction>
+#include <QSettings>
+#include <QTimer>
+
+#include <algorithm>
+#include <utility>
+
+// The lessons and the start page.
+
+namespace attn {
+namespace {
+
+constexpr int kGreetingMs = 12'000;
+constexpr auto kOpenLesson = "openLesson"; ///< the setting: id of the lesson that the end left open
+
+} // namespace
+
+void MainWindow::makeLessons(const QString& folder) {
+    lessons_ = std::make_unique<LessonPlayer>(*this);
+    lessonPanel_->setPlayer(*lessons_, *this, folder);
+    connect(lessonPanel_, &LessonPanel::failed, this, &MainWindow::showFailure);
+    connect(lessons_.get(), &LessonPlayer::ended, this, [this](const QString&, bool isFinished) {
+        if (isFinished) offerBanner_->present(Banner::Kind::Success, tr("Lesson finished."));
+    });
+}
+
+void MainWindow::greet() {
+    if (leftover_) return; // that is what to go on with
+    const QString key = QStringLiteral("greeted");
+    lessonToResume_ = QSettings().value(kOpenLesson).toString();
+    if (QSettings().value(key).toBool()) return;
+    QSettings().setValue(key, true);
+    const QString greeting = tr("New here? A lesson takes five minutes and runs in this window.");
+    offerBanner_->present(
+        Banner::Kind::Offer, greeting,
+        {{tr("Lessons"), tr("Show the list of lessons"), [this] { actions_.at("lessons")->trigger(); }},
+         {tr("Start page"), tr("Show all the ways to start"), [this] { layout_->enter(workspaceNamed("learn")); }}});
+    const auto dismiss = [this, greeting] {
+        if (offerBanner_->text() == greeting) offerBanner_->dismiss();
+    };
+    QTimer::singleShot(kGreetingMs, offerBanner_, dismiss);
+    connect(layout_, &DockLayout::entered, offerBanner_, dismiss); // who goes on has read it
+}
+
+std::optional<Recipe> MainWindow::recipe() const { return train_->recipe(); }
+
+void MainWindow::arrangeFor(const QStringList& panels) { layout_->arrangeFor(panels); }
+
+void MainWindow::openLesson(const QString& name) {
+    if (!bench_.hasModel()) { // the lesson restores the session that is being opened
+        connect(
+            &bench_, &Workbench::snapshotShown, this, [this, name] { openLesson(name); },
+            static_cast<Qt::ConnectionType>(Qt::SingleShotConnection | Qt::QueuedConnection));
+        return;
+    }
+    bench_.showPanel("lessons");
+    const auto& lessons = lessonPanel_->lessons();
+    const int number = name.toInt();
+    const auto found = std::ranges::find(lessons, name, &Lesson::id);
+    if (number >= 1 && number <= static_cast<int>(lessons.size()))
+        return lessonPanel_->start(lessons[static_cast<size_t>(number) - 1], 0);
+    if (found != lessons.end()) return lessonPanel_->start(*found, 0);
+    auto loaded = loadLesson(name);
+    if (const auto* failure = std::get_if<Failure>(&loaded)) return showFailure(*failure);
+    lessonPanel_->start(std::get<Lesson>(loaded), 0);
+}
+
+void MainWindow::makeStart() {
+    start_ = findChild<StartPanel*>();
+    connect(start_, &StartPanel::tourChosen, this, &MainWindow::takeTour);
+    connect(start_, &StartPanel::lessonContinued, this, [this] { continueLesson(unfinishedLesson()); });
+    connect(start_, &StartPanel::openAsked, this, [this] { chooseModelFolder(); });
+    connect(start_, &StartPanel::lessonsAsked, this, [this] { actions_.at("lessons")->trigger(); });
+}
+
+void MainWindow::offerStart() {
+    const auto& lessons = lessonPanel_->lessons();
+    const auto left = std::ranges::find(lessons, unfinishedLesson(), &Lesson::id);
+    start_->setOffers({.lesson = left != lessons.end() ? left->title : QString(),
+                       .recent = recentPaths(),
+                       .mayOpen = locksInForce().value("files") == ControlState::Free});
+}
+
+void MainWindow::takeTour(StartPanel::Tour tour) {
+    switch (tour) {
+    case StartPanel::Tour::Write:
+        layout_->enter(workspaceNamed("write"));
+        if (bench_.readsPictures()) postModel(defaultPath_, {});
+        generate_->run();
+        break;
+    case StartPanel::Tour::Look:
+        layout_->enter(workspaceNamed("inspect"));
+        postModel("builtin:induction-trained", {});
+        bench_.selectHead(1, 0);
+        break;
+    case StartPanel::Tour::Train:
+        layout_->enter(workspaceNamed("train"));
+        train_->playOrPause();
+        break;
+    }
+}
+
+void MainWindow::continueLesson(const QString& id) {
+    const auto& lessons = lessonPanel_->lessons();
+    const auto left = std::ranges::find(lessons, id, &Lesson::id);
+    if (left == lessons.end()) return;
+    bench_.showPanel("lessons");
+    lessonPanel_->start(*left);
+}
+
+void MainWindow::rememberLesson() {
+    if (!remembersLayout_) return;
+    const bool isLeftOpen = preferences_.autosaves && lessons_->isPlaying();
+    QSettings().setValue(kOpenLesson, isLeftOpen ? lessons_->lesson().id : QString());
+}
+
+void MainWindow::resumeLesson() {
+    if (lessonToResume_.isEmpty() || !bench_.hasModel() || !(bench_.snapshot()->sequence || bench_.readsPictures()))
+        return;
+    QSettings().remove(kOpenLesson); // once: a lesson that ends the program must not open again and again
+    continueLesson(std::exchange(lessonToResume_, {}));
+    if (lessons_->isPlaying()) pending_.reset(); // the lesson gives it back
+}
+
+} // namespace attn
