@@ -99,6 +99,45 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(heads.isHidden());
 }
 
+TEST_CASE("lab: one of three compared heatmaps is large, and a double click makes another one large", "[lab]") {
+    LabWindow lab("builtin:induction", kComparePrompt);
+    lab.act("workspace.compare");
+    lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
+    auto& a = lab.find<MatrixView>("compareA");
+    auto& b = lab.find<MatrixView>("compareB");
+    auto& difference = lab.find<MatrixView>("compareDifference");
+    REQUIRE(lab.waitFor([&] { return !difference.figure().isEmpty() && difference.isVisible(); }));
+    CHECK(a.figure().title == "A: L0 H0");
+    CHECK(b.figure().title == "B: L0 H0");
+    CHECK(difference.figure().title == "A − B: L0 H0");
+    const auto area = [](const QWidget& widget) { return static_cast<double>(widget.width()) * widget.height(); };
+    const auto share = [&](const QWidget& map) { return area(map) / area(lab.find<ComparePanel>("compare")); };
+    for (const auto& [size, least] : {std::pair(QSize(1440, 900), 0.6), std::pair(QSize(1024, 700), 0.56)}) {
+        lab.window().resize(size);
+        REQUIRE(lab.waitFor([&, wanted = size] { return lab.window().size() == wanted; }, 5'000));
+        lab.layOut();
+        CAPTURE(size.width(), size.height());
+        CHECK(share(difference) >= least);
+        CHECK(lab.find<QTreeWidget>("compareNext").columnWidth(0) >= 40); // names of tokens
+        CHECK(a.geometry().left() > difference.geometry().right());
+        CHECK(a.geometry().left() == b.geometry().left());
+        CHECK(a.geometry().bottom() < b.geometry().top());
+    }
+    CHECK(b.toolTip().contains("Double-click"));
+    CHECK_FALSE(difference.toolTip().contains("Double-click"));
+    QTest::mouseDClick(&b, Qt::LeftButton);
+    lab.layOut();
+    CHECK(share(b) >= 0.56);
+    CHECK(difference.geometry().left() > b.geometry().right());
+    CHECK_FALSE(b.toolTip().contains("Double-click"));
+    a.setFocus();
+    QTest::keyClick(&a, Qt::Key_Return);
+    lab.layOut();
+    CHECK(share(a) >= 0.56);
+    CHECK(a.hasFocus());
+    CHECK(difference.toolTip().contains("Double-click"));
+}
+
 TEST_CASE("lab: a place without content offers the way to it", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
     lab.act("workspace.compare");

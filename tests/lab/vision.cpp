@@ -284,6 +284,16 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
         return first != shown;
     };
     CHECK(differs());
+    CHECK(map.figure().title.startsWith("B: From "));
+    CHECK(difference.figure().title.startsWith("A − B: From "));
+    CHECK(difference.width() > 2 * map.width()); // one is large
+    lab.find<PatchOverlayView>("comparePictureB").setFocus();
+    QTest::keyClick(&lab.find<PatchOverlayView>("comparePictureB"), Qt::Key_Return);
+    lab.layOut();
+    CHECK(map.width() > 2 * difference.width());
+    QTest::mouseDClick(&lab.find<PatchOverlayView>("comparePictureDifference"), Qt::LeftButton);
+    lab.layOut();
+    CHECK(difference.width() > 2 * map.width());
     lab.find<QSpinBox>("attentionLayer").setValue(0);
     CHECK(differs()); // both follow the view
     CHECK(lab.find<QTreeWidget>("compareNext").isVisible());
@@ -319,6 +329,8 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     REQUIRE(hasAnswered("vit_features"));
     CHECK(map.isVisible());
     CHECK_FALSE(difference.isVisible());
+    lab.layOut();
+    CHECK(lab.find<PatchOverlayView>("comparePictureA").width() > 2 * map.width()); // the large place is not empty
     compareWith("builtin:induction");
     REQUIRE(lab.waitFor([&] { return message.text().startsWith("Both models must read texts"); }));
     compareWith("/no/such/folder");

@@ -25,9 +25,9 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
-#include <QSplitter>
 #include <QTimer>
 #include <QTreeWidget>
+#include <QVBoxLayout>
 
 #include <algorithm>
 #include <limits>
@@ -41,6 +41,8 @@ namespace {
 constexpr const char* kWithKeys[] = {"nothing", "unedited", "text", "model"};
 constexpr int kMostTokens = 1024; ///< longest pattern that is shown cell by cell
 constexpr int kMostExact = 256;   ///< most tokens of a thumbnail with one pixel per token
+constexpr int kLargeShare = 72;   ///< of the width, in per cent: what the large map gets
+constexpr int kLeastAnswers = 32; ///< characters; in a narrower table names of tokens are cut off
 
 /// Numbers the token texts of both sequences. Equal texts get equal numbers, also where the models' token ids differ.
 std::pair<std::vector<int>, std::vector<int>> contents(const Sequence& a, const Sequence& b) {
@@ -79,9 +81,10 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
 } // namespace
 
 ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), second_(bench), message_(makeHintLabel("compareMessage")), maps_(new QSplitter) {
+    : Panel(bench, parent), second_(bench), message_(makeHintLabel("compareMessage")) {
     makeMaps();
-    makeColumn(this, spacing::kGap, {makeChoice(), message_, {makeEmpty(), 9}, {maps_, 3}, {makeTables(), 2}});
+    makeTables();
+    makeColumn(this, spacing::kGap, {makeChoice(), message_, {makeEmpty(), 9}, {makeBody(), 1}});
 
     connect(&second_, &SecondRun::changed, this, &ComparePanel::show);
     connect(&bench_.pictures(), &PictureBench::changed, this, [this] {
@@ -89,7 +92,7 @@ ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
         show();
     });
     connect(&bench_.pictures(), &PictureBench::lookChanged, this, [this] {
-        if (!maps_->isHidden() && bench_.readsPictures()) showOverlays(true);
+        if (!body_->isHidden() && bench_.readsPictures()) showOverlays(true);
     });
     connect(&bench_, &Workbench::headSelected, this, [this] {
         want();
@@ -141,23 +144,23 @@ QWidget* ComparePanel::makeEmpty() {
 
 void ComparePanel::makeMaps() {
     const auto make = [this](const char* matrix, const char* overlay, const QString& name, const QString& help) {
-        const Map map{named(new MatrixView, matrix, name, help), named(new PatchOverlayView, overlay, name, help)};
-        maps_->addWidget(map.matrix);
-        maps_->addWidget(map.overlay);
-        connect(map.matrix, &MatrixView::pointedAt, this, &ComparePanel::link);
-        connect(map.overlay, &PatchOverlayView::pointedAt, &bench_.pictures(), &PictureBench::point);
-        connect(map.overlay, &PatchOverlayView::chosen, &bench_.pictures(), &PictureBench::togglePatch);
-        followTheme(bench_, map.matrix, map.overlay);
-        return map;
+        return Map{named(new MatrixView, matrix, name), named(new PatchOverlayView, overlay, name), help};
     };
-    maps_->setChildrenCollapsible(false);
-    a_ = make("compareA", "comparePictureA", tr("A: the current run"), {});
-    b_ = make("compareB", "comparePictureB", tr("B: the other run"), {});
     difference_ = make("compareDifference", "comparePictureDifference", tr("A − B"),
                        tr("Attention weights of A minus those of B; empty where a token has no match in B"));
+    a_ = make("compareA", "comparePictureA", tr("A: the current run"), tr("A: the current run"));
+    b_ = make("compareB", "comparePictureB", tr("B: the other run"), tr("B: the other run"));
+    for (Map* map : maps()) {
+        connect(map->matrix, &MatrixView::pointedAt, this, &ComparePanel::link);
+        connect(map->matrix, &MatrixView::activated, this, [this, map] { enlarge(*map); });
+        connect(map->overlay, &PatchOverlayView::pointedAt, &bench_.pictures(), &PictureBench::point);
+        connect(map->overlay, &PatchOverlayView::chosen, &bench_.pictures(), &PictureBench::togglePatch);
+        connect(map->overlay, &PatchOverlayView::activated, this, [this, map] { enlarge(*map); });
+        followTheme(bench_, map->matrix, map->overlay);
+    }
 }
 
-QLayout* ComparePanel::makeTables() {
+void ComparePanel::makeTables() {
     heads_ = makePlainTable("compareHeads", tr("Difference between A and B for each head"),
                             tr("Jensen-Shannon divergence of the rows, in bits from 0 to 1, over what both runs share. "
                                "Click a head to show it."),
@@ -169,10 +172,42 @@ QLayout* ComparePanel::makeTables() {
                                {tr("A"), tr("Its probability in run A, the current run")},
                                {tr("B"), tr("Its probability in run B, the other run")},
                                {tr("A − B"), tr("The probability in A minus that in B, in percentage points")}});
+    answers_->setMinimumWidth(fontMetrics().averageCharWidth() * kLeastAnswers);
     connect(heads_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
         bench_.pictures().showHead(item->data(0, Qt::UserRole).toInt(), item->data(1, Qt::UserRole).toInt());
     });
-    return makeRow({{heads_, 1}, {answers_, 2}});
+}
+
+QWidget* ComparePanel::makeBody() {
+    body_ = new QWidget;
+    largePlace_ = new QVBoxLayout;
+    smallPlace_ = new QVBoxLayout;
+    QVBoxLayout* column = makeColumn({{smallPlace_, 5}, {heads_, 2}, {answers_, 2}});
+    makeRow(body_, 0, {{largePlace_, kLargeShare}, {column, 100 - kLargeShare}});
+    arrange();
+    return body_;
+}
+
+void ComparePanel::enlarge(Map& map) {
+    large_ = &map;
+    arrange();
+}
+
+void ComparePanel::arrange() {
+    // Where there is no difference, it leaves its place to A.
+    const bool hasNone = bench_.readsPictures()
+                             ? difference_.overlay->figure().isEmpty()
+                             : difference_.matrix->figure().isEmpty() && !difference_.matrix->figure().note.isEmpty();
+    const Map* large = large_ == &difference_ && hasNone ? &a_ : large_;
+    if (largePlace_->indexOf(large->matrix) >= 0) return;
+    for (const Map* map : maps()) {
+        const QString help =
+            map == large ? map->help : tr("%1.\nDouble-click it, or press Return, to enlarge it.").arg(map->help);
+        for (QWidget* view : std::initializer_list<QWidget*>{map->matrix, map->overlay}) {
+            (map == large ? largePlace_ : smallPlace_)->addWidget(view, 1);
+            view->setToolTip(help);
+        }
+    }
 }
 
 void ComparePanel::choose() {
@@ -228,7 +263,8 @@ void ComparePanel::show() {
     message_->setText(problem.isEmpty() ? tr("Running B…") : problem);
     showMatrices(isOn && !isPicture);
     showOverlays(isOn && isPicture);
-    maps_->setVisible(isOn);
+    body_->setVisible(isOn);
+    arrange();
     showHeads(isOn); // the message, too, if they can be compared
     answers_->setVisible(isOn);
     answers_->headerItem()->setText(0, isPicture ? tr("Class") : tr("Next token"));
@@ -292,18 +328,19 @@ std::pair<ComparePanel::Tile, ComparePanel::Tile> ComparePanel::tiles() const {
 }
 
 void ComparePanel::showMatrices(bool isOn) {
-    for (const Map* map : {&a_, &b_, &difference_}) map->matrix->setVisible(isOn);
+    for (const Map* map : maps()) map->matrix->setVisible(isOn);
     if (!isOn) {
-        for (const Map* map : {&a_, &b_, &difference_}) map->matrix->setFigure({});
+        for (const Map* map : maps()) map->matrix->setFigure({});
         return;
     }
     const auto [one, other] = tiles();
+    const QString head = headLabel(bench_.selection().site, bench_.selection().head);
     MatrixFigure a = patternFigure(*first_, one,
-                                   tr("A: %1").arg(headLabel(bench_.selection().site, bench_.selection().head)) +
+                                   tr("A: %1").arg(head) +
                                        bench_.conditionOf(bench_.selection().site, bench_.selection().head)),
-                 b = patternFigure(*second_.snapshot(), other, tr("B"));
+                 b = patternFigure(*second_.snapshot(), other, tr("B: %1").arg(head));
     MatrixFigure difference;
-    difference.title = tr("A − B");
+    difference.title = tr("A − B: %1").arg(head);
     difference.rowTitle = tr("query");
     difference.columnTitle = tr("key");
     const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() &&
@@ -336,9 +373,12 @@ void ComparePanel::showOverlays(bool isOn) {
     if (isOn) {
         const VisionLook look = bench_.pictures().look();
         const PictureRun first = pictureRun(*first_), second = pictureRun(*second_.snapshot());
-        for (const auto& [map, run, name] : {std::tuple(&a_, &first, tr("A")), std::tuple(&b_, &second, tr("B"))}) {
+        QString shown;
+        for (const auto& [map, run, title] :
+             {std::tuple(&b_, &second, tr("B: %1")), std::tuple(&a_, &first, tr("A: %1"))}) {
             PatchOverlayFigure overlay = overlayFigure(*run, look);
-            overlay.title = QStringLiteral("%1: %2").arg(name, overlay.title);
+            shown = overlay.title;
+            overlay.title = title.arg(shown);
             map->overlay->setFigure(std::move(overlay));
         }
         const PatchRow a = rowOf(first, look), b = rowOf(second, look);
@@ -347,7 +387,7 @@ void ComparePanel::showOverlays(bool isOn) {
             figure.isSigned = true;
             figure.opacity = std::max(look.opacity, 0.75);
             figure.isSmooth = look.isSmooth;
-            figure.title = tr("A − B");
+            figure.title = tr("A − B: %1").arg(shown);
         }
     }
     difference_.overlay->setVisible(!figure.isEmpty()); // both need attention over the same grid of patches

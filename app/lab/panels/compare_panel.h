@@ -9,8 +9,8 @@ class QComboBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
-class QSplitter;
 class QTreeWidget;
+class QVBoxLayout;
 
 namespace attn {
 
@@ -22,8 +22,8 @@ class OtherPictureBox;
 class PatchOverlayView;
 struct MatrixCell;
 
-/// Compares the current run, A, with a second run, B. Shows both patterns of the selected head, or both overlays, their
-/// difference, a divergence for each head, and the next tokens or classes of both.
+/// Compares the current run, A, with a second run, B. Shows both patterns of the selected head, or both overlays, and
+/// their difference, one of them large; a divergence for each head, and the next tokens or classes of both.
 class ComparePanel : public Panel {
     Q_OBJECT
 
@@ -41,13 +41,18 @@ private:
     struct Map {
         MatrixView* matrix;
         PatchOverlayView* overlay;
+        QString help;
     };
     using Tile = std::shared_ptr<const PatternTile>;
 
     QLayout* makeChoice();
     QWidget* makeEmpty();
-    QLayout* makeTables();
     void makeMaps();
+    void makeTables();
+    QWidget* makeBody();
+    std::array<Map*, 3> maps() { return {&a_, &b_, &difference_}; }
+    void enlarge(Map& map);
+    void arrange(); ///< the large map and the small ones
     void choose();
     void want(); ///< the views of both runs
     void show();
@@ -75,8 +80,10 @@ private:
     QPushButton *browse_, *compare_;
     QLabel* message_;
     EmptyState* empty_ = nullptr;
-    QSplitter* maps_;
+    QWidget* body_; ///< the maps and the tables
     Map a_, b_, difference_;
+    Map* large_ = &difference_; ///< the map that the user chose to see large
+    QVBoxLayout *largePlace_, *smallPlace_;
     QTreeWidget *heads_, *answers_;
     std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
     std::vector<int> partners_; ///< [tokens of A] matching token of B; -1: none

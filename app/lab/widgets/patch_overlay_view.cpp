@@ -58,6 +58,11 @@ void PatchOverlayView::mousePressEvent(QMouseEvent* event) {
     emit crossed(*patch, true);
 }
 
+void PatchOverlayView::mouseDoubleClickEvent(QMouseEvent* event) {
+    mousePressEvent(event); // takes back what the first click chose
+    if (event->button() == Qt::LeftButton && !hides_) emit activated();
+}
+
 void PatchOverlayView::mouseMoveEvent(QMouseEvent* event) {
     const auto patch = patchAt(event->position());
     if (isCrossing_ && patch && patch != last_) {
@@ -74,6 +79,7 @@ void PatchOverlayView::mouseReleaseEvent(QMouseEvent*) {
 void PatchOverlayView::leaveEvent(QEvent*) { emit pointedAt({}); }
 
 void PatchOverlayView::keyPressEvent(QKeyEvent* event) {
+    if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && !hides_) return emit activated();
     const int rows = figure_.rows(), columns = figure_.columns();
     const auto key = arrowStep(*event);
     if (figure_.isEmpty() || !key) return QWidget::keyPressEvent(event);

@@ -22,6 +22,8 @@ signals:
     /// @param patch under the pointer; none: the pointer has left
     void pointedAt(std::optional<int> patch);
     void chosen(int patch);
+    /// A double click, or Return, has activated the picture. Not while patches are being hidden.
+    void activated();
     /// A drag has reached a patch while hiding. @param isFirst of the drag
     void crossed(int patch, bool isFirst);
     void crossingEnded();
@@ -29,6 +31,7 @@ signals:
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
