@@ -200,7 +200,12 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
         if (!effects.mlpEffects.empty()) values.push_back(effects.mlpEffects[static_cast<size_t>(layer)]);
     }
     for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(headColumnLabel(head));
-    if (!effects.mlpEffects.empty()) answer.matrix.columnLabels.push_back(LensText::tr("MLP"));
+    if (!effects.mlpEffects.empty()) {
+        answer.summary += ' ' + LensText::tr("Heads and MLPs have a colour scale each.");
+        answer.matrix.columnLabels.push_back(LensText::tr("MLP"));
+        answer.matrix.aside = {.columns = 1, .name = LensText::tr("MLPs"), .others = LensText::tr("heads")};
+    }
+    answer.matrix.writesValues = true;
     answer.matrix.title = LensText::tr("Effect of removing each head or MLP");
     answer.matrix.rowTitle = LensText::tr("layer");
     answer.matrix.columnTitle = effects.mlpEffects.empty() ? LensText::tr("head") : LensText::tr("head or MLP");

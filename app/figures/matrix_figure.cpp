@@ -11,6 +11,11 @@ namespace attn {
 namespace {
 
 constexpr double kLargestMatrixCell = 96; ///< pixels; keeps one token from filling the screen
+constexpr double kAsideGap = 8;
+constexpr double kBarRoom = 5; ///< of a colour bar with its numbers, in sizes of text
+
+/// Decimals of numbers up to this one, on colour bars and in cells.
+int decimalsUpTo(float end) { return end < 0.095f ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
 
 } // namespace
 
@@ -18,9 +23,11 @@ void MatrixFigure::setMatrix(int rows, int columns, std::vector<float> values) {
     rows_ = rows;
     columns_ = columns;
     values_ = std::move(values);
-    largest_ = 0;
-    for (const float value : values_)
-        if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
+    largest_ = {};
+    for (size_t i = 0; i < values_.size(); ++i) {
+        float& largest = largest_[static_cast<int>(i) % columns_ < firstAside() ? 0 : 1];
+        if (std::isfinite(values_[i])) largest = std::max(largest, std::abs(values_[i]));
+    }
 }
 
 void MatrixFigure::numberAxes() {
@@ -35,15 +42,18 @@ float MatrixFigure::valueAt(const MatrixCell& cell) const {
     return values_[static_cast<size_t>(cell.row) * static_cast<size_t>(columns_) + static_cast<size_t>(cell.column)];
 }
 
-float MatrixFigure::largest() const { return kind == Kind::Cells || largest_ == 0 ? 1.0f : largest_; }
+float MatrixFigure::largest(int column) const {
+    const float largest = largest_[column < firstAside() ? 0 : 1];
+    return kind == Kind::Cells || largest == 0 ? 1.0f : largest;
+}
 
 QColor MatrixFigure::colourOf(float value, const FigureTheme& theme) const { return palette(theme).of(value); }
 
-MatrixFigure::Palette MatrixFigure::palette(const FigureTheme& theme) const {
+MatrixFigure::Palette MatrixFigure::palette(const FigureTheme& theme, int column) const {
     const ColourMap& viridis = ColourMap::of(ColourMapId::Viridis);
     return {.kind = kind,
             .map = kind == Kind::Signed ? ColourMap::of(ColourMapId::Diverging) : viridis,
-            .largest = largest(),
+            .largest = largest(column),
             .hidden = theme.plot.rgb(),
             .seen = viridis.at(theme.isDark ? 0.6f : 0.35f)};
 }
@@ -57,18 +67,21 @@ QRgb MatrixFigure::Palette::of(float value) const {
 }
 
 QImage MatrixFigure::cells(const FigureTheme& theme) const {
-    const Palette colours = palette(theme);
+    const Palette colours = palette(theme), coloursAside = palette(theme, columns_ - 1);
+    const int first = firstAside();
     QImage image(columns_, rows_, QImage::Format_RGB32);
     const float* value = values_.data();
     for (int row = 0; row < rows_; ++row) {
         auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(row));
-        for (int column = 0; column < columns_; ++column) pixels[column] = colours.of(*value++);
+        for (int column = 0; column < columns_; ++column)
+            pixels[column] = (column < first ? colours : coloursAside).of(*value++);
     }
     return image;
 }
 
 QRectF MatrixFigure::Layout::cellRect(const MatrixCell& cell) const {
-    return {plot.left() + cell.column * cellWidth, plot.top() + cell.row * cellHeight, cellWidth, cellHeight};
+    const double left = plot.left() + cell.column * cellWidth + (cell.column < firstAside ? 0 : gap);
+    return {left, plot.top() + cell.row * cellHeight, cellWidth, cellHeight};
 }
 
 MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme) const {
@@ -87,7 +100,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
-    const double barSpace = isRoomy && kind != Kind::Cells ? 5 * theme.size : gap;
+    const double barSpace = isRoomy && kind != Kind::Cells ? (aside ? 2 : 1) * kBarRoom * theme.size : gap;
     const double width = area.width() - 2 * gap;
     result.title = QRectF(area.left() + gap, area.top() + gap, width, titleHeight);
     result.note = QRectF(area.left() + gap, area.top() + gap + titleHeight, width, noteHeight);
@@ -95,27 +108,36 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const QRectF room(area.left() + gap + left, area.top() + gap + above, std::max(8.0, width - left - barSpace),
                       std::max(8.0, area.height() - 2 * gap - above));
     if (rows_ > 0 && columns_ > 0) {
-        const double cell = std::min({room.width() / columns_, room.height() / rows_, kLargestMatrixCell});
+        if (aside) result.gap = kAsideGap;
+        result.firstAside = firstAside();
+        const double cell =
+            std::min({(room.width() - result.gap) / columns_, room.height() / rows_, kLargestMatrixCell});
         // Square cells, unless the plot would be a sliver: an output of 256 tokens by 16 features is wider than its
         // cells are tall, and layers by many tokens have rows that a pointer can hit.
         const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));
         const double row = isBand() ? std::max(cell, std::min(line, room.height() / rows_)) : cell;
-        result.plot =
-            QRectF(std::round(room.left()), std::round(room.top()), std::round(std::max(cell * columns_, least)),
-                   std::round(std::max(row * rows_, std::min(least, line))));
-        result.cellWidth = result.plot.width() / columns_;
+        result.plot = QRectF(std::round(room.left()), std::round(room.top()),
+                             std::round(std::max(cell * columns_, least)) + result.gap,
+                             std::round(std::max(row * rows_, std::min(least, line))));
+        result.cellWidth = (result.plot.width() - result.gap) / columns_;
         result.cellHeight = result.plot.height() / rows_;
     }
     if (isRoomy && kind != Kind::Cells)
         result.bar = QRectF(result.plot.right() + theme.size * 0.8, result.plot.top(), std::round(theme.size * 0.8),
                             std::min(std::max(result.plot.height(), 5 * theme.size), room.height()));
+    if (aside && !result.bar.isNull()) result.asideBar = result.bar.translated(kBarRoom * theme.size, 0);
     return result;
 }
 
 std::optional<MatrixCell> MatrixFigure::cellAt(const QPointF& point, const Layout& at) const {
     if (isEmpty() || !at.plot.contains(point)) return {};
+    double across = point.x() - at.plot.left();
+    if (const double before = at.firstAside * at.cellWidth; across >= before) {
+        across -= at.gap;
+        if (across < before) return {};
+    }
     return MatrixCell{std::min(rows_ - 1, static_cast<int>((point.y() - at.plot.top()) / at.cellHeight)),
-                      std::min(columns_ - 1, static_cast<int>((point.x() - at.plot.left()) / at.cellWidth))};
+                      std::min(columns_ - 1, static_cast<int>(across / at.cellWidth))};
 }
 
 void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
@@ -125,12 +147,8 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     drawLine(painter, at.title, kAtLeft, title, theme.titleFont(), theme.text);
     drawLine(painter, at.note, kAtLeft, note, theme.smallFont(), theme.faint);
 
-    const QImage image = cells(theme);
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, at.cellWidth < 1 || at.cellHeight < 1);
-    painter.drawImage(at.plot, image);
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme.line, 1));
-    painter.drawRect(at.plot.adjusted(-0.5, -0.5, 0.5, 0.5));
+    paintCells(painter, at, theme);
+    paintValues(painter, at, theme);
     if (beyondRow && *beyondRow < rows_) {
         const double y = at.plot.top() + *beyondRow * at.cellHeight;
         painter.setPen(QPen(theme.text, 1, Qt::DashLine));
@@ -149,16 +167,53 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     paintAxes(painter, at, theme);
     paintLabels(painter, at, theme, true);
     paintLabels(painter, at, theme, false);
-    if (!at.bar.isNull()) {
-        const auto end = static_cast<double>(largest());
-        const int decimals = end < 0.095 ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0;
-        const bool isSigned = kind == Kind::Signed;
-        std::vector<Tick> ticks{{1, formatNumber(end, decimals)},
-                                {0, formatNumber(isSigned ? -end : 0, isSigned ? decimals : 0)}};
-        if (isSigned) ticks.push_back({0.5, QStringLiteral("0")});
-        drawColourBar(painter, at.bar, ColourMap::of(isSigned ? ColourMapId::Diverging : ColourMapId::Viridis), ticks,
-                      theme);
+    paintBar(painter, at.bar, 0, theme);
+    paintBar(painter, at.asideBar, columns_ - 1, theme);
+}
+
+void MatrixFigure::paintCells(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
+    const QImage image = cells(theme);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, at.cellWidth < 1 || at.cellHeight < 1);
+    for (const auto& [first, last] : {std::pair(0, firstAside()), std::pair(firstAside(), columns_)}) {
+        if (first == last) continue;
+        QRectF part = at.cellRect({0, first});
+        part.setSize({(last - first) * at.cellWidth, at.plot.height()});
+        painter.drawImage(part, image, QRectF(first, 0, last - first, rows_));
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(theme.line, 1));
+        painter.drawRect(part.adjusted(-0.5, -0.5, 0.5, 0.5));
     }
+}
+
+void MatrixFigure::paintValues(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
+    if (!writesValues || at.cellHeight < smallLine(theme)) return;
+    const QFont font = theme.smallFont();
+    const auto textOf = [&](float value, int column) {
+        return formatNumber(static_cast<double>(value), decimalsUpTo(largest(column)));
+    };
+    for (const int column : {0, columns_ - 1})
+        if (textWidth(textOf(-largest(column), column), font) + 4 > at.cellWidth) return;
+    for (int row = 0; row < rows_; ++row)
+        for (int column = 0; column < columns_; ++column)
+            if (const float value = valueAt({row, column}); !std::isnan(value))
+                drawLine(painter, at.cellRect({row, column}), Qt::AlignCenter, textOf(value, column), font,
+                         inkOn(palette(theme, column).of(value)));
+}
+
+/// Draws the colour bar of a column, and of all columns with the same scale.
+void MatrixFigure::paintBar(QPainter& painter, const QRectF& bar, int column, const FigureTheme& theme) const {
+    if (bar.isNull()) return;
+    const auto end = static_cast<double>(largest(column));
+    const int decimals = decimalsUpTo(largest(column));
+    const bool isSigned = kind == Kind::Signed;
+    std::vector<Tick> ticks{{1, formatNumber(end, decimals)},
+                            {0, formatNumber(isSigned ? -end : 0, isSigned ? decimals : 0)}};
+    if (isSigned) ticks.push_back({0.5, QStringLiteral("0")});
+    drawColourBar(painter, bar, ColourMap::of(isSigned ? ColourMapId::Diverging : ColourMapId::Viridis), ticks, theme);
+    if (!aside) return;
+    const double line = smallLine(theme);
+    drawLine(painter, {bar.left(), bar.top() - 1.5 * line, (kBarRoom - 0.5) * theme.size, line}, kAtLeft,
+             column < firstAside() ? aside->others : aside->name, theme.smallFont(), theme.faint);
 }
 
 /// Draws the title of each axis, with its first and last number if its rows or columns have no names.
@@ -183,7 +238,9 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
     if (room <= 0) return;
     // Lines of text hardly need the space between them.
     const double height = smallLine(theme), least = 0.8 * height;
-    const auto middle = [&](int index) { return (index + 0.5) * cell; };
+    const auto middle = [&](int index) {
+        return (index + 0.5) * cell + (isRows || index < at.firstAside ? 0 : at.gap);
+    };
     const auto draw = [&](int index, const QColor& colour, bool isBold) {
         QFont font = theme.smallFont();
         font.setBold(isBold);

@@ -6,6 +6,8 @@
 #include <QCoreApplication>
 #include <QImage>
 
+#include <array>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,6 +34,13 @@ struct MatrixFigure : Figure {
     std::vector<QString> rowLabels, columnLabels; ///< of the first rows and columns; empty: only numbers
     bool labelsAreNumbers = false;                ///< the labels replace the numbers of rows and columns
     Kind kind = Kind::Signed;
+    /// The last columns, which stand apart and have a colour scale of their own: their numbers would drown the others.
+    struct Aside {
+        int columns = 0;      ///< how many
+        QString name, others; ///< of these columns and of the others, above their colour bars
+    };
+    std::optional<Aside> aside; ///< set before the matrix
+    bool writesValues = false;  ///< into the cells, where they fit
     std::optional<MatrixCell> hovered, selected;
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;
@@ -44,13 +53,15 @@ struct MatrixFigure : Figure {
     int columns() const { return columns_; }
     bool isEmpty() const { return values_.empty(); }
     float valueAt(const MatrixCell& cell) const;
-    /// The value at the end of the colours: the largest magnitude; 1 for cells and for a matrix of zeros.
-    float largest() const;
+    /// The value at the end of the colours of a column: the largest magnitude; 1 for cells and for a matrix of zeros.
+    float largest(int column = 0) const;
     QColor colourOf(float value, const FigureTheme& theme) const;
 
     struct Layout {
-        QRectF title, note, plot, bar; ///< null where there is no room
+        QRectF title, note, plot, bar, asideBar; ///< null where there is no room
         double cellWidth = 1, cellHeight = 1;
+        int firstAside = std::numeric_limits<int>::max(); ///< the column after the gap
+        double gap = 0;                                   ///< between the columns and those aside
         /// Room for the labels beside and above the plot; 0: they are not shown.
         double rowLabels = 0, columnLabels = 0;
         QRectF cellRect(const MatrixCell& cell) const;
@@ -77,14 +88,18 @@ private:
         QRgb hidden, seen;
         QRgb of(float value) const;
     };
-    Palette palette(const FigureTheme& theme) const;
+    Palette palette(const FigureTheme& theme, int column = 0) const;
+    int firstAside() const { return columns_ - (aside ? aside->columns : 0); }
     QImage cells(const FigureTheme& theme) const;         ///< one pixel per cell
     bool isBand() const { return columns_ >= 4 * rows_; } ///< far wider than tall
+    void paintCells(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
+    void paintValues(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
+    void paintBar(QPainter& painter, const QRectF& bar, int column, const FigureTheme& theme) const;
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
     void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme, bool isRows) const;
 
     int rows_ = 0, columns_ = 0;
-    float largest_ = 0;
+    std::array<float, 2> largest_{}; ///< of the columns, and of those aside
     std::vector<float> values_;
 
     Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)

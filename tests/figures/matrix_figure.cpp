@@ -40,6 +40,43 @@ TEST_CASE("matrix: a point finds the cell that is drawn there, and none beside t
     }
 }
 
+TEST_CASE("matrix: columns aside stand apart, and have a colour scale and a bar of their own", "[figures]") {
+    MatrixFigure figure;
+    figure.aside = {.columns = 1, .name = "MLPs", .others = "heads"};
+    figure.setMatrix(2, 3, {0.1f, -0.2f, 8, 0, 0.2f, -4});
+    CHECK(figure.largest(0) == 0.2f);
+    CHECK(figure.largest(2) == 8);
+    const ColourMap& colours = ColourMap::of(ColourMapId::Diverging);
+    CHECK(drawnAt(figure, {0, 1}) == QColor(colours.at(0)));
+    CHECK(drawnAt(figure, {0, 2}) == QColor(colours.at(1)));
+    CHECK(drawnAt(figure, {1, 2}) == QColor(colours.at(0.25f)));
+    const auto at = figure.layout(QRectF(0, 0, 320, 260), kTheme);
+    CHECK(at.cellRect({0, 2}).left() >= at.cellRect({0, 1}).right() + 8);
+    CHECK(at.cellRect({0, 2}).right() == Approx(at.plot.right()));
+    CHECK(at.asideBar.left() > at.bar.right());
+    CHECK(at.asideBar.right() < 320);
+    for (const MatrixCell& cell : {MatrixCell{0, 1}, MatrixCell{1, 2}})
+        CHECK(figure.cellAt(at.cellRect(cell).center(), at) == cell);
+    CHECK_FALSE(figure.cellAt(QPointF(at.cellRect({0, 1}).right() + 4, at.plot.center().y()), at));
+}
+
+TEST_CASE("matrix: values are written into the cells where all of them fit", "[figures]") {
+    MatrixFigure figure;
+    figure.setMatrix(2, 2, {-0.25f, 0.5f, 1, kHidden});
+    const auto inkIn = [&](const MatrixCell& cell, const QSize& size) {
+        const auto rect = figure.layout(QRectF(QPointF(), size), kTheme).cellRect(cell).toAlignedRect();
+        figure.writesValues = false;
+        const QImage plain = painted(figure, kTheme, size).copy(rect);
+        figure.writesValues = true;
+        const QImage written = painted(figure, kTheme, size).copy(rect);
+        return plain != written;
+    };
+    CHECK(inkIn({0, 0}, {320, 260}));
+    CHECK(inkIn({1, 0}, {320, 260}));
+    CHECK_FALSE(inkIn({1, 1}, {320, 260})); // hidden
+    CHECK_FALSE(inkIn({0, 0}, {60, 60}));
+}
+
 TEST_CASE("matrix: its numbers are written as they are", "[figures]") {
     MatrixFigure figure;
     figure.title = "Scores";

@@ -5,7 +5,7 @@ using namespace attn;
 
 namespace {
 
-const FigureTheme kTheme = FigureTheme::light();
+const FigureTheme kOverlayTheme = FigureTheme::light();
 const QRectF kArea(0, 0, 320, 260);
 
 /// A grey picture of 30 x 20 pixels under 2 x 3 patches.
@@ -19,8 +19,8 @@ PatchOverlayFigure sample() {
 }
 
 QColor drawnAt(const PatchOverlayFigure& figure, int patch) {
-    const QRectF rect = figure.layout(kArea, kTheme).patchRect(patch, 3, 2);
-    return painted(figure, kTheme, kArea.size().toSize()).pixelColor(rect.center().toPoint());
+    const QRectF rect = figure.layout(kArea, kOverlayTheme).patchRect(patch, 3, 2);
+    return painted(figure, kOverlayTheme, kArea.size().toSize()).pixelColor(rect.center().toPoint());
 }
 
 } // namespace
@@ -52,19 +52,20 @@ TEST_CASE("patch overlay: numbers with signs have diverging colours around zero"
 TEST_CASE("patch overlay: where there is no room, no words lie over the picture", "[figures][vision]") {
     PatchOverlayFigure figure = sample();
     const QSize small(120, 90);
-    const QImage bare = painted(figure, kTheme, small);
+    const QImage bare = painted(figure, kOverlayTheme, small);
     figure.title = "A title";
     figure.note = "A note";
-    CHECK(painted(figure, kTheme, small) == bare);
+    CHECK(painted(figure, kOverlayTheme, small) == bare);
     figure.isBare = true; // nor where they are not wanted
-    CHECK(figure.layout(kArea, kTheme).bar.isNull());
-    CHECK(painted(figure, kTheme, kArea.size().toSize()) != painted(sample(), kTheme, kArea.size().toSize()));
+    CHECK(figure.layout(kArea, kOverlayTheme).bar.isNull());
+    CHECK(painted(figure, kOverlayTheme, kArea.size().toSize()) !=
+          painted(sample(), kOverlayTheme, kArea.size().toSize()));
 }
 
 TEST_CASE("patch overlay: a point finds the patch under it, and none beside the picture", "[figures][vision]") {
     const PatchOverlayFigure figure = sample();
     for (const QSizeF& size : {QSizeF(60, 50), QSizeF(320, 260), QSizeF(900, 300)}) {
-        const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
+        const auto at = figure.layout(QRectF(QPointF(), size), kOverlayTheme);
         CHECK(at.picture.width() / at.picture.height() == Approx(1.5)); // the picture keeps its ratio
         for (const int patch : {0, 2, 5}) CHECK(figure.patchAt(at.patchRect(patch, 3, 2).center(), at) == patch);
         CHECK_FALSE(figure.patchAt(at.picture.bottomRight() + QPointF(2, 2), at));
@@ -78,7 +79,7 @@ TEST_CASE("patch overlay: numbers go out as they are, and an empty figure says w
     const PatchOverlayFigure empty;
     CHECK(empty.isEmpty());
     CHECK(empty.csv().isEmpty());
-    painted(empty, kTheme, QSize(200, 100));
+    painted(empty, kOverlayTheme, QSize(200, 100));
     PatchOverlayFigure zeros = sample();
     zeros.setValues(1, 1, {0});
     CHECK(zeros.largest() == 1);
