@@ -10,7 +10,6 @@
 namespace attn {
 namespace {
 
-constexpr double kLargestMatrixCell = 96; ///< pixels; keeps one token from filling the screen
 constexpr double kAsideGap = 8;
 constexpr double kBarRoom = 5; ///< of a colour bar with its numbers, in sizes of text
 
@@ -100,7 +99,8 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
-    const double barSpace = isRoomy && kind != Kind::Cells ? (aside ? 2 : 1) * kBarRoom * theme.size : gap;
+    // Cells without a bar keep its room, so that they are as large as those of other maps.
+    const double barSpace = isRoomy ? (aside ? 2 : 1) * kBarRoom * theme.size : gap;
     const double width = area.width() - 2 * gap;
     result.title = QRectF(area.left() + gap, area.top() + gap, width, titleHeight);
     result.note = QRectF(area.left() + gap, area.top() + gap + titleHeight, width, noteHeight);
@@ -110,8 +110,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     if (rows_ > 0 && columns_ > 0) {
         if (aside) result.gap = kAsideGap;
         result.firstAside = firstAside();
-        const double cell =
-            std::min({(room.width() - result.gap) / columns_, room.height() / rows_, kLargestMatrixCell});
+        const double cell = std::min({(room.width() - result.gap) / columns_, room.height() / rows_, largestCell});
         // Square cells, unless the plot would be a sliver: an output of 256 tokens by 16 features is wider than its
         // cells are tall, and layers by many tokens have rows that a pointer can hit.
         const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));

@@ -41,6 +41,7 @@ struct MatrixFigure : Figure {
     };
     std::optional<Aside> aside; ///< set before the matrix
     bool writesValues = false;  ///< into the cells, where they fit
+    double largestCell = 96;    ///< pixels; keeps one token from filling the screen
     std::optional<MatrixCell> hovered, selected;
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;

@@ -77,6 +77,18 @@ TEST_CASE("matrix: values are written into the cells where all of them fit", "[f
     CHECK_FALSE(inkIn({0, 0}, {60, 60}));
 }
 
+TEST_CASE("matrix: cells are equally large with and without a colour bar", "[figures]") {
+    MatrixFigure figure;
+    figure.setMatrix(9, 9, std::vector<float>(81, 1));
+    for (const QSize& size : {QSize(120, 110), QSize(260, 300), QSize(500, 300)}) {
+        const auto cellOf = [&](MatrixFigure::Kind kind) {
+            figure.kind = kind;
+            return figure.layout(QRectF(QPointF(), size), kTheme).cellWidth;
+        };
+        CHECK(cellOf(MatrixFigure::Kind::Cells) == cellOf(MatrixFigure::Kind::Weights));
+    }
+}
+
 TEST_CASE("matrix: its numbers are written as they are", "[figures]") {
     MatrixFigure figure;
     figure.title = "Scores";

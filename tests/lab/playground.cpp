@@ -166,6 +166,17 @@ TEST_CASE("lab: a mistake in the text is a sentence in its place and changes not
     CHECK_FALSE(lab.find<QLabel>("maskError").isVisible());
 }
 
+TEST_CASE("lab: maps of the Playground have cells of one size", "[lab]") {
+    PlaygroundWindow lab;
+    lab.window().resize(1440, 900);
+    REQUIRE(lab.waitFor([&] { return lab.window().size() == QSize(1440, 900); }, 5'000));
+    lab.layOut();
+    const auto pattern = lab.find<MatrixView>("map.pattern").figureLayout();
+    for (const char* other : {"map.mask", "map.scores", "map.z"}) // the last one has fewer columns
+        CHECK(lab.find<MatrixView>(other).figureLayout().cellWidth ==
+              Approx(pattern.cellWidth).margin(0.1)); // whole pixels
+}
+
 TEST_CASE("lab: the head is picked, and pointing at a cell reads i, j and the value", "[lab]") {
     PlaygroundWindow lab;
     auto& view = lab.find<MatrixView>("map.pattern");

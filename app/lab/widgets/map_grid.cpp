@@ -3,6 +3,7 @@
 #include "app/figures/map_figure.h"
 #include "app/lab/common/spacing.h"
 
+#include <QEvent>
 #include <QGridLayout>
 
 #include <algorithm>
@@ -39,6 +40,7 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
         views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
     }
     count_ = names.size();
+    alignCells();
     if (names == names_) { // the numbers under the pointer have changed
         if (lastUsed_ && lastUsed_->figure().hovered) point(lastUsed_, lastUsed_->figure().hovered);
         return;
@@ -65,9 +67,31 @@ void MapGrid::arrange() {
     }
 }
 
+bool MapGrid::event(QEvent* event) {
+    const bool handled = QWidget::event(event);
+    if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) alignCells();
+    return handled;
+}
+
+void MapGrid::alignCells() {
+    double least = MatrixFigure().largestCell;
+    for (const bool isMeasured : {true, false})
+        for (size_t i = 0; i < count_; ++i) {
+            MatrixView& view = *views_[i];
+            if (view.isHidden()) continue;
+            if (isMeasured) {
+                view.setLargestCell(MatrixFigure().largestCell);
+                least = std::min(least, view.figureLayout().cellWidth);
+            } else {
+                view.setLargestCell(least);
+            }
+        }
+}
+
 void MapGrid::setTheme(const FigureTheme& theme) {
     theme_ = theme;
     for (MatrixView* view : views_) view->setTheme(theme);
+    alignCells();
 }
 
 const MatrixView* MapGrid::current() const {

@@ -9,7 +9,8 @@ class QGridLayout;
 
 namespace attn {
 
-/// Shows the maps of an attention side by side. A double click enlarges a map, or shows all maps again.
+/// Shows the maps of an attention side by side, with cells of one size. A double click enlarges a map, or shows all
+/// maps again.
 class MapGrid : public QWidget {
     Q_OBJECT
 
@@ -25,6 +26,9 @@ public:
     /// @return the enlarged or last used map, else the pattern, else the first map; null: there are no maps
     const MatrixView* current() const;
 
+protected:
+    bool event(QEvent* event) override;
+
 signals:
     /// @param text the reading of the cell under the pointer; empty: no cell
     void readingChanged(const QString& text);
@@ -34,6 +38,7 @@ signals:
 private:
     std::vector<QString> labels_;
     void arrange();
+    void alignCells(); ///< makes them as large as the smallest
     void point(const MatrixView* from, const std::optional<MatrixCell>& cell);
 
     QGridLayout* grid_;

@@ -15,6 +15,8 @@ public:
     /// Shows a figure. The marked and selected cells stay if the new matrix has them.
     void setFigure(MatrixFigure figure);
     void setSelected(std::optional<MatrixCell> cell);
+    /// Limits the size of the cells, until another figure comes.
+    void setLargestCell(double pixels) { change(figure_.largestCell, pixels); }
     /// Marks a cell that is under the pointer in another view.
     void setLinked(std::optional<MatrixCell> cell);
 
