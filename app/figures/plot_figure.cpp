@@ -83,8 +83,9 @@ PlotFigure::Axes PlotFigure::axes(const QRectF& area, const FigureTheme& theme) 
     for (const double value : axes.values) left = std::max(left, textWidth(axes.valueText(value), theme.smallFont()));
     for (const Line& each : lines) legend = std::max(legend, textWidth(each.label, theme.textFont()));
     const double line = theme.lineHeight();
-    double above = (valueTitle.isEmpty() ? 2.4 : 3.4) * line, right = legend + (kSample + 1.6) * line;
-    if (!lines.empty() && right > kMostLegend * area.width()) {
+    double above = (valueTitle.isEmpty() ? 2.4 : 3.4) * line,
+           right = legend > 0 ? legend + (kSample + 1.6) * line : line;
+    if (legend > 0 && right > kMostLegend * area.width()) {
         const double room = area.width() - 2 * line;
         QPointF at(area.left() + line, area.top() + above - 0.4 * line);
         for (const Line& each : lines) {
@@ -99,6 +100,8 @@ PlotFigure::Axes PlotFigure::axes(const QRectF& area, const FigureTheme& theme) 
     axes.plot = area.adjusted(left + line, above, -right, (placeTitle.isEmpty() ? -1.6 : -3) * line);
     return axes;
 }
+
+QRectF PlotFigure::plotArea(const QRectF& area, const FigureTheme& theme) const { return axes(area, theme).plot; }
 
 void PlotFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     painter.fillRect(area, theme.background);
@@ -159,6 +162,7 @@ void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& are
         if (!lengths.empty() || points.size() == 1)
             for (const QPointF& point : points) painter.drawEllipse(point, 2.5, 2.5);
         painter.setBrush(Qt::NoBrush);
+        if (each.label.isEmpty()) continue;
         previous = std::max(previous + line, points.back().y());
         // A piece of the line before its name, which is then easy to read in any colour.
         const double sample = at.legend.empty() ? at.plot.right() + 0.6 * line : at.legend[i].left(),
@@ -174,10 +178,8 @@ QString PlotFigure::summary() const {
     if (lines.empty()) return note;
     QStringList ends;
     for (const Line& each : lines)
-        ends << tr("%1: %2 at %3")
-                    .arg(each.label)
-                    .arg(each.points.back().y(), 0, 'g', 4)
-                    .arg(each.points.back().x(), 0, 'g', 6);
+        ends << (each.label.isEmpty() ? QString() : each.label + QStringLiteral(": ")) +
+                    tr("%1 at %2").arg(each.points.back().y(), 0, 'g', 4).arg(each.points.back().x(), 0, 'g', 6);
     return ends.join(QStringLiteral("; "));
 }
 

@@ -15,7 +15,7 @@ namespace attn {
 /// the next, or metrics of training against the step.
 struct PlotFigure : Figure {
     struct Line {
-        QString label;
+        QString label;                 ///< empty: the line is not named
         std::vector<QPointF> points{}; ///< at least one; x: place, in rising order; y: finite value
         QColor colour{};               ///< invalid: chosen by the order of the lines
         bool isDashed = false;
@@ -30,6 +30,8 @@ struct PlotFigure : Figure {
     bool isLogarithmic = false;      ///< the axis of values shows powers of ten; needs minimum > 0
     /// Fits the axis of values to the lines. It begins at zero; a logarithmic axis ends at whole powers of ten.
     void fitRange();
+    /// The place of the lines, between the axes. @param area of the figure
+    QRectF plotArea(const QRectF& area, const FigureTheme& theme) const;
     /// The last value of each line, for readers who cannot see it: "run, training: 1.2 at 448".
     QString summary() const;
 

@@ -61,6 +61,18 @@ TEST_CASE("plot: a falling line is drawn from the upper left to the lower right"
     painted(figure, kPlotTheme, {40, 30}); // no room for anything
 }
 
+TEST_CASE("plot: a line without a name takes no room for one", "[figures]") {
+    PlotFigure figure = falling();
+    const QRectF area(QPointF(), kPlotSize);
+    const double named = figure.plotArea(area, kPlotTheme).width();
+    CHECK(figure.summary() == "run: 2 at 100");
+    figure.lines[0].label.clear();
+    CHECK(figure.plotArea(area, kPlotTheme).width() > named);
+    CHECK(figure.summary() == "2 at 100");
+    const QImage image = painted(figure, kPlotTheme, kPlotSize);
+    CHECK_FALSE(rowsAt(image, 0.9).empty()); // the line itself
+}
+
 TEST_CASE("plot: export has every point of every line", "[figures]") {
     PlotFigure figure = falling();
     figure.lines.push_back({.label = "a, b", .points = {{1, 0.5}}});

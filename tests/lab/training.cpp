@@ -129,6 +129,23 @@ TEST_CASE("lab: timeline, samples and curves show one moment, and forget it when
     CHECK_THAT(text("samplesHint"), CONTAINS("Step 40:"));
     const QStringList last = answers();
     REQUIRE(last.size() == 12);
+    // One run needs no name, and both plots have room, in the smallest window too.
+    auto& second = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("secondChart"));
+    for (int quantity = 0; quantity < 4; ++quantity) {
+        lab.find<QComboBox>("quantity").setCurrentIndex(quantity);
+        for (const QSize size : {QSize(1440, 900), QSize(1024, 700)}) {
+            lab.window().resize(size);
+            REQUIRE(lab.waitFor([&] { return lab.window().size() == size; }, 5'000));
+            lab.layOut();
+            for (const FigureView<PlotFigure>* view : {&chart, &second}) {
+                CAPTURE(quantity, size.width(), view->figure().title.toStdString());
+                REQUIRE_FALSE(view->figure().lines.empty());
+                for (const PlotFigure::Line& line : view->figure().lines) CHECK_FALSE(line.label.contains("reverse"));
+                CHECK(view->figure().plotArea(view->rect(), view->theme()).height() >= 90);
+            }
+        }
+    }
+    lab.find<QComboBox>("quantity").setCurrentIndex(0);
 
     timeline.setValue(3); // step 15, where nothing else is measured
     REQUIRE(lab.waitFor([&] { return chart.figure().marked == 15; }));

@@ -4,8 +4,8 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/engine_text.h"
-#include "app/lab/widgets/figure_view.h"
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/plot_view.h"
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
@@ -92,8 +92,8 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
     moment_ = makeHintLabel("curvesMoment");
     moment_->hide();
-    loss_ = identified(new FigureView<PlotFigure>, "lossChart");
-    other_ = identified(new FigureView<PlotFigure>, "secondChart");
+    loss_ = identified(new PlotView, "lossChart");
+    other_ = identified(new PlotView, "secondChart");
     for (QWidget* plot : std::initializer_list<QWidget*>{loss_, other_})
         plot->setMinimumWidth(fontMetrics().averageCharWidth() * kLeastPlot);
     auto* controls = new FlowLayout;
@@ -121,8 +121,12 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
     const bool isOnly = std::ranges::count(runs, true, &RunListModel::Run::isShown) == 1;
     for (const RunListModel::Run& run : runs) {
         if (!run.isShown) continue;
-        const auto add = [&](const QString& name, bool isDashed, size_t series, auto value) {
-            PlotFigure::Line curve{.label = name, .colour = seriesColour(series), .isDashed = isDashed};
+        const QString name = isOnly ? QString() : run.name;
+        const auto nameOf = [&](const QString& part) {
+            return isOnly ? part : QStringLiteral("%1, %2").arg(run.name, part);
+        };
+        const auto add = [&](const QString& label, bool isDashed, size_t series, auto value) {
+            PlotFigure::Line curve{.label = label, .colour = seriesColour(series), .isDashed = isDashed};
             for (const MetricPoint& point : run.points)
                 if (const double y = value(point); std::isfinite(y))
                     curve.points.emplace_back(static_cast<double>(point.step), y);
@@ -130,22 +134,20 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
         };
 
         if (quantity == "loss") {
-            add(isOnly ? tr("training") : tr("%1, training").arg(run.name), false, run.series,
-                [](const MetricPoint& p) { return p.loss; });
-            add(isOnly ? tr("validation") : tr("%1, validation").arg(run.name), true, run.series + kSeriesColours / 2,
+            add(nameOf(tr("training")), false, run.series, [](const MetricPoint& p) { return p.loss; });
+            add(nameOf(tr("validation")), true, run.series + kSeriesColours / 2,
                 [](const MetricPoint& p) { return p.validationLoss.value_or(kNone); });
         } else if (quantity == "metric") {
-            add(run.name, false, run.series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
+            add(name, false, run.series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
         } else if (quantity == "learning_rate") {
-            add(run.name, false, run.series, [](const MetricPoint& p) { return p.learningRate; });
+            add(name, false, run.series, [](const MetricPoint& p) { return p.learningRate; });
         } else if (quantity == "gradient_norm") {
-            add(run.name, false, run.series, [](const MetricPoint& p) { return p.gradientNorm; });
+            add(name, false, run.series, [](const MetricPoint& p) { return p.gradientNorm; });
         } else {
             const size_t layers = static_cast<size_t>(run.recipe.architecture.layers) + 1;
             for (size_t part = 0; part < layers; ++part)
-                add(part == 0 ? tr("%1, embeddings").arg(run.name)
-                              : tr("%1, layer %2").arg(run.name).arg(static_cast<int>(part) - 1),
-                    false, part, [part](const MetricPoint& p) {
+                add(nameOf(part == 0 ? tr("embeddings") : tr("layer %1").arg(static_cast<int>(part) - 1)), false, part,
+                    [part](const MetricPoint& p) {
                         return part < p.updateRatios.size() ? p.updateRatios[part] : kNone;
                     });
         }

@@ -13,7 +13,7 @@ class QLabel;
 namespace attn {
 
 class EmptyState;
-template <class T> class FigureView;
+class PlotView;
 
 /// Draws the metrics of every ticked training run against the step.
 class CurvesPanel : public Panel {
@@ -40,7 +40,7 @@ private:
     QLabel* moment_;
     QComboBox* quantity_;
     QCheckBox* logarithmic_;
-    FigureView<PlotFigure>*loss_, *other_;
+    PlotView *loss_, *other_;
     QTimer refresh_;
 };
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "app/figures/plot_figure.h"
+#include "app/lab/widgets/figure_view.h"
+
+#include <QResizeEvent>
+
+#include <cmath>
+#include <utility>
+
+namespace attn {
+
+/// Draws a plot, and asks for so much height that the lines can be read below a legend of any length.
+class PlotView : public FigureView<PlotFigure> {
+public:
+    using FigureView::FigureView;
+
+    void setFigure(PlotFigure figure) {
+        FigureView::setFigure(std::move(figure));
+        updateGeometry();
+    }
+
+    QSize minimumSizeHint() const override {
+        constexpr double kLeastPlot = 7.5; // in sizes of text: about 95 pixels
+        const QRectF page(0, 0, width(), 1000);
+        const double around = page.height() - figure_.plotArea(page, theme_).height();
+        return {FigureView::minimumSizeHint().width(), static_cast<int>(std::ceil(around + kLeastPlot * theme_.size))};
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        if (event->size().width() != event->oldSize().width()) updateGeometry(); // the legend has other lines
+    }
+};
+
+} // namespace attn
