@@ -8,6 +8,11 @@
 #include <cmath>
 
 namespace attn {
+namespace {
+
+constexpr QChar kMinus(0x2212);
+
+} // namespace
 
 void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
               const QColor& colour) {
@@ -106,7 +111,23 @@ QString formatNumber(double value, int decimals) {
     if (std::isinf(value)) return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");
     QString text = QString::number(value, 'f', decimals);
     if (text.toDouble() == 0.0 && text.startsWith('-')) text.remove(0, 1);
-    return text.replace('-', QStringLiteral("−"));
+    return text.replace('-', kMinus);
+}
+
+QString formatShort(double value, int digits) {
+    QString text = QString::number(value, 'g', digits);
+    if (text.startsWith('-')) text[0] = kMinus;
+    return text;
+}
+
+QString formatPercent(double share, int decimals) { return formatNumber(share * 100, decimals) + QStringLiteral(" %"); }
+
+std::optional<double> readNumber(const QString& text) {
+    QString number = text;
+    if (number.startsWith(kMinus)) number[0] = '-';
+    bool isNumber = false;
+    const double value = number.toDouble(&isNumber);
+    return isNumber ? std::optional(value) : std::nullopt;
 }
 
 QString formatProbability(double value) {
@@ -117,6 +138,11 @@ QString formatProbability(double value) {
 
 QString csvNumber(float value) {
     return std::isnan(value) ? QString() : QString::number(static_cast<double>(value), 'g', 9);
+}
+
+QString csvCell(const QString& shown) {
+    const bool isNegative = shown.size() > 1 && shown[0] == kMinus && shown[1].isDigit();
+    return csvText(isNegative ? '-' + shown.mid(1) : shown);
 }
 
 QString csvText(const QString& text) {

@@ -7,6 +7,7 @@
 #include <QRectF>
 #include <QString>
 
+#include <optional>
 #include <vector>
 
 namespace attn {
@@ -72,6 +73,12 @@ double textWidth(const QString& text, const QFont& font);
 
 /// A readable number with this many decimals and a true minus sign.
 QString formatNumber(double value, int decimals);
+/// The same with this many digits that count: "0.00123", "−4.5e-06".
+QString formatShort(double value, int digits);
+/// A share of 1 as "12.3 %".
+QString formatPercent(double share, int decimals = 1);
+/// The number that formatNumber() or formatShort() wrote; none: it is another text.
+std::optional<double> readNumber(const QString& text);
 /// "3,245,760" for 3245760.
 QString grouped(qint64 number);
 /// A probability with two decimals; "<.01" for a small one that is not zero.
@@ -80,5 +87,7 @@ QString formatProbability(double value);
 /// A float32 without loss of precision, for files.
 QString csvNumber(float value);
 QString csvText(const QString& text);
+/// What a cell of a table shows, for files: numbers have the minus sign of ASCII.
+QString csvCell(const QString& shown);
 
 } // namespace attn

@@ -62,11 +62,9 @@ void join(LensAnswer& answer, const LensAnswer& before) {
     for (QStringList& row : answer.rows) {
         const auto other =
             std::ranges::find_if(before.rows, [&](const QStringList& each) { return each[0] == row[0]; });
-        bool isNumber = false, isOtherNumber = false;
-        const double value = row[1].toDouble(&isNumber),
-                     earlier = other == before.rows.end() ? 0 : (*other)[1].toDouble(&isOtherNumber);
-        row << (other == before.rows.end() ? QStringLiteral("–") : (*other)[1])
-            << (isNumber && isOtherNumber ? formatNumber(value - earlier, 4) : QStringLiteral("–"));
+        const QString earlier = other == before.rows.end() ? QStringLiteral("–") : (*other)[1];
+        const auto now = readNumber(row[1]), then = readNumber(earlier);
+        row << earlier << (now && then ? formatNumber(*now - *then, 4) : QStringLiteral("–"));
     }
 }
 
@@ -98,7 +96,7 @@ QString LensFigure::csv() const {
     QString text = answer.columns.join(',') + '\n';
     for (const QStringList& row : answer.rows) {
         QStringList cells;
-        for (QString cell : row) cells << '"' + cell.replace('"', "\"\"") + '"';
+        for (const QString& cell : row) cells << csvCell(cell);
         text += cells.join(',') + '\n';
     }
     return text;
@@ -158,7 +156,7 @@ QString targetName(const LensSubject& subject, const LogitTarget& target) {
     return target.other < 0 ? own : LensText::tr("%1 minus that of “%2”").arg(own, subject.choiceName(target.other));
 }
 
-QString formatFixed(float value, int digits) { return QString::number(static_cast<double>(value), 'f', digits); }
+QString formatFixed(float value, int digits) { return formatNumber(static_cast<double>(value), digits); }
 
 LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> components, const QString& target) {
     double sum = 0;
@@ -182,7 +180,7 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     answer.bars.placeTitle = LensText::tr("part");
     answer.bars.isBars = true;
     answer.bars.lines.push_back(std::move(line));
-    answer.summary = LensText::tr("the contributions sum to %1").arg(sum, 0, 'f', 4);
+    answer.summary = LensText::tr("the contributions sum to %1").arg(formatNumber(sum, 4));
     return answer;
 }
 

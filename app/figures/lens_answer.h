@@ -76,7 +76,7 @@ struct LensText {
 
 /// @return "logit of “cat” minus that of “dog”"
 QString targetName(const LensSubject& subject, const LogitTarget& target);
-/// @return a number with this many decimals
+/// formatNumber() of a float
 QString formatFixed(float value, int digits = 3);
 
 /// Shows what each part adds to a logit, as bars and as a table sorted by size.

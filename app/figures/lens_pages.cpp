@@ -1,5 +1,6 @@
 #include "app/figures/lens_pages.h"
 
+#include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
 #include "app/figures/scale.h"
 #include "engine/analysis/attention_rollout.h"
@@ -21,8 +22,6 @@
 
 namespace attn {
 namespace {
-
-QString formatPercent(float value) { return QStringLiteral("%1 %").arg(static_cast<double>(value) * 100, 0, 'f', 1); }
 
 /// Bars for the rows that the model reads.
 LinesFigure barsByRow(const LensSubject& subject, size_t count) {
@@ -66,7 +65,7 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
             for (size_t choice = 0; choice < static_cast<size_t>(lens.choices); ++choice) {
                 const size_t at = row * static_cast<size_t>(lens.choices) + choice;
                 says << QStringLiteral("“%1” %2").arg(subject.choiceName(stage.ids[at]),
-                                                      formatPercent(stage.probabilities[at]));
+                                                      formatPercent(static_cast<double>(stage.probabilities[at])));
             }
             answer.remarks.push_back(LensText::tr("predicts %1; the final prediction “%2” has rank %3; entropy %4 nats")
                                          .arg(says.join(", "), subject.choiceName(lens.final[row]))
@@ -107,7 +106,7 @@ PatchOverlayFigure overlayLogitLens(const AnalysisResult& result, const LensSubj
 
 LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const FormedPath&>(result);
-    const auto small = [](float value) { return QString::number(static_cast<double>(value), 'g', 3); };
+    const auto small = [](float value) { return formatShort(static_cast<double>(value), 3); };
     LensAnswer answer{.summary = LensText::tr("The logits of this run and of the formed path are at most %1 apart; the "
                                               "largest is %2. ")
                                      .arg(small(found.largestDifference), formatFixed(found.largestLogit, 2))};
@@ -150,19 +149,17 @@ LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subjec
     const QString target = targetName(subject, found.target), logit = formatFixed(found.logit),
                   baseline = formatFixed(found.baselineLogit);
     LensAnswer answer{
-        .summary = subject.isPicture()
-                       ? LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients "
-                                      "sum to %4.")
-                             .arg(target, logit, baseline)
-                             .arg(sum, 0, 'f', 3)
-                       : LensText::tr("The %1 after token %2 is %3, and %4 when every embedding is replaced by the "
-                                      "vocabulary mean. Integrated gradients divide the difference, %5, among the "
-                                      "tokens; they sum to %6.")
-                             .arg(target)
-                             .arg(found.position)
-                             .arg(logit, baseline)
-                             .arg(static_cast<double>(found.logit - found.baselineLogit), 0, 'f', 3)
-                             .arg(sum, 0, 'f', 3)};
+        .summary =
+            subject.isPicture()
+                ? LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients "
+                               "sum to %4.")
+                      .arg(target, logit, baseline, formatNumber(sum, 3))
+                : LensText::tr("The %1 after token %2 is %3, and %4 when every embedding is replaced by the "
+                               "vocabulary mean. Integrated gradients divide the difference, %5, among the "
+                               "tokens; they sum to %6.")
+                      .arg(target)
+                      .arg(found.position)
+                      .arg(logit, baseline, formatFixed(found.logit - found.baselineLogit), formatNumber(sum, 3))};
     answer.bars = barsByRow(subject, found.gradientTimesInput.size());
     answer.bars.title =
         subject.isPicture() ? LensText::tr("Effect of each patch") : LensText::tr("How much each input token mattered");

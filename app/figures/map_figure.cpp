@@ -1,5 +1,6 @@
 #include "app/figures/map_figure.h"
 
+#include "app/figures/drawing.h"
 #include "engine/attention/part.h"
 
 #include <QCoreApplication>
@@ -185,7 +186,7 @@ QString valueText(const MatrixFigure& figure, const MatrixCell& cell) {
     const float value = figure.valueAt(cell);
     if (std::isnan(value)) return Text::tr("hidden by the mask");
     if (figure.kind == MatrixFigure::Kind::Cells) return value != 0 ? Text::tr("seen") : Text::tr("not seen");
-    return QString::number(static_cast<double>(value), 'g', 5);
+    return formatShort(static_cast<double>(value), 5);
 }
 
 QString readingOf(const MatrixFigure& figure, const MatrixCell& cell) {

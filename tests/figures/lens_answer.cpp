@@ -15,3 +15,18 @@ TEST_CASE("lens answer: effects of heads have a colour scale that those of MLPs 
     effects.mlpEffects.clear();
     CHECK_FALSE(effectsAnswer(effects, "logit of “cat”").matrix.aside);
 }
+
+TEST_CASE("lens answer: its table has true minus signs, its file those of ASCII", "[figures]") {
+    using Component = LogitAttribution::Component;
+    LensFigure figure;
+    figure.answer = contributionsAnswer(std::vector<Component>{{.value = -1.5f}, {.value = 0.25f}}, "logit");
+    REQUIRE(figure.answer.rows.size() == 2);
+    CHECK(figure.answer.rows[0][1] == "−1.5000");
+    CHECK(figure.answer.summary == "the contributions sum to −1.2500");
+    figure.answer.bars.lines.clear(); // the table alone is written
+    CHECK(figure.csv().contains("\"-1.5000\""));
+    CHECK_FALSE(figure.csv().contains("−"));
+    LensAnswer before = figure.answer;
+    before.rows[0][1] = "−0.5000";
+    CHECK(changeOf(figure.answer, before).rows[0][3] == "−1.0000");
+}

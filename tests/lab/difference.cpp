@@ -208,7 +208,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
             const QString target = view.answer().summary.section("“", 1, 1).section("”", 0, 0);
             CHECK(view.answer().summary.section("Original:", 1).contains("“" + target + "”"));
             for (const QStringList& row : view.answer().rows)
-                CHECK(shownNumber(row[3]) == Approx(row[1].toDouble() - row[2].toDouble()).margin(2e-4));
+                CHECK(shownNumber(row[3]) == Approx(shownNumber(row[1]) - shownNumber(row[2])).margin(2e-4));
         }
     }
 
@@ -232,7 +232,7 @@ TEST_CASE("lens change: numbers are held against those of the same name", "[lab]
     before.bars.lines = {{"x", {0.5f, 3}}};
     after.columns = before.columns = {"Part", "Adds"};
     after.rows = {{"MLP", "1.5"}, {"new", "1"}};
-    before.rows = {{"embedding", "0"}, {"MLP", "-0.5"}};
+    before.rows = {{"embedding", "0"}, {"MLP", "−0.5"}};
     const LensAnswer change = changeOf(after, before);
     CHECK(change.summary == "Changed: now. Original: then.");
     CHECK(change.matrix.valueAt({0, 0}) == -0.5f);
@@ -242,7 +242,7 @@ TEST_CASE("lens change: numbers are held against those of the same name", "[lab]
     REQUIRE(change.bars.lines.size() == 1); // a difference and a number would not do beside each other
     CHECK(change.bars.lines[0].values == std::vector<float>{0.5f, -1});
     REQUIRE(change.rows.size() == 2);
-    CHECK(change.rows[0] == QStringList{"MLP", "1.5", "-0.5", "2.0000"});
+    CHECK(change.rows[0] == QStringList{"MLP", "1.5", "−0.5", "2.0000"});
     CHECK(change.rows[1] == QStringList{"new", "1", "–", "–"});
 
     before.matrix.setMatrix(1, 1, {1}); // of another shape

@@ -42,6 +42,9 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK(effect->topLevelItem(0)->text(0) == "i");          // what came next before
     CHECK(effect->topLevelItem(0)->text(1).toDouble() == 0); // "99.9 %" is no number
     CHECK(effect->topLevelItem(0)->text(3).startsWith("−"));
+    const QString file = lab.find<Panel>("interventions").numbers().csv();
+    CHECK(file.contains(effect->topLevelItem(0)->text(3).replace("−", "-")));
+    CHECK_FALSE(file.contains("−"));
 
     lab.clickAndSettle("interventionsWrite");
     CAPTURE(lab.find<QLabel>("interventionsWritten").text().toStdString());

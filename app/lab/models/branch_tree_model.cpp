@@ -1,5 +1,7 @@
 #include "app/lab/models/branch_tree_model.h"
 
+#include "app/figures/drawing.h"
+
 #include <QFont>
 
 #include <cmath>
@@ -110,7 +112,7 @@ QVariant BranchTreeModel::data(const QModelIndex& index, int role) const {
     if (role == Qt::ToolTipRole) return tr("%1\nClick to continue from the end of this text.").arg(chain.text);
     if (role != Qt::DisplayRole) return {};
     if (index.column() == ProbabilityColumn)
-        return chain.meanProbability ? tr("%1 %").arg(100 * *chain.meanProbability, 0, 'f', 0) : QStringLiteral("–");
+        return chain.meanProbability ? formatPercent(*chain.meanProbability, 0) : QStringLiteral("–");
     return chain.text.simplified();
 }
 

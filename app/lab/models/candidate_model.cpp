@@ -1,6 +1,7 @@
 #include "app/lab/models/candidate_model.h"
 
 #include "app/figures/difference.h"
+#include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "engine/core/error.h"
@@ -63,8 +64,8 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const auto& [candidate, text, change] = rows_[static_cast<size_t>(index.row())];
     const bool isFiltered = candidate.probability <= 0;
-    const QString percent = tr("%1 %").arg(100.0 * static_cast<double>(candidate.probability), 0, 'f', 1);
-    const QString logit = QString::number(static_cast<double>(candidate.logit), 'f', 2);
+    const QString percent = formatPercent(static_cast<double>(candidate.probability));
+    const QString logit = formatNumber(static_cast<double>(candidate.logit), 2);
     switch (role) {
     case TokenRole:
         return candidate.token;

@@ -1,6 +1,7 @@
 #include "app/lab/panels/answers.h"
 
 #include "app/figures/difference.h"
+#include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/widgets/plain_table.h"
 #include "engine/inference/sampling.h"
@@ -98,7 +99,7 @@ std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float
 
 void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign) {
     const auto percent = [](std::optional<double> share) {
-        return share ? QStringLiteral("%1 %").arg(*share * 100, 0, 'f', 1) : QStringLiteral("–");
+        return share ? formatPercent(*share) : QStringLiteral("–");
     };
     table.clear();
     for (const AnswerRow& row : rows) {

@@ -1,5 +1,6 @@
 #include "app/lab/panels/change_form.h"
 
+#include "app/figures/drawing.h"
 #include "app/lab/panels/other_picture_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
@@ -54,7 +55,7 @@ int firstAmountStep(Intervention::Kind kind) {
     return kind == Intervention::Kind::Steer ? kAmountSteps * 3 / 4 : kAmountSteps;
 }
 
-QString amountText(float amount) { return QString::number(static_cast<double>(amount), 'f', 2); }
+QString amountText(float amount) { return formatNumber(static_cast<double>(amount), 2); }
 
 ChangeSource::ChangeSource(QFormLayout& form, Workbench& bench, QWidget* parent)
     : QObject(parent), bench_(bench), form_(form) {

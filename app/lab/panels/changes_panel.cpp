@@ -335,7 +335,7 @@ QWidget* ChangesPanel::makeForm() {
                        "selected below."));
     amount_->setRange(0, kAmountSteps);
     amountText_ = new QLabel;
-    amountText_->setMinimumWidth(fontMetrics().horizontalAdvance("-4.00 "));
+    amountText_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("−4.00 ")));
     add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
     add_->setIcon(themedIcon("add", QPalette::ButtonText));
     for (QComboBox* box : {where_, token_, kind_}) setLeastCharacters(*box, 6);

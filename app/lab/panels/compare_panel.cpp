@@ -1,5 +1,6 @@
 #include "app/lab/panels/compare_panel.h"
 
+#include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
 #include "app/figures/scale.h"
 #include "app/figures/token_label.h"
@@ -436,7 +437,7 @@ void ComparePanel::showHeads(bool isOn) {
         std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
         heads_->clear();
         for (const auto& [at, bits] : byHead_) {
-            auto* item = addPlainRow(heads_, {headLabel(at.first, at.second), QString::number(bits, 'f', 4)});
+            auto* item = addPlainRow(heads_, {headLabel(at.first, at.second), formatNumber(bits, 4)});
             item->setData(0, Qt::UserRole, at.first);
             item->setData(1, Qt::UserRole, at.second);
         }

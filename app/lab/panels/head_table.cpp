@@ -1,6 +1,7 @@
 #include "app/lab/panels/head_table.h"
 
 #include "app/figures/difference.h"
+#include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/widgets/engine_text.h"
@@ -28,7 +29,7 @@ constexpr int kThumbnail = 40;                            ///< pixels across
 constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; values from 0 sort by the score of that kind
 
 QString wholePercent(float share) {
-    return std::isnan(share) ? QStringLiteral("–") : HeadTable::tr("%1 %").arg(qRound(share * 100));
+    return std::isnan(share) ? QStringLiteral("–") : formatPercent(static_cast<double>(share), 0);
 }
 
 QString titleOf(const HeadKind& kind) { return fromEngine(kind.title); }

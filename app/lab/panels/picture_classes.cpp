@@ -1,6 +1,7 @@
 #include "app/lab/panels/picture_classes.h"
 
 #include "app/figures/difference.h"
+#include "app/figures/drawing.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -86,7 +87,7 @@ void PictureClasses::show() {
         const auto at = static_cast<size_t>(index);
         const double value = static_cast<double>(probabilities[at]);
         auto* item = new QTreeWidgetItem(
-            classes_, {QString::fromStdString(info.labelOf(index)), tr("%1 %").arg(value * 100, 0, 'f', 1), QString()});
+            classes_, {QString::fromStdString(info.labelOf(index)), formatPercent(value), QString()});
         item->setData(0, Qt::UserRole, index);
         if (index == kept) classes_->setCurrentItem(item); // the keyboard focus stays on the class
         for (const int column : {1, 2}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);

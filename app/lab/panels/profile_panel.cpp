@@ -1,5 +1,6 @@
 #include "app/lab/panels/profile_panel.h"
 
+#include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/front_watch.h"
@@ -142,7 +143,7 @@ void ProfilePanel::showProfile() {
         for (int bin = 0; bin < distances.places(); ++bin) distances.placeNames.push_back(distanceText(bin));
         for (const HeadProfile::Cell& cell : shown_->largest)
             new QTreeWidgetItem(largest_, {tokenText(cell.query), tokenText(cell.key),
-                                           QString::number(static_cast<double>(cell.weight), 'f', 4)});
+                                           formatNumber(static_cast<double>(cell.weight), 4)});
     }
     received_->setFigure(std::move(received));
     distances_->setFigure(std::move(distances));

@@ -1,5 +1,6 @@
 #include "app/lab/panels/text_panel.h"
 
+#include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/front_watch.h"
@@ -259,10 +260,9 @@ void TextPanel::choose(int piece) {
     if (scores_->rank[token] < 0) return;
     for (size_t choice = 0; choice < static_cast<size_t>(scores_->choices); ++choice) {
         const size_t at = token * static_cast<size_t>(scores_->choices) + choice;
-        auto* item = new QTreeWidgetItem(
-            alternatives_,
-            {visibleText(tokenText(*snapshot_, scores_->ids[at])),
-             QStringLiteral("%1 %").arg(static_cast<double>(scores_->probabilities[at]) * 100, 0, 'f', 2)});
+        auto* item =
+            new QTreeWidgetItem(alternatives_, {visibleText(tokenText(*snapshot_, scores_->ids[at])),
+                                                formatPercent(static_cast<double>(scores_->probabilities[at]), 2)});
         item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
     }
 }

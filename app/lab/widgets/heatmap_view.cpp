@@ -228,7 +228,7 @@ QString HeatmapView::describe(const Cell& cell) const {
                            ? tr(": difference %1").arg(change)
                            : tr(": difference %1 of the largest weights in this pixel").arg(change));
     }
-    const QString amount = QString::number(static_cast<double>(value), 'f', 4);
+    const QString amount = formatNumber(static_cast<double>(value), 4);
     if (figure_.tile->exactRows < 1) return pair + tr(": about %1 in this pixel, still computing").arg(amount);
     if (!figure_.tile->isExact()) return pair + tr(": at most %1 in this pixel").arg(amount);
     return pair + (figure_.scale.hidesFirst ? tr(": %1 of the attention that is not on the first token").arg(amount)

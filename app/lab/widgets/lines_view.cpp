@@ -1,5 +1,7 @@
 #include "app/lab/widgets/lines_view.h"
 
+#include "app/figures/drawing.h"
+
 #include <QKeyEvent>
 #include <QMouseEvent>
 
@@ -42,7 +44,7 @@ QString LinesView::reading() const {
     for (const LinesFigure::Line& line : figure_.lines) {
         const auto place = static_cast<size_t>(*figure_.hovered);
         if (place >= line.values.size()) continue;
-        const QString value = QString::number(static_cast<double>(line.values[place]), 'g', 5);
+        const QString value = formatShort(static_cast<double>(line.values[place]), 5);
         values << (figure_.lines.size() == 1 ? value : QStringLiteral("%1 %2").arg(line.label, value));
     }
     return tr("%1: %2 %3: %4")

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/plain_table.h"
 
+#include "app/figures/drawing.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QHeaderView>
@@ -45,7 +46,7 @@ QString plainCsv(const QTreeWidget& table, const QString& headers) {
     for (int row = 0; row < table.topLevelItemCount(); ++row) {
         QStringList cells;
         for (int column = 0; column < table.columnCount(); ++column)
-            cells << '"' + table.topLevelItem(row)->text(column).replace('"', "\"\"") + '"';
+            cells << csvCell(table.topLevelItem(row)->text(column));
         text += cells.join(',') + '\n';
     }
     return text;

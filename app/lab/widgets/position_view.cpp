@@ -1,5 +1,6 @@
 #include "app/lab/widgets/position_view.h"
 
+#include "app/figures/drawing.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/formula_view.h"
 #include "app/lab/widgets/lines_view.h"
@@ -55,7 +56,7 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
         reading_->setText(cell ? tr("position %1, feature %2: %3")
                                      .arg(cell->row)
                                      .arg(cell->column)
-                                     .arg(static_cast<double>(encodings_->figure().valueAt(*cell)), 0, 'g', 5)
+                                     .arg(formatShort(static_cast<double>(encodings_->figure().valueAt(*cell)), 5))
                                : QString());
     });
     waves_ = plot("positionWaves");
