@@ -173,6 +173,7 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
     };
     if (countsTokens(isKnown ? known->rows : "", map.rows)) figure.rowLabels = labels;
     if (countsTokens(isKnown ? known->columns : "", map.columns)) figure.columnLabels = labels;
+    figure.numbersAxes = true;
     if (map.window) addWindow(figure, *map.window);
     return figure;
 }

@@ -16,6 +16,11 @@ constexpr double kBarRoom = 5; ///< of a colour bar with its numbers, in sizes o
 /// Decimals of numbers up to this one, on colour bars and in cells.
 int decimalsUpTo(float end) { return end < 0.095f ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
 
+/// The room for the number of any of so many rows or columns.
+double numberWidth(int count, const FigureTheme& theme) {
+    return textWidth(QString::number(count - 1), theme.smallFont()) + 4;
+}
+
 } // namespace
 
 void MatrixFigure::setMatrix(int rows, int columns, std::vector<float> values) {
@@ -27,14 +32,6 @@ void MatrixFigure::setMatrix(int rows, int columns, std::vector<float> values) {
         float& largest = largest_[static_cast<int>(i) % columns_ < firstAside() ? 0 : 1];
         if (std::isfinite(values_[i])) largest = std::max(largest, std::abs(values_[i]));
     }
-}
-
-void MatrixFigure::numberAxes() {
-    rowLabels.clear();
-    columnLabels.clear();
-    for (int row = 0; row < rows_; ++row) rowLabels.push_back(QString::number(row));
-    for (int column = 0; column < columns_; ++column) columnLabels.push_back(QString::number(column));
-    labelsAreNumbers = true;
 }
 
 float MatrixFigure::valueAt(const MatrixCell& cell) const {
@@ -94,8 +91,9 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         // A few letters of a word would only take room from the cells.
         return isRoomy && room >= std::min(widest, 2.5 * theme.size) ? room : 0.0;
     };
-    result.rowLabels = roomFor(rowLabels);
-    result.columnLabels = roomFor(columnLabels);
+    const bool showsNumbers = isRoomy && numbersAxes && !isEmpty();
+    result.rowLabels = showsNumbers && rowLabels.empty() ? numberWidth(rows_, theme) : roomFor(rowLabels);
+    result.columnLabels = showsNumbers && columnLabels.empty() ? line : roomFor(columnLabels); // numbers lie flat
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
@@ -235,8 +233,10 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
     const std::vector<QString>& labels = isRows ? rowLabels : columnLabels;
     const double room = isRows ? at.rowLabels : at.columnLabels, cell = isRows ? at.cellHeight : at.cellWidth;
     if (room <= 0) return;
+    const int all = isRows ? rows_ : columns_;
+    const bool areNumbers = labels.empty(), areFlat = areNumbers && !isRows;
     // Lines of text hardly need the space between them.
-    const double height = smallLine(theme), least = 0.8 * height;
+    const double height = smallLine(theme), least = areFlat ? numberWidth(all, theme) : 0.8 * height;
     const auto middle = [&](int index) {
         return (index + 0.5) * cell + (isRows || index < at.firstAside ? 0 : at.gap);
     };
@@ -244,15 +244,18 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
         QFont font = theme.smallFont();
         font.setBold(isBold);
         const double begin = middle(index) - height / 2;
-        const QString& label = labels[static_cast<size_t>(index)];
+        const QString label = areNumbers ? QString::number(index) : labels[static_cast<size_t>(index)];
         if (isRows)
             drawLine(painter, {at.plot.left() - room, at.plot.top() + begin, room - 3, height}, kAtRight, label, font,
                      colour);
+        else if (areFlat)
+            drawLine(painter, {at.plot.left() + middle(index) - least, at.plot.top() - room, 2 * least, height},
+                     Qt::AlignCenter, label, font, colour);
         else
             drawUpwards(painter, {at.plot.left() + begin, at.plot.top() - room, height, room - 3}, kAtLeft, label, font,
                         colour);
     };
-    const int count = std::min(static_cast<int>(labels.size()), isRows ? rows_ : columns_);
+    const int count = areNumbers ? all : std::min(static_cast<int>(labels.size()), all);
     int pointed = hovered ? (isRows ? hovered->row : hovered->column) : -1;
     if (pointed >= count) pointed = -1;
     const int step = std::max(1, static_cast<int>(std::ceil(least / cell)));

@@ -33,6 +33,7 @@ struct MatrixFigure : Figure {
     QString rowTitle, columnTitle;
     std::vector<QString> rowLabels, columnLabels; ///< of the first rows and columns; empty: only numbers
     bool labelsAreNumbers = false;                ///< the labels replace the numbers of rows and columns
+    bool numbersAxes = false;                     ///< rows, or columns, without labels show their numbers
     Kind kind = Kind::Signed;
     /// The last columns, which stand apart and have a colour scale of their own: their numbers would drown the others.
     struct Aside {
@@ -46,8 +47,6 @@ struct MatrixFigure : Figure {
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;
 
-    /// Names the rows and columns by their numbers.
-    void numberAxes();
     /// @param values [rows, columns]; NaN has no colour
     void setMatrix(int rows, int columns, std::vector<float> values);
     int rows() const { return rows_; }

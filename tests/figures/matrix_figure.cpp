@@ -89,6 +89,40 @@ TEST_CASE("matrix: cells are equally large with and without a colour bar", "[fig
     }
 }
 
+TEST_CASE("matrix: rows and columns without names show their numbers, as many as fit", "[figures]") {
+    MatrixFigure figure;
+    figure.setMatrix(30, 30, std::vector<float>(900, 1));
+    const QSize size(320, 260);
+    const auto inkAbove = [&] { // one entry per column of pixels
+        const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
+        const QImage image = painted(figure, kTheme, size);
+        std::vector<bool> hasInk;
+        for (int x = static_cast<int>(at.plot.left()) - 8; x < static_cast<int>(at.plot.right()) + 8; ++x) {
+            hasInk.push_back(false);
+            for (int y = static_cast<int>(at.plot.top() - at.columnLabels); y < static_cast<int>(at.plot.top()) - 2;
+                 ++y)
+                if (image.pixelColor(x, y).lightness() < 128) hasInk.back() = true;
+        }
+        return hasInk;
+    };
+    const auto plain = figure.layout(QRectF(QPointF(), size), kTheme);
+    CHECK(plain.rowLabels == 0);
+    figure.numbersAxes = true;
+    const auto at = figure.layout(QRectF(QPointF(), size), kTheme);
+    CHECK(at.rowLabels > 0);
+    CHECK(at.columnLabels > 0);
+    REQUIRE(at.cellWidth < 8); // less than a number of two digits
+    const std::vector<bool> ink = inkAbove();
+    const auto share = static_cast<double>(std::ranges::count(ink, true)) / static_cast<double>(ink.size());
+    CHECK(share > 0.2);
+    CHECK(share < 0.8);
+    CHECK(figure.rowName(7) == "7");
+    CHECK(figure.layout(QRectF(0, 0, 60, 60), kTheme).rowLabels == 0);
+    figure.rowLabels.assign(30, QStringLiteral("word"));
+    CHECK(figure.rowName(7) == QStringLiteral("7 “word”"));
+    CHECK(figure.layout(QRectF(QPointF(), size), kTheme).columnLabels == at.columnLabels);
+}
+
 TEST_CASE("matrix: its numbers are written as they are", "[figures]") {
     MatrixFigure figure;
     figure.title = "Scores";

@@ -166,12 +166,14 @@ TEST_CASE("lab: a mistake in the text is a sentence in its place and changes not
     CHECK_FALSE(lab.find<QLabel>("maskError").isVisible());
 }
 
-TEST_CASE("lab: maps of the Playground have cells of one size", "[lab]") {
+TEST_CASE("lab: maps of the Playground have cells of one size, with numbers beside them", "[lab]") {
     PlaygroundWindow lab;
     lab.window().resize(1440, 900);
     REQUIRE(lab.waitFor([&] { return lab.window().size() == QSize(1440, 900); }, 5'000));
     lab.layOut();
     const auto pattern = lab.find<MatrixView>("map.pattern").figureLayout();
+    CHECK(pattern.rowLabels > 0);
+    CHECK(pattern.columnLabels > 0);
     for (const char* other : {"map.mask", "map.scores", "map.z"}) // the last one has fewer columns
         CHECK(lab.find<MatrixView>(other).figureLayout().cellWidth ==
               Approx(pattern.cellWidth).margin(0.1)); // whole pixels

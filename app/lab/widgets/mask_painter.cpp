@@ -37,7 +37,7 @@ void MaskCanvas::refresh() {
     next.rowTitle = tr("query");
     next.columnTitle = tr("key");
     next.kind = MatrixFigure::Kind::Cells;
-    next.numberAxes();
+    next.numbersAxes = true;
     setFigure(std::move(next));
 }
 
