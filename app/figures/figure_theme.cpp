@@ -55,15 +55,10 @@ FigureTheme FigureTheme::projector(double size) {
     return theme;
 }
 
-QFont FigureTheme::titleFont() const {
-    QFont result = sized(1.15);
-    result.setWeight(QFont::DemiBold);
-    return result;
-}
-
-QFont FigureTheme::sized(double factor) const {
+QFont FigureTheme::sized(TextSize which) const {
     QFont result = font;
-    result.setPixelSize(std::max(1, static_cast<int>(std::lround(size * factor))));
+    result.setPixelSize(std::max(1, static_cast<int>(std::lround(size * textRatio(which)))));
+    result.setWeight(textWeight(which, font.weight()));
     return result;
 }
 

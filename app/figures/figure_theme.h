@@ -1,5 +1,7 @@
 #pragma once
 
+#include "app/figures/typeface.h"
+
 #include <QColor>
 #include <QFont>
 
@@ -24,13 +26,13 @@ struct FigureTheme {
     /// Black on white with heavy lines.
     static FigureTheme projector(double size = 18);
 
-    QFont textFont() const { return sized(1.0); }
-    QFont smallFont() const { return sized(0.85); }
-    QFont titleFont() const;
+    QFont textFont() const { return sized(TextSize::Body); }
+    QFont smallFont() const { return sized(TextSize::Caption); }
+    QFont titleFont() const { return sized(TextSize::Title); }
     double lineHeight() const { return size * 1.35; }
 
 private:
-    QFont sized(double factor) const;
+    QFont sized(TextSize which) const;
 };
 
 } // namespace attn

@@ -23,6 +23,24 @@ QFont bundledFont() {
     return font;
 }
 
+double textRatio(TextSize size) {
+    switch (size) {
+    case TextSize::Caption:
+        return 0.85;
+    case TextSize::Title:
+        return 1.2;
+    case TextSize::Headline:
+        return 1.5;
+    case TextSize::Body:
+        break;
+    }
+    return 1;
+}
+
+QFont::Weight textWeight(TextSize size, QFont::Weight body) {
+    return size == TextSize::Title || size == TextSize::Headline ? QFont::DemiBold : body;
+}
+
 QByteArray withSubstitutes(QByteArray svg) {
     const QByteArray family = QByteArray("font-family=\"") + kFamily;
     return svg.replace(family + '"', family + ", " + kSubstitutes + '"');

@@ -50,6 +50,18 @@ TEST_CASE("typeface: text is drawn letter by letter", "[figures]") {
           Approx(2 * metrics.horizontalAdvance('2') + metrics.horizontalAdvance('x')).epsilon(0.05)); // kerning
 }
 
+TEST_CASE("typeface: figures have the text sizes of windows", "[figures]") {
+    for (const FigureTheme& theme : {FigureTheme::light(20), FigureTheme::dark(20), FigureTheme::projector(20)}) {
+        CHECK(theme.textFont().pixelSize() == 20);
+        CHECK(theme.smallFont().pixelSize() == 20 * textRatio(TextSize::Caption));
+        CHECK(theme.titleFont().pixelSize() == 20 * textRatio(TextSize::Title));
+        CHECK(theme.titleFont().weight() == QFont::DemiBold);
+        CHECK(theme.textFont().weight() == theme.font.weight());
+    }
+    CHECK(textRatio(TextSize::Body) == 1);
+    CHECK(textRatio(TextSize::Headline) > textRatio(TextSize::Title));
+}
+
 TEST_CASE("typeface: an SVG names substitutes for readers without the bundled font", "[figures]") {
     PlotFigure figure;
     figure.title = "Loss";

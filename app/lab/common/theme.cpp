@@ -104,21 +104,8 @@ FigureTheme figureTheme(ThemeId theme) {
 
 QFont textFont(TextSize size) {
     QFont font = QApplication::font();
-    switch (size) {
-    case TextSize::Caption:
-        font.setPointSizeF(font.pointSizeF() * 0.85);
-        break;
-    case TextSize::Body:
-        break;
-    case TextSize::Title:
-        font.setPointSizeF(font.pointSizeF() * 1.2);
-        font.setWeight(QFont::DemiBold);
-        break;
-    case TextSize::Headline:
-        font.setPointSizeF(font.pointSizeF() * 1.5);
-        font.setWeight(QFont::DemiBold);
-        break;
-    }
+    font.setPointSizeF(font.pointSizeF() * textRatio(size));
+    font.setWeight(textWeight(size, font.weight()));
     return font;
 }
 

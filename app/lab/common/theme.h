@@ -17,9 +17,6 @@ QColor predictionColour(ThemeId theme);
 /// Colours of figures in a theme of the application, with the application's font size.
 FigureTheme figureTheme(ThemeId theme);
 
-/// The sizes of all text outside figures. Rich text has two of them by itself: h3 is a title, h2 a headline.
-enum class TextSize { Caption, Body, Title, Headline };
-
 /// The application's font at one of its sizes; titles and headlines are heavier.
 QFont textFont(TextSize size);
 
