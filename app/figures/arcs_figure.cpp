@@ -1,6 +1,7 @@
 #include "app/figures/arcs_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QPainterPath>
 
@@ -36,7 +37,7 @@ double ArcsFigure::heightNeeded(const FigureTheme& theme) const {
 }
 
 ArcsFigure::Layout ArcsFigure::layout(const QRectF& area, const FigureTheme& theme) const {
-    const double gap = std::round(theme.size * 0.5), line = theme.lineHeight();
+    const double gap = spacing::kGap, line = theme.lineHeight();
     const double count = std::max<double>(1, static_cast<double>(labels.size()));
     Layout at;
     at.title = {area.left() + gap, area.top() + gap, area.width() - 2 * gap, line};

@@ -4,6 +4,7 @@
 #include "app/figures/drawing.h"
 #include "app/figures/formula.h"
 #include "app/figures/head_label.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -34,10 +35,10 @@ QString number(float value) { return number(static_cast<double>(value)); }
 class Flow {
 public:
     Flow(QPainter* painter, const QRectF& area, const FigureTheme& theme)
-        : painter_(painter), theme_(theme), left_(area.left() + theme.size), width_(area.width() - 2 * theme.size),
-          top_(area.top()), y_(area.top() + theme.size * 0.7) {}
+        : painter_(painter), theme_(theme), left_(area.left() + spacing::kGap),
+          width_(area.width() - 2 * spacing::kGap), top_(area.top()), y_(area.top() + spacing::kGap) {}
 
-    double height() const { return y_ - top_ + theme_.size * 0.7; }
+    double height() const { return y_ - top_ + spacing::kGap; }
     void space(double lines) { y_ += lines * theme_.lineHeight(); }
 
     void heading(int step, const QString& text, const QColor& colour) {

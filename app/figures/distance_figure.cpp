@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -9,14 +10,8 @@
 #include <cmath>
 
 namespace attn {
-namespace {
-
-double gapOf(const FigureTheme& theme) { return std::round(theme.size * 0.5); }
-
-} // namespace
-
 QRectF DistanceFigure::plot(const QRectF& area, const FigureTheme& theme) const {
-    const double gap = gapOf(theme), line = smallLine(theme);
+    const double gap = spacing::kGap, line = smallLine(theme);
     const double left = textWidth(formatNumber(lowest < 0 ? lowest : farthest, 0), theme.smallFont()) + 3 * gap;
     const double top = 2 * gap + std::round(theme.lineHeight()) + (note.isEmpty() ? 0 : line);
     return QRectF(area.left() + left, area.top() + top, std::max(8.0, area.width() - left - 2 * gap),
@@ -87,7 +82,7 @@ void DistanceFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
     if (items() == 0) return drawMessage(painter, area, note, theme);
     const FigurePage page(painter, area, theme);
     const QRectF at = plot(area, theme);
-    const double gap = gapOf(theme), line = smallLine(theme);
+    const double gap = spacing::kGap, line = smallLine(theme);
     const QRectF text(area.left() + gap, area.top() + gap, area.width() - 2 * gap, std::round(theme.lineHeight()));
     drawLine(painter, text, kAtLeft, title, theme.titleFont(), theme.text);
     if (!note.isEmpty())

@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
+#include "app/figures/spacing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +10,8 @@
 namespace attn {
 namespace {
 
-constexpr double kGap = 3;        ///< between heads, in pixels
-constexpr double kGateHeight = 4; ///< of the bar of a gate, in pixels
+constexpr double kGap = spacing::kTight; ///< between heads
+constexpr double kGateHeight = 4;        ///< of the bar of a gate, in pixels
 
 double gutter(const FigureTheme& theme) { return std::ceil(textWidth(QStringLiteral("L00"), theme.smallFont())) + 6; }
 

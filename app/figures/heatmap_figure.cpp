@@ -2,6 +2,7 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 #include <QPaintEngine>
@@ -98,7 +99,7 @@ bool HeatmapFigure::keyLabelsLieFlat(double cellWidth, const FigureTheme& theme)
 HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
     result.window = window.isNull() ? wholeWindow() : window;
-    const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
+    const double line = smallLine(theme), gap = spacing::kTight;
     const bool isRoomy = area.width() > kRoomyWidth * theme.size && area.height() > kRoomyHeight * theme.size;
     const double gutter =
         std::min(widestLabel(theme), std::max(2.5 * theme.size, std::min(area.width(), area.height()) * 0.2));
@@ -147,7 +148,7 @@ HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureThem
 QSizeF HeatmapFigure::pageSize(const QSizeF& onScreen, const FigureTheme& theme) const {
     if (isEmpty()) return onScreen;
     const QRectF shown = window.isNull() ? wholeWindow() : window;
-    const double gap = std::round(theme.size * 0.4), side = std::max(shown.width(), shown.height());
+    const double gap = spacing::kTight, side = std::max(shown.width(), shown.height());
     // Every token has a line for its label, as long as the page stays one that can be looked at.
     double cell = std::max(layout(QRectF(QPointF(), onScreen), theme).cellWidth(), std::ceil(smallLine(theme)));
     cell = std::min(cell, std::max(1.0, kLargestPage / side));

@@ -1,6 +1,7 @@
 #include "app/figures/lines_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -46,7 +47,7 @@ std::pair<double, double> LinesFigure::ends() const {
 
 LinesFigure::Layout LinesFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
-    const double gap = std::round(theme.size * 0.4), line = smallLine(theme);
+    const double gap = spacing::kTight, line = smallLine(theme);
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double width = area.width() - 2 * gap;
@@ -99,7 +100,7 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
         drawLine(painter, {from + 3, at.plot.top(), at.plot.right() - from - 3, smallLine(theme)}, kAtLeft,
                  tr("beyond the trained length"), theme.smallFont(), theme.faint);
     }
-    const double line = smallLine(theme), gap = std::round(theme.size * 0.4);
+    const double line = smallLine(theme), gap = spacing::kTight;
     const std::vector<double> marks = marksOf({low, high}, area.height(), theme);
     for (const double mark : marks) {
         painter.setPen(QPen(theme.line, 1));
@@ -173,7 +174,7 @@ void LinesFigure::paintLines(QPainter& painter, const Layout& at, const FigureTh
     }
     if (lines.size() < 2) return;
     // Names at the right, from the top, each behind a piece of its line.
-    const double line = smallLine(theme), gap = std::round(theme.size * 0.4), left = at.plot.right() + gap;
+    const double line = smallLine(theme), gap = spacing::kTight, left = at.plot.right() + gap;
     const size_t fitting = std::min(kMostNamed, static_cast<size_t>(std::max(1.0, at.plot.height() / line)));
     for (size_t i = 0; i < std::min(fitting, lines.size()); ++i) {
         const double top = at.plot.top() + static_cast<double>(i) * line;

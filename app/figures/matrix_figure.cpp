@@ -1,6 +1,7 @@
 #include "app/figures/matrix_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -10,7 +11,6 @@
 namespace attn {
 namespace {
 
-constexpr double kAsideGap = 8;
 constexpr double kBarRoom = 5; ///< of a colour bar with its numbers, in sizes of text
 
 /// Decimals of numbers up to this one, on colour bars and in cells.
@@ -82,7 +82,7 @@ QRectF MatrixFigure::Layout::cellRect(const MatrixCell& cell) const {
 
 MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
-    const double gap = std::round(theme.size * 0.4), line = smallLine(theme);
+    const double gap = spacing::kTight, line = smallLine(theme);
     const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
     const auto roomFor = [&](const std::vector<QString>& labels) {
         double widest = 0;
@@ -106,7 +106,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const QRectF room(area.left() + gap + left, area.top() + gap + above, std::max(8.0, width - left - barSpace),
                       std::max(8.0, area.height() - 2 * gap - above));
     if (rows_ > 0 && columns_ > 0) {
-        if (aside) result.gap = kAsideGap;
+        if (aside) result.gap = spacing::kGap;
         result.firstAside = firstAside();
         const double cell = std::min({(room.width() - result.gap) / columns_, room.height() / rows_, largestCell});
         // Square cells, unless the plot would be a sliver: an output of 256 tokens by 16 features is wider than its
@@ -120,7 +120,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         result.cellHeight = result.plot.height() / rows_;
     }
     if (isRoomy && kind != Kind::Cells)
-        result.bar = QRectF(result.plot.right() + theme.size * 0.8, result.plot.top(), std::round(theme.size * 0.8),
+        result.bar = QRectF(result.plot.right() + spacing::kGap, result.plot.top(), std::round(theme.size * 0.8),
                             std::min(std::max(result.plot.height(), 5 * theme.size), room.height()));
     if (aside && !result.bar.isNull()) result.asideBar = result.bar.translated(kBarRoom * theme.size, 0);
     return result;

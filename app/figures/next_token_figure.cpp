@@ -1,6 +1,7 @@
 #include "app/figures/next_token_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,7 @@ QRectF NextTokenFigure::barRow(int index, const QRectF& area, const FigureTheme&
 void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (bars.empty()) return drawMessage(painter, area, tr("Run a prompt to see what the model expects next."), theme);
     const FigurePage page(painter, area, theme);
-    const double margin = theme.size * 0.6;
+    const double margin = spacing::kGap;
     double labelWidth = 0;
     for (const Bar& bar : bars) labelWidth = std::max(labelWidth, textWidth(bar.label, theme.textFont()));
     labelWidth = std::min(labelWidth, area.width() * 0.3);

@@ -1,6 +1,7 @@
 #include "app/figures/patch_overlay_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -39,11 +40,11 @@ QRectF PatchOverlayFigure::Layout::patchRect(int patch, int columns, int rows) c
 
 PatchOverlayFigure::Layout PatchOverlayFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
-    const double gap = std::round(theme.size * 0.6), line = std::ceil(QFontMetricsF(theme.smallFont()).height());
+    const double line = std::ceil(QFontMetricsF(theme.smallFont()).height());
     const bool isRoomy = !isBare && area.width() > 14 * theme.size && area.height() > 10 * theme.size;
     const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight()) : 0;
     const double noteHeight = isRoomy && !note.isEmpty() ? line : 0, barSpace = isRoomy ? 5 * theme.size : 0;
-    const double margin = isRoomy ? gap : 0, width = area.width() - 2 * margin;
+    const double margin = isRoomy ? spacing::kGap : 0, width = area.width() - 2 * margin;
     const double ends = isRoomy ? std::ceil(line / 2) : 0; // the bar's numbers reach this far beyond it
     result.title = QRectF(area.left() + margin, area.top() + margin, width, titleHeight);
     const QRectF room(area.left() + margin, area.top() + margin + titleHeight + ends, std::max(8.0, width - barSpace),
@@ -55,8 +56,8 @@ PatchOverlayFigure::Layout PatchOverlayFigure::layout(const QRectF& area, const 
     }
     result.note = QRectF(area.left() + margin, result.picture.bottom() + ends, width, noteHeight);
     if (isRoomy)
-        result.bar = QRectF(result.picture.right() + theme.size * 0.8, result.picture.top(),
-                            std::round(theme.size * 0.8), std::max(result.picture.height(), 1.0));
+        result.bar = QRectF(result.picture.right() + spacing::kGap, result.picture.top(), std::round(theme.size * 0.8),
+                            std::max(result.picture.height(), 1.0));
     return result;
 }
 

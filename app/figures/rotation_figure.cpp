@@ -1,6 +1,7 @@
 #include "app/figures/rotation_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -13,7 +14,7 @@ void RotationFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
     if (isEmpty()) return drawMessage(painter, area, tr("Nothing to show yet."), theme);
     const FigurePage page(painter, area, theme);
     painter.setRenderHint(QPainter::Antialiasing);
-    const double gap = std::round(theme.size * 0.4), line = smallLine(theme), width = area.width() - 2 * gap;
+    const double gap = spacing::kTight, line = smallLine(theme), width = area.width() - 2 * gap;
     const double head = std::round(theme.lineHeight());
     drawLine(painter, {area.left() + gap, area.top() + gap, width, head}, kAtLeft, title, theme.titleFont(),
              theme.text);
@@ -39,7 +40,7 @@ void RotationFigure::paint(QPainter& painter, const QRectF& area, const FigureTh
 
 void RotationFigure::paintPlane(QPainter& painter, const QRectF& area, const Plane& plane,
                                 const FigureTheme& theme) const {
-    const double radius = area.width() / 2 - theme.size * 0.4;
+    const double radius = area.width() / 2 - spacing::kTight;
     const QPointF centre = area.center();
     painter.setPen(QPen(theme.line, 1));
     painter.setBrush(Qt::NoBrush);

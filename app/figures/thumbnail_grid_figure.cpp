@@ -3,6 +3,7 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -12,7 +13,7 @@
 namespace attn {
 namespace {
 
-constexpr double kGap = 5;
+constexpr double kGap = spacing::kTight;         ///< between thumbnails
 constexpr double kSmallest = 22, kLargest = 200; ///< pixels across a thumbnail
 
 /// The mean or maximum of one layer's tiles, pixel by pixel.
@@ -124,7 +125,7 @@ double ThumbnailGridFigure::headerHeight(const FigureTheme& theme) const {
 ThumbnailGridFigure::Layout ThumbnailGridFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout result;
     if (isEmpty()) return result;
-    const double line = std::ceil(QFontMetricsF(theme.smallFont()).height()), margin = std::round(theme.size * 0.5);
+    const double line = std::ceil(QFontMetricsF(theme.smallFont()).height()), margin = spacing::kGap;
     result.labelWidth = textWidth(layerLabel(grid_->sites - 1), theme.smallFont()) + 6;
     result.aggregateGap = grid_->heads > 1 ? theme.size : 0;
     result.strip = newest ? 6 : 0;
@@ -161,7 +162,7 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
 
 QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
     if (isEmpty()) return {120, 80};
-    const double margin = std::round(theme.size * 0.5);
+    const double margin = spacing::kGap;
     const double label = textWidth(layerLabel(grid_->sites - 1), theme.smallFont()) + 6;
     return {2 * margin + label + theme.size + columns() * (kSmallest + kGap),
             2 * margin + headerHeight(theme) + grid_->sites * (kSmallest + kGap + 6)};

@@ -1,6 +1,7 @@
 #include "app/figures/tiles_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
 
@@ -16,7 +17,7 @@ constexpr double kTileGap = 2; ///< between tiles, in pixels
 
 TilesFigure::Layout TilesFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     Layout at;
-    const double gap = std::round(theme.size * 0.5), line = std::ceil(QFontMetricsF(theme.smallFont()).height());
+    const double gap = spacing::kGap, line = std::ceil(QFontMetricsF(theme.smallFont()).height());
     at.title = {area.left() + gap, area.top() + gap, area.width() - 2 * gap, std::round(theme.lineHeight())};
     at.note = {at.title.left(), at.title.bottom(), at.title.width(), note.isEmpty() ? 0 : line};
     const double barSpace = range ? 4.5 * theme.size : 0;

@@ -1,6 +1,7 @@
 #include "app/figures/weight_figure.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/spacing.h"
 
 #include <QImage>
 
@@ -16,7 +17,7 @@ QString shapeText(const std::vector<int64_t>& shape) {
     return sizes.join(QStringLiteral(" × "));
 }
 
-double header(const FigureTheme& theme) { return 2.6 * theme.lineHeight() + theme.size * 0.5; }
+double header(const FigureTheme& theme) { return 2.6 * theme.lineHeight() + spacing::kGap; }
 
 } // namespace
 
@@ -36,7 +37,7 @@ bool WeightFigure::liesBeside(const QRectF& area) const { return area.width() > 
 
 QRectF WeightFigure::plotRect(const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty()) return {};
-    const double margin = theme.size * 0.7, barSpace = 6 * theme.size;
+    const double margin = spacing::kGap, barSpace = 6 * theme.size;
     QRectF room = area.adjusted(margin, header(theme), -margin - barSpace, -margin);
     if (liesBeside(area))
         room.setWidth(room.width() - 15 * theme.size);
@@ -51,7 +52,7 @@ QRectF WeightFigure::plotRect(const QRectF& area, const FigureTheme& theme) cons
 }
 
 QRectF WeightFigure::histogramRect(const QRectF& area, const FigureTheme& theme) const {
-    const double margin = theme.size * 0.7;
+    const double margin = spacing::kGap;
     if (liesBeside(area))
         return {area.right() - margin - 14 * theme.size, area.top() + header(theme), 14 * theme.size,
                 std::min(10 * theme.size, area.height() - header(theme) - 2 * theme.size)};
@@ -75,8 +76,8 @@ std::optional<WeightFigure::Element> WeightFigure::elementAt(const QPointF& poin
 void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {
     if (isEmpty()) return drawMessage(painter, area, tr("Choose a parameter to see its values."), theme);
     const FigurePage page(painter, area, theme);
-    const double margin = theme.size * 0.7, width = area.width() - 2 * margin;
-    drawLine(painter, {area.left() + margin, area.top() + theme.size * 0.3, width, theme.lineHeight() * 1.25}, kAtLeft,
+    const double margin = spacing::kGap, width = area.width() - 2 * margin;
+    drawLine(painter, {area.left() + margin, area.top() + spacing::kTight, width, theme.lineHeight() * 1.25}, kAtLeft,
              QString::fromStdString(weight->name), theme.titleFont(), theme.text);
     const QString facts = tr("%1    mean %2    deviation %3    from %4 to %5")
                               .arg(shapeText(weight->shape), formatNumber(static_cast<double>(weight->mean), 4),
@@ -85,7 +86,7 @@ void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
                                    formatNumber(static_cast<double>(weight->maximum), 4));
     drawLine(
         painter,
-        {area.left() + margin, area.top() + theme.size * 0.3 + theme.lineHeight() * 1.25, width, theme.lineHeight()},
+        {area.left() + margin, area.top() + spacing::kTight + theme.lineHeight() * 1.25, width, theme.lineHeight()},
         kAtLeft, facts, theme.smallFont(), theme.faint);
 
     const QRectF plot = plotRect(area, theme);

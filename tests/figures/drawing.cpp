@@ -1,4 +1,9 @@
 #include "app/figures/drawing.h"
+
+#include "app/figures/lines_figure.h"
+#include "app/figures/matrix_figure.h"
+#include "app/figures/patch_overlay_figure.h"
+#include "app/figures/spacing.h"
 #include "tests/support/catch.h"
 
 using namespace attn;
@@ -17,4 +22,25 @@ TEST_CASE("drawing: numbers have a true minus sign, and files that of ASCII", "[
     CHECK(csvCell("−5.1 %") == "\"-5.1 %\"");
     CHECK(csvCell("−") == "\"−\""); // a token
     CHECK(csvCell("a \"b\"") == "\"a \"\"b\"\"\"");
+}
+
+TEST_CASE("drawing: insets of figures lie on the grid of windows, at every size of text", "[figures]") {
+    MatrixFigure matrix;
+    matrix.title = "Scores";
+    matrix.setMatrix(2, 2, {1, 2, 3, 4});
+    LinesFigure lines;
+    lines.title = "Norms";
+    lines.lines = {{"length", {1, 2}}};
+    PatchOverlayFigure overlay;
+    overlay.title = "From a patch";
+    overlay.image = QImage(16, 16, QImage::Format_RGB32);
+    overlay.setValues(2, 2, {1, 2, 3, 4});
+    const QRectF area(0, 0, 500, 400);
+    for (const double size : {12.0, 13.0, 20.0}) {
+        const FigureTheme theme = FigureTheme::light(size);
+        CHECK(matrix.layout(area, theme).title.topLeft() == QPointF(spacing::kTight, spacing::kTight));
+        CHECK(lines.layout(area, theme).title.topLeft() == QPointF(spacing::kTight, spacing::kTight));
+        CHECK(overlay.layout(area, theme).title.topLeft() == QPointF(spacing::kGap, spacing::kGap));
+        CHECK(matrix.layout(area, theme).bar.left() - matrix.layout(area, theme).plot.right() == spacing::kGap);
+    }
 }

@@ -1,7 +1,7 @@
 #include "app/lab/common/lab_style.h"
 
+#include "app/figures/spacing.h"
 #include "app/lab/common/icons.h"
-#include "app/lab/common/spacing.h"
 
 #include <QAbstractItemView>
 #include <QApplication>

@@ -1,7 +1,7 @@
 #include "app/lab/widgets/banner.h"
 
+#include "app/figures/spacing.h"
 #include "app/lab/common/icons.h"
-#include "app/lab/common/spacing.h"
 
 #include <QClipboard>
 #include <QGuiApplication>

@@ -1,7 +1,7 @@
 #include "app/lab/widgets/map_grid.h"
 
 #include "app/figures/map_figure.h"
-#include "app/lab/common/spacing.h"
+#include "app/figures/spacing.h"
 
 #include <QEvent>
 #include <QGridLayout>

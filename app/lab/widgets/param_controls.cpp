@@ -1,6 +1,6 @@
 #include "app/lab/widgets/param_controls.h"
 
-#include "app/lab/common/spacing.h"
+#include "app/figures/spacing.h"
 #include "app/lab/widgets/engine_text.h"
 #include <QCheckBox>
 #include <QCoreApplication>

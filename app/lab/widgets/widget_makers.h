@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/common/spacing.h"
+#include "app/figures/spacing.h"
 
 #include <QFileDialog>
 #include <QHBoxLayout>

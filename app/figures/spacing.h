@@ -1,0 +1,12 @@
+#pragma once
+
+/// Distances in windows and in figures, in pixels: multiples of 8, and half of it between parts of one thing. A layout
+/// without a distance of its own has kGap between its items and around them (LabStyle).
+namespace attn::spacing {
+
+inline constexpr int kTight = 4;
+inline constexpr int kGap = 8;
+inline constexpr int kWide = 16;
+inline constexpr int kPage = 24;
+
+} // namespace attn::spacing
