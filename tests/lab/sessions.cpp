@@ -7,6 +7,7 @@
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/launch_options.h"
+#include "app/lab/widgets/generated_text.h"
 
 using namespace attn;
 
@@ -100,6 +101,18 @@ TEST_CASE("lab: written tokens keep their probabilities in a session, and old fi
         const auto& tree = lab.find<QTreeView>("branchTree");
         return tree.model()->index(0, BranchTreeModel::ProbabilityColumn).data().toString();
     };
+    const auto tip = [](LabWindow& lab, int token) { // of the text
+        auto& text = lab.find<GeneratedText>("text");
+        const QPoint at = text.tokenRect(token).center();
+        QHelpEvent help(QEvent::ToolTip, at, text.viewport()->mapToGlobal(at));
+        QCoreApplication::sendEvent(text.viewport(), &help);
+        return QToolTip::text();
+    };
+    const auto shade = [](LabWindow& lab, int token) {
+        QTextCursor cursor(lab.find<GeneratedText>("text").document());
+        cursor.setPosition(token + 1); // of letters: the format is that of the letter before
+        return cursor.charFormat().background().color().alphaF();
+    };
     LabWindow lab("builtin:induction", "abcabc");
     CHECK(mean(lab) == "–"); // the model wrote nothing yet
     lab.window().workbench().setSampling({.greedy = false, .temperature = 2.3f});
@@ -119,6 +132,14 @@ TEST_CASE("lab: written tokens keep their probabilities in a session, and old fi
     REQUIRE(again.settle());
     CHECK(probabilities(again) == written);
     CHECK(mean(again) == mean(lab));
+    for (int token = 6; token < 9; ++token) {
+        const float probability = *written[static_cast<size_t>(token)];
+        CHECK(tip(again, token)
+                  .contains(QString("probability %1 %").arg(100 * static_cast<double>(probability), 0, 'f', 1)));
+        for (int other = 6; other < token; ++other)
+            CHECK((shade(again, token) == shade(again, other)) ==
+                  (probability == *written[static_cast<size_t>(other)]));
+    }
 
     QFile file(path);
     REQUIRE(file.open(QIODevice::ReadOnly));
@@ -131,6 +152,7 @@ TEST_CASE("lab: written tokens keep their probabilities in a session, and old fi
     REQUIRE(again.settle());
     CHECK(probabilities(again) == std::vector<std::optional<float>>(9));
     CHECK(mean(again) == "–");
+    CHECK(tip(again, 6).contains("probability not known"));
 }
 
 TEST_CASE("session file: gates are kept with the other changes, and old files have them apart", "[lab]") {
