@@ -170,6 +170,12 @@ TEST_CASE("lab: every view says that a head is removed, however it was removed",
         const bool isByChange = !bench.changes().interventions.empty() && isRemoved;
         CHECK(gate.isEnabled() == !isByChange);
         CHECK(gate.toolTip().contains("Changes panel") == isByChange);
+        for (const char* slider : {"gate", "interventionGate"}) {
+            const auto labels = lab.find<QSlider>(slider).parentWidget()->findChildren<QLabel*>();
+            const auto says = [&](const char* text) { return std::ranges::count(labels, text, &QLabel::text) == 1; };
+            CHECK((says("removed") || says("0.00")) == isRemoved);
+            CHECK(says("1.00") != isRemoved);
+        }
         const auto& kept = thumbnails.figure().kept;
         CHECK((kept.size() == 4 && kept[3] == 0) == isRemoved);
         CHECK(heatmap.figure().title.contains("(removed)") == isRemoved);

@@ -76,6 +76,14 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
     CHECK(run.currentIndex() == 0);
     lab.window().workbench().undoStack().undo();
     CHECK(!changes(lab).empty());
+
+    lab.window().workbench().restoreOriginal();
+    lab.window().workbench().addChanges({{.hook = "blocks.0.attn.hook_z", .head = 1}}); // not by a gate
+    REQUIRE(lab.settle());
+    const auto& gates = static_cast<const HeadOverlaysFigure&>(*heads.figure()).gates;
+    REQUIRE(gates.size() > 1);
+    CHECK(gates[0] == 1);
+    CHECK(gates[1] == 0);
 }
 
 TEST_CASE("lab: a value of another picture, a direction and a whole layer change what a picture is taken for",
