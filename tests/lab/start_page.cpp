@@ -1,3 +1,5 @@
+#include "app/lab/models/candidate_model.h"
+#include "app/lab/widgets/generated_text.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -85,4 +87,43 @@ TEST_CASE("start page: the model that opens first has prompts worth trying, with
         CHECK(title.size() <= 16);
         CHECK(!entry["prompt"].toString().isEmpty());
     }
+}
+
+TEST_CASE("start page: the model that opens first keeps the words and characters of a class whole", "[lab]") {
+    LabWindow lab("builtin:english");
+    const auto type = [&](const char* text) {
+        lab.find<QPlainTextEdit>("prompt").setPlainText(QString::fromUtf8(text));
+        REQUIRE(lab.settle());
+        REQUIRE(lab.snapshot().sequence->prompt == text);
+    };
+    for (const char* sentence : {"The teacher gave the book to the student", "My prompt"}) {
+        INFO(sentence);
+        type(sentence);
+        std::string words; // a bar stands between tokens
+        for (const TokenInfo& token : lab.snapshot().sequence->tokens)
+            if (!token.isSpecial) words += (words.empty() ? "" : "|") + token.text;
+        CHECK(words == QString(sentence).replace(' ', "| ").toStdString());
+    }
+    type("Ren\u00E9 laughed \U0001F642");
+    CHECK(lab.find<GeneratedText>("text").toPlainText().endsWith(QString::fromUtf8("Ren\u00E9 laughed \U0001F642")));
+    CHECK_FALSE(lab.find<GeneratedText>("text").toPlainText().contains("unk"));
+    CHECK(lab.find<QLabel>("promptCount").text().contains("of 512 tokens"));
+    const auto labels = lab.find<QWidget>("model").findChildren<QLabel*>();
+    CHECK(std::ranges::any_of(
+        labels, [](const QLabel* label) { return label->text().contains("vocabulary 8448, context 512"); }));
+}
+
+TEST_CASE("start page: the model that opens first is unsure of its next token, so temperature moves the bars",
+          "[lab]") {
+    LabWindow lab("builtin:english"); // with its own example
+    const auto& candidates = *lab.find<QTreeView>("candidates").model();
+    const auto probability = [&](int row) {
+        return candidates.index(row, 0).data(CandidateModel::ProbabilityRole).toDouble();
+    };
+    CHECK(probability(0) < 0.5);
+    CHECK(probability(4) > 0.02); // five words are worth a look
+    const double before = probability(0);
+    for (auto* box : lab.window().findChildren<QDoubleSpinBox*>())
+        if (box->accessibleName() == "Temperature") box->setValue(1.2);
+    CHECK(probability(0) < before - 0.02);
 }
