@@ -173,7 +173,8 @@ TEST_CASE("lab: training that starts while the model writes leaves the text, and
           "[lab][training]") {
     LabWindow lab("builtin:stories", "Once upon a time");
     setSmallRecipe(lab, 100'000);
-    lab.window().bridge().post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 30});
+    // Slowly: the story must not end while the kernels of training are compiled.
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 2});
     const auto written = [&] { return lab.snapshot().sequence->tokens.size(); };
     const size_t prompt = written();
     REQUIRE(lab.waitFor([&] { return written() > prompt + 2; }));
