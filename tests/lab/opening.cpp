@@ -259,3 +259,40 @@ TEST_CASE("opening: a session with a cell beyond the present text asks nothing o
     CHECK_FALSE(lab.snapshot().failure);
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
 }
+
+TEST_CASE("opening: what was typed right before quitting is there at the next start", "[lab]") {
+    const QTemporaryDir folder;
+    makeApplication(folder.path());
+    const auto setup = [&] {
+        return MainWindow::Setup{
+            .preferences = Preferences{}, .device = {}, .autosaveFolder = folder.path() + "/autosave"};
+    };
+    const auto isShown = [](MainWindow& window, const char* text) {
+        return QTest::qWaitFor(
+            [&] {
+                const auto& snapshot = window.workbench().snapshot();
+                return snapshot && snapshot->sequence && snapshot->sequence->prompt == text && !window.isRestoring();
+            },
+            30'000);
+    };
+    const bool waits = GENERATE(true, false);
+    CAPTURE(waits);
+    {
+        MainWindow window(setup());
+        window.show();
+        window.activateWindow();
+        (void)QTest::qWaitForWindowActive(&window);
+        REQUIRE(QTest::qWaitFor([&] { return window.workbench().hasModel(); }, 60'000));
+        auto& prompt = *window.findChild<QPlainTextEdit*>("prompt");
+        prompt.setFocus();
+        prompt.selectAll();
+        QTest::keyClicks(&prompt, "bcdbcd");
+        if (waits) REQUIRE(isShown(window, "bcdbcd"));
+        QTest::keySequence(&window, window.findChild<QAction*>("quit")->shortcut());
+        CHECK_FALSE(window.isVisible());
+    }
+    MainWindow window(setup());
+    window.show();
+    CHECK(isShown(window, "bcdbcd"));
+    CHECK(window.findChild<QPlainTextEdit*>("prompt")->toPlainText() == "bcdbcd");
+}

@@ -310,6 +310,16 @@ void GeneratePanel::postPrompt() {
         new PromptEdit(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
 }
 
+void GeneratePanel::addUnread(SessionDocument& document) const {
+    const bool isUnread = typing_.isActive() || !inFlight_.empty();
+    if (!isUnread || !snapshot_ || !snapshot_->model || !snapshot_->model->hasTokenizer) return;
+    document.prompt = prompt_->toPlainText();
+    document.second = second_->text();
+    document.branches.clear(); // of the prompt before
+    document.current = -1;
+    document.promptLength = 0;
+}
+
 void GeneratePanel::clickToken(int tokenIndex) {
     if (!snapshot_ || !snapshot_->model) return;
     if (snapshot_->model->maskToken) return hider_.click(tokenIndex);

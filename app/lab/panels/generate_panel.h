@@ -21,6 +21,7 @@ namespace attn {
 class GeneratedText;
 class PromptSuggestions;
 class TokenChips;
+struct SessionDocument;
 
 /// Editor of the prompt. It leaves undo and redo to the window, which also undoes branches and gates.
 class PromptEditor : public LimitedEditor {
@@ -57,6 +58,8 @@ public:
     void stop();
     void reset();
     void focusPrompt();
+    /// Puts a prompt that was typed, but that the model has not read yet, into a document in place of its text.
+    void addUnread(SessionDocument& document) const;
 
 private:
     QWidget* makePromptGroup();

@@ -207,7 +207,10 @@ void MainWindow::continueRestore() {
                          QString::fromStdString(bench_.snapshot()->path()) == pending_->modelPath;
     if (!isReady) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
-    if (!document.branches.empty()) bridge_.post(document.restoreCommand());
+    if (!document.branches.empty())
+        bridge_.post(document.restoreCommand());
+    else if (!document.prompt.isEmpty()) // it was not read when the document was made
+        bridge_.post(SetPromptCommand{.text = document.prompt.toStdString(), .second = document.second.toStdString()});
     bench_.setSampling(document.sampling);
     for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
     if (!document.layout.isEmpty())
@@ -234,7 +237,10 @@ SessionDocument MainWindow::document() const {
 SessionDocument MainWindow::ownDocument() const {
     if (lessons_ && lessons_->before()) return *lessons_->before();
     const bool showsRun = bench_.snapshot() && bench_.snapshot()->shown && !rememberedRun_.isEmpty();
-    return showsRun && beforeRun_ ? *beforeRun_ : document(); // the next start offers the run by itself
+    if (showsRun && beforeRun_) return *beforeRun_; // the next start offers the run by itself
+    SessionDocument own = document();
+    generate_->addUnread(own);
+    return own;
 }
 
 QJsonObject MainWindow::view(const QString& panel) const { return panels_.at(panel)->saveView(); }
