@@ -85,6 +85,7 @@ ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), second_(bench), message_(makeHintLabel("compareMessage")) {
     makeMaps();
     makeTables();
+    message_->setAlignment(Qt::AlignTop | Qt::AlignLeft); // without figures it has the whole panel
     makeColumn(this, spacing::kGap, {makeChoice(), message_, {makeEmpty(), 9}, {makeBody(), 1}});
 
     connect(&second_, &SecondRun::changed, this, &ComparePanel::show);
