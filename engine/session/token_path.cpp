@@ -9,8 +9,12 @@
 namespace attn {
 
 int TokenPath::child(int parent, int token, std::optional<float> probability) {
-    for (int candidate : tree_.nodes[static_cast<size_t>(parent)].children)
-        if (tree_.nodes[static_cast<size_t>(candidate)].token == token) return candidate;
+    for (int candidate : tree_.nodes[static_cast<size_t>(parent)].children) {
+        BranchNode& known = tree_.nodes[static_cast<size_t>(candidate)];
+        if (known.token != token) continue;
+        if (probability) known.probability = probability; // the weights or the temperature may be others by now
+        return candidate;
+    }
     const auto node = static_cast<int>(tree_.nodes.size());
     tree_.nodes.push_back({.token = token, .parent = parent, .text = {}, .probability = probability, .children = {}});
     tree_.nodes[static_cast<size_t>(parent)].children.push_back(node);

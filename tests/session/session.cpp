@@ -37,6 +37,7 @@ TEST_CASE("branches: taking, going back and restoring", "[session]") {
     path.reset();
     path.take(1, 0.9f);
     CHECK(path.tree().current == first); // the branch that exists is taken again
+    CHECK(path.tree().nodes[static_cast<size_t>(first)].probability == 0.9f); // with its present probability
     CHECK_THROWS_AS(path.goTo(99), Error);
 
     TokenPath restored;
