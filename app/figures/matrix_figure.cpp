@@ -39,8 +39,13 @@ float MatrixFigure::valueAt(const MatrixCell& cell) const {
 }
 
 float MatrixFigure::largest(int column) const {
-    const float largest = largest_[column < firstAside() ? 0 : 1];
+    const float largest = std::max(leastScale, largest_[column < firstAside() ? 0 : 1]);
     return kind == Kind::Cells || largest == 0 ? 1.0f : largest;
+}
+
+void shareScale(MatrixFigure& a, MatrixFigure& b) {
+    if (a.isEmpty() || b.isEmpty() || a.kind != b.kind) return;
+    a.leastScale = b.leastScale = std::max(a.largest(), b.largest());
 }
 
 QColor MatrixFigure::colourOf(float value, const FigureTheme& theme) const { return palette(theme).of(value); }

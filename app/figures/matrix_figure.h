@@ -42,6 +42,7 @@ struct MatrixFigure : Figure {
     };
     std::optional<Aside> aside; ///< set before the matrix
     bool writesValues = false;  ///< into the cells, where they fit
+    float leastScale = 0;       ///< the colours reach to this value at least: see shareScale()
     double largestCell = 96;    ///< pixels; keeps one token from filling the screen
     std::optional<MatrixCell> hovered, selected;
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
@@ -104,5 +105,8 @@ private:
 
     Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)
 };
+
+/// Gives figures side by side one scale, so that equal colours mean equal numbers.
+void shareScale(MatrixFigure& a, MatrixFigure& b);
 
 } // namespace attn

@@ -30,6 +30,7 @@ TEST_CASE("lab: Compare sets a second spec beside the first, with their differen
     const auto &a = lab.find<MatrixView>("mapA").figure(), &b = lab.find<MatrixView>("mapB").figure();
     REQUIRE(lab.waitFor([&] { return std::isnan(b.valueAt({9, 2})); }));
     CHECK(difference.kind == MatrixFigure::Kind::Signed);
+    CHECK(a.largest() == b.largest());                      // equal colours mean equal weights
     CHECK(difference.valueAt({9, 2}) == a.valueAt({9, 2})); // hidden in B
     CHECK(difference.valueAt({9, 9}) == Approx(a.valueAt({9, 9}) - b.valueAt({9, 9})));
     CHECK(std::isnan(difference.valueAt({2, 9}))); // hidden in both
@@ -46,6 +47,7 @@ TEST_CASE("lab: Compare sets a second spec beside the first, with their differen
     QTest::keyClick(&kind, Qt::Key_Down);
     CHECK(kind.currentData().toString() == "z");
     CHECK(difference.columns() == 16);
+    CHECK(a.largest() == b.largest());
 
     // A again, and B a copy of it; undo takes the steps back.
     lab.click("copySpec");

@@ -91,8 +91,9 @@ void ComparisonView::refresh() {
     const std::array<const PlaygroundMap*, 3> found{findMap(shown_->maps, name), findMap(shown_->otherMaps, name),
                                                     findMap(comparison.differences, name)};
     const std::array titles{tr("A: %1"), tr("B: %1"), tr("A − B: %1")};
+    std::array<MatrixFigure, 3> figures;
     for (size_t i = 0; i < maps_.size(); ++i) {
-        MatrixFigure figure;
+        MatrixFigure& figure = figures[i];
         if (found[i]) {
             figure = mapFigure(*found[i], i == 1 ? *shown_->query.other : shown_->query.spec, head_, plane_, labels_);
             if (i == 2) {
@@ -106,8 +107,9 @@ void ComparisonView::refresh() {
                                 : tr("No difference to show: it needs two heatmaps of the same shape.");
         maps_[i]->setToolTip(
             tr("%1\nDouble-click to enlarge this heatmap, or to show all of them again").arg(figure.note));
-        maps_[i]->setFigure(std::move(figure));
     }
+    shareScale(figures[0], figures[1]);
+    for (size_t i = 0; i < maps_.size(); ++i) maps_[i]->setFigure(std::move(figures[i]));
     const auto percent = [](double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'g', 3); };
     error_->setText(comparison.output ? tr("Outputs differ by %1 on average (max %2).")
                                             .arg(percent(comparison.output->mean), percent(comparison.output->largest))
