@@ -252,6 +252,26 @@ TEST_CASE("lessons: what is not allowed is locked, and all of it until the predi
     CHECK_FALSE(lab.action("run").isEnabled());
 }
 
+TEST_CASE("lessons: a panel that was closed in a lesson comes back with the control or the arrangement",
+          "[lab][lessons]") {
+    Student lab;
+    lab.start(2);
+    REQUIRE(lab.waitFor([&] { return lab.player().isReady(); }, kPatienceMs));
+    lab.answer();
+    auto& dock = lab.find<QDockWidget>("dock.playground");
+    REQUIRE(dock.isVisible());
+    dock.close();
+    REQUIRE_FALSE(dock.isVisible());
+    lab.find<QPushButton>("lessonShow").click();
+    lab.layOut();
+    CHECK(dock.isVisible());
+    dock.close();
+    lab.act("resetLayout");
+    CHECK(dock.isVisible());
+    CHECK(lab.find<QDockWidget>("dock.lessons").isVisible());
+    CHECK(lab.player().isPlaying());
+}
+
 TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates, locks and layout", "[lab][lessons]") {
     Student lab("builtin:induction", "abcabc");
     lab.act("step");

@@ -7,6 +7,7 @@
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/widget_makers.h"
 
+#include <QDockWidget>
 #include <QDoubleSpinBox>
 #include <QShortcut>
 #include <QTextDocumentFragment>
@@ -101,7 +102,14 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     connect(back_, &QPushButton::clicked, this, [this] { player_->back(); });
     connect(next_, &QPushButton::clicked, this, [this] { player_->next(); });
     connect(show_, &QPushButton::clicked, this, [this] {
-        if (QWidget* target = player_->target()) focusableIn(*target)->setFocus(Qt::TabFocusReason);
+        QWidget* target = player_->target();
+        if (!target) return;
+        for (QWidget* around = target; around; around = around->parentWidget())
+            if (auto* dock = qobject_cast<QDockWidget*>(around)) { // it may be closed, or behind another tab
+                dock->show();
+                dock->raise();
+            }
+        focusableIn(*target)->setFocus(Qt::TabFocusReason);
     });
 }
 

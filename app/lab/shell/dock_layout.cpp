@@ -61,7 +61,7 @@ void DockLayout::giveFocus(QWidget* control) {
 }
 
 void DockLayout::reset() {
-    isLesson_ = false;
+    if (isLesson_) return arrangeFor(QStringList(lesson_));
     isKept_ = true;
     states_.erase(workspace_->id);
     columns_.erase(workspace_->id);
