@@ -436,6 +436,7 @@ TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
         window.open("builtin:sort", "3 1 2");
         REQUIRE(isOpen(window, "builtin:sort", "3 1 2"));
         window.findChild<QAction*>("workspace.inspect")->trigger();
+        window.findChild<QAction*>("attentionAll")->trigger(); // where this workspace begins with one head
         window.close();
     }
     {
@@ -443,6 +444,7 @@ TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
         window.show();
         CHECK(isOpen(window, "builtin:sort", "3 1 2"));
         CHECK(window.findChild<QToolButton*>("workspace.inspect")->isChecked());
+        CHECK(window.findChild<QWidget*>("attentionGrid")->isVisible());
         CHECK_FALSE(window.findChild<QWidget*>("offerBanner")->isVisible());
         window.close();
     }

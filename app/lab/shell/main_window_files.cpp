@@ -212,11 +212,12 @@ void MainWindow::continueRestore() {
     else if (!document.prompt.isEmpty()) // it was not read when the document was made
         bridge_.post(SetPromptCommand{.text = document.prompt.toStdString(), .second = document.second.toStdString()});
     bench_.setSampling(document.sampling);
-    for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
     if (!document.layout.isEmpty())
         layout_->restore(document.layout);
     else if (!document.workspace.isEmpty())
         layout_->enter(workspaceNamed(document.workspace));
+    // After the workspace, which chooses between all heads and one.
+    for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
     setLocks(document.locks);
     firstPath_.clear();
 }
