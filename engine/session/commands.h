@@ -32,8 +32,7 @@ struct OpenModelCommand {
     std::string prompt{};            ///< empty: the model's example
     std::vector<int> promptTokens{}; ///< replaces `prompt` for models without a tokenizer
     GivenPicture picture{};          ///< for a vision model; empty: none yet
-    /// Without `prompt`: a prompt of the open model that is not its example stays, if the other model's tokens spell
-    /// it.
+    /// Without `prompt`: the last prompt that was no example stays or comes back, if the other model's tokens spell it.
     bool keepsPrompt = false;
 };
 /// Shows a checkpoint of a training run. If the open model has the same shape, its parameters are replaced, and the

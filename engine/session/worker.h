@@ -66,7 +66,7 @@ private:
     VisionModel& vision() const; ///< @throws Error if none is open, or it reads text
     bool hasTokens() const;      ///< a model of text is open and has a prompt
     bool isStopped() const { return stops_ > 0; }
-    std::string typedPrompt() const;                ///< of the open model; empty: none, or its example
+    void rememberTyped();                           ///< the prompt, unless it is an example
     bool canSpell(const std::string& prompt) const; ///< false for an empty one
     static AnySource openSource(const std::string& path);
     std::unique_ptr<RunningModel> load(AnySource source, const std::string& path);
@@ -123,6 +123,8 @@ private:
     std::unique_ptr<RunningModel> model_;
     TokenPath path_;
     Prompt prompt_;
+    std::string example_;   ///< the prompt that the model opened with, unless somebody asked for it
+    std::string lastTyped_; ///< the last prompt that is no example
     GivenPicture given_;
     struct LostInput {
         std::string model; ///< path

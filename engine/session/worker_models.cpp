@@ -15,7 +15,9 @@ void Session::Worker::on(const OpenModelCommand& command) {
     next_.status.progress = 0;
     ++next_.openings;
     publish();
-    const std::string typed = command.keepsPrompt ? typedPrompt() : std::string();
+    rememberTyped();
+    if (!command.keepsPrompt && command.promptTokens.empty()) lastTyped_.clear(); // but a run may train in between
+    const std::string typed = command.keepsPrompt ? lastTyped_ : std::string();
     adopt(load(openSource(command.path), command.path), command.path);
 
     const bool keepsPrompt = command.prompt.empty() && !next_.readsPictures() && canSpell(typed);
@@ -32,14 +34,16 @@ void Session::Worker::on(const OpenModelCommand& command) {
     const std::string example = text().source().example();
     if (namesPrompt || !example.empty()) {
         on(SetPromptCommand{keepsPrompt ? typed : namesPrompt ? command.prompt : example, command.promptTokens});
+        example_ = command.prompt.empty() && !keepsPrompt ? prompt_.text : std::string();
     } else {
         publish();
     }
 }
 
-std::string Session::Worker::typedPrompt() const {
-    const bool isTyped = model_ && !next_.readsPictures() && prompt_.text != text().source().example();
-    return isTyped && prompt_.second.empty() ? prompt_.text : std::string();
+void Session::Worker::rememberTyped() {
+    if (!model_ || next_.readsPictures() || !prompt_.second.empty()) return;
+    const std::string& prompt = prompt_.text;
+    if (!prompt.empty() && prompt != example_ && prompt != text().source().example()) lastTyped_ = prompt;
 }
 
 bool Session::Worker::canSpell(const std::string& prompt) const {
@@ -128,13 +132,15 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         runPath(cell ? std::optional(CellRequest{cell->site, cell->head, cell->query, cell->key}) : std::nullopt);
         return;
     }
+    rememberTyped();
     adopt(load(std::move(source), command.path), command.run);
     lostInput_.reset();
     describe(command.run, name);
     next_.shown = command;
     const std::string example = next_.readsPictures() ? std::string() : text().source().example();
-    if (!command.promptTokens.empty() || !example.empty()) return on(SetPromptCommand{example, command.promptTokens});
-    publish();
+    if (command.promptTokens.empty() && example.empty()) return publish();
+    on(SetPromptCommand{example, command.promptTokens});
+    example_ = prompt_.text;
 }
 
 std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std::string& path) {

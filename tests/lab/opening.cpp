@@ -235,6 +235,8 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
     REQUIRE(lab.settle());
     CHECK(open("builtin:english") == "The boy saw a dog.");
     CHECK(open("builtin:sort") != "The boy saw a dog."); // which knows letters and digits of its own only
+    CHECK(open("builtin:english") == "The boy saw a dog."); // typed before the example of sort
+    lab.act("undo");
     lab.act("undo");
     CHECK(prompt.toPlainText() == "The boy saw a dog.");
 }
