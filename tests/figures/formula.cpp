@@ -38,6 +38,7 @@ TEST_CASE("formula: subscripts, powers, roots and fractions are read from plain 
     CHECK(html("x_{l+1}") == "<b>x</b><sub><i>l</i>+1</sub>");
     CHECK(html("z_i^h") == "<b>z</b><sub><i>i</i></sub><sup><i>h</i></sup>");
     CHECK(html("2^(-8h/H)") == "2<sup>−8<i>h</i>/<i>H</i></sup>");
+    CHECK(html("2^(-8(h+1)/H)") == "2<sup>−8(<i>h</i>+1)/<i>H</i></sup>");
     CHECK(html("sum_{j<=i} a") == "Σ<sub><i>j</i>≤<i>i</i></sub>  <i>a</i>");
     CHECK(html("a = b c / sqrt(D) + 1") == "<i>a</i> = (<i>b</i> <i>c</i>) / √<i>D</i> + 1");
     CHECK(html("g x / |x|") == "(<i>g</i> <b>x</b>) / |<b>x</b>|");

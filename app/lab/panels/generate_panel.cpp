@@ -259,7 +259,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
         notice_->setText(
             !notice.isEmpty() ? notice
-            : isWriting       ? tr("Shaded by probability. Click a token to branch.")
+            : isWriting       ? tr("Shaded by probability. Click a token to go back to it.")
             : snapshot->model->maskToken
                 ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                      "it again to show it.")

@@ -322,7 +322,7 @@ void TrainPanel::showTimeline() {
                      : isBehind           ? tr("Showing step %1; the newest follows.").arg(moment->step)
                      : isLive             ? tr("Showing the current step.")
                      : isOfRun            ? tr("Showing step %1 of the run.").arg(moment->step)
-                                          : tr("You see another model. Drag to see this run."));
+                                          : tr("Drag to see the moments of this run."));
 }
 
 void TrainPanel::scrub(int position) {
