@@ -1,4 +1,5 @@
 #include "app/figures/lens_pages.h"
+#include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/changes_panel.h"
 #include "app/lab/panels/compare_panel.h"
 #include "app/lab/widgets/arcs_view.h"
@@ -575,4 +576,24 @@ TEST_CASE("lab: one switch shows a head as a heatmap, as text and as arcs", "[la
     const auto at = arcs.figureLayout();
     QTest::mouseMove(&arcs, QPoint(static_cast<int>(at.queryEdge) - 10, static_cast<int>(at.top + 5.5 * at.step)));
     CHECK(lab.waitFor([&] { return arcs.figure().query == 5; }));
+}
+
+TEST_CASE("lab: while all heads are shown no view of one head is chosen, and a click on any shows it", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("workspace.inspect");
+    const auto& panel = lab.find<AttentionPanel>("attention");
+    const std::vector<const char*> views{"attentionAsHeatmap", "attentionAsText", "attentionAsArcs"};
+    const auto isChosen = [&](const char* view) { return lab.find<QToolButton>(view).isChecked(); };
+    for (const char* view : views)
+        for (int time = 0; time < 2; ++time) { // the second time it is the same view
+            CAPTURE(view, time);
+            QTest::mouseClick(&lab.find<QToolButton>("attentionAll"), Qt::LeftButton);
+            REQUIRE(panel.level() == AttentionLevel::AllHeads);
+            for (const char* each : views) CHECK_FALSE(isChosen(each));
+            QTest::mouseClick(&lab.find<QToolButton>(view), Qt::LeftButton);
+            CHECK(panel.level() == AttentionLevel::OneHead);
+            for (const char* each : views) CHECK(isChosen(each) == (each == view));
+        }
+    CHECK(panel.look().picture == AttentionPicture::Arcs);
+    CHECK(lab.window().workbench().undoStack().undoText() == "choosing a view");
 }

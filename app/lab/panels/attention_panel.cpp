@@ -121,10 +121,10 @@ void AttentionPanel::setLevel(AttentionLevel level) {
 }
 
 void AttentionPanel::setPicture(AttentionPicture picture) {
+    if (level() == AttentionLevel::AllHeads) setLevel(AttentionLevel::OneHead); // also for the same picture
     AttentionLook next = look_;
     next.picture = picture;
-    if (next.level == AttentionLevel::AllHeads) next.level = AttentionLevel::OneHead;
-    change(next, tr("choosing a picture"));
+    change(next, tr("choosing a view"));
 }
 
 QWidget* AttentionPanel::pictureOfHead() const {
@@ -289,7 +289,10 @@ void AttentionPanel::showSettings() {
     colours_->setCurrentIndex(static_cast<int>(isPicture ? bench_.pictures().look().colours : look_.colours));
     hidesFirst_->setChecked(look_.scale.hidesFirst);
     reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());
-    switch_->button(static_cast<int>(look_.picture))->setChecked(true);
+    const bool showsHead = look_.level != AttentionLevel::AllHeads;
+    switch_->setExclusive(showsHead); // none is chosen while all heads are shown
+    for (QAbstractButton* button : switch_->buttons())
+        button->setChecked(showsHead && switch_->id(button) == static_cast<int>(look_.picture));
     arcsOfLayer_->setChecked(look_.arcsOfLayer);
 
     const bool hasTokens = bench_.tokenCount() > 0;

@@ -174,7 +174,7 @@ QWidget* AttentionPanel::makeTools() {
     connect(arcsOfLayer_, &QCheckBox::toggled, this, [this](bool isOn) {
         AttentionLook next = look_;
         next.arcsOfLayer = isOn;
-        change(next, tr("choosing a picture"));
+        change(next, tr("choosing a view"));
     });
     connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
         choose({layer, bench_.selection().head, choice().aggregate});
