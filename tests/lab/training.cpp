@@ -252,16 +252,24 @@ TEST_CASE("lab: quitting pauses the training run, and the next start offers to c
 TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 100'000);
+    const auto play = [&] { return lab.find<QPushButton>("train.play").text(); };
+    const auto state = [&] { return lab.find<QLabel>("trainState").text(); };
+    CHECK(play() == "Train");
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }));
+    CHECK(play() == "Pause");
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
     const int64_t step = training(lab).step;
+    CHECK(play() == "Continue");
+    CHECK(state().startsWith(QString("Paused at step %1 of 100000").arg(step)));
     lab.press(lab.action("trainOneStep"));
     REQUIRE(lab.waitFor([&] { return training(lab).step == step + 1 && training(lab).state == State::Paused; }));
     lab.press(lab.action("trainAgain"));
     REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused && training(lab).step == 0; }));
     CHECK(lab.window().workbench().runs().runs().size() == 2);
+    CHECK(play() == "Train");
+    CHECK(state().startsWith("Step 0 of"));
 }
 
 TEST_CASE("lab: the loss beside Play is that of the step that is named", "[lab][training]") {

@@ -354,11 +354,15 @@ void TrainPanel::updateButtons() {
         isKnown && !isHere && !bench_.runs().runs()[static_cast<size_t>(row)].points.empty() &&
         bench_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
     const bool isDone = wasDone || (isHere && training_->state == State::Finished);
-    play_->setText(isTraining ? tr("Pause") : tr("Train"));
+    const bool isPaused = isHere
+                              ? training_->state == State::Paused && training_->step > 0
+                              : isKnown && !wasDone && !bench_.runs().runs()[static_cast<size_t>(row)].points.empty();
+    play_->setText(isTraining ? tr("Pause") : isPaused ? tr("Continue") : tr("Train"));
     play_->setIcon(themedIcon(isTraining ? "pause" : "play", QPalette::HighlightedText));
     play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)")
                                  : tr("Train a model with the current recipe (F6)"));
     play_->setEnabled(form_->recipe() && !isBusy && !isDone);
+                      : isPaused ? tr("Continue this training run (F6)")
     step_->setEnabled(form_->recipe() && !isBusy && !isTraining && !isDone);
     reset_->setEnabled(form_->recipe() && isKnown && !isBusy);
     const int64_t steps = isHere && training_->recipe ? training_->recipe->schedule.steps : 0;
@@ -368,7 +372,7 @@ void TrainPanel::updateButtons() {
     if (isBusy) {
         text = tr("Preparing…");
     } else if (isHere && steps > 0) {
-        text = tr("Step %1 of %2").arg(training_->step).arg(steps);
+        text = (isPaused ? tr("Paused at step %1 of %2") : tr("Step %1 of %2")).arg(training_->step).arg(steps);
         if (training_->secondsPerStep > 0) {
             text += tr(" · %1 ms per step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
             if (isTraining)
@@ -384,7 +388,8 @@ void TrainPanel::updateButtons() {
     } else if (wasDone) {
         text = tr("This run is finished.");
     } else if (isKnown) {
-        text = tr("Press Train to continue this run from its last checkpoint.");
+        text = isPaused ? tr("Press Continue to train this run further, from its last checkpoint.")
+                        : tr("Press Train to train this run.");
     } else if (!bench_.runs().active().isEmpty()) {
         text = tr("This recipe differs from that of the open run. Press Train to start a new run.");
     }
