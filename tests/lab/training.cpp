@@ -276,7 +276,11 @@ TEST_CASE("lab: the loss beside Play is that of the step that is named", "[lab][
     LabWindow lab;
     setSmallRecipe(lab, 60);
     const auto& state = lab.find<QLabel>("trainState");
-    int wrong = 0, seen = 0;
+    int wrong = 0, seen = 0, moved = 0;
+    lab.showPanel("train");
+    lab.layOut();
+    const auto& below = lab.find<QSlider>("trainPace");
+    const int place = below.mapTo(&lab.window(), QPoint()).y();
     QObject::connect(&lab.window().workbench().training(), &TrainingBridge::changed, &state, [&] {
         const int64_t step = training(lab).step;
         if (step == 0 || !state.text().contains("loss")) return;
@@ -284,11 +288,13 @@ TEST_CASE("lab: the loss beside Play is that of the step that is named", "[lab][
         for (const MetricPoint& point : lab.window().workbench().runs().runs().front().points)
             if (point.step == step && !state.text().contains(QString("loss %1").arg(point.loss, 0, 'f', 3))) ++wrong;
         if (!state.text().contains(QString("Step %1 of 60").arg(step))) ++wrong;
+        if (below.mapTo(&lab.window(), QPoint()).y() != place) ++moved;
     });
     lab.press(lab.action("trainPlay"));
     REQUIRE(trainsToItsEnd(lab));
     CHECK(seen > 0);
     CHECK(wrong == 0);
+    CHECK(moved == 0); // the controls below
 }
 
 TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][training]") {

@@ -84,6 +84,8 @@ QWidget* TrainPanel::makeButtons() {
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(8);
     state_ = makeTextLabel("trainState");
+    state_->setMinimumHeight(2 * state_->fontMetrics().lineSpacing()); // so that what is below does not move
+    state_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     hint_ = makeHintLabel("trainHint");
     makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_});
     assignControlGroup(container, "training");
@@ -360,28 +362,29 @@ void TrainPanel::updateButtons() {
     play_->setText(isTraining ? tr("Pause") : isPaused ? tr("Continue") : tr("Train"));
     play_->setIcon(themedIcon(isTraining ? "pause" : "play", QPalette::HighlightedText));
     play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)")
+                      : isPaused ? tr("Continue this training run (F6)")
                                  : tr("Train a model with the current recipe (F6)"));
     play_->setEnabled(form_->recipe() && !isBusy && !isDone);
-                      : isPaused ? tr("Continue this training run (F6)")
     step_->setEnabled(form_->recipe() && !isBusy && !isTraining && !isDone);
     reset_->setEnabled(form_->recipe() && isKnown && !isBusy);
     const int64_t steps = isHere && training_->recipe ? training_->recipe->schedule.steps : 0;
     progress_->setRange(0, isBusy ? 0 : std::max(1, static_cast<int>(steps)));
     progress_->setValue(isHere ? static_cast<int>(training_->step) : 0);
+    QStringList details;
     QString text = form_->problem().isEmpty() ? tr("Choose a task below and press Train.") : form_->problem();
     if (isBusy) {
         text = tr("Preparing…");
     } else if (isHere && steps > 0) {
         text = (isPaused ? tr("Paused at step %1 of %2") : tr("Step %1 of %2")).arg(training_->step).arg(steps);
         if (training_->secondsPerStep > 0) {
-            text += tr(" · %1 ms per step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
+            details << tr("%1 ms per step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
             if (isTraining)
                 text += tr(" · %1 left")
                             .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
         }
         if (isDone) text += tr(" · finished");
         text += newestMetrics();
-        if (training_->parameterCount > 0) text += tr(" · %1 parameters").arg(grouped(training_->parameterCount));
+        if (training_->parameterCount > 0) details << tr("%1 parameters").arg(grouped(training_->parameterCount));
         if (training_->warning) text += QStringLiteral("\n⚠ ") + QString::fromStdString(training_->warning->sentence());
     } else if (isKnown && starting_ == bench_.runs().active()) {
         text = tr("Starting…");
@@ -394,6 +397,7 @@ void TrainPanel::updateButtons() {
         text = tr("This recipe differs from that of the open run. Press Train to start a new run.");
     }
     state_->setText(text);
+    state_->setToolTip(details.join(QStringLiteral(" · "))); // the text must fit into its two lines
     if (!ownRate_->isChecked() && form_->recipe()) {
         const QSignalBlocker quiet(rate_);
         rate_->setValue(form_->recipe()->schedule.at(isHere ? training_->step : 0));
