@@ -140,7 +140,9 @@ void PlotFigure::paintMarks(QPainter& painter, const Axes& at, const QRectF& are
     }
     if (marked == 0) return;
     painter.setPen(QPen(theme.faint, 1, Qt::DashLine));
-    painter.drawLine(QPointF(at.x(marked), at.plot.top()), QPointF(at.x(marked), at.plot.bottom()));
+    // Its value may not be measured yet.
+    const double x = std::clamp(at.x(marked), at.plot.left(), at.plot.right());
+    painter.drawLine(QPointF(x, at.plot.top()), QPointF(x, at.plot.bottom()));
 }
 
 void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& area, const FigureTheme& theme) const {

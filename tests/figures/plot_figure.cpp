@@ -141,3 +141,11 @@ TEST_CASE("plot: the eight colours of series are far apart for every kind of sig
                 CHECK(apart > 17); // a difference of 2 is just visible side by side; measured: 17.7 or more
             }
 }
+
+TEST_CASE("plot: a marked step that is not measured yet stays inside the plot", "[figures]") {
+    PlotFigure figure = falling();
+    figure.marked = 100;
+    const QImage atEnd = painted(figure, kPlotTheme, kPlotSize);
+    figure.marked = 115;
+    CHECK(painted(figure, kPlotTheme, kPlotSize) == atEnd);
+}
