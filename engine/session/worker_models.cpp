@@ -115,7 +115,8 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         source = makeMemorySource(command.weights);
     const std::string name = std::filesystem::path(command.run).filename().string();
     if (model_ && replaceWeights(source)) {
-        if (next_.model->path != command.run) describe(command.run, name);
+        // The run's folder may have been opened as a model, whose name has a step.
+        if (next_.model->path != command.run || next_.model->name != name) describe(command.run, name);
         next_.shown = command;
         if (next_.weight)
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));

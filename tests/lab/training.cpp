@@ -313,6 +313,24 @@ TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][
         [&] { return lab.window().workbench().runs().runs().front().points.back().learningRate != 0.000125; }));
 }
 
+TEST_CASE("lab: the name of a run loses the step of a former moment when the views follow it again",
+          "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && training(lab).step > 3; }));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
+    REQUIRE(lab.settle());
+    lab.act("undo");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
+    lab.act("redo");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name.starts_with("reverse, step "); }));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));
+    CHECK(lab.snapshot().model->name == "reverse");
+}
+
 TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back", "[lab][training]") {
     LabWindow lab;
     for (int i = 0; i < 2; ++i) {
