@@ -57,6 +57,8 @@ void removeChange(Changes& edits, int row) {
     } else if (const auto at = row - std::ssize(changesOf(edits.interventions));
                at >= 0 && at < std::ssize(edits.patterns)) {
         edits.patterns.erase(edits.patterns.begin() + at);
+    } else if (const auto gate = at - std::ssize(edits.patterns); gate >= 0 && gate < std::ssize(edits.gates)) {
+        edits.gates.erase(std::next(edits.gates.begin(), gate));
     }
 }
 

@@ -14,9 +14,9 @@ std::vector<Intervention> wholeLayer(Intervention change, int layer, bool hasMlp
 /// spans point into the list.
 std::vector<std::span<const Intervention>> changesOf(const std::vector<Intervention>& interventions);
 
-/// The interventions of a row in the list of changes; empty for a pattern or an invalid row.
+/// The interventions of a row in the list of changes; empty for a pattern, a gate or an invalid row.
 std::span<Intervention> changeAt(Changes& edits, int row);
-/// Removes a row of the list of changes, also for patterns.
+/// Removes a row of the list of changes: interventions, then patterns, then gates.
 void removeChange(Changes& edits, int row);
 
 /// The text of a change in a list: "layer 2 removed". @param change from changesOf()

@@ -70,11 +70,33 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     CHECK(lab.snapshot().changes->interventions.front().amount == Approx(0.5f));
     lab.closeGate(0, 0, 0);
     REQUIRE(lab.settle());
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change and 1 reduced gate.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 2 changes.");
     lab.act("resetEdits");
     CHECK_FALSE(lab.snapshot().isEdited);
     CHECK(lab.snapshot().next->logits == before);
     CHECK_FALSE(lab.action("resetEdits").isEnabled());
+}
+
+TEST_CASE("lab: the list of changes has the gates, and Remove opens one of them again", "[lab]") {
+    LabWindow lab("builtin:induction", kInspectPrompt);
+    lab.showPanel("interventions");
+    auto& list = lab.find<QTreeWidget>("interventionsList");
+    lab.closeGate(1, 0, 0);
+    lab.closeGate(0, 1, 0.4f);
+    REQUIRE(lab.settle());
+    const QStringList both{"Head L0 H1 at 0.40", "Head L1 H0 removed"};
+    CHECK(firstColumn(list) == both);
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 2 changes.");
+    list.setCurrentItem(list.topLevelItem(1));
+    lab.clickAndSettle("interventionsRemove");
+    CHECK(firstColumn(list) == both.first(1));
+    CHECK(lab.snapshot().changes->gates == std::map<std::pair<int, int>, float>{{{0, 1}, 0.4f}});
+    lab.act("undo");
+    CHECK(firstColumn(list) == both);
+    // A change to add is selected, and none of the gates.
+    lab.clickAndSettle("interventionAdd");
+    REQUIRE(list.currentItem());
+    CHECK(list.indexOfTopLevelItem(list.currentItem()) == 0);
 }
 
 TEST_CASE("lab: every view shows the model before its changes, and with them again", "[lab]") {
@@ -99,7 +121,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     showBefore();
     CHECK_FALSE(lab.snapshot().isEdited); // so that all views show the model as it was
     CHECK(lab.snapshot().next->logits == whole);
-    CHECK(title.text() == "Showing the original run, without 1 change and 1 reduced gate.");
+    CHECK(title.text() == "Showing the original run, without 2 changes.");
     const QString path = lab.folder() + "/held.attnlab";
     lab.saveSession(path); // with the changes
 

@@ -42,7 +42,7 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
     const std::vector<float> closed = logitsOf(lab, 0, 1, 0, {});
     REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && near(lab.snapshot().answer->logits, closed); }));
     CHECK(near(lab.snapshot().uneditedAnswer->logits, whole));
-    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 reduced gate.");
+    CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
     CHECK(lab.find<QTreeWidget>("interventionsEffect").topLevelItemCount() > 1);
     CHECK_FALSE(lab.find<QTreeWidget>("interventionsEffect").isColumnHidden(3));
     CHECK_FALSE(lab.find<QTreeWidget>("classes").isColumnHidden(2)); // what it changes

@@ -1,5 +1,6 @@
 #include "app/lab/panels/changes_panel.h"
 
+#include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/common/icons.h"
@@ -176,7 +177,6 @@ void ChangesPanel::removeSelected() {
 
 void ChangesPanel::showList() {
     const int current = list_->currentItem() ? list_->indexOfTopLevelItem(list_->currentItem()) : -1;
-    const int countBefore = list_->topLevelItemCount();
     {
         const QSignalBlocker quiet(list_);
         list_->clear();
@@ -184,25 +184,28 @@ void ChangesPanel::showList() {
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(change))});
         for (const PatternEdit& each : bench_.changes().patterns)
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
+        for (const auto& [at, gate] : bench_.changes().gates) {
+            const QString head = headLabel(at.first, at.second);
+            new QTreeWidgetItem(list_,
+                                {gate == 0 ? tr("Head %1 removed").arg(head)
+                                           : tr("Head %1 at %2").arg(head).arg(static_cast<double>(gate), 0, 'f', 2)});
+        }
         for (int i = 0; i < list_->topLevelItemCount(); ++i)
             list_->topLevelItem(i)->setToolTip(0, list_->topLevelItem(i)->text(0));
     }
     const int count = list_->topLevelItemCount();
-    // A new change is selected, so that the slider sets its amount.
-    const int selected = count > countBefore ? static_cast<int>(changesOf(bench_.changes().interventions).size()) - 1
-                                             : std::min(current, count - 1);
+    const auto adjustable = static_cast<int>(changesOf(bench_.changes().interventions).size());
+    // A new change with an amount is selected, so that the slider sets it.
+    const int selected =
+        adjustable > std::exchange(adjustable_, adjustable) ? adjustable - 1 : std::min(current, count - 1);
     if (selected >= 0) list_->setCurrentItem(list_->topLevelItem(selected));
     remove_->setEnabled(selected >= 0);
-    const auto gates = static_cast<int>(bench_.changes().gates.size());
-    QStringList parts;
-    if (count > 0) parts << (count == 1 ? tr("1 change") : tr("%1 changes").arg(count));
-    if (gates > 0) parts << (gates == 1 ? tr("1 reduced gate") : tr("%1 reduced gates").arg(gates));
-    title_->setText(parts.isEmpty() ? tr("No changes.")
-                    : bench_.shownRun() == ShownRun::Original
-                        ? tr("Showing the original run, without %1.").arg(parts.join(tr(" and ")))
-                        : tr("The model runs with %1.").arg(parts.join(tr(" and "))));
-    reset_->setEnabled(!parts.isEmpty());
-    run_->setEnabled(!parts.isEmpty());
+    const QString changes = count == 1 ? tr("1 change") : tr("%1 changes").arg(count);
+    title_->setText(count == 0                                ? tr("No changes.")
+                    : bench_.shownRun() == ShownRun::Original ? tr("Showing the original run, without %1.").arg(changes)
+                                                              : tr("The model runs with %1.").arg(changes));
+    reset_->setEnabled(count > 0);
+    run_->setEnabled(count > 0);
 }
 
 // The effect ----------------------------------------------------------------------------------------------------------

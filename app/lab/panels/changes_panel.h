@@ -67,6 +67,7 @@ private:
     QSlider* amount_;
     QPushButton *add_, *remove_;
     QTreeWidget *list_, *effect_;
+    int adjustable_ = 0; ///< rows at the start of the list whose amount the slider sets
     QPushButton* write_;
     QLabel* written_;
     QStackedWidget* right_; ///< the pattern, or the values of both runs
