@@ -189,6 +189,25 @@ TEST_CASE("generate: a click on a bar takes that token", "[lab]") {
     CHECK(lab.snapshot().sequence->tokens.back().isPrompt);
 }
 
+TEST_CASE("generate: a double click takes one token, and no row stays selected", "[lab]") {
+    LabWindow lab;
+    auto& list = lab.find<QTreeView>("candidates");
+    const QPoint at = list.visualRect(list.model()->index(1, CandidateModel::ProbabilityColumn)).center();
+    lab.forget();
+    click(list, at);
+    REQUIRE(lab.settle());
+    QMouseEvent second(QEvent::MouseButtonDblClick, at, list.viewport()->mapToGlobal(at), Qt::LeftButton,
+                       Qt::LeftButton, {});
+    QCoreApplication::sendEvent(list.viewport(), &second);
+    QTest::mouseRelease(list.viewport(), Qt::LeftButton, {}, at);
+    REQUIRE(lab.settle());
+    CHECK(lab.postedOf<TakeTokenCommand>().size() == 1);
+    CHECK_FALSE(list.selectionModel()->hasSelection());
+    CHECK_FALSE(list.currentIndex().isValid());
+    click(list, at);
+    CHECK(lab.postedOf<TakeTokenCommand>().size() == 2);
+}
+
 TEST_CASE("generate: a click on an earlier token branches from there and the tree shows both", "[lab]") {
     LabWindow lab;
     type(lab, "abcabc");

@@ -14,6 +14,7 @@
 
 #include <QTreeView>
 
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -90,6 +91,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
             bench_.post(PredictWordCommand{*row});
     });
     list_->setMinimumHeight(fontMetrics().height() * 7);
+    list_->viewport()->installEventFilter(this);
     connect(list_, &QTreeView::clicked, this, &NextTokenPanel::take);
     connect(list_, &QTreeView::activated, this, &NextTokenPanel::take);
 }
@@ -153,9 +155,18 @@ void NextTokenPanel::showSampling() {
     rank();
 }
 
+/// Ignores the second half of a double click: by then another token may be in the row.
+bool NextTokenPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched != list_->viewport()) return Panel::eventFilter(watched, event);
+    if (event->type() == QEvent::MouseButtonDblClick) return isSecondClick_ = true;
+    const bool isClickEnd = event->type() == QEvent::MouseButtonRelease;
+    return (isClickEnd && std::exchange(isSecondClick_, false)) || Panel::eventFilter(watched, event);
+}
+
 void NextTokenPanel::take(const QModelIndex& index) {
     if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
     const int token = index.data(CandidateModel::TokenRole).toInt();
+    list_->selectionModel()->clear(); // another token comes into its row
     if (const auto hidden = predictedWord(*snapshot_)) {
         const std::string word = tokenText(*snapshot_, token).trimmed().toStdString();
         return changePrompt(

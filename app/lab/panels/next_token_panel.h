@@ -21,6 +21,9 @@ public:
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     ExportNumbers numbers() const override;
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void change(const QString& id, double value);
     void take(const QModelIndex& index);
@@ -32,8 +35,9 @@ private:
     ParamControls* controls_;
     CandidateModel* candidates_;
     QTreeView* list_;
-    QLabel* hint_;    ///< while no word is hidden
-    QLabel* removed_; ///< which heads are removed
+    QLabel* hint_;               ///< while no word is hidden
+    QLabel* removed_;            ///< which heads are removed
+    bool isSecondClick_ = false; ///< the second half of a double click has begun
 };
 
 } // namespace attn
