@@ -298,3 +298,19 @@ TEST_CASE("opening: what was typed right before quitting is there at the next st
     CHECK(isShown(window, "bcdbcd"));
     CHECK(window.findChild<QPlainTextEdit*>("prompt")->toPlainText() == "bcdbcd");
 }
+
+TEST_CASE("lab: a file dialog starts in the folder of the last chosen file", "[lab]") {
+    LabWindow lab;
+    const QString kept = lab.folder() + "/kept";
+    REQUIRE(QDir().mkpath(kept));
+    lab.action("exportSvg").trigger();
+    auto& save = lab.find<QFileDialog>("fileDialog");
+    save.selectFile(kept + "/figure.svg");
+    static_cast<QDialog&>(save).accept();
+    REQUIRE(lab.waitFor([&] { return QFile::exists(kept + "/figure.svg"); }));
+    REQUIRE(lab.waitFor([&] { return !lab.window().findChild<QFileDialog*>("fileDialog"); }));
+    lab.action("openFile").trigger();
+    auto& open = lab.find<QFileDialog>("fileDialog");
+    CHECK(open.directory().absolutePath() == QDir(kept).absolutePath());
+    open.reject();
+}

@@ -33,11 +33,8 @@ namespace {
 void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept,
                 const QString& filter, const QString& suffix, std::function<void(const QString&)> chosen,
                 const QString& suggested = {}) {
-    auto* dialog = identified(new QFileDialog(parent, title), "fileDialog");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(mode);
+    auto* dialog = makeFileDialog(parent, title, mode);
     dialog->setAcceptMode(accept);
-    if (mode == QFileDialog::Directory) dialog->setOption(QFileDialog::ShowDirsOnly);
     if (!filter.isEmpty()) dialog->setNameFilter(filter);
     if (!suffix.isEmpty()) dialog->setDefaultSuffix(suffix);
     if (!suggested.isEmpty()) dialog->selectFile(suggested);

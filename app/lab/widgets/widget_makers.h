@@ -3,8 +3,10 @@
 #include "app/figures/spacing.h"
 
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QSettings>
 #include <QVBoxLayout>
 
 #include <initializer_list>
@@ -102,13 +104,17 @@ inline QLabel* labelFor(QWidget* control, const QString& text) {
     return label;
 }
 
-/// @return a file dialog that deletes itself when it is closed; connect its signals and call open()
+/// @return a file dialog that starts where the last file was chosen and deletes itself when it is closed; connect its
+///         signals and call open()
 inline QFileDialog* makeFileDialog(QWidget* parent, const QString& title, QFileDialog::FileMode mode) {
-    auto* dialog = new QFileDialog(parent, title);
+    const QString key = QStringLiteral("fileFolder");
+    auto* dialog = new QFileDialog(parent, title, QSettings().value(key).toString());
     dialog->setObjectName("fileDialog");
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(mode);
     dialog->setOption(QFileDialog::ShowDirsOnly, mode == QFileDialog::Directory);
+    QObject::connect(dialog, &QFileDialog::fileSelected, dialog,
+                     [key](const QString& path) { QSettings().setValue(key, QFileInfo(path).absolutePath()); });
     return dialog;
 }
 
