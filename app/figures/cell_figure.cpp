@@ -223,24 +223,20 @@ QString movesResidual(const std::vector<float>& contribution, double kept) {
         .arg(number(kept), size, length);
 }
 
-/// @param before may be null
-void write(Flow& flow, const CellExplanation& cell, const CellExplanation* before, const std::vector<QString>& labels,
-           const QString& condition, double kept, const FigureTheme& theme) {
+void write(Flow& flow, const CellFigure& figure, const FigureTheme& theme) {
+    const CellExplanation& cell = *figure.explanation;
     QString title = CellFigure::tr("%1%6: query %2 %3, key %4 %5");
     title = title.arg(headLabel(cell.site, cell.head))
                 .arg(cell.query)
-                .arg(quoted(labels, cell.query))
+                .arg(quoted(figure.labels, cell.query))
                 .arg(cell.key)
-                .arg(quoted(labels, cell.key), condition);
+                .arg(quoted(figure.labels, cell.key), figure.condition);
     flow.heading(0, title, theme.text);
-    if (const CellExplanation* other = comparable(cell, before)) writeChange(flow, cell, *other);
+    if (const QString alone = figure.aloneText(); !alone.isEmpty()) flow.sentence(alone);
+    if (const CellExplanation* other = comparable(cell, figure.before.get())) writeChange(flow, cell, *other);
     if (!cell.remark.empty()) {
         flow.sentence(QString::fromStdString(cell.remark));
-        flow.remark(std::isnan(cell.displayed)
-                        ? CellFigure::tr("This attention forms no pattern, so the heatmap has no such cell.")
-                        : CellFigure::tr("The heatmap shows %1, computed by the device.")
-                              .arg(formatNumber(static_cast<double>(cell.displayed), 6)));
-        return;
+        return flow.remark(figure.deviceText());
     }
     if (cell.keyValueHead != cell.head)
         flow.remark(CellFigure::tr("This head reads the keys and values of key/value head %1.").arg(cell.keyValueHead));
@@ -273,10 +269,7 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
                          .arg(number(cell.score), inBrackets(cell.rowMaximum), number(cell.rowSum),
                               formatNumber(static_cast<double>(cell.probability), 6)));
     }
-    flow.remark(
-        CellFigure::tr("The heatmap shows %1, computed by the device; the difference is %2.")
-            .arg(formatNumber(static_cast<double>(cell.displayed), 6))
-            .arg(std::abs(static_cast<double>(cell.probability) - static_cast<double>(cell.displayed)), 0, 'g', 2));
+    flow.remark(figure.deviceText());
 
     if (!cell.v.empty() && cell.v.size() == cell.contribution.size()) {
         flow.heading(5, CellFigure::tr("Contribution to the head's output"), theme.text);
@@ -284,16 +277,39 @@ void write(Flow& flow, const CellExplanation& cell, const CellExplanation* befor
                     {CellFigure::tr("weight × v"), &cell.contribution, theme.text}});
         flow.formula(CellFigure::tr("length of v: |v| = %1; length of weight × v: %2")
                          .arg(number(norm(cell.v)), number(norm(cell.contribution))));
-        if (!cell.residualContribution.empty()) flow.formula(movesResidual(cell.residualContribution, kept));
+        if (!cell.residualContribution.empty()) flow.formula(movesResidual(cell.residualContribution, figure.kept));
     }
 }
 
 } // namespace
 
+QString CellFigure::aloneText() const {
+    if (!explanation || aggregate == HeadAggregate::None) return {};
+    return (aggregate == HeadAggregate::Mean
+                ? tr("This is head %1 alone; the heatmap shows the mean of the heads of its layer.")
+                : tr("This is head %1 alone; the heatmap shows the maximum of the heads of its layer."))
+        .arg(headLabel(explanation->site, explanation->head));
+}
+
+QString CellFigure::deviceText() const {
+    const auto displayed = static_cast<double>(explanation->displayed);
+    const QString weight = formatNumber(displayed, 6);
+    if (!explanation->remark.empty()) {
+        if (std::isnan(displayed)) return tr("This attention forms no pattern, so the heatmap has no such cell.");
+        return (isInHeatmap ? tr("The heatmap shows %1, computed by the device.")
+                            : tr("The run gives %1, computed by the device."))
+            .arg(weight);
+    }
+    return (isInHeatmap ? tr("The heatmap shows %1, computed by the device; the difference is %2.")
+                        : tr("The run gives %1, computed by the device; the arithmetic above differs from it by %2."))
+        .arg(weight)
+        .arg(std::abs(static_cast<double>(explanation->probability) - displayed), 0, 'g', 2);
+}
+
 double CellFigure::heightForWidth(double width, const FigureTheme& theme) const {
     if (!explanation) return 6 * theme.lineHeight();
     Flow flow(nullptr, QRectF(0, 0, width, 0), theme);
-    write(flow, *explanation, before.get(), labels, condition, kept, theme);
+    write(flow, *this, theme);
     return std::ceil(flow.height());
 }
 
@@ -301,7 +317,7 @@ void CellFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     if (!explanation) return drawMessage(painter, area, tr("Click a cell of a heatmap to see its arithmetic."), theme);
     const FigurePage page(painter, area, theme);
     Flow flow(&painter, area, theme);
-    write(flow, *explanation, before.get(), labels, condition, kept, theme);
+    write(flow, *this, theme);
 }
 
 QString CellFigure::csv() const {

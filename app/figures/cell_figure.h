@@ -18,7 +18,14 @@ struct CellFigure : Figure {
     std::shared_ptr<const CellExplanation> before; ///< the same cell in the original run, for comparison; may be null
     QString condition;                             ///< of the head, follows its name: " (removed)"
     double kept = 1;                               ///< share of its output that the head keeps
+    HeadAggregate aggregate = HeadAggregate::None; ///< what the heatmap beside it shows in place of the one head
+    bool isInHeatmap = false;                      ///< the heatmap beside it shows the weight of this cell
     std::vector<QString> labels;                   ///< one per token of the sequence
+
+    /// Says that the heatmap shows several heads and the arithmetic one; empty: it shows the one.
+    QString aloneText() const;
+    /// Says which weight the device computed, and whether the heatmap shows it. Needs an explanation.
+    QString deviceText() const;
 
     /// The height of the whole arithmetic at this width.
     double heightForWidth(double width, const FigureTheme& theme) const;

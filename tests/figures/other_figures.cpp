@@ -68,6 +68,24 @@ TEST_CASE("cell: terms of the score stand in its table; what has no arithmetic i
     CHECK_FALSE(painted(figure, theme, {260, 120}).isNull());
 }
 
+TEST_CASE("cell: it names the heatmap only for the number that the heatmap shows", "[figures]") {
+    CellFigure figure;
+    figure.explanation = samples::explanation(4, 2);
+    CHECK(figure.aloneText().isEmpty());
+    CHECK(figure.deviceText().startsWith("The run gives"));
+    figure.isInHeatmap = true;
+    CHECK(figure.deviceText().startsWith("The heatmap shows"));
+    figure.isInHeatmap = false;
+    const double plain = figure.heightForWidth(400, FigureTheme::light());
+    for (const auto& [aggregate, name] :
+         {std::pair(HeadAggregate::Mean, "the mean"), std::pair(HeadAggregate::Maximum, "the maximum")}) {
+        figure.aggregate = aggregate;
+        CHECK(figure.aloneText().contains("alone"));
+        CHECK(figure.aloneText().contains(name));
+        CHECK(figure.heightForWidth(400, FigureTheme::light()) > plain); // it is drawn
+    }
+}
+
 TEST_CASE("cell: takes more height where it is narrow and draws at any width", "[figures]") {
     CellFigure figure;
     const FigureTheme theme = FigureTheme::dark();

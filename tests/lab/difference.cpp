@@ -32,6 +32,24 @@ double shownNumber(QString text) { return text.replace(QStringLiteral("−"), QS
 
 } // namespace
 
+TEST_CASE("lab: the arithmetic of a cell says whether the heatmap shows its number", "[lab]") {
+    LabWindow lab("builtin:induction", kPrompt);
+    lab.window().workbench().selectHead(1, 1);
+    QTest::keyClick(&lab.window(), Qt::Key_3, Qt::ControlModifier);
+    const auto& cell = lab.find<CellView>("attentionCell").figure();
+    REQUIRE(lab.waitFor([&] { return cell.explanation && cell.isInHeatmap; }));
+    CHECK(cell.aloneText().isEmpty());
+    CHECK(cell.deviceText().startsWith("The heatmap shows"));
+    lab.find<QComboBox>("attentionAggregate").setCurrentText("Mean");
+    REQUIRE(lab.waitFor([&] { return cell.aggregate == HeadAggregate::Mean; }));
+    CHECK(cell.aloneText() == "This is head L1 H1 alone; the heatmap shows the mean of the heads of its layer.");
+    CHECK(cell.deviceText().startsWith("The run gives"));
+    lab.find<QComboBox>("attentionAggregate").setCurrentText("One head");
+    REQUIRE(lab.waitFor([&] { return cell.isInHeatmap; }));
+    lab.find<QCheckBox>("attentionHideFirst").setChecked(true); // the other weights are scaled
+    CHECK(lab.waitFor([&] { return !cell.isInHeatmap && cell.aloneText().isEmpty(); }));
+}
+
 TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     LabWindow lab("builtin:induction", kPrompt);
     const auto& grid = lab.find<ThumbnailGridView>("attentionGrid");
@@ -85,6 +103,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     REQUIRE(lab.waitFor([&] { return cell.before != nullptr && cell.explanation != nullptr; }));
     CHECK(cell.before->query == cell.explanation->query);
     CHECK(cell.before->probability != Approx(cell.explanation->probability));
+    CHECK(cell.deviceText().startsWith("The run gives")); // the heatmap shows the difference
     QTest::keyClick(&lab.window(), Qt::Key_1, Qt::ControlModifier);
     REQUIRE(lab.settle());
 

@@ -321,15 +321,17 @@ void AttentionPanel::showSettings() {
     }
     // The heatmap keeps its title until the requested pattern arrives.
     HeadChoice shown = choice();
-    if (const PatternTile* tile = heatmap_->figure().tile.get()) {
+    const PatternTile* tile = heatmap_->figure().tile.get();
+    if (tile) {
         shown.site = tile->site;
         if (tile->head >= 0) shown = {tile->site, tile->head, HeadAggregate::None};
     }
     const bool isChange = heatmap_->figure().before != nullptr;
     const bool isHead = shown.aggregate == HeadAggregate::None;
     heatmap_->setTitle(headTitle(shown) + (isHead ? bench_.conditionOf(shown.site, shown.head) : QString()) +
-                       (isChange ? tr(", difference in attention") : QString()) +
-                       resolutionText(heatmap_->figure().tile.get()));
+                       (isChange ? tr(", difference in attention") : QString()) + resolutionText(tile));
+    // Pixels of several tokens, and what is scaled without the first token, are other numbers.
+    cell_->setHeatmap(shown.aggregate, isHead && !isChange && tile && tile->isExact() && !tile->leavesOutFirst);
     heatmap_->setScale(look_.scale);
     heatmap_->setColours(look_.colours);
     heatmap_->setSelected(bench_.selection().cell);

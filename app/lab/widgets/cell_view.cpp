@@ -30,6 +30,13 @@ void CellView::setCondition(const QString& condition, double kept) {
     refresh();
 }
 
+void CellView::setHeatmap(HeadAggregate aggregate, bool isInHeatmap) {
+    if (aggregate == figure_.aggregate && isInHeatmap == figure_.isInHeatmap) return;
+    figure_.aggregate = aggregate;
+    figure_.isInHeatmap = isInHeatmap;
+    refresh();
+}
+
 void CellView::setLabels(std::vector<QString> labels) {
     if (labels == figure_.labels) return;
     figure_.labels = std::move(labels);

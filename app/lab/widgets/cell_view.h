@@ -15,7 +15,8 @@ public:
     /// @param before the same cell in the original run, as in CellFigure::before; may be null
     void setExplanation(const std::shared_ptr<const CellExplanation>& explanation,
                         const std::shared_ptr<const CellExplanation>& before = nullptr);
-    void setCondition(const QString& condition, double kept); ///< as in CellFigure
+    void setCondition(const QString& condition, double kept);   ///< as in CellFigure
+    void setHeatmap(HeadAggregate aggregate, bool isInHeatmap); ///< as in CellFigure
     void setLabels(std::vector<QString> labels);
 
     int heightForWidth(int width) const override;
