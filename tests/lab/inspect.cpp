@@ -397,10 +397,16 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     lab.window().bridge().post(SetPromptCommand{.text = "Lily had a dog.", .tokens = {}});
     REQUIRE(lab.settle());
     CHECK(lab.find<QLabel>("lensExplanation").text().contains("previous text or model"));
-    pages.setCurrentIndex(1);
+    pages.setCurrentIndex(pages.findData("attribution"));
+    const auto& summary = lab.find<QLabel>("lensSummary");
     lab.find<QLineEdit>("lensTarget").setText("no such token");
     lab.clickAndSettle("lensRun");
     CHECK_FALSE(lab.snapshot().failure);
+    CHECK(summary.text().startsWith("“no such token” is no token or class of this model."));
+    CHECK(summary.text().size() > 120); // the answer follows
+    lab.find<QLineEdit>("lensTarget").clear();
+    lab.clickAndSettle("lensRun");
+    CHECK_FALSE(summary.text().contains("is no token"));
 }
 
 TEST_CASE("lab: a lens that fails ends with its reason, also after other commands", "[lab]") {

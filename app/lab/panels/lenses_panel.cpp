@@ -131,9 +131,10 @@ LensQuestion LensesPanel::question() {
         *choice = page().usesTarget ? choiceOf(text) : -1;
         if (page().usesTarget && !text.isEmpty() && *choice < 0) unknown << text;
     }
-    if (!unknown.isEmpty())
-        view_->setSummary(tr("“%1” is no token or class of this model. The top prediction is used instead.")
-                              .arg(unknown.join("”, “")));
+    view_->setNotice(unknown.isEmpty()
+                         ? QString()
+                         : tr("“%1” is no token or class of this model. The top prediction is used instead.")
+                               .arg(unknown.join("”, “")));
     return question;
 }
 
@@ -169,6 +170,7 @@ void LensesPanel::forget() {
     shown_.reset();
     before_.reset();
     asked_ = 0;
+    view_->setNotice({});
     view_->setAnswer({}, false);
     showOverlay({});
     showState();

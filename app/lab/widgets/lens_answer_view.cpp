@@ -44,10 +44,15 @@ void LensAnswerView::setTheme(const FigureTheme& theme) {
     bars_->setTheme(theme);
 }
 
-void LensAnswerView::setSummary(const QString& summary) {
-    answer_.summary = summary;
-    summary_->setText(summary);
-    summary_->setVisible(!summary.isEmpty());
+void LensAnswerView::setNotice(const QString& notice) {
+    notice_ = notice;
+    showSummary();
+}
+
+void LensAnswerView::showSummary() {
+    const bool hasBoth = !notice_.isEmpty() && !answer_.summary.isEmpty();
+    summary_->setText(notice_ + (hasBoth ? QStringLiteral(" ") : QString()) + answer_.summary);
+    summary_->setVisible(!summary_->text().isEmpty());
 }
 
 void LensAnswerView::setWaiting(const QString& text) {
@@ -58,7 +63,7 @@ void LensAnswerView::setWaiting(const QString& text) {
 void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
     answer_ = std::move(answer);
     isChange_ = isChange;
-    setSummary(answer_.summary);
+    showSummary();
     matrix_->setVisible(!answer_.matrix.isEmpty());
     bars_->setVisible(!answer_.bars.isEmpty());
     table_->setVisible(!answer_.rows.empty());

@@ -25,8 +25,8 @@ public:
     /// @param isChange whether activating a cell adds a change to the model
     void setAnswer(LensAnswer answer, bool isChange);
     const LensAnswer& answer() const { return answer_; }
-    void setSummary(const QString& summary); ///< without changing the rest
-    void setWaiting(const QString& text);    ///< the text that is shown while there is no result
+    void setNotice(const QString& notice); ///< in front of the summary of every answer; empty: none
+    void setWaiting(const QString& text);  ///< the text that is shown while there is no result
     void setTheme(const FigureTheme& theme);
     /// Inserts a widget of a panel between the summary and the figures.
     void insert(QWidget* widget, int stretch);
@@ -40,11 +40,12 @@ signals:
     void activated(const attn::MatrixCell& cell);
 
 private:
+    void showSummary();
     void showReading();
 
     LensAnswer answer_;
     bool isChange_ = false;
-    QString waiting_;
+    QString notice_, waiting_;
     QLabel *summary_, *reading_;
     MatrixView* matrix_;
     LinesView* bars_;
