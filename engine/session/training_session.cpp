@@ -117,8 +117,8 @@ private:
             std::unique_lock lock(mutex_);
             const auto mayStep = [&] { return run_ && !run_->isFinished() && (wanted_.steps > 0 || wanted_.plays); };
             const auto hasWork = [&] {
-                return wanted_.start || wanted_.prepares || wanted_.closes || (wanted_.weights && run_) || mayStep() ||
-                       (run_ && !run_->isFinished() && next_.state == State::Training);
+                return wanted_.start || wanted_.prepares || wanted_.closes || (wanted_.weights && hasNewWeights()) ||
+                       mayStep() || (run_ && !run_->isFinished() && next_.state == State::Training);
             };
             if (!hasWork()) {
                 isIdle_ = true;
@@ -138,7 +138,7 @@ private:
             closes = std::exchange(wanted_.closes, false);
             steps = !start && !closes && mayStep();
             if (steps && wanted_.steps > 0) --wanted_.steps;
-            weights = std::exchange(wanted_.weights, false);
+            weights = (steps || hasNewWeights()) && std::exchange(wanted_.weights, false);
             rate = wanted_.rate;
             pace = wanted_.stepsPerSecond;
             if (start) points_.clear();
@@ -249,6 +249,9 @@ private:
         if (goesOn && next_.state == State::Training && !weights && Clock::now() - published_ < kInterval) return;
         publish();
     }
+
+    /// Whether steps were made since the parameters were taken. The same ones again would look like a new run.
+    bool hasNewWeights() const { return run_ && next_.weightsStep != run_->trainer().stepsDone(); }
 
     void takeWeights() {
         next_.weights = run_->weights();

@@ -272,6 +272,31 @@ TEST_CASE("lab: pause holds, step makes one, reset begins a run of its own", "[l
     CHECK(state().startsWith("Step 0 of"));
 }
 
+TEST_CASE("lab: a lens stays current while training is paused, and the views follow again after it",
+          "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3 && lab.snapshot().shown; }));
+    lab.press(lab.action("trainPlay"));
+    const auto showsNewest = [&] {
+        return training(lab).state == State::Paused && lab.snapshot().shown->step == training(lab).step;
+    };
+    REQUIRE(lab.waitFor(showsNewest));
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    pages.setCurrentIndex(pages.findData("ablation"));
+    lab.clickAndSettle("lensRun");
+    REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
+    const uint64_t version = lab.snapshot().sequenceVersion;
+    CHECK_FALSE(lab.waitFor([&] { return lab.snapshot().sequenceVersion != version; }, 3'000));
+    CHECK_FALSE(lab.find<QLabel>("lensExplanation").text().contains("previous text or model"));
+    lab.press(lab.action("trainOneStep"));
+    const int64_t step = training(lab).step;
+    REQUIRE(lab.waitFor([&] { return training(lab).step == step + 1 && showsNewest(); }));
+    CHECK(lab.find<QLabel>("lensExplanation").text().contains("previous text or model"));
+}
+
 TEST_CASE("lab: the loss beside Play is that of the step that is named", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 60);

@@ -85,6 +85,27 @@ TEST_CASE("training session: looking on changes no bit of a run", "[session][gpu
     CHECK(losses(alone.takePoints()) == losses(watched.takePoints()));
 }
 
+TEST_CASE("training session: parameters that were taken come again only after a step", "[session][gpu]") {
+    const TemporaryFolder folder;
+    TrainingSession session(options());
+    session.start(folder.path() / "run", smallRecipe(), false);
+    REQUIRE(session.waitIdle());
+    const auto weights = session.latest()->weights;
+    session.requestWeights();
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->weights == weights);
+    session.step();
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->weights != weights);
+    CHECK(session.latest()->weightsStep == 1);
+    session.step(); // nobody asked
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->weightsStep == 1);
+    session.requestWeights();
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->weightsStep == 2);
+}
+
 TEST_CASE("training session: what cannot train is a sentence, and another run can start", "[session][gpu]") {
     const TemporaryFolder folder;
     TrainingSession session(options());
