@@ -1,4 +1,5 @@
 #include "app/figures/lens_pages.h"
+#include "app/figures/map_figure.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/changes_panel.h"
 #include "app/lab/panels/compare_panel.h"
@@ -386,6 +387,9 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     auto& view = lab.find<MatrixView>("lensMatrix");
     lab.layOut();
     const QPoint cell = view.figureLayout().cellRect({0, 4}).center().toPoint();
+    QHelpEvent help(QEvent::ToolTip, cell, view.mapToGlobal(cell));
+    QApplication::sendEvent(&view, &help);
+    CHECK(QToolTip::text() == readingOf(figure, {0, 4}));
     QTest::mouseClick(&view, Qt::LeftButton, {}, cell);
     QTest::mouseDClick(&view, Qt::LeftButton, {}, cell);
     REQUIRE(lab.settle());

@@ -18,7 +18,7 @@ LensAnswerView::LensAnswerView(const QString& name, QWidget* parent)
       reading_(makeHintLabel(name + QStringLiteral("Reading"))), matrix_(new MatrixView), bars_(new LinesView),
       table_(new QTreeWidget) {
     setObjectName(name + QStringLiteral("Answer"));
-    named(matrix_, name + "Matrix", tr("Result as a matrix"));
+    spoken(matrix_, name + "Matrix", tr("Result as a matrix"));
     named(bars_, name + "Bars", tr("Result as lines"));
     named(table_, name + "Table", tr("Result as a table"));
     table_->setRootIsDecorated(false);

@@ -2,6 +2,7 @@
 
 #include "app/figures/map_figure.h"
 #include "app/lab/widgets/arrow_step.h"
+#include "app/lab/widgets/tool_tip.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -47,6 +48,16 @@ void MatrixView::setLinked(std::optional<MatrixCell> cell) {
     if (cell && (cell->row >= figure_.rows() || cell->column >= figure_.columns())) cell.reset();
     change(figure_.hovered, cell);
     describe();
+}
+
+/// The tool tip of a cell is its reading, above what the tool tip of the whole says.
+bool MatrixView::event(QEvent* event) {
+    const auto textAt = [this](const QPoint& point) {
+        const auto cell = figure_.cellAt(point, figureLayout());
+        if (!cell) return toolTip();
+        return readingOf(figure_, *cell) + (toolTip().isEmpty() ? QString() : '\n' + toolTip());
+    };
+    return showTip(this, event, textAt) || FigureView::event(event);
 }
 
 void MatrixView::paintEvent(QPaintEvent* event) {
