@@ -1,3 +1,4 @@
+#include "app/figures/map_figure.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/compare_panel.h"
 #include "app/lab/widgets/matrix_view.h"
@@ -60,18 +61,30 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     auto& b = lab.find<MatrixView>("compareB");
     REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && b.figure().rows() == 25; }));
     CHECK(a.figure().rows() == 20);
-    CHECK(lab.find<QLabel>("compareMessage").text().contains("20 tokens matched (A 20, B 25)"));
+    const auto& message = lab.find<QLabel>("compareMessage");
+    const QString caption = message.text();
+    CHECK(caption.contains("20 tokens matched (A 20, B 25)"));
+    CHECK(caption.startsWith("A: “the quick fox the qu” · B: “the very quick fox the qu”"));
     CHECK(heads.topLevelItemCount() == 4);
     CHECK(difference.figure().rows() == 20);
     CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
     QTest::mouseMove(&a, a.figureLayout().cellRect({12, 4}).center().toPoint());
     REQUIRE(lab.waitFor([&] { return b.figure().hovered == MatrixCell{17, 9}; }));
     CHECK(difference.figure().hovered == MatrixCell{12, 4});
+    CHECK(message.text().startsWith(
+        QString("Query %1, key %2: A ").arg(a.figure().rowName(12), a.figure().columnName(4))));
+    CHECK(message.text().endsWith("A − B " + valueText(difference.figure(), {12, 4})));
+    CHECK((a.figure().writesValues && b.figure().writesValues && difference.figure().writesValues));
     QTest::mouseMove(&b, b.figureLayout().cellRect({17, 9}).center().toPoint() + QPoint(1, 0));
     QTest::mouseMove(&b, b.figureLayout().cellRect({18, 2}).center().toPoint());
     REQUIRE(lab.waitFor([&] { return a.figure().hovered == MatrixCell{13, 2}; }));
     QTest::mouseMove(&b, b.figureLayout().cellRect({6, 2}).center().toPoint()); // in B alone
     REQUIRE(lab.waitFor([&] { return !a.figure().hovered; }));
+    CHECK(message.text().contains(": B "));
+    CHECK_FALSE(message.text().contains("A − B"));
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(&b, &leave);
+    CHECK(message.text() == caption);
     with.setCurrentIndex(3); // another model
     lab.find<QLineEdit>("comparePath").setText("builtin:no-such");
     lab.click("compareRun");

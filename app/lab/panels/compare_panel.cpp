@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
+#include "app/figures/map_figure.h"
 #include "app/figures/scale.h"
 #include "app/figures/token_label.h"
 #include "app/figures/vision_figures.h"
@@ -43,6 +44,7 @@ constexpr const char* kWithKeys[] = {"nothing", "unedited", "text", "model"};
 constexpr int kMostTokens = 1024; ///< longest pattern that is shown cell by cell
 constexpr int kMostExact = 256;   ///< most tokens of a thumbnail with one pixel per token
 constexpr int kLargeShare = 72;   ///< of the width, in per cent: what the large map gets
+constexpr int kTextStart = 40;    ///< characters of a text that the caption shows
 constexpr int kLeastAnswers = 32; ///< characters; in a narrower table names of tokens are cut off
 
 /// Numbers the token texts of both sequences. Equal texts get equal numbers, also where the models' token ids differ.
@@ -65,6 +67,7 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
     figure.rowTitle = ComparePanel::tr("query");
     figure.columnTitle = ComparePanel::tr("key");
     figure.kind = MatrixFigure::Kind::Weights;
+    figure.writesValues = true;
     if (!tile || tile->rows == 0) return figure;
     figure.setMatrix(tile->rows, tile->columns, visibleWeights(*tile));
     if (!tile->isExact()) {
@@ -262,12 +265,13 @@ void ComparePanel::show() {
     const bool isEmpty = second_.with() == SecondRun::Nothing;
     empty_->setVisible(isEmpty);
     message_->setVisible(!isEmpty);
-    message_->setText(problem.isEmpty() ? tr("Running B…") : problem);
+    caption_ = problem.isEmpty() ? tr("Running B…") : problem;
     showMatrices(isOn && !isPicture);
     showOverlays(isOn && isPicture);
     body_->setVisible(isOn);
     arrange();
-    showHeads(isOn); // the message, too, if they can be compared
+    showHeads(isOn); // the caption, too, if they can be compared
+    say();
     answers_->setVisible(isOn);
     answers_->headerItem()->setText(0, isPicture ? tr("Class") : tr("Next token"));
     if (isOn)
@@ -343,6 +347,7 @@ void ComparePanel::showMatrices(bool isOn) {
                  b = patternFigure(*second_.snapshot(), other, tr("B: %1").arg(head));
     MatrixFigure difference;
     difference.title = tr("A − B: %1").arg(head);
+    difference.writesValues = true;
     difference.rowTitle = tr("query");
     difference.columnTitle = tr("key");
     const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() &&
@@ -443,12 +448,36 @@ void ComparePanel::showHeads(bool isOn) {
             item->setData(1, Qt::UserRole, at.second);
         }
     }
-    message_->setText(byHead_.empty()
-                          ? tr("To compare heads, both models need the same number of layers and heads and, "
-                               "for long texts and pictures, the same number of tokens.")
-                          : tr("A: %1 · B: %2%3")
-                                .arg(QString::fromStdString(first_->model->name),
-                                     QString::fromStdString(second.model->name), alignedText()));
+    caption_ = byHead_.empty() ? tr("To compare heads, both models need the same number of layers and heads and, "
+                                    "for long texts and pictures, the same number of tokens.")
+                               : tr("A: %1 · B: %2%3").arg(runName(*first_), runName(second), alignedText());
+}
+
+QString ComparePanel::runName(const Snapshot& run) const {
+    const QString text = run.sequence ? QString::fromStdString(run.sequence->text).simplified() : QString();
+    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return QString::fromStdString(run.model->name);
+    const QFontMetrics font = message_->fontMetrics();
+    return QStringLiteral("“%1”").arg(font.elidedText(text, Qt::ElideRight, kTextStart * font.averageCharWidth()));
+}
+
+QString ComparePanel::reading() const {
+    const MatrixFigure &a = a_.matrix->figure(), &b = b_.matrix->figure(), &difference = difference_.matrix->figure();
+    const MatrixFigure& named = a.hovered ? a : b;
+    if (!named.hovered) return {};
+    QStringList values;
+    if (a.hovered) values << tr("A %1").arg(valueText(a, *a.hovered));
+    if (b.hovered) values << tr("B %1").arg(valueText(b, *b.hovered));
+    if (a.hovered && b.hovered && difference.hovered)
+        values << tr("A − B %1").arg(valueText(difference, *difference.hovered));
+    return tr("Query %1, key %2: %3")
+        .arg(named.rowName(named.hovered->row), named.columnName(named.hovered->column), values.join(" · "));
+}
+
+void ComparePanel::say() {
+    const QString text = reading();
+    // If the maps moved, another cell would be under the pointer.
+    message_->setMinimumHeight(text.isEmpty() ? 0 : message_->height());
+    message_->setText(text.isEmpty() ? caption_ : text);
 }
 
 std::optional<MatrixCell> ComparePanel::partnerOf(const MatrixCell& cell) const {
@@ -472,6 +501,7 @@ void ComparePanel::link(const std::optional<MatrixCell>& cell) {
     }
     for (MatrixView* view : {a_.matrix, b_.matrix, difference_.matrix})
         if (view != sender()) view->setLinked(view == b_.matrix ? inB : inA);
+    say();
 }
 
 ExportNumbers ComparePanel::numbers() const {

@@ -69,7 +69,10 @@ private:
     Divergences divergences() const;
     std::optional<MatrixCell> partnerOf(const MatrixCell& cell) const; ///< the cell of B that matches a cell of A
     void link(const std::optional<MatrixCell>& cell);
-    QString alignedText() const; ///< how many tokens match; empty: all of them
+    QString alignedText() const;                ///< how many tokens match; empty: all of them
+    QString runName(const Snapshot& run) const; ///< its model, or its text where that is what differs
+    QString reading() const;                    ///< the numbers of the cell under the pointer; empty: none
+    void say();                                 ///< the reading, or else the caption
 
     SecondRun second_;
     std::shared_ptr<const Snapshot> first_;
@@ -79,6 +82,7 @@ private:
     OtherPictureBox* picture_;
     QPushButton *browse_, *compare_;
     QLabel* message_;
+    QString caption_; ///< of both runs, or why they cannot be compared
     EmptyState* empty_ = nullptr;
     QWidget* body_; ///< the maps and the tables
     Map a_, b_, difference_;
