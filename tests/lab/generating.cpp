@@ -404,6 +404,8 @@ TEST_CASE("export: the picture and the numbers of the current panel are written 
     CHECK_FALSE(archive.contains("head.npy")); // the next token is no head's
     lab.action("copyFigure").trigger();
     CHECK_FALSE(QGuiApplication::clipboard()->image().isNull());
+    CHECK(lab.find<QWidget>("offerBanner").isVisible());
+    CHECK(banner(lab, "offerBanner").text().endsWith(" as a picture."));
 }
 
 TEST_CASE("export: a head's numbers say whose they are, and its file has a name", "[lab]") {

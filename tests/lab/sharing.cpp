@@ -60,6 +60,8 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
         lab.act("workspace.inspect");
         lab.act("copyLink");
         link = QGuiApplication::clipboard()->text();
+        CHECK(lab.find<QWidget>("offerBanner").isVisible());
+        CHECK(banner(lab, "offerBanner").text().startsWith("Link copied."));
         text = lab.text();
     }
     LabWindow lab("builtin:stories", {}, link); // as on the command line

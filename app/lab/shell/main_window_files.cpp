@@ -21,7 +21,6 @@
 #include <QGuiApplication>
 #include <QImageReader>
 #include <QInputDialog>
-#include <QStatusBar>
 #include <QTimer>
 
 #include <tuple>
@@ -164,7 +163,8 @@ void MainWindow::openLink(const QString& link) {
 
 void MainWindow::copyLink() {
     QGuiApplication::clipboard()->setText(sessionLink(document()));
-    statusBar()->showMessage(tr("Link copied. Paste it into a message; File > Open link opens it."), 5000);
+    offerBanner_->present(Banner::Kind::Success,
+                          tr("Link copied. Paste it into a message; File > Open link opens it."));
 }
 
 void MainWindow::chooseLink() {
@@ -441,7 +441,8 @@ void MainWindow::exportRun(const QString& run, const std::vector<std::filesystem
 
 void MainWindow::copyFigure() {
     QGuiApplication::clipboard()->setImage(pictureOf(*currentPanel()->figure()));
-    statusBar()->showMessage(tr("Figure copied"), 3000);
+    offerBanner_->present(Banner::Kind::Success,
+                          tr("Copied %1 as a picture.").arg(docks_.at(currentPanel()->objectName())->windowTitle()));
 }
 
 void MainWindow::showLockDialog() {
