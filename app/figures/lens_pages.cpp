@@ -244,7 +244,8 @@ LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject
                                      .arg(headLabel(found.site, found.head))};
     if (found.isOfTokens) {
         answer.summary += ' ' + LensText::tr("Its copying score is %1. At 1, the head raises the logit of the token "
-                                             "that it looks at; at −1, it lowers it.")
+                                             "that it looks at; at −1, it lowers it. The score is "
+                                             "computed from the embeddings alone, without the layers before the head.")
                                     .arg(formatFixed(found.copyingScore, 2));
     } else {
         const auto rows = static_cast<int>(found.tokens.size());

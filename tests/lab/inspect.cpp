@@ -374,6 +374,8 @@ TEST_CASE("lab: every lens answers", "[lab]") {
         REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
         CHECK_FALSE(lab.snapshot().failure);
         CHECK(lab.find<QLabel>("lensExplanation").text() == known[static_cast<size_t>(page)].explanation); // not old
+        if (pages.currentData() == "circuits")
+            CHECK(lab.find<QLabel>("lensSummary").text().contains("embeddings alone, without the layers before"));
         const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
                                lab.find<LinesView>("lensBars").isVisible() ||
                                lab.find<QTreeWidget>("lensTable").isVisible();
