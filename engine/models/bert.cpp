@@ -1,3 +1,5 @@
+#include "engine/models/bert.h"
+
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
@@ -11,19 +13,13 @@
 // Understanding", arXiv:1810.04805; tensor names as in Hugging Face's files.
 
 namespace attn {
-namespace {
 
-constexpr const char* kPrefix = "bert.";
-
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig bertConfig(const ConfigReader& read, bool hasHead, bool isTied) {
     const int64_t width = read.size("hidden_size"), heads = read.heads("num_attention_heads", width, "hidden_size"),
                   layers = read.size("num_hidden_layers");
     if (const std::string positions = read.text("position_embedding_type", "absolute"); positions != "absolute")
         read.fail("position_embedding_type", fmt::format("is \"{}\", but only \"absolute\" is supported", positions));
     if (read.flag("is_decoder", false)) read.fail("is_decoder", "is true, but only encoders are supported");
-    const bool hasHead = names.contains("cls.predictions.transform.dense.weight");
-    const bool isTied = read.flag("tie_word_embeddings", true) || !names.contains("cls.predictions.decoder.weight");
     const LayerAttention attention{.spec = plainAttention({heads, heads}, {}),
                                    .headWidth = width / heads,
                                    .queryKeyValueBias = true,
@@ -44,6 +40,25 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
         .unembedBias = hasHead,
         .feedForward = {.width = read.size("intermediate_size"), .activation = read.activation("hidden_act", "gelu")},
         .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
+}
+
+const NameTable& bertBlockNames() {
+    static const NameTable kNames{{"attn.Q", "attention.self.query"},    {"attn.K", "attention.self.key"},
+                                  {"attn.V", "attention.self.value"},    {"attn.O", "attention.output.dense"},
+                                  {"ln1", "attention.output.LayerNorm"}, {"mlp.in", "intermediate.dense"},
+                                  {"mlp.out", "output.dense"},           {"ln2", "output.LayerNorm"}};
+    return kNames;
+}
+
+namespace {
+
+constexpr const char* kPrefix = "bert.";
+
+DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
+    const ConfigReader read(json, file);
+    const bool hasHead = names.contains("cls.predictions.transform.dense.weight");
+    return bertConfig(read, hasHead,
+                      read.flag("tie_word_embeddings", true) || !names.contains("cls.predictions.decoder.weight"));
 }
 
 /// The name of a tensor as the files have it: with "bert." or without, and with the norms' old names or the new ones.
@@ -68,12 +83,9 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
                                    {"mlm_head.ln", "cls.predictions.transform.LayerNorm"},
                                    {"unembed.W_U", "cls.predictions.decoder.weight"},
                                    {"unembed.b_U", "cls.predictions.bias"}};
-    static const NameTable kBlock{{"attn.Q", "attention.self.query"},    {"attn.K", "attention.self.key"},
-                                  {"attn.V", "attention.self.value"},    {"attn.O", "attention.output.dense"},
-                                  {"ln1", "attention.output.LayerNorm"}, {"mlp.in", "intermediate.dense"},
-                                  {"mlp.out", "output.dense"},           {"ln2", "output.LayerNorm"}};
     const auto [layer, rest] = splitName(parameter);
-    if (layer >= 0) return {.source = nameIn(names, fmt::format("encoder.layer.{}.{}", layer, lookUp(kBlock, rest)))};
+    if (layer >= 0)
+        return {.source = nameIn(names, fmt::format("encoder.layer.{}.{}", layer, lookUp(bertBlockNames(), rest)))};
     const std::string name = nameIn(names, lookUp(kGlobal, rest));
     const char* const kOtherBias = "cls.predictions.decoder.bias"; // newer files may hold only this one
     return {.source = rest == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};

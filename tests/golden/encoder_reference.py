@@ -1,6 +1,6 @@
 """The encoder families for text in plain torch operations, as an implementation independent of the engine.
 
-bert() follows transformers' modeling_bert.py and distilbert() modeling_distilbert.py. Each takes (config, weights, tokens, types) in
+bert() follows transformers' modeling_bert.py, roberta() modeling_roberta.py and distilbert() modeling_distilbert.py. Each takes (config, weights, tokens, types) in
 Hugging Face's names and returns the tensors it met under TransformerLens's hook names. hook_resid_post is the layer's output, after
 its second norm, which is also the next layer's hook_resid_pre (transformers' hidden_states).
 """
@@ -67,6 +67,24 @@ def bert(config, w, tokens, types):
     return hooks
 
 
+def roberta(config, w, tokens, types):
+    w = {name.removeprefix("roberta."): tensor for name, tensor in w.items()}
+    epsilon, act = config["layer_norm_eps"], ACTIVATIONS[config["hidden_act"]]
+    padding = config["pad_token_id"]
+    places = torch.cumsum((tokens != padding).long(), 0) * (tokens != padding) + padding
+    hooks = {"hook_embed": w["embeddings.word_embeddings.weight"][tokens],
+             "hook_pos_embed": w["embeddings.position_embeddings.weight"][places],
+             "hook_token_type_embed": w["embeddings.token_type_embeddings.weight"][types]}
+    x = norm(sum(hooks.values()), w, "embeddings.LayerNorm", epsilon)
+    x = encode(hooks, w, x, config["num_hidden_layers"], config["num_attention_heads"], epsilon, act, BERT)
+    if "lm_head.dense.weight" in w:
+        hidden = norm(ACTIVATIONS["gelu"](linear(x, w, "lm_head.dense")), w, "lm_head.layer_norm", epsilon)
+        tied = config.get("tie_word_embeddings", True)
+        table = w["embeddings.word_embeddings.weight" if tied else "lm_head.decoder.weight"]
+        hooks["logits"] = hidden @ table.T + w["lm_head.bias" if "lm_head.bias" in w else "lm_head.decoder.bias"]
+    return hooks
+
+
 def distilbert(config, w, tokens, types):
     del types  # it has none
     w = {name.removeprefix("distilbert."): tensor for name, tensor in w.items()}
@@ -81,7 +99,7 @@ def distilbert(config, w, tokens, types):
     return hooks
 
 
-FAMILIES = {"bert": bert, "distilbert": distilbert}
+FAMILIES = {"bert": bert, "roberta": roberta, "xlm-roberta": roberta, "distilbert": distilbert}
 
 
 class Encoder:

@@ -21,6 +21,11 @@ LAYERS, HEADS, WIDTH, INNER, CONTEXT, LENGTH, LIMIT_BYTES = 2, 3, 24, 40, 20, 13
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "dog", "sat", "on", "mat", "ran", "a", "##s", "##ing", ".", ",", "?",
          "who", "did", "sit", "it", "red", "big", "##ger", "and", "not", "is", "was", "he", "she", "they", "play", "##ed", "home", "to", "in"]
 
+# A byte-level vocabulary: "\u0120" stands for a space.
+PIECES = ["<s>", "<pad>", "</s>", "<unk>", *"abcdefghijklmnopqrstuvwxyzTW.,?", "\u0120", "he", "\u0120t", "\u0120the", "Th", "The", "at",
+          "\u0120c", "\u0120cat", "<mask>"]
+MERGES = ["h e", "\u0120 t", "\u0120t he", "T h", "Th e", "a t", "\u0120 c", "\u0120c at"]
+
 
 def layers(w, at, names):
     for layer in range(LAYERS):
@@ -64,6 +69,30 @@ def bert(seed, prefix="bert.", head="tied", pooler=True, old_names=False, types=
     return config, w
 
 
+def roberta(seed, kind="roberta", prefix="roberta.", head="tied", **more):
+    """head: None, "tied" (with a copy of the table) or "own", whose bias is only the decoder's."""
+    config = {"architectures": ["RobertaForMaskedLM" if head else "RobertaModel"], "model_type": kind, "attention_probs_dropout_prob": 0.1,
+              "bos_token_id": 0, "eos_token_id": 2, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": WIDTH,
+              "initializer_range": 0.02, "intermediate_size": INNER, "layer_norm_eps": 1e-5, "max_position_embeddings": CONTEXT + 2,
+              "num_attention_heads": HEADS, "num_hidden_layers": LAYERS, "pad_token_id": 1, "type_vocab_size": 1,
+              "vocab_size": len(PIECES), **more}
+    w = Weights(seed)
+    w.normal(prefix + "embeddings.word_embeddings.weight", len(PIECES), WIDTH, std=0.6)
+    w.normal(prefix + "embeddings.position_embeddings.weight", CONTEXT + 2, WIDTH, std=0.4)
+    w.normal(prefix + "embeddings.token_type_embeddings.weight", 1, WIDTH, std=0.4)
+    w.norm(prefix + "embeddings.LayerNorm", WIDTH)
+    layers(w, prefix, BERT)
+    if head:
+        w.linear("lm_head.dense", WIDTH, WIDTH, gain=1.5)
+        w.norm("lm_head.layer_norm", WIDTH)
+        w.normal("lm_head.decoder.bias" if head == "own" else "lm_head.bias", len(PIECES), std=0.3)
+    if head == "tied":
+        w["lm_head.decoder.weight"] = w[prefix + "embeddings.word_embeddings.weight"].clone()
+    elif head == "own":
+        w.normal("lm_head.decoder.weight", len(PIECES), WIDTH, std=0.6)
+    return config, w
+
+
 def distilbert(seed, prefix="distilbert.", head=True, **more):
     config = {"architectures": ["DistilBertForMaskedLM" if head else "DistilBertModel"], "model_type": "distilbert", "activation": "gelu",
               "attention_dropout": 0.1, "dim": WIDTH, "dropout": 0.1, "hidden_dim": INNER, "initializer_range": 0.02,
@@ -90,6 +119,8 @@ CASES = {
     "bert_untied": (lambda seed: bert(seed, head="own", act="gelu_new", tie_word_embeddings=False, layer_norm_eps=1e-5), torch.float32, None),
     "distilbert": (lambda seed: distilbert(seed), torch.float32, "tokenizer.json"),
     "distilbert_no_head": (lambda seed: distilbert(seed, prefix="", head=False, sinusoidal_pos_embds=True), torch.float32, None),
+    "roberta": (lambda seed: roberta(seed), torch.float32, "byte-level"),
+    "xlm_roberta_untied": (lambda seed: roberta(seed, kind="xlm-roberta", prefix="", head="own", tie_word_embeddings=False), torch.float16, None),
 }
 
 
@@ -104,9 +135,20 @@ def tokenizer_json():
                       "vocab": {token: i for i, token in enumerate(WORDS)}}}
 
 
+def byte_level_json():
+    special = [{"id": PIECES.index(t), "content": t, "single_word": False, "lstrip": t == "<mask>", "rstrip": False, "normalized": False,
+                "special": True} for t in (*PIECES[:4], "<mask>")]
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None,
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True},
+            "post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0], "trim_offsets": True, "add_prefix_space": False},
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True},
+            "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": "", "end_of_word_suffix": "",
+                      "fuse_unk": False, "vocab": {piece: i for i, piece in enumerate(PIECES)}, "merges": MERGES}}
+
+
 def check_against_torch(model, hooks):
     """torch.nn's own layers, from the reference's first hook_resid_pre to its last hook_resid_post."""
-    names = BERT if model.config["model_type"] == "bert" else DISTILBERT
+    names = DISTILBERT if model.config["model_type"] == "distilbert" else BERT
     prefix = names["layer"].split(".")[0]
     w = {name[name.index(prefix):].replace("gamma", "weight").replace("beta", "bias"): t for name, t in model.weights.items() if prefix in name}
     act = {"gelu": torch.nn.functional.gelu, "gelu_new": lambda x: torch.nn.functional.gelu(x, approximate="tanh")}
@@ -138,13 +180,15 @@ def write_case(name, folder, seed):
         (folder / tokenizer).write_text("\n".join(WORDS) + "\n")
         (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True, "mask_token": "[MASK]"}) + "\n")
     elif tokenizer:
-        (folder / tokenizer).write_text(json.dumps(tokenizer_json(), indent=1) + "\n")
+        text = byte_level_json() if tokenizer == "byte-level" else tokenizer_json()
+        (folder / "tokenizer.json").write_text(json.dumps(text, indent=1) + "\n")
 
     random = numpy.random.RandomState(seed)
-    tokens = random.randint(5, len(WORDS), LENGTH)
-    tokens[0], tokens[3], tokens[7], tokens[-1] = 2, 4, 3, 3  # [CLS] ... [MASK] ... [SEP] ... [SEP]
+    tokens = random.randint(5, min(len(WORDS), config["vocab_size"]), LENGTH)
+    cls, mask, sep = (0, config["vocab_size"] - 1, 2) if "roberta" in name else (2, 4, 3)
+    tokens[0], tokens[3], tokens[7], tokens[-1] = cls, mask, sep, sep
     tokens[5] = tokens[9]
-    types = numpy.arange(LENGTH) // 8
+    types = numpy.arange(LENGTH) // 8 * (config.get("type_vocab_size", 2) > 1)
     model = Encoder(folder)
     hooks = model.run(tokens, types)
     check_against_torch(model, hooks)
@@ -156,7 +200,7 @@ def write_case(name, folder, seed):
     size, share = sum(file.stat().st_size for file in folder.iterdir()), spread(hooks)
     print(f"{name:20} {size:7} bytes; entropy share {share:.2f}, float32 differs by {error:.1e}")
     assert size < LIMIT_BYTES and share < 0.85 and error < 2e-5, name
-    return {"name": name, "family": config["model_type"], "T": LENGTH, "L": LAYERS, "H": HEADS, "C": WIDTH, "V": len(WORDS), "seed": seed}
+    return {"name": name, "family": config["model_type"].removeprefix("xlm-"), "T": LENGTH, "L": LAYERS, "H": HEADS, "C": WIDTH, "V": config["vocab_size"], "seed": seed}
 
 
 def main():

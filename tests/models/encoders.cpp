@@ -1,7 +1,9 @@
 #include "engine/inference/cell_explainer.h"
 #include "engine/inference/language_model.h"
+#include "engine/io/json_file.h"
 #include "engine/io/weight_source.h"
 #include "engine/runtime/cpu_executor.h"
+#include "tests/io/files.h"
 #include "tests/models/golden_cases.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/farthest.h"
@@ -91,7 +93,7 @@ TEST_CASE("encoders: the references of the operations give PyTorch's values, wit
 
 TEST_CASE("encoders: logits, patterns and every hook on the device agree with PyTorch within 1e-4", "[models][gpu]") {
     const auto cases = goldenCases("encoder_cases.json");
-    REQUIRE(cases.size() == 6);
+    REQUIRE(cases.size() == 8);
     for (const auto& [name, family, T, classes] : cases) {
         INFO(name);
         LanguageModel model(openModelSource((kGoldenRoot / name).string()), {.device = {.validation = true}});
@@ -161,4 +163,31 @@ TEST_CASE("encoders: folders with vocab.txt or tokenizer.json read pairs of text
     const Encoding pair = source->tokenizer()->encodePair("The dogs ran.", "Who sat?");
     CHECK(pair.ids == std::vector<int>{2, 5, 7, 13, 11, 15, 3, 18, 8, 17, 3});
     CHECK(pair.types == std::vector<int>{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
+}
+
+TEST_CASE("encoders: RoBERTa's folder reads pairs of texts with two separators, and hides a word", "[models]") {
+    const auto source = openModelSource((kGoldenRoot / "roberta").string());
+    const Tokenizer& tokenizer = *source->tokenizer();
+    const auto ids = [&](const std::vector<const char*>& pieces) {
+        std::vector<int> found;
+        for (const char* piece : pieces) found.push_back(tokenizer.idOf(piece).value());
+        return found;
+    };
+    const Encoding pair = tokenizer.encodePair("The <mask> sat.", "W?");
+    CHECK(pair.ids == ids({"<s>", "T", "he", "<mask>", "\u0120", "s", "at", ".", "</s>", "</s>", "W", "?", "</s>"}));
+    CHECK(std::ranges::all_of(pair.types, [](int type) { return type == 0; }));
+    CHECK(tokenizer.maskId() == source->config().vocabulary - 1);
+    CHECK(source->config().context == 20); // of the 22 rows of the file
+}
+
+TEST_CASE("encoders: a RoBERTa whose padding is another token is refused", "[models]") {
+    const TemporaryFolder folder;
+    std::filesystem::copy(kGoldenRoot / "roberta", folder.path() / "model");
+    std::string config = readTextFile(folder.path() / "model/config.json", kMostJsonBytes);
+    const std::string padding = "\"pad_token_id\": 1";
+    REQUIRE(config.find(padding) != std::string::npos);
+    config.replace(config.find(padding), padding.size(), "\"pad_token_id\": 5");
+    std::ofstream(folder.path() / "model/config.json") << config;
+    CHECK_THROWS_WITH(openModelSource((folder.path() / "model").string()),
+                      Catch::Matchers::Contains("pad_token_id") && Catch::Matchers::Contains("only 1"));
 }
