@@ -47,33 +47,9 @@ size_t leadingWhitespaceEnd(std::string_view text) {
 
 } // namespace
 
-void AddedTokens::Finder::add(std::string_view text, size_t token) {
-    if (text.empty()) return;
-    size_t node = 0;
-    for (char c : text) {
-        const auto [child, isNew] = nodes_[node].children.try_emplace(c, nodes_.size());
-        node = child->second;
-        if (isNew) nodes_.emplace_back();
-    }
-    if (!nodes_[node].token) nodes_[node].token = token;
-}
-
-std::optional<AddedTokens::Finder::Match> AddedTokens::Finder::longestAt(std::string_view text, size_t at) const {
-    std::optional<Match> best;
-    size_t node = 0;
-    for (size_t end = at; end < text.size();) {
-        const auto child = nodes_[node].children.find(text[end]);
-        if (child == nodes_[node].children.end()) break;
-        node = child->second;
-        ++end;
-        if (nodes_[node].token) best = Match{*nodes_[node].token, end - at};
-    }
-    return best;
-}
-
 AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, const Normalizer& normalizer) {
     AddedTokens added;
-    // The tree of their bytes takes a hundred times their size, and every place of a text is compared with the longest.
+    // The trees of their bytes take twelve times their size, and every place of a text is compared with the longest.
     constexpr size_t kLongest = 1024, kMostBytes = size_t{1} << 20;
     size_t bytes = 0;
     const int vocabularySize = static_cast<int>(model.vocabulary().size());
@@ -105,29 +81,32 @@ AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, co
         largest = std::max(largest, token.id);
         added.tokens_.push_back(std::move(token));
     }
-    for (const bool special : {true, false})
+    std::vector<PrefixTrie::Key> plain, normalized;
+    for (const bool special : {true, false}) // of two with the same text, the special one counts
         for (size_t i = 0; i < added.tokens_.size(); ++i) {
             const Token& token = added.tokens_[i];
             if (token.isSpecial == special)
-                (token.isNormalized ? added.normalized_ : added.plain_).add(token.decoded, i);
+                (token.isNormalized ? normalized : plain).emplace_back(token.decoded, static_cast<int>(i));
         }
+    added.plain_ = PrefixTrie(plain);
+    added.normalized_ = PrefixTrie(normalized);
     return added;
 }
 
-void AddedTokens::cut(const AlignedText& aligned, const Finder& finder, std::vector<Part>& parts) const {
+void AddedTokens::cut(const AlignedText& aligned, const PrefixTrie& finder, std::vector<Part>& parts) const {
     const std::string_view text = aligned.text();
     const auto addText = [&](size_t begin, size_t end) {
         if (begin < end) parts.push_back({aligned.slice(begin, end), std::nullopt});
     };
     size_t done = 0;
     for (size_t at = 0; at < text.size();) {
-        const auto match = finder.longestAt(text, at);
+        const auto match = finder.longest(text, at);
         if (!match) {
             ++at;
             continue;
         }
-        const Token& token = tokens_[match->token];
-        size_t begin = at, end = at + match->length;
+        const Token& token = tokens_[static_cast<size_t>(match->number)];
+        size_t begin = at, end = match->end;
         at = end;
         if (token.singleWord && (endsWithWord(text.substr(0, begin)) || startsWithWord(text.substr(end)))) continue;
         // What an earlier token took is not looked at again.

@@ -2,9 +2,9 @@
 
 #include "engine/text/aligned_text.h"
 #include "engine/text/normalizer.h"
+#include "engine/text/prefix_trie.h"
 #include "engine/text/token_model.h"
 
-#include <map>
 #include <optional>
 
 namespace attn {
@@ -40,27 +40,10 @@ public:
     const std::vector<Token>& tokens() const { return tokens_; }
 
 private:
-    /// Finds the longest of several texts at a position.
-    class Finder {
-    public:
-        void add(std::string_view text, size_t token); ///< of two equal texts, the first wins
-        struct Match {
-            size_t token, length;
-        };
-        std::optional<Match> longestAt(std::string_view text, size_t at) const;
-
-    private:
-        struct Node {
-            std::map<char, size_t> children;
-            std::optional<size_t> token;
-        };
-        std::vector<Node> nodes_{1};
-    };
-
-    void cut(const AlignedText& text, const Finder& finder, std::vector<Part>& parts) const;
+    void cut(const AlignedText& text, const PrefixTrie& finder, std::vector<Part>& parts) const;
 
     std::vector<Token> tokens_;
-    Finder plain_, normalized_;
+    PrefixTrie plain_, normalized_; ///< of the indices of tokens_
 };
 
 } // namespace attn
