@@ -50,6 +50,11 @@ void AlignedText::prepend(std::string_view bytes) {
     origins_.insert(origins_.begin(), bytes.size(), ByteRange{place, place});
 }
 
+void AlignedText::widenStart(size_t place) {
+    listOrigins();
+    if (!origins_.empty()) origins_.front().begin = std::min(origins_.front().begin, place);
+}
+
 AlignedText AlignedText::replaced(const std::vector<ByteRange>& matches, std::string_view content,
                                   TextBudget& budget) const {
     for (const ByteRange& match : matches)

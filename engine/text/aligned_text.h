@@ -30,6 +30,8 @@ public:
     void append(const AlignedText& other, size_t begin, size_t end);
     /// Inserts bytes without an origin at the beginning.
     void prepend(std::string_view bytes);
+    /// Makes the first character begin at a place before it, where text was removed.
+    void widenStart(size_t place);
     /// Replaces each match by `content`. @param matches ascending, without overlap
     /// @throws Error if the text becomes longer than the budget allows; checked before memory is taken
     AlignedText replaced(const std::vector<ByteRange>& matches, std::string_view content, TextBudget& budget) const;

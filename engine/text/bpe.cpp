@@ -30,7 +30,6 @@ struct Bpe::Symbol {
 };
 
 Bpe::Bpe(StringMap<int> vocabulary, Options options) : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
-    for (int byte = 0; byte < 256; ++byte) byteIds_.push_back(idOf(fmt::format("<0x{:02X}>", byte)));
     if (options_.unknownToken) unknownId_ = idOf(*options_.unknownToken);
 }
 
@@ -93,7 +92,6 @@ void Bpe::parseMerges(const JsonNode& node) {
 
 /// An unknown character as byte tokens; false if the vocabulary lacks one of them.
 bool Bpe::addBytes(std::string_view character, size_t begin, size_t end, std::vector<Symbol>& symbols) const {
-    const auto idOfByte = [&](char byte) { return byteIds_[static_cast<unsigned char>(byte)]; };
     if (!std::ranges::all_of(character, [&](char byte) { return idOfByte(byte).has_value(); })) return false;
     for (size_t i = 0; i < character.size(); ++i) {
         const size_t from = std::min(begin + i, end), to = std::min(from + 1, end);

@@ -53,7 +53,6 @@ private:
     void mergeAll(std::vector<Symbol>& symbols) const;
 
     Options options_;
-    std::vector<std::optional<int>> byteIds_; ///< of "<0x00>" to "<0xFF>"
     std::optional<int> unknownId_;
     std::unordered_map<uint64_t, Merge> merges_; ///< by left id << 32 | right id
     std::unique_ptr<Cache> cache_ = std::make_unique<Cache>();

@@ -1,6 +1,5 @@
 #include "engine/text/json_node.h"
 
-#include "engine/core/error.h"
 #include "engine/core/quoting.h"
 
 #include <fmt/format.h>
@@ -72,6 +71,11 @@ std::string JsonNode::text() const {
 std::string JsonNode::text(const std::string& key, const std::string& fallback) const {
     const auto node = find(key);
     return node ? node->text() : fallback;
+}
+
+double JsonNode::number() const {
+    if (!value_.is_number()) fail(fmt::format("is {}, not a number", value_.type_name()));
+    return value_.get<double>();
 }
 
 int JsonNode::tokenId() const {

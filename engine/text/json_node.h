@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/core/error.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -21,6 +23,17 @@ public:
     /// @throws Error naming file and field
     [[noreturn]] void fail(const std::string& what, const std::string& hint = kHint) const;
 
+    /// Runs an action. Of an Error that names no place, it says that this node is it. @param before precedes its
+    /// sentence
+    template <class Action> auto naming(const Action& action, const std::string& before = {}) const {
+        try {
+            return action();
+        } catch (const Error& error) {
+            if (!error.where().empty()) throw;
+            fail(before + error.message(), error.hint());
+        }
+    }
+
     JsonNode at(const std::string& key) const;                  ///< @throws Error if it is missing or null
     std::optional<JsonNode> find(const std::string& key) const; ///< none if it is missing or null
     std::vector<JsonNode> items() const;                        ///< the elements of an array
@@ -31,6 +44,7 @@ public:
     bool isZero() const;
     std::string text() const;
     std::string text(const std::string& key, const std::string& fallback) const;
+    double number() const;
     int tokenId() const; ///< a whole number from 0 to 2^24 - 1
     bool flag(const std::string& key, bool fallback) const;
     size_t size(const std::string& key, size_t fallback) const;

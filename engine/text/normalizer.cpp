@@ -59,9 +59,13 @@ void Normalizer::add(const JsonNode& node, int depth) {
                                            .separatesIdeographs = node.flag("handle_chinese_chars", true),
                                            .stripsAccents = node.flag("strip_accents", lowercases),
                                            .lowercases = lowercases});
+    } else if (type == "Precompiled") {
+        const JsonNode charsmap = node.at("precompiled_charsmap");
+        steps_.emplace_back(charsmap.naming([&] { return Charsmap::fromBase64(charsmap.text()); }));
     } else {
         node.fail(fmt::format("is a normalizer of type {}, which is not supported", printable(type)),
-                  "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD, ByteLevel or BertNormalizer");
+                  "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD, ByteLevel, BertNormalizer or "
+                  "Precompiled");
     }
 }
 
@@ -86,7 +90,8 @@ AlignedText Normalizer::apply(AlignedText text, TextBudget& budget) const {
                                   budget.grow(text.text().size()); // at most twice as long
                                   text = toByteAlphabet(text);
                               },
-                              [&](const BertNormalizer& bert) { text = bert.apply(std::move(text), budget); }},
+                              [&](const BertNormalizer& bert) { text = bert.apply(std::move(text), budget); },
+                              [&](const Charsmap& charsmap) { text = charsmap.applyToClusters(text, budget); }},
                    step);
     return text;
 }

@@ -2,6 +2,7 @@
 
 #include "engine/text/aligned_text.h"
 #include "engine/text/bert_normalizer.h"
+#include "engine/text/charsmap.h"
 #include "engine/text/normalization_form.h"
 #include "engine/text/pattern.h"
 
@@ -36,7 +37,7 @@ private:
         bool left, right;
     };
     struct ByteLevel {};
-    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel, BertNormalizer>;
+    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel, BertNormalizer, Charsmap>;
 
     void add(const JsonNode& node, int depth);
     std::vector<Step> steps_;

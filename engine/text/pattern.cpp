@@ -96,12 +96,7 @@ Pattern Pattern::parse(const JsonNode& node) {
     if (node.isText()) return literal(node.text());
     if (const auto text = node.find("String")) return literal(text->text());
     const JsonNode expression = node.at("Regex");
-    try {
-        return regex(expression.text());
-    } catch (const Error& error) {
-        if (!error.where().empty()) throw;
-        expression.fail("is unusable: " + error.message(), error.hint());
-    }
+    return expression.naming([&] { return regex(expression.text()); }, "is unusable: ");
 }
 
 /// Searches one text. PCRE2's own limits count from each place where a match may begin, and count no letters that one

@@ -4,22 +4,27 @@
 #include "engine/core/quoting.h"
 #include "engine/text/bpe.h"
 #include "engine/text/json_node.h"
+#include "engine/text/unigram.h"
 #include "engine/text/word_piece.h"
 
 #include <fmt/format.h>
 
 namespace attn {
 
+TokenModel::TokenModel(StringMap<int> vocabulary) : vocabulary_(std::move(vocabulary)) {
+    for (size_t byte = 0; byte < byteIds_.size(); ++byte) byteIds_[byte] = idOf(fmt::format("<0x{:02X}>", byte));
+}
+
 std::unique_ptr<const TokenModel> TokenModel::parse(const JsonNode& node) {
     const std::string type = node.text("type", "BPE"); // old files omit it
     if (type == "BPE") return std::make_unique<Bpe>(Bpe::parse(node));
     if (type == "WordPiece") return std::make_unique<WordPiece>(WordPiece::parse(node));
+    if (type == "Unigram") return std::make_unique<Unigram>(Unigram::parse(node));
     node.fail(fmt::format("is of type {}, which is not supported", printable(type)),
-              "use a model with a BPE or WordPiece tokenizer, or enter token ids");
+              "use a model with a BPE, WordPiece or Unigram tokenizer, or enter token ids");
 }
 
 StringMap<int> TokenModel::parseVocabulary(const JsonNode& node) {
-    constexpr uint64_t kMostTokens = 1 << 21; // eight times the largest known
     StringMap<int> vocabulary;
     const auto entries = node.at("vocab").vocabulary(kMostTokens);
     vocabulary.reserve(entries.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,6 +23,8 @@ template <class Value> using StringMap = std::unordered_map<std::string, Value, 
 /// A vocabulary, and how it cuts a word into tokens: tokenizer.json's "model".
 class TokenModel {
 public:
+    /// The most tokens of a vocabulary: eight times the largest known.
+    static constexpr size_t kMostTokens = size_t{1} << 21;
     /// A token and the bytes of the word that it covers.
     struct Token {
         int id;
@@ -44,7 +47,9 @@ public:
     std::optional<int> idOf(std::string_view token) const;
 
 protected:
-    explicit TokenModel(StringMap<int> vocabulary) : vocabulary_(std::move(vocabulary)) {}
+    explicit TokenModel(StringMap<int> vocabulary);
+    /// The token that stands for a byte of an unknown character: "<0xE4>".
+    std::optional<int> idOfByte(char byte) const { return byteIds_[static_cast<unsigned char>(byte)]; }
     /// The "vocab" of a model. @throws Error as parse()
     static StringMap<int> parseVocabulary(const JsonNode& node);
     /// The id of the unknown token, in place of `text`. @throws Error if the vocabulary lacks it
@@ -52,6 +57,7 @@ protected:
 
 private:
     StringMap<int> vocabulary_;
+    std::array<std::optional<int>, 256> byteIds_;
 };
 
 } // namespace attn

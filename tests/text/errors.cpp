@@ -73,6 +73,9 @@ TEST_CASE("tokenizer errors: mutated files load or are refused, never more", "[t
     std::vector<std::string> sources{smallJson().dump(), test::goldenCase("end_of_word").tokenizer};
     for (const char* name : {"llama3", "added_in_sentencepiece", "digit_runs", "strip_both", "roberta", "bert_uncased"})
         sources.push_back(test::goldenTokenizerWith(name, "model", smallJson()["model"].dump()));
+    sources.push_back(test::goldenTokenizerWith(
+        "flan_t5", "model",
+        R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["\u2581", -3], ["a", -2.5], ["ab", -1]]})"));
     size_t loaded = 0;
     for (int round = 0; round < 20'000; ++round) {
         const std::string text = mutator(sources[mutator.below(sources.size())]);

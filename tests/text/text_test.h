@@ -13,7 +13,7 @@ struct TextGolden {
         std::string text;
         std::vector<int> ids;
         std::string decoded, decodedWhole; ///< without and with special tokens
-        std::vector<ByteRange> ranges{};   ///< empty in goldens.json
+        std::vector<ByteRange> ranges{};   ///< only in word_pieces.json
     };
     struct Pair {
         std::string first, second;
@@ -26,7 +26,7 @@ struct TextGolden {
     std::string vocabulary{}, config{}; ///< vocab.txt and tokenizer_config.json with the same meaning, or empty
 };
 
-/// tests/golden/text/goldens.json, then word_pieces.json
+/// tests/golden/text/goldens.json, word_pieces.json, unigrams.json
 const std::vector<TextGolden>& textGoldens();
 const TextGolden& goldenCase(const std::string& name);
 /// The tokenizer.json of a golden case with one part of it, such as "decoder", replaced by other JSON.
