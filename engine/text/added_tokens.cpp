@@ -47,8 +47,18 @@ size_t leadingWhitespaceEnd(std::string_view text) {
 
 } // namespace
 
+AddedTokens::AddedTokens(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
+    std::vector<PrefixTrie::Key> plain, normalized;
+    for (const bool special : {true, false}) // of two with the same text, the special one counts
+        for (size_t i = 0; i < tokens_.size(); ++i)
+            if (tokens_[i].isSpecial == special)
+                (tokens_[i].isNormalized ? normalized : plain).emplace_back(tokens_[i].decoded, static_cast<int>(i));
+    plain_ = PrefixTrie(plain);
+    normalized_ = PrefixTrie(normalized);
+}
+
 AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, const Normalizer& normalizer) {
-    AddedTokens added;
+    std::vector<Token> tokens;
     // The trees of their bytes take twelve times their size, and every place of a text is compared with the longest.
     constexpr size_t kLongest = 1024, kMostBytes = size_t{1} << 20;
     size_t bytes = 0;
@@ -79,18 +89,9 @@ AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, co
             node.fail(fmt::format("has more than {} bytes of tokens", kMostBytes));
         ids.insert_or_assign(token.content, token.id);
         largest = std::max(largest, token.id);
-        added.tokens_.push_back(std::move(token));
+        tokens.push_back(std::move(token));
     }
-    std::vector<PrefixTrie::Key> plain, normalized;
-    for (const bool special : {true, false}) // of two with the same text, the special one counts
-        for (size_t i = 0; i < added.tokens_.size(); ++i) {
-            const Token& token = added.tokens_[i];
-            if (token.isSpecial == special)
-                (token.isNormalized ? normalized : plain).emplace_back(token.decoded, static_cast<int>(i));
-        }
-    added.plain_ = PrefixTrie(plain);
-    added.normalized_ = PrefixTrie(normalized);
-    return added;
+    return AddedTokens(std::move(tokens));
 }
 
 void AddedTokens::cut(const AlignedText& aligned, const PrefixTrie& finder, std::vector<Part>& parts) const {

@@ -29,6 +29,7 @@ public:
     };
 
     AddedTokens() = default;
+    explicit AddedTokens(std::vector<Token> tokens);
     /// Reads the tokens. A token that the vocabulary lacks gets the next id after it, as in Hugging Face's library,
     /// which ignores the file's ids.
     /// @throws Error naming file and field

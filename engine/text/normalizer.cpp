@@ -91,7 +91,8 @@ AlignedText Normalizer::apply(AlignedText text, TextBudget& budget) const {
                                   text = toByteAlphabet(text);
                               },
                               [&](const BertNormalizer& bert) { text = bert.apply(std::move(text), budget); },
-                              [&](const Charsmap& charsmap) { text = charsmap.applyToClusters(text, budget); }},
+                              [&](const Charsmap& charsmap) { text = charsmap.applyToClusters(text, budget); },
+                              [&](const SentencePieceNormalizer& pieces) { text = pieces.apply(text, budget); }},
                    step);
     return text;
 }

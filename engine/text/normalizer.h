@@ -5,6 +5,7 @@
 #include "engine/text/charsmap.h"
 #include "engine/text/normalization_form.h"
 #include "engine/text/pattern.h"
+#include "engine/text/sentence_piece_normalizer.h"
 
 #include <optional>
 #include <variant>
@@ -21,6 +22,8 @@ public:
     Normalizer() = default;
     /// Reads a normalizer. @throws Error naming a kind that is not supported
     static Normalizer parse(const JsonNode& node);
+    /// SentencePiece's own.
+    explicit Normalizer(SentencePieceNormalizer step) { steps_.emplace_back(std::move(step)); }
 
     /// @throws Error if the text becomes too long or costs too much, as the budget of the whole text says
     AlignedText apply(AlignedText text, TextBudget& budget) const;
@@ -37,7 +40,8 @@ private:
         bool left, right;
     };
     struct ByteLevel {};
-    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel, BertNormalizer, Charsmap>;
+    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel, BertNormalizer, Charsmap,
+                              SentencePieceNormalizer>;
 
     void add(const JsonNode& node, int depth);
     std::vector<Step> steps_;

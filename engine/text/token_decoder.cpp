@@ -48,6 +48,13 @@ TokenDecoder TokenDecoder::parse(const JsonNode& node) {
     return decoder;
 }
 
+TokenDecoder TokenDecoder::sentencePiece(bool dropsFirst, bool hasBytes) {
+    TokenDecoder decoder{std::string()};
+    decoder.steps_.emplace_back(Metaspace{"\u2581", dropsFirst, false});
+    if (hasBytes) decoder.steps_.emplace_back(ByteFallback{});
+    return decoder;
+}
+
 void TokenDecoder::add(const JsonNode& node, int depth) {
     const std::string type = node.type();
     if (steps_.size() >= kMostTextSteps) node.fail(fmt::format("is one of more than {} steps", kMostTextSteps));

@@ -27,6 +27,9 @@ public:
     explicit TokenDecoder(std::string separator) : separator_(std::move(separator)) {}
     /// Reads a decoder. @throws Error naming a kind that is not supported
     static TokenDecoder parse(const JsonNode& node);
+    /// SentencePiece's: U+2581 becomes a space. @param dropsFirst removes the space that encoding prepended
+    /// @param hasBytes tokens such as "<0xE4>" become their bytes
+    static TokenDecoder sentencePiece(bool dropsFirst, bool hasBytes);
 
     /// Runs the chain on one list of tokens.
     class Run {

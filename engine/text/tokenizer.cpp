@@ -10,6 +10,8 @@
 #include "engine/text/json_node.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/pre_tokenizer.h"
+#include "engine/text/sentence_piece_file.h"
+#include "engine/text/sentence_piece_parts.h"
 #include "engine/text/special_template.h"
 #include "engine/text/text_budget.h"
 #include "engine/text/token_decoder.h"
@@ -83,18 +85,70 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
     return fromJson(readTextFile(path, kMostJsonBytes), path.string());
 }
 
+namespace {
+
+bool isThere(const std::filesystem::path& path) {
+    std::error_code error;
+    return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+}
+
+SentencePieceFile readPieces(const std::filesystem::path& path) {
+    return SentencePieceFile::read(readTextFile(path, kMostJsonBytes), path.string());
+}
+
+/// How many sentinels tokenizer_config.json says that T5 has.
+std::optional<size_t> sentinelsIn(const std::filesystem::path& config) {
+    constexpr size_t kMost = 10'000;
+    const nlohmann::json document = readJsonFile(config);
+    const std::string name = config.string();
+    const auto count = JsonNode(document, name).find("extra_ids");
+    if (!count) return std::nullopt;
+    const size_t sentinels = JsonNode(document, name).size("extra_ids", 0);
+    if (sentinels > kMost) count->fail(fmt::format("is {}; at most {} are supported", sentinels, kMost));
+    return sentinels;
+}
+
+} // namespace
+
+Tokenizer::Tokenizer(SentencePieceParts read) {
+    auto parts = std::make_unique<Parts>(Parts{.normalizer = std::move(read.normalizer),
+                                               .preTokenizer = {},
+                                               .model = std::move(read.model),
+                                               .added = std::move(read.added),
+                                               .specials = std::move(read.specials),
+                                               .decoder = std::move(read.decoder),
+                                               .kind = {}});
+    parts->kind = parts->model->kind();
+    parts->index();
+    parts_ = std::move(parts);
+}
+
 std::optional<Tokenizer> Tokenizer::ofFolder(const std::filesystem::path& folder) {
-    const auto exists = [&](const char* name) {
-        std::error_code error;
-        return std::filesystem::exists(std::filesystem::symlink_status(folder / name, error));
+    if (isThere(folder / "tokenizer.json")) return load(folder / "tokenizer.json");
+    const std::filesystem::path config = folder / "tokenizer_config.json", vocabulary = folder / "vocab.txt",
+                                t5 = folder / "spiece.model", xlmRoberta = folder / "sentencepiece.bpe.model";
+    if (isThere(vocabulary))
+        return fromJson(bertTokenizerJson(readTextFile(vocabulary, kMostJsonBytes),
+                                          isThere(config) ? readTextFile(config, kMostJsonBytes) : "", config.string()),
+                        vocabulary.string());
+    if (isThere(t5))
+        return Tokenizer(t5Parts(readPieces(t5), t5.string(), isThere(config) ? sentinelsIn(config) : std::nullopt));
+    if (isThere(xlmRoberta)) return Tokenizer(xlmRobertaParts(readPieces(xlmRoberta), xlmRoberta.string()));
+    return std::nullopt;
+}
+
+std::optional<TranslationTokenizers> Tokenizer::ofTranslationFolder(const std::filesystem::path& folder) {
+    const std::filesystem::path vocabulary = folder / "vocab.json", source = folder / "source.spm",
+                                target = folder / "target.spm";
+    if (!isThere(vocabulary) || !isThere(source) || !isThere(target)) return std::nullopt;
+    const nlohmann::json document = readJsonFile(vocabulary);
+    const std::string name = vocabulary.string();
+    StringMap<int> ids;
+    for (const auto& [token, id] : JsonNode(document, name).vocabulary(TokenModel::kMostTokens)) ids.emplace(token, id);
+    const auto read = [&](const std::filesystem::path& pieces) {
+        return Tokenizer(marianParts(readPieces(pieces), pieces.string(), ids, name));
     };
-    if (exists("tokenizer.json")) return load(folder / "tokenizer.json");
-    if (!exists("vocab.txt")) return std::nullopt;
-    const std::filesystem::path config = folder / "tokenizer_config.json", vocabulary = folder / "vocab.txt";
-    return fromJson(bertTokenizerJson(readTextFile(vocabulary, kMostJsonBytes),
-                                      exists("tokenizer_config.json") ? readTextFile(config, kMostJsonBytes) : "",
-                                      config.string()),
-                    vocabulary.string());
+    return TranslationTokenizers{read(source), read(target)};
 }
 
 Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {

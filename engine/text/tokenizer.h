@@ -12,9 +12,13 @@
 
 namespace attn {
 
+struct SentencePieceParts;
+struct TranslationTokenizers;
+
 /// Converts text to token ids and back. Reads Hugging Face's tokenizer.json with a BPE model, byte-level or
-/// SentencePiece-style, or a WordPiece model, or uses an alphabet of characters. Ids equal those of Hugging Face's
-/// tokenizers 0.23; truncation and padding in the file are ignored. Safe to use from several threads.
+/// SentencePiece-style, a WordPiece or a Unigram model, reads SentencePiece's own files, or uses an alphabet of
+/// characters. Ids equal those of Hugging Face's tokenizers 0.23, or those of SentencePiece for its files; truncation
+/// and padding in the file are ignored. Safe to use from several threads.
 class Tokenizer {
 public:
     /// Reads a tokenizer.json file. @throws Error naming the file, the field and the remedy
@@ -22,9 +26,13 @@ public:
     /// Reads the text of a tokenizer.json. @param name of the file, for errors
     /// @throws Error naming the field and the remedy
     static Tokenizer fromJson(std::string_view json, const std::string& name = "tokenizer.json");
-    /// Reads the tokenizer of a model folder: tokenizer.json, or BERT's vocab.txt with tokenizer_config.json.
-    /// @return none if the folder has neither  @throws Error as load()
+    /// Reads the tokenizer of a model folder: tokenizer.json, BERT's vocab.txt with tokenizer_config.json, T5's
+    /// spiece.model with tokenizer_config.json, or XLM-RoBERTa's sentencepiece.bpe.model.
+    /// @return none if the folder has none of them  @throws Error as load()
     static std::optional<Tokenizer> ofFolder(const std::filesystem::path& folder);
+    /// Reads the tokenizers of a Marian model's folder: source.spm and target.spm with vocab.json.
+    /// @return none if the folder lacks one of them  @throws Error as load()
+    static std::optional<TranslationTokenizers> ofTranslationFolder(const std::filesystem::path& folder);
     /// Makes a tokenizer with one token per character; ids follow the order of the list.
     /// @param unknown the entry for every character that is not listed; without it, encode throws for such a character
     /// @throws Error if an entry is listed twice or is not one character, or if `unknown` is not listed
@@ -68,7 +76,13 @@ private:
     struct Parts;
     Encoding encode(std::span<const std::string_view> texts, bool addSpecialTokens) const;
     explicit Tokenizer(std::unique_ptr<const Parts> parts);
+    explicit Tokenizer(SentencePieceParts read);
     std::unique_ptr<const Parts> parts_;
+};
+
+/// The tokenizers of a model that translates, with the same ids: of what it reads, and of what it writes.
+struct TranslationTokenizers {
+    Tokenizer source, target;
 };
 
 /// Decodes tokens as they are generated. Only complete characters come out: a character of several tokens appears with

@@ -57,6 +57,19 @@ const std::vector<TextGolden>& textGoldens() {
     return goldens;
 }
 
+std::vector<TextGolden::Text> sentencePieceGoldens(const std::string& name) {
+    static const json file = json::parse(std::ifstream(ATTN_TEST_DIR "/golden/text/sentence_pieces/expected.json"));
+    const std::vector<std::string> texts = file.at("texts");
+    const json decoded = file.at("decoded").value(name, json::object());
+    std::vector<TextGolden::Text> goldens;
+    for (size_t i = 0; i < texts.size(); ++i)
+        goldens.push_back({.text = texts[i],
+                           .ids = file.at(name).at(i),
+                           .decoded = decoded.value(std::to_string(i), ""),
+                           .decodedWhole = {}});
+    return goldens;
+}
+
 const TextGolden& goldenCase(const std::string& name) {
     for (const TextGolden& golden : textGoldens())
         if (golden.name == name) return golden;

@@ -28,6 +28,9 @@ struct TextGolden {
 
 /// tests/golden/text/goldens.json, word_pieces.json, unigrams.json
 const std::vector<TextGolden>& textGoldens();
+/// tests/golden/text/sentence_pieces/expected.json: the texts with SentencePiece's own ids in one of its folders.
+/// `decoded` is empty where the two need not agree.
+std::vector<TextGolden::Text> sentencePieceGoldens(const std::string& name);
 const TextGolden& goldenCase(const std::string& name);
 /// The tokenizer.json of a golden case with one part of it, such as "decoder", replaced by other JSON.
 std::string goldenTokenizerWith(const std::string& name, const std::string& part, const std::string& json);

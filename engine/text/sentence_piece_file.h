@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// What a model file of SentencePiece says: spiece.model, sentencepiece.bpe.model, source.spm.
+/// @source SentencePiece, sentencepiece_model.proto
+struct SentencePieceFile {
+    enum class Kind { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
+    struct Piece {
+        std::string text{};
+        float score = 0;
+        Kind kind = Kind::Normal;
+    };
+    std::vector<Piece> pieces{};
+    bool byteFallback = false;
+    std::string charsmap{}; ///< compiled rules of normalization
+    bool addsPrefix = true, removesSpaces = true, marksSpaces = true;
+
+    /// Reads the bytes of a file of the kind Unigram. @param file its name, for errors
+    /// @throws Error naming the file if it is damaged or of another kind
+    static SentencePieceFile read(std::string_view bytes, const std::string& file);
+};
+
+} // namespace attn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "engine/text/charsmap.h"
+#include "engine/text/prefix_trie.h"
+
+namespace attn {
+
+/// What SentencePiece does with a text before it cuts it: changes characters, removes spaces that are too many, marks
+/// words by a sign before them.
+/// @source SentencePiece, normalizer.cc
+struct SentencePieceNormalizer {
+    Charsmap charsmap{};
+    PrefixTrie kept{};         ///< texts that stay as they are, such as pieces that a person defined
+    bool addsPrefix = true;    ///< a space before the first word
+    bool removesSpaces = true; ///< at both ends, and all but one between words
+    bool marksSpaces = true;   ///< a space becomes U+2581
+
+    /// @throws Error if the text becomes too long
+    AlignedText apply(const AlignedText& text, TextBudget& budget) const;
+};
+
+} // namespace attn
