@@ -369,6 +369,7 @@ void ComparePanel::showMatrices(bool isOn) {
     } else if (!a.isEmpty() && !b.isEmpty()) {
         difference.note = tr("Long texts can be compared only if both have the same length.");
     }
+    shareScale(a, b);
     a_.matrix->setFigure(std::move(a));
     b_.matrix->setFigure(std::move(b));
     difference_.matrix->setFigure(std::move(difference));
