@@ -120,12 +120,13 @@ private:
                 return wanted_.start || wanted_.prepares || wanted_.closes || (wanted_.weights && hasNewWeights()) ||
                        mayStep() || (run_ && !run_->isFinished() && next_.state == State::Training);
             };
-            if (!hasWork()) {
+            changed_.wait(lock, stop, [&] { // a wish may be no work, such as that for parameters already given
+                if (hasWork()) return true;
                 isIdle_ = true;
                 changed_.notify_all();
-                changed_.wait(lock, stop, hasWork);
-                if (stop.stop_requested()) return;
-            }
+                return false;
+            });
+            if (stop.stop_requested()) return;
             isIdle_ = false;
             if (wanted_.plays && wanted_.steps == 0 && Clock::now() < due_ && !wanted_.start && !wanted_.closes) {
                 changed_.wait_until(lock, stop, due_, [&] {
