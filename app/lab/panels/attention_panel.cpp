@@ -331,7 +331,7 @@ void AttentionPanel::showSettings() {
     heatmap_->setTitle(headTitle(shown) + (isHead ? bench_.conditionOf(shown.site, shown.head) : QString()) +
                        (isChange ? tr(", difference in attention") : QString()) + resolutionText(tile));
     // Pixels of several tokens, and what is scaled without the first token, are other numbers.
-    cell_->setHeatmap(shown.aggregate, isHead && !isChange && tile && tile->isExact() && !tile->leavesOutFirst);
+    cell_->setHeatmap(shown.aggregate, isHead && !isChange && tile && tile->isExact() && !look_.scale.hidesFirst);
     heatmap_->setScale(look_.scale);
     heatmap_->setColours(look_.colours);
     heatmap_->setSelected(bench_.selection().cell);
