@@ -32,10 +32,10 @@ void MatrixView::setFigure(MatrixFigure figure) {
 /// Screen readers hear the cell under the pointer or the chosen one, with its value.
 void MatrixView::describe() {
     const auto cell = figure_.hovered ? figure_.hovered : figure_.selected;
-    if (figure_.isEmpty())
-        setAccessibleDescription(figure_.note.isEmpty() ? tr("Nothing to show yet.") : figure_.note);
-    else
-        setAccessibleDescription(cell ? readingOf(figure_, *cell) : figure_.note);
+    const QString whole = !figure_.note.isEmpty() ? figure_.note
+                          : figure_.isEmpty()     ? tr("Nothing to show yet.")
+                                                  : tr("The arrow keys read its cells.");
+    setAccessibleDescription(cell && !figure_.isEmpty() ? readingOf(figure_, *cell) : whole);
 }
 
 void MatrixView::setSelected(std::optional<MatrixCell> cell) {
