@@ -234,7 +234,7 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
     prompt.setPlainText("The boy saw a dog.");
     REQUIRE(lab.settle());
     CHECK(open("builtin:english") == "The boy saw a dog.");
-    CHECK(open("builtin:sort") != "The boy saw a dog."); // which knows letters and digits of its own only
+    CHECK(open("builtin:sort") != "The boy saw a dog.");    // which knows letters and digits of its own only
     CHECK(open("builtin:english") == "The boy saw a dog."); // typed before the example of sort
     lab.act("undo");
     lab.act("undo");
