@@ -36,7 +36,7 @@ TEST_CASE("branches: taking, going back and restoring", "[session]") {
     CHECK(path.tokens() == std::vector<int>{5, 6, 7, 1});
     path.reset();
     path.take(1, 0.9f);
-    CHECK(path.tree().current == first); // the branch that exists is taken again
+    CHECK(path.tree().current == first);                                      // the branch that exists is taken again
     CHECK(path.tree().nodes[static_cast<size_t>(first)].probability == 0.9f); // with its present probability
     CHECK_THROWS_AS(path.goTo(99), Error);
 
