@@ -2,7 +2,6 @@
 
 #include "engine/inference/language_model.h"
 #include "engine/inference/view_graph.h"
-#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -54,7 +53,7 @@ std::unique_ptr<GpuExecutor> CachedPatterns::executorFor(const std::vector<int>&
 GpuExecutor& CachedPatterns::gridExecutor(int size) {
     auto& executor = grids_[size];
     if (!executor) {
-        std::vector<int> sites(static_cast<size_t>(model_.info().layers));
+        std::vector<int> sites(static_cast<size_t>(model_.info().siteCount()));
         std::iota(sites.begin(), sites.end(), 0);
         executor = executorFor(sites, model_.info().heads, size);
     }
@@ -91,8 +90,8 @@ PatternGrid CachedPatterns::grid(int size, bool hidesFirst) {
     GpuExecutor& executor = gridExecutor(size);
     writeWindow(executor, {firstRow * cells, pixels * cells, 0, pixels * cells, pixels - firstRow, pixels, 0, 0});
     executor.run(paramsOf(model_));
-    PatternGrid grid{.sites = model_.info().layers, .heads = model_.info().heads, .tiles = {}};
-    for (int layer = 0; layer < model_.info().layers; ++layer)
+    PatternGrid grid{.sites = model_.info().siteCount(), .heads = model_.info().heads, .tiles = {}};
+    for (int layer = 0; layer < model_.info().siteCount(); ++layer)
         for (int head = 0; head < model_.info().heads; ++head) {
             const PatternRequest view{
                 .site = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};

@@ -76,7 +76,8 @@ PatternGrid CachedPatterns::beginGrid(int size, bool hidesFirst) {
     size = std::clamp(size, 8, 256);
     if (!thumbnails_ || thumbnails_->size() != size) {
         std::vector<LongPatternSource> layers;
-        for (int layer = 0; layer < model_.info().layers; ++layer) layers.push_back(model_.longPatternSource(layer));
+        for (int layer = 0; layer < model_.info().siteCount(); ++layer)
+            layers.push_back(model_.longPatternSource(layer));
         thumbnails_ = std::make_unique<LongPatternThumbnails>(model_.device(), model_.store(), std::move(layers), size);
         thumbnailsValid_ = 0;
     }
@@ -92,7 +93,7 @@ PatternGrid CachedPatterns::beginGrid(int size, bool hidesFirst) {
 HeadProfile CachedPatterns::beginProfile(int layer, int head) {
     showsProfile_ = false;
     if (model_.tokens().empty()) return {};
-    layer = std::clamp(layer, 0, model_.info().layers - 1);
+    layer = std::clamp(layer, 0, model_.info().siteCount() - 1);
     head = std::clamp(head, 0, model_.info().heads - 1);
     if (!profiler_ || profiledSite_ != layer) {
         profiler_ = std::make_unique<HeadProfiler>(model_.device(), model_.store(), model_.longPatternSource(layer));

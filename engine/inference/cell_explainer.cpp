@@ -6,7 +6,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/patterns.h"
 #include "engine/inference/shared_parameters.h"
-#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -104,7 +103,7 @@ std::vector<float> rowOf(const std::vector<float>& rows, int row, size_t width) 
 
 CellRows CellExplainer::rowsInCache(const CellExplanation& cell) const {
     const auto cached = [&](const char* letter, int head) {
-        const std::string state = inBlock(cell.site, std::string("attn.cache_") + letter);
+        const std::string state = model_.info().site(cell.site).inSite(std::string("cache_") + letter);
         return ofHead(model_.store().read(state), model_.store().entry(state).shape, head, count());
     };
     const auto width = static_cast<size_t>(model_.attentionOf(cell.site).headWidth);
@@ -120,7 +119,7 @@ CellRows CellExplainer::rowsInCache(const CellExplanation& cell) const {
 }
 
 CellRows CellExplainer::rowsOfRun(const CellExplanation& cell) const {
-    const std::string prefix = attentionHook(cell.site, "");
+    const std::string prefix = model_.info().site(cell.site).hook("");
     const auto captured = model_.capture(model_.input(), prefix + "*");
     const auto find = [&](const std::string& hook) {
         const auto found = std::ranges::find(captured, prefix + hook, &CapturedHook::name);
@@ -209,8 +208,9 @@ void CellExplainer::addContribution(CellExplanation& cell, bool reachesStream) c
 
 CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
     const auto count = static_cast<int>(model.tokens().size());
-    if (asked.site < 0 || asked.site >= model.info().layers || asked.head < 0 || asked.head >= model.info().heads ||
-        asked.query < 0 || asked.query >= count || asked.key < 0 || asked.key >= count)
+    if (asked.site < 0 || asked.site >= model.info().siteCount() || asked.head < 0 ||
+        asked.head >= model.info().heads || asked.query < 0 || asked.query >= count || asked.key < 0 ||
+        asked.key >= count)
         throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {}, head {}", asked.query, asked.key,
                                          asked.site, asked.head),
                      .where = model.info().name,

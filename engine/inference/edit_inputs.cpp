@@ -2,7 +2,7 @@
 
 #include "engine/core/bit_row.h"
 #include "engine/models/decoder.h"
-#include "engine/models/hook_names.h"
+#include "engine/models/structure.h"
 
 #include <algorithm>
 
@@ -28,9 +28,9 @@ std::optional<EditInputs> editInputs(GpuExecutor& executor, const std::string& h
                       .shape = std::ranges::find(executor.plan().tensors, kept, &PlannedTensor::name)->type.shape};
 }
 
-void writeGatesOfFormed(GpuExecutor& executor, int layer, size_t tokens, std::span<const float> gates) {
-    const auto z = editInputs(executor, attentionHook(layer, "z"));
-    if (!z || executor.hasInput(inBlock(layer, "attn.gates"))) return;
+void writeGatesOfFormed(GpuExecutor& executor, const Site& site, size_t tokens, std::span<const float> gates) {
+    const auto z = editInputs(executor, site.hook("z"));
+    if (!z || executor.hasInput(site.inSite("gates"))) return;
     for (size_t row = 0; row < tokens * gates.size(); ++row)
         for (float& kept : z->kept.subspan(row * z->stride(), z->stride())) kept *= gates[row % gates.size()];
 }

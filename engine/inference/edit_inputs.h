@@ -11,6 +11,8 @@
 
 namespace attn {
 
+struct Site;
+
 /// The inputs that change a hook x to kept * x + added.
 struct EditInputs {
     std::span<float> kept, added;
@@ -27,7 +29,7 @@ std::optional<EditInputs> editInputs(GpuExecutor& executor, const std::string& h
 /// that applies gates.
 /// @param executor with inputs for z that are already written; no effect if it applies the gates itself
 /// @param tokens   number of leading tokens of z, [T,H,D]
-void writeGatesOfFormed(GpuExecutor& executor, int layer, size_t tokens, std::span<const float> gates);
+void writeGatesOfFormed(GpuExecutor& executor, const Site& site, size_t tokens, std::span<const float> gates);
 
 /// The keys that a query sees by the positions in the composition of its layer, without terms that depend on content.
 /// @param places number of queries and of keys  @return [places]: the place, or kHidden

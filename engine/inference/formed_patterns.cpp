@@ -3,7 +3,6 @@
 #include "engine/core/bit_row.h"
 #include "engine/inference/head_profiler.h"
 #include "engine/inference/language_model.h"
-#include "engine/models/hook_names.h"
 
 #include <algorithm>
 #include <bit>
@@ -24,7 +23,7 @@ std::vector<float> FormedPatterns::weightsOf(int site, int head, int query, int 
         return executor.result(hook).subspan(at, static_cast<size_t>(shape.columns()));
     };
     const auto& results = executor.plan().results;
-    const std::string pattern = attentionHook(site, "pattern");
+    const std::string pattern = model_.info().site(site).hook("pattern");
     if (results.contains(pattern)) {
         const auto row = rowOf(pattern, query);
         return {row.begin() + keyBegin, row.begin() + keyEnd};
@@ -98,7 +97,7 @@ PatternGrid FormedPatterns::grid(int size, bool hidesFirst) {
     int cells = 1; // a pixel covers a power of two of tokens, as in the thumbnails of cached patterns
     while ((count + cells - 1) / cells > size) cells *= 2;
     const int pixels = (count + cells - 1) / cells;
-    PatternGrid grid{.sites = model_.info().layers, .heads = model_.info().heads, .tiles = {}};
+    PatternGrid grid{.sites = model_.info().siteCount(), .heads = model_.info().heads, .tiles = {}};
     for (int site = 0; site < grid.sites; ++site)
         for (int head = 0; head < grid.heads; ++head)
             grid.tiles.push_back(pooled({.site = site,
@@ -123,7 +122,7 @@ std::vector<float> FormedPatterns::formedRow(int site, int head, int query) cons
 
 HeadProfile FormedPatterns::beginProfile(int site, int head) {
     if (model_.tokens().empty()) return {};
-    site = std::clamp(site, 0, model_.info().layers - 1);
+    site = std::clamp(site, 0, model_.info().siteCount() - 1);
     head = std::clamp(head, 0, model_.info().heads - 1);
     const auto count = static_cast<int>(model_.tokens().size());
     HeadProfile profile{.site = site,

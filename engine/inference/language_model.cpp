@@ -6,7 +6,6 @@
 #include "engine/inference/linear_readout.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/wrong_model.h"
-#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 #include "engine/core/error.h"
 #include "engine/inference/step_plan.h"
-#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -57,7 +56,7 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
 }
 
 SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
-    const auto hook = [&](const char* name) { return attentionHook(layer, name); };
+    const auto hook = [&](const char* name) { return info_.site(layer).hook(name); };
     const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
     const auto captured =
         capture(input(), sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));

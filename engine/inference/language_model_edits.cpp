@@ -3,7 +3,6 @@
 #include "engine/inference/edit_inputs.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/view_graph.h"
-#include "engine/models/hook_names.h"
 #include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
@@ -22,7 +21,11 @@ void LanguageModel::changesChanged(bool isOtherSet) {
 }
 
 int64_t LanguageModel::streamWidth() const {
-    return buildForListing(config()).graph->probes().at(inBlock(0, "hook_resid_pre")).tensor.shape().columns();
+    return buildForListing(config())
+        .graph->probes()
+        .at(info_.site(0).inBlock("hook_resid_pre"))
+        .tensor.shape()
+        .columns();
 }
 
 Input LanguageModel::sourceOf(const Intervention& change, bool isContrast, const Input& own,

@@ -1,7 +1,6 @@
 #include "engine/attention/execution.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
-#include "engine/models/hook_names.h"
 
 #include <algorithm>
 #include <array>
@@ -72,8 +71,8 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
     auto& step = currentSteps()[queries << 16 | keys];
     if (step) return *step;
     std::set<std::string> newestRows; // of every head, for views
-    for (int layer = 0; layer < info_.layers && queries == 1 && options_.inspects; ++layer)
-        if (const std::string hook = attentionHook(layer, "pattern"); std::ranges::count(info_.hooks, hook) > 0)
+    for (int site = 0; site < info_.siteCount() && queries == 1 && options_.inspects; ++site)
+        if (const std::string hook = info_.site(site).hook("pattern"); std::ranges::count(info_.hooks, hook) > 0)
             newestRows.insert(hook);
     step = makeStep(queries, keys, queries == 1 || !options_.inspects, newestRows); // see feedSteps()
     return *step;

@@ -1,7 +1,6 @@
 #include "engine/inference/edit_inputs.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
-#include "engine/models/hook_names.h"
 #include "engine/runtime/dense_result.h"
 
 #include <algorithm>
@@ -27,7 +26,8 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::
     if (graph.logits)
         outputs.emplace("all_logits", graph.logits);
     else
-        outputs.emplace("last", graph.graph->probes().at(inBlock(info_.layers - 1, "hook_resid_post")).tensor);
+        outputs.emplace("last",
+                        graph.graph->probes().at(info_.structure.sites.back().inBlock("hook_resid_post")).tensor);
     step->executor = executorOf(graph, outputs, probes, {.profiles = options_.profiles});
     return step;
 }
@@ -101,16 +101,15 @@ LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
     if (step && step->queries == rows) return *step;
     std::set<std::string> probes;
     const std::set<std::string> edited = editedHooks();
-    for (int layer = 0; layer < info_.layers && options_.inspects; ++layer) {
+    for (int site = 0; site < info_.siteCount() && options_.inspects; ++site) {
+        const std::string pattern = info_.site(site).hook("pattern");
         // If there are factors, they are enough, and nothing grows with the square of the context. They do not
         // contain rows that changes set.
-        const std::array factors{attentionHook(layer, "pattern") + "_queries",
-                                 attentionHook(layer, "pattern") + "_keys"};
-        if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() &&
-            !edited.contains(attentionHook(layer, "pattern")))
+        const std::array factors{pattern + "_queries", pattern + "_keys"};
+        if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() && !edited.contains(pattern))
             probes.insert(factors.begin(), factors.end());
         else
-            probes.insert(attentionHook(layer, "pattern"));
+            probes.insert(pattern);
     }
     step = makeWholeStep(std::move(probes), rows);
     return *step;

@@ -64,6 +64,7 @@ struct ModelInfo {
     int classes = 0;                 ///< 0: no classifier
     std::vector<std::string> labels; ///< names of the classes; empty if the files have none
 
+    int siteCount() const { return static_cast<int>(structure.sites.size()); }
     const Site& site(int index) const { return structure.sites.at(static_cast<size_t>(index)); }
     /// @throws Error naming the model and its heads if it has no such head
     void requireHead(int site, int head) const;

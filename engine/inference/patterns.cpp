@@ -4,7 +4,6 @@
 #include "engine/inference/cached_patterns.h"
 #include "engine/inference/formed_patterns.h"
 #include "engine/inference/language_model.h"
-#include "engine/models/hook_names.h"
 
 #include <algorithm>
 #include <tuple>
@@ -52,12 +51,12 @@ std::vector<float> Patterns::formedRow(int, int, int) const { return {}; }
 
 NewestRows Patterns::newestRows() const {
     const auto keys = static_cast<int>(model_.tokens().size());
-    NewestRows rows{.sites = model_.info().layers, .heads = model_.info().heads, .keys = keys, .values = {}};
+    NewestRows rows{.sites = model_.info().siteCount(), .heads = model_.info().heads, .keys = keys, .values = {}};
     const GpuExecutor* step = model_.whyNoCache().empty() ? model_.newestExecutor() : nullptr;
     if (!step && model_.isCached()) return rows;
     /// The newest row of a head in the step that formed it, of [H,1,S]; empty if the site has no pattern.
     const auto newestOf = [&](int site, int head) -> std::span<const float> {
-        const std::string hook = attentionHook(site, "pattern");
+        const std::string hook = model_.info().site(site).hook("pattern");
         if (!step->plan().results.contains(hook)) return {};
         const auto stride = static_cast<size_t>(step->plan().result(hook).type.shape.rowStride());
         return step->result(hook).subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
@@ -88,7 +87,7 @@ bool Patterns::isByHand(int site, int head) const {
 
 PatternRequest Patterns::bounded(PatternRequest view) const {
     const auto count = static_cast<int>(model_.tokens().size());
-    view.site = std::clamp(view.site, 0, model_.info().layers - 1);
+    view.site = std::clamp(view.site, 0, model_.info().siteCount() - 1);
     view.head = std::clamp(view.head, 0, model_.info().heads - 1);
     std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
     std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);

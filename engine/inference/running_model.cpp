@@ -4,7 +4,6 @@
 #include "engine/inference/edit_inputs.h"
 #include "engine/inference/intervention_rows.h"
 #include "engine/models/decoder.h"
-#include "engine/models/hook_names.h"
 #include "engine/models/parameter_source.h"
 #include "engine/runtime/dense_result.h"
 
@@ -49,7 +48,7 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
                            const ParameterSource& source) {
     device_ = window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, window);
     store_ = std::make_unique<TensorStore>(*device_);
-    gates_.assign(info_.structure.sites.size() * static_cast<size_t>(info_.heads), 1.0f);
+    gates_.assign(static_cast<size_t>(info_.siteCount() * info_.heads), 1.0f);
     info_.hooks = listing.graph->probeOrder();
 
     auto parameters = sourcesOf(*listing.graph, NodeKind::Parameter);
@@ -81,8 +80,7 @@ void RunningModel::load(const ParameterSource& source, const Progress& progress)
 
 void RunningModel::setGate(int site, int head, float gate) {
     changesChanged(false);
-    const auto sites = static_cast<int>(info_.structure.sites.size());
-    for (int s = 0; s < sites; ++s)
+    for (int s = 0; s < info_.siteCount(); ++s)
         for (int h = 0; h < info_.heads; ++h)
             if ((site < 0 || site == s) && (head < 0 || head == h))
                 gates_[static_cast<size_t>(s * info_.heads + h)] = gate;
@@ -100,8 +98,8 @@ std::set<std::string> RunningModel::editedHooks() const {
     if (isBypassed_) return {};
     std::set<std::string> names = edits_.hooks();
     for (const int site : edits_.patternLayers()) {
-        names.insert(attentionHook(site, "pattern"));
-        names.insert(attentionHook(site, "z")); // applies the gates
+        names.insert(info_.site(site).hook("pattern"));
+        names.insert(info_.site(site).hook("z")); // applies the gates
     }
     return names;
 }
@@ -148,13 +146,13 @@ HookEdits RunningModel::converted(const Changes& changes, const Input& own, cons
     }
     for (const PatternEdit& change : changes.patterns) {
         info_.requireHead(change.site, change.head);
-        if (!all.graph->probes().contains(attentionHook(change.site, "pattern")))
+        if (!all.graph->probes().contains(info_.site(change.site).hook("pattern")))
             throw Error({.what = fmt::format("the attention of layer {} forms no pattern", change.site),
                          .where = info_.name,
                          .hint = "set the head's gate to 0, or change hook_z"});
         result.set(change);
         const Site& site = info_.site(change.site);
-        result.declare(attentionHook(change.site, "z"), site.heads, int64_t{site.heads} * site.headWidth);
+        result.declare(site.hook("z"), site.heads, int64_t{site.heads} * site.headWidth);
     }
     return result;
 }
@@ -213,8 +211,8 @@ std::vector<std::string> RunningModel::matchHooks(const std::string& globs) cons
 }
 
 void RunningModel::writeGates(GpuExecutor& executor) const {
-    for (int site = 0; site < static_cast<int>(info_.structure.sites.size()); ++site) {
-        const std::string name = inBlock(site, "attn.gates");
+    for (int site = 0; site < info_.siteCount(); ++site) {
+        const std::string name = info_.site(site).inSite("gates");
         if (!executor.hasInput(name)) continue; // without logits, the last layer only fills its cache
         const std::span<float> input = executor.input(name);
         if (isBypassed_)
@@ -232,10 +230,10 @@ void RunningModel::writeEdits(GpuExecutor& executor, size_t first, std::optional
                          inputs->kept, inputs->added);
     for (const int site : edits_.patternLayers()) {
         const size_t rows = count.value_or(static_cast<size_t>(rowsOf(site)));
-        writeGatesOfFormed(executor, site, rows,
+        writeGatesOfFormed(executor, info_.site(site), rows,
                            std::span(gates_).subspan(static_cast<size_t>(site * info_.heads),
                                                      static_cast<size_t>(info_.site(site).heads)));
-        const auto pattern = editInputs(executor, attentionHook(site, "pattern"));
+        const auto pattern = editInputs(executor, info_.site(site).hook("pattern"));
         if (!pattern) continue;
         pattern->keepAll();
         for (const auto& [at, edit] : edits_.patterns())

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-std::string blockName(int64_t layer) { return fmt::format("blocks.{}", layer); }
+std::string blockName(int64_t layer, std::string_view stack) { return fmt::format("{}.{}", stack, layer); }
 
 std::string siteName(int64_t layer) { return inBlock(layer, "attn"); }
 

@@ -11,8 +11,8 @@ namespace attn {
 // Only these functions join the parts.
 // @source Nanda and Bloom 2022, TransformerLens, for the names of hooks
 
-/// "blocks.3"
-std::string blockName(int64_t layer);
+/// "blocks.3", or "decoder.3" in a model with an encoder and a decoder.
+std::string blockName(int64_t layer, std::string_view stack = "blocks");
 
 /// The attention of a block, or the mechanism in its place: "blocks.3.attn".
 std::string siteName(int64_t layer);

@@ -15,6 +15,7 @@ namespace {
 Site selfAttention(const LayerAttention& attention, int layer, int stream) {
     const auto [heads, groups] = attention.heads();
     return {.name = siteName(layer),
+            .block = blockName(layer),
             .layer = layer,
             .queryStream = stream,
             .keyStream = stream,
@@ -24,6 +25,10 @@ Site selfAttention(const LayerAttention& attention, int layer, int stream) {
 }
 
 } // namespace
+
+std::string Site::hook(std::string_view hook) const { return inSite(fmt::format("hook_{}", hook)); }
+std::string Site::inSite(std::string_view part) const { return fmt::format("{}.{}", name, part); }
+std::string Site::inBlock(std::string_view part) const { return fmt::format("{}.{}", block, part); }
 
 const Axis& ModelStructure::queryAxis(int site) const {
     const Stream& stream = streams.at(static_cast<size_t>(sites.at(static_cast<size_t>(site)).queryStream));

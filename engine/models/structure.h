@@ -37,12 +37,17 @@ struct Stream {
 /// One attention of a model, or the mechanism in its place.
 struct Site {
     std::string name;                   ///< as in the names of hooks: "blocks.3.attn"
+    std::string block{};                ///< the block that it is in: "blocks.3"
     int layer = 0;                      ///< block, counted from 0
     int queryStream = 0, keyStream = 0; ///< indices into ModelStructure::streams
     int heads = 1;                      ///< H
     int keyValueHeads = 1;              ///< G; G < H means grouped-query attention
     int headWidth = 1;                  ///< D
     bool operator==(const Site&) const = default;
+
+    std::string hook(std::string_view hook) const;    ///< "blocks.3.attn.hook_pattern" from "pattern"
+    std::string inSite(std::string_view part) const;  ///< "blocks.3.attn.W_O" from "W_O"
+    std::string inBlock(std::string_view part) const; ///< "blocks.3.hook_resid_pre" from "hook_resid_pre"
 };
 
 /// A prediction that a model makes at rows of a stream.

@@ -26,8 +26,9 @@ TEST_CASE("structure: a decoder is one stream of tokens with a site in each laye
     REQUIRE(structure.axes == std::vector<Axis>{{.kind = AxisKind::Tokens, .length = 128}});
     REQUIRE(structure.streams == std::vector<Stream>{{.name = "decoder", .axis = 0, .width = 32}});
     REQUIRE(structure.sites.size() == 2);
-    CHECK(structure.sites[0] ==
-          Site{.name = "blocks.0.attn", .layer = 0, .heads = 4, .keyValueHeads = 2, .headWidth = 8});
+    CHECK(
+        structure.sites[0] ==
+        Site{.name = "blocks.0.attn", .block = "blocks.0", .layer = 0, .heads = 4, .keyValueHeads = 2, .headWidth = 8});
     CHECK(structure.mostHeads() == 4);
     CHECK(structure.queryAxis(1) == structure.keyAxis(1));
     CHECK(structure.readouts == std::vector<Readout>{{.kind = Readout::Kind::NextToken, .stream = 0, .choices = 50}});
