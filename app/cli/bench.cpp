@@ -38,7 +38,7 @@ public:
                    .vocabulary = 50257,
                    .modelWidth = 768,
                    .context = 1024,
-                   .learnedPositions = true,
+                   .positions = TextPositions::Learned,
                    .feedForward = {.width = 3072},
                    .layers = std::vector<LayerAttention>(12, attention)};
     }

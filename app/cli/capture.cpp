@@ -19,7 +19,7 @@ struct CaptureOptions {
 
 std::vector<CapturedHook> captureText(const CaptureOptions& options) {
     const auto model = options.model.open(true);
-    const TextInput text = options.prompt.encodeWithTypes(*model);
+    const TextInput text = options.prompt.encodeInput(*model);
     auto hooks = model->capture(text, options.hooks);
     writeCapture(options.out, model->info(), text, hooks);
     return hooks;
@@ -43,6 +43,7 @@ void addCapture(Command& command) {
     options->model.addTo(command);
     options->prompt.addTo(command);
     options->prompt.addPairTo(command);
+    options->prompt.addSourceTo(command);
     options->picture.addTo(command, false);
     command.option("--hooks NAMES", options->hooks,
                    "names of hooks, between commas; * stands for anything; see attention-cli models PATH --hooks");

@@ -53,14 +53,18 @@ struct ImageOptions {
 
 /// A prompt as text or as token ids.
 struct PromptOptions {
-    std::optional<std::string> text, tokens, second, types;
+    std::optional<std::string> text, tokens, second, types, source, sourceTokens;
 
     void addTo(Command& command);
     /// Adds the options of encoders: the second text of a pair, and token types.
     void addPairTo(Command& command);
-    /// The tokens with their types. @throws Error as encode()
-    TextInput encodeWithTypes(const LanguageModel& model) const;
-    /// The model's own example when neither was given.
+    /// Adds the options of models that read a source and write a target.
+    void addSourceTo(Command& command);
+    /// The tokens with their types and their source. @throws Error as encode()
+    TextInput encodeInput(const LanguageModel& model) const;
+    /// The tokens of the source; empty for a model without an encoder. @throws Error as encode()
+    std::vector<int> encodeSource(const LanguageModel& model) const;
+    /// The model's own example when neither was given; in a model that reads a source, a target that has just begun.
     /// @throws Error if the prompt is empty or needs a tokenizer that the model lacks
     std::vector<int> encode(const LanguageModel& model) const;
 };

@@ -82,6 +82,7 @@ int generate(const GenerateOptions& options) {
 
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
+    model->setSource(options.prompt.encodeSource(*model));
     model->feed(tokens);
     const double prefillSeconds = std::chrono::duration<double>(Clock::now() - start).count();
     const auto decodeStart = Clock::now();
@@ -146,6 +147,7 @@ void addGenerate(Command& command) {
     Sampling& sampling = options->sampling;
     options->model.addTo(command);
     options->prompt.addTo(command);
+    options->prompt.addSourceTo(command);
     command.flag("--greedy", sampling.greedy, "always take the most probable token");
     command.option("--temperature X", sampling.temperature, "below 1: safer choices; above 1: more surprising ones")
         .above(0);

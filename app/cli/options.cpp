@@ -109,7 +109,7 @@ void PromptOptions::addPairTo(Command& command) {
         .defaultText("0, and 1 in the second text");
 }
 
-TextInput PromptOptions::encodeWithTypes(const LanguageModel& model) const {
+TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
     std::vector<int> ids = encode(model), given;
     if (second) {
         if (tokens || !model.tokenizer())
@@ -129,10 +129,33 @@ TextInput PromptOptions::encodeWithTypes(const LanguageModel& model) const {
     }
     if (types && model.config().tokenTypes == 0)
         fmt::print(stderr, "{} has no token types and ignores them.\n", model.info().name);
-    return {std::move(ids), std::move(given)};
+    return {std::move(ids), std::move(given), encodeSource(model)};
+}
+
+void PromptOptions::addSourceTo(Command& command) {
+    const Option& asText = command.textOption("--source TEXT", into(source),
+                                              "text to translate or to rewrite, for a model that reads a source; "
+                                              "--prompt is then the beginning of what it writes");
+    command.textOption("--source-tokens IDS", into(sourceTokens), "token ids of the source").excludes(asText);
+}
+
+std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
+    if (sourceTokens) return parseTokenIds(*sourceTokens);
+    if (!source) return {};
+    if (!model.sourceTokenizer())
+        throw Error({.what = "this model has no tokenizer",
+                     .where = model.info().name,
+                     .hint = "give token ids, for example --source-tokens 1,2,3"});
+    return model.sourceTokenizer()->encode(*source).ids;
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
+    if (model.config().hasEncoder() && !tokens) {
+        std::vector<int> target{static_cast<int>(model.config().startToken)};
+        if (text && model.tokenizer())
+            std::ranges::copy(model.tokenizer()->encode(*text, false).ids, std::back_inserter(target));
+        return target;
+    }
     if (!tokens && model.tokenizer() == nullptr)
         throw Error({.what = "this model has no tokenizer",
                      .where = model.info().name,

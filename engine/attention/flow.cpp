@@ -166,7 +166,8 @@ template <class Flow> void requireSound(const Flow& flow, int64_t queries, int64
 } // namespace
 
 Tensor AttentionFlow::parameter(const std::string& name, Shape shape, InitialValue initial) {
-    const std::string full = (weights.empty() ? prefix : weights) + "." + name;
+    const bool isPosition = !positionWeights.empty() && name.starts_with("position.");
+    const std::string full = (isPosition ? positionWeights : weights.empty() ? prefix : weights) + "." + name;
     if (std::ranges::none_of(parameters, [&](const FlowParameter& known) { return known.name == full; }))
         parameters.push_back({full, shape, initial});
     return graph.parameter(full, std::move(shape));

@@ -60,6 +60,8 @@ struct AttentionFlow {
     const AttentionSpec& spec;
     std::string prefix;    ///< of the names of parameters and constants: "blocks.0.attn"
     std::string weights{}; ///< prefix of parameters if it differs: layers may share parameters
+    /// Prefix of the parameters of the position part if it differs: layers may share them. Empty: as for the others.
+    std::string positionWeights{};
     int64_t layer = 0;
     int64_t batch = 1, heads = 1, groups = 1, queries = 1, keys = 1, width = 1;
 

@@ -19,20 +19,43 @@ int64_t sequencesOf(const AttentionSite& site) {
     return site.sequence == 0 ? 1 : site.input.shape()[0] / site.sequence;
 }
 
+/// Whether the rows go on from a cache that they add to.
+bool isStepOf(const AttentionSite& site) { return site.cacheCapacity > 0 && site.heldKeys == 0; }
+
+/// A state of keys or values that holdKeys() sets. @return [capacity,G,D]
+Tensor heldState(Graph& graph, const LayerAttention& layer, const AttentionSite& site, const char* letter) {
+    return graph.state(fmt::format("{}.held_{}", site.prefix, letter),
+                       {.shape = {site.cacheCapacity, layer.heads().groups, layer.headWidth}});
+}
+
+/// x . W + b for one of the projections of a site. @param letter "Q", "K" or "V"  @return [rows, heads D]
+Tensor projection(const LayerAttention& layer, const AttentionSite& site, const char* letter, int64_t heads, Tensor x) {
+    const std::string from = (site.weights.empty() ? site.prefix : site.weights) + ".";
+    const int64_t features = heads * layer.headWidth;
+    Graph& graph = *x.graph;
+    MatmulOptions options;
+    if (layer.queryKeyValueBias) options.bias = graph.parameter(from + "b_" + letter, {features});
+    return matmul(x, graph.parameter(from + "W_" + letter, {features, x.shape()[1]}), options);
+}
+
 AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, int64_t index, int64_t batch,
                       int64_t length) {
-    const bool isStep = site.cacheCapacity > 0;
+    const bool isStep = isStepOf(site);
     const HeadCounts counts = layer.heads();
     return {.graph = *site.input.graph,
             .spec = layer.spec,
             .prefix = site.prefix,
             .weights = site.weights,
+            .positionWeights = site.positionWeights,
             .layer = index,
             .batch = batch,
             .heads = counts.heads,
             .groups = counts.groups,
             .queries = length,
-            .keys = isStep ? site.keys : length,
+            .keys = isStep              ? site.keys
+                    : site.heldKeys > 0 ? site.heldKeys
+                    : site.keyInput     ? site.keyInput.shape()[0] / batch
+                                        : length,
             .width = layer.headWidth,
             .hasInputs = true,
             .mayFuse = !site.isFormed,
@@ -68,11 +91,12 @@ public:
         const int64_t C = site_.residual.shape()[1], features = flow_.heads * flow_.width;
         z = reshape(z, {rows(), features});
         if (site_.groups) z = taken(z, site_.groups->places, sequences_);
+        const size_t place = site_.prefix.rfind('.'); // of the site in its block
         const std::optional<Tensor> bias =
             layer_.outputBias ? std::optional(graph_.parameter(weight("b_O"), {C})) : std::nullopt;
         const SublayerNodes joined =
             joinStream(z, graph_.parameter(weight("W_O"), {C, features}), bias, site_.outputScale, site_.residual,
-                       site_.prefix.substr(0, site_.prefix.rfind('.')) + ".hook_attn_out");
+                       fmt::format("{}.hook_{}_out", site_.prefix.substr(0, place), site_.prefix.substr(place + 1)));
         collect(flow_, needs_);
         return {.output = joined.output, .added = joined.added, .updates = std::move(flow_.updates)};
     }
@@ -88,9 +112,9 @@ private:
 
     /// The rule of the fused kernel for these rows; nothing if the parts must build the attention.
     std::optional<AttentionRule> kernelRuleHere() const {
-        if (site_.groups || site_.sequence % 4 != 0) return {};
-        auto rule = kernelRule(layer_.spec, flow_.isStep() ? site_.cacheCapacity : flow_.queries, flow_.width,
-                               static_cast<int>(flow_.layer));
+        if (site_.groups || site_.sequence % 4 != 0 || (site_.keyInput && site_.sequence != 0)) return {};
+        const int64_t length = flow_.isStep() ? site_.cacheCapacity : std::max(flow_.queries, flow_.keys);
+        auto rule = kernelRule(layer_.spec, length, flow_.width, static_cast<int>(flow_.layer));
         if (!rule) return {};
         if (site_.positions == 0 && (rule->causal || part(Slot::Position).rotation)) return {};
         rule->sequence = site_.sequence;
@@ -101,19 +125,22 @@ private:
 
     /// @param states [rows,C]  @return [rows, heads D]
     Tensor project(const char* letter, int64_t heads, Tensor states) {
-        MatmulOptions options;
-        const int64_t features = heads * flow_.width;
-        if (layer_.queryKeyValueBias) options.bias = graph_.parameter(weight("b_") + letter, {features});
-        return matmul(states, graph_.parameter(weight("W_") + letter, {features, states.shape()[1]}), options);
+        return projection(layer_, site_, letter, heads, states);
     }
     /// @return [rows,heads,D]
     Tensor projected(const char* letter, int64_t heads, const char* hook, const char* axes) {
-        return graph_.probe(reshape(project(letter, heads, input_), {rows(), heads, flow_.width}), name(hook), axes);
+        if (*letter != 'Q' && site_.heldKeys > 0)
+            return slice(heldState(graph_, layer_, site_, letter), 0, 0, site_.heldKeys);
+        const Tensor states = *letter != 'Q' && site_.keyInput ? site_.keyInput : input_;
+        return graph_.probe(reshape(project(letter, heads, states), {states.shape()[0], heads, flow_.width}),
+                            name(hook), axes);
     }
     /// [rows, heads D] or [rows,heads,D] -> [B,heads,T,D]
     Tensor byHead(Tensor x, int64_t heads) {
-        return permute(reshape(x, {flow_.batch, flow_.queries, heads, flow_.width}), {0, 2, 1, 3});
+        return permute(reshape(x, {flow_.batch, x.shape()[0] / flow_.batch, heads, flow_.width}), {0, 2, 1, 3});
     }
+    /// The axes of keys and values: 'S' are rows of another stream.
+    const char* keyAxes() const { return site_.keyInput ? "SGD" : "TGD"; }
     Tensor gates() { return graph_.input(name("gates"), {.shape = {flow_.heads}}); }
 
     // By the kernel.
@@ -138,8 +165,8 @@ private:
     Tensor byKernel(const AttentionRule& rule) {
         requireSound(flow_);
         const int64_t H = flow_.heads, G = flow_.groups;
-        Tensor q = projected("Q", H, "hook_q", "THD"), k = projected("K", G, "hook_k", "TGD");
-        const Tensor v = projected("V", G, "hook_v", "TGD");
+        Tensor q = projected("Q", H, "hook_q", "THD"), k = projected("K", G, "hook_k", keyAxes());
+        const Tensor v = projected("V", G, "hook_v", keyAxes());
         if (const auto rotationOf = part(Slot::Position).rotation) {
             const Rotation rotation = rotationOf(layer_.spec.values(Slot::Position), flow_.width);
             const Rotated turned = rotary(q, k, rotaryTable(rotation), site_.queryPosition, rotation.isInterleaved);
@@ -181,9 +208,9 @@ private:
         const bool sharesKeys = part(Slot::Heads).sharesQueryKey;
         if (part(Slot::Mixer).usesQueriesKeys) {
             flow_.q = byHead(projected("Q", flow_.heads, "hook_q", "THD"), flow_.heads);
-            flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", "TGD"), flow_.groups);
+            flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", keyAxes()), flow_.groups);
         }
-        flow_.v = byHead(projected("V", flow_.groups, "hook_v", "TGD"), flow_.groups);
+        flow_.v = byHead(projected("V", flow_.groups, "hook_v", keyAxes()), flow_.groups);
         if (part(Slot::Memory).stopsStates && !flow_.isStep()) {
             const Tensor states = stopGradient(input_);
             flow_.rememberedKeys = sharesKeys ? byHead(project("Q", flow_.heads, states), flow_.heads)
@@ -196,6 +223,11 @@ private:
             flow_.sequenceMask =
                 reshape(broadcast(reshape(site_.groups->visible, cells), {sequences_, cells[1], cells[2]}),
                         {flow_.batch, 1, each, each});
+        }
+        if (site_.reach != 0) { // padding lies before every position
+            const Tensor exists = binary(fill(graph_, {1}, -1), toReal(site_.keyPosition), Binary::Less);
+            const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
+            flow_.sequenceMask = broadcast(reshape(exists, {B, 1, 1, S}), {B, 1, T, S});
         }
         if (graph_.isEdited(name("hook_pattern")))
             flow_.editPattern = [this](Tensor pattern) {
@@ -271,7 +303,21 @@ std::vector<const FlowConstant*> usedConstants(const Plan& plan, const PartTenso
     return used;
 }
 
-AttentionNodes selfAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
+std::vector<std::pair<std::string, Tensor>> holdKeys(const LayerAttention& layer, const AttentionSite& site) {
+    Graph& graph = *site.keyInput.graph;
+    const int64_t S = site.keyInput.shape()[0], G = layer.heads().groups;
+    std::vector<std::pair<std::string, Tensor>> updates;
+    for (const auto& [letter, hook] : {std::pair{"K", ".hook_k"}, std::pair{"V", ".hook_v"}}) {
+        const Tensor rows =
+            graph.probe(reshape(projection(layer, site, letter, G, site.keyInput), {S, G, layer.headWidth}),
+                        site.prefix + hook, "SGD");
+        const Tensor state = heldState(graph, layer, site, letter);
+        updates.emplace_back(graph.node(state.node).name, assign(state, rows, StepScalar::Beginning));
+    }
+    return updates;
+}
+
+AttentionNodes siteAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index,
                              PartTensors& needs) {
     return SiteBuilder(layer, site, index, needs).build();
 }

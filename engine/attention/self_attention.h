@@ -23,16 +23,19 @@ struct AttentionSite {
     std::string prefix;        ///< "blocks.0.attn"
     std::string weights{};     ///< see AttentionFlow::weights
     Tensor input;              ///< [T,C], normalised
+    Tensor keyInput{};         ///< [S,C'], rows of another stream, which keys and values come from; null: of the input
     Tensor residual;           ///< [T,C], added to the output
     Tensor queryPosition;      ///< I32 [T]
-    Tensor keyPosition;        ///< I32 [S]: of the keys in the cache after this step's write
+    Tensor keyPosition;        ///< I32 [S]: of the keys, in the cache after this step's write; -reach or less: padding
     int64_t positions = 0;     ///< number of positions that can occur; 0: rows have no order
     bool isPadded = false;     ///< rows without an order have position 0, or 1 where no other row sees them
     Tensor outputScale;        ///< [C]: factor of what is added (LayerScale); null for none
     int64_t cacheCapacity = 0; ///< in keys; 0: no cache, only this step's keys and values exist
     int64_t keys = 0;          ///< of a step that forms scores over a cache: S, the number of keys that it reads
+    int64_t heldKeys = 0;      ///< unless 0: the number of keys, which holdKeys() of another plan has computed
     int64_t sequence = 0;      ///< see AttentionRule::sequence
     int64_t reach = 0;         ///< unless 0: a key this far before a query, or farther, is padding
+    std::string positionWeights{};     ///< see AttentionFlow::positionWeights
     const RowGroups* groups = nullptr; ///< null: each sequence is one group
     bool recordsQueries = false;       ///< whether views need more than the next token: q, or k and v beside a state
     bool isFormed = false;             ///< whether to form every pattern, even if the attention can run without
@@ -59,7 +62,7 @@ std::vector<const FlowConstant*> usedConstants(const Plan& plan, const PartTenso
 /// @param term a name from AttentionFlow::terms
 std::string scoreTermHook(std::string_view term);
 
-/// Builds the self-attention of a layer over whole sequences of site.sequence rows (0: one sequence of all rows), or
+/// Builds the attention of a site over whole sequences of site.sequence rows (0: one sequence of all rows), or
 /// over the groups of rows of each sequence. With site.cacheCapacity it builds a step instead: the rows continue a
 /// sequence at site.queryPosition, and keys, values or states are kept as stepExecution() says, which must not be
 /// StepKind::Whole.
@@ -75,7 +78,13 @@ std::string scoreTermHook(std::string_view term);
 /// @param index the layer's number, from 0
 /// @param needs receives the parameters, constants and penalties of the layer
 /// @throws Error if the spec's parts do not combine, or if rows must not see each other and the spec computes no scores
-AttentionNodes selfAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs);
+AttentionNodes siteAttention(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs);
+
+/// Computes the keys and values of a site whose keyInput is set, and keeps them in states for plans with
+/// AttentionSite::heldKeys. Probes: hook_k, hook_v.
+/// @param site with cacheCapacity, the number of rows of the states
+/// @return the writes to states
+std::vector<std::pair<std::string, Tensor>> holdKeys(const LayerAttention& layer, const AttentionSite& site);
 
 /// Adds the spec's position to the residual stream before a layer.
 /// @param site its input is the residual stream, [rows, C]

@@ -12,9 +12,12 @@ namespace attn {
 void writeCapture(const std::string& path, const ModelInfo& model, const Input& input,
                   const std::vector<CapturedHook>& hooks) {
     std::vector<WrittenTensor> tensors;
+    const auto addTokens = [&](const char* name, const std::vector<int>& tokens) {
+        tensors.push_back({.name = name, .shape = {std::ssize(tokens)}, .integers = tokens});
+    };
+    if (input.isText() && model.readsSource) addTokens("source_tokens", input.source());
     if (input.isText())
-        tensors.push_back(
-            {.name = "tokens", .shape = {static_cast<int64_t>(input.tokens().size())}, .integers = input.tokens()});
+        addTokens("tokens", input.tokens());
     else
         tensors.push_back(
             {.name = "patches",

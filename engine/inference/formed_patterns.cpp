@@ -54,15 +54,16 @@ PatternTile FormedPatterns::pooled(const PatternRequest& view, int rows, int col
     const auto pixelOf = [](int at, int begin, int length, int pixels) {
         return static_cast<size_t>((at - begin) * static_cast<int64_t>(pixels) / length);
     };
-    const auto count = static_cast<int>(model_.tokens().size());
-    const int queryEnd = std::min(view.queryEnd, count), keyEnd = std::max(view.keyBegin, std::min(view.keyEnd, count));
+    const int queries = model_.queryCount(view.site), keys = model_.keyCount(view.site);
+    const int queryEnd = std::min(view.queryEnd, queries),
+              keyEnd = std::max(view.keyBegin, std::min(view.keyEnd, keys));
     for (int query = view.queryBegin; query < queryEnd; ++query) {
         std::vector<float> values(static_cast<size_t>(keyEnd - view.keyBegin), 0);
         for (int head = first; head < end; ++head) {
             auto row = weightsOf(view.site, head, query, view.keyBegin, keyEnd);
             if (row.empty()) return tile;
             if (view.hidesFirst) {
-                const std::vector<float> rest = weightsOf(view.site, head, query, 1, std::max(count, 1));
+                const std::vector<float> rest = weightsOf(view.site, head, query, 1, std::max(keys, 1));
                 const double left = std::accumulate(rest.begin(), rest.end(), 0.0);
                 for (float& weight : row) // 1e-6: rounding error of a row with all weight on the first token
                     weight = left > 1e-6 ? static_cast<float>(static_cast<double>(weight) / left) : 0;
@@ -117,7 +118,7 @@ float FormedPatterns::weight(const CellRequest& cell) {
 }
 
 std::vector<float> FormedPatterns::formedRow(int site, int head, int query) const {
-    return weightsOf(site, head, query, 0, static_cast<int>(model_.tokens().size()));
+    return weightsOf(site, head, query, 0, model_.keyCount(site));
 }
 
 HeadProfile FormedPatterns::beginProfile(int site, int head) {

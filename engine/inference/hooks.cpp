@@ -49,7 +49,8 @@ std::vector<std::string> matchHooks(const std::vector<std::string>& hooks, const
         if (any) continue;
         std::vector<std::string> kinds; // each kind of hook once, with * for the layer
         for (std::string hook : hooks) {
-            if (const auto [layer, rest] = splitName(hook); layer >= 0) hook = inEveryBlock(rest);
+            for (const std::string stack : {"blocks", "encoder", "decoder"})
+                if (const auto [layer, rest] = splitName(hook, stack + "."); layer >= 0) hook = stack + ".*." + rest;
             if (std::ranges::find(kinds, hook) == kinds.end()) kinds.push_back(hook);
         }
         throw Error({.what = fmt::format("no hook matches \"{}\"", glob),

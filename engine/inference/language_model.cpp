@@ -24,8 +24,9 @@ constexpr int64_t kMostCapacity = 4096;
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
+    if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder.front().context, kMostCapacity);
     runsAnyLength_ = attn::runsAnyLength(config());
-    isCached_ = runsAnyLength_ && !isEncoder(config());
+    isCached_ = runsAnyLength_ && !isEncoder(config()) && !config().hasEncoder();
     const ModelGraph described =
         isCached_
             ? buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects})
@@ -89,6 +90,7 @@ void LanguageModel::require(const Input& input) const {
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
+    requireSource(input.source());
     if (input.types().size() > tokens.size())
         throw Error({.what = fmt::format("there are {} token types for {} tokens", input.types().size(), tokens.size()),
                      .where = info_.name,
@@ -100,16 +102,40 @@ void LanguageModel::require(const Input& input) const {
                          .hint = fmt::format("the model has the types 0 to {}", config().tokenTypes - 1)});
 }
 
+void LanguageModel::requireSource(const std::vector<int>& source) const {
+    if (!config().hasEncoder()) {
+        if (source.empty()) return;
+        throw Error({.what = "this model has no encoder that could read a source",
+                     .where = info_.name,
+                     .hint = "put the whole text into the prompt"});
+    }
+    if (source.empty())
+        throw Error({.what = "this model reads a source, and none is given", .where = info_.name, .hint = "enter one"});
+    const auto most = static_cast<size_t>(sourceCapacity_);
+    if (source.size() > most)
+        throw Error({.what = fmt::format("a source of {} tokens does not fit: {} are the most", source.size(), most),
+                     .where = info_.name,
+                     .hint = "shorten the source"});
+    for (const int token : source)
+        if (token < 0 || token >= config().encoder.front().vocabulary)
+            throw Error({.what = fmt::format("token {} of the source is outside the vocabulary of {}", token,
+                                             config().encoder.front().vocabulary),
+                         .where = info_.name,
+                         .hint = "use the tokenizer that belongs to the model"});
+}
+
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
     require(input);
     truncate(0);
     setTypes(input.types());
+    setSource(input.source());
     return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
 }
 
 std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     require(input);
     setTypes(input.types());
+    setSource(input.source());
     const std::span<const int> tokens = input.tokens();
     row = std::min(row, tokens.size() - 1); // the last token gives the logits
     const bool isHeld = tokens_.size() >= row && std::ranges::equal(tokens.first(row), std::span(tokens_).first(row));
@@ -121,6 +147,8 @@ std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
 ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
     return buildDecoder(config(), {.queries = queries,
                                    .cacheCapacity = capacity_,
+                                   .sourceCapacity = sourceCapacity_,
+                                   .source = wholeRows(std::max<size_t>(sourceTokens_.size(), 1)),
                                    .keys = keys == 0 ? capacity_ : keys,
                                    .recordsQueries = options_.inspects,
                                    .edited = editedHooks()});
@@ -144,6 +172,8 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
         ids[i] = tokens[i];
         positions[i] = static_cast<int32_t>(first + i);
     }
+    if (config().hasEncoder())
+        writePositions(executor, decoder_names::kSource, sourceTokens_.size(), config().encoder.front().context);
     writeGates(executor);
     writeEdits(executor, first, tokens.size());
     StepParams params;
@@ -155,13 +185,36 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
 
 TextInput LanguageModel::typed(std::span<const int> tokens) const {
     const auto known = static_cast<std::ptrdiff_t>(std::min(types_.size(), tokens.size()));
-    return {{tokens.begin(), tokens.end()}, {types_.begin(), types_.begin() + known}};
+    return {{tokens.begin(), tokens.end()}, {types_.begin(), types_.begin() + known}, sourceTokens_};
 }
 
 void LanguageModel::setTypes(std::vector<int> types) {
     if (config().tokenTypes == 0) types.clear();
     if (types != types_) truncate(0);
     types_ = std::move(types);
+}
+
+void LanguageModel::setSource(std::vector<int> tokens) {
+    if (tokens == sourceTokens_) return;
+    truncate(0);
+    sourceTokens_ = std::move(tokens);
+    holdsSource_ = false;
+}
+
+int64_t LanguageModel::rowsAlong(int axis, const TextInput& input) const {
+    return std::ssize(config().hasEncoder() && axis == 0 ? input.source : input.tokens);
+}
+
+int LanguageModel::queryCount(int site) const {
+    const ModelStructure& structure = info_.structure;
+    const int stream = info_.site(site).queryStream;
+    return static_cast<int>(rowsAlong(structure.streams[static_cast<size_t>(stream)].axis, typed(tokens_)));
+}
+
+int LanguageModel::keyCount(int site) const {
+    const ModelStructure& structure = info_.structure;
+    const int stream = info_.site(site).keyStream;
+    return static_cast<int>(rowsAlong(structure.streams[static_cast<size_t>(stream)].axis, typed(tokens_)));
 }
 
 void LanguageModel::truncate(size_t length) {

@@ -37,6 +37,7 @@ public:
     bool replaceWeights(std::unique_ptr<ModelSource>& source);
 
     const Tokenizer* tokenizer() const { return source_->tokenizer(); }
+    const Tokenizer* sourceTokenizer() const { return source_->sourceTokenizer(); }
     const ModelSource& source() const { return *source_; }
     const DecoderConfig& config() const { return source_->config(); }
     int64_t planBytes() const; ///< device memory of all plans: arenas, inputs, results
@@ -49,6 +50,12 @@ public:
     /// Sets the types of the tokens to come, from the first one on; those of the others are 0. Clears the tokens if
     /// their types change.
     void setTypes(std::vector<int> types);
+    /// Sets the source of a model with an encoder. Clears the tokens if it changes.
+    void setSource(std::vector<int> tokens);
+    const std::vector<int>& sourceTokens() const { return sourceTokens_; }
+    /// The number of rows along the axis of a site's queries, or of its keys.
+    int queryCount(int site) const;
+    int keyCount(int site) const;
     /// Removes the tokens from `length` on.
     void truncate(size_t length);
     /// Runs tokens after those in the cache. @throws Error if they do not fit or are outside the vocabulary
@@ -79,7 +86,8 @@ public:
     void require(const Input& input) const override;
     ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const override;
     /// A graph over whole sequences of up to `rows` tokens, without a cache and with the current changes.
-    ModelGraph wholeGraph(int64_t rows, const WholeBuild& build = {}) const;
+    /// @param source that of the source
+    ModelGraph wholeGraph(int64_t rows, int64_t source = 0, const WholeBuild& build = {}) const;
     void writeWhole(GpuExecutor& executor, const Input& input) const override;
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
@@ -93,7 +101,7 @@ public:
     ModelGraph listing() const override;
     Tensor linearReadout(Tensor stream, Tensor row) const override;
     int choices() const override { return info_.vocabulary; }
-    const LayerAttention& attentionOf(int site) const override { return config().layers.at(static_cast<size_t>(site)); }
+    const LayerAttention& attentionOf(int site) const override { return siteAttention(config(), site); }
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 
@@ -124,15 +132,18 @@ public:
     const std::string& whyNoCache() const { return whyNoCache_; }
 
 private:
-    struct Step;                  // one compiled plan with its executor
+    void requireSource(const std::vector<int>& source) const; ///< @throws Error as require()
+    struct Step;                                              // one compiled plan with its executor
+    void runSource();             ///< the encoder, unless the keys of the current source are kept already
     Step& stepFor(size_t tokens); ///< for the next tokens, of which it may run fewer
     /// A step over the caches. @param keys see stepGraph()
     std::unique_ptr<Step> makeStep(int64_t queries, int64_t keys, bool givesLogits,
                                    const std::set<std::string>& probes);
     /// Runs the next tokens after those in the caches. @return false if cancelled
     bool runStep(Step& step, size_t count, const Cancelled& isCancelled);
+    void writeSource(GpuExecutor& executor, std::span<const int> tokens) const;
     int64_t wholeRows(size_t tokens) const; ///< rows of a run on a whole sequence
-    std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes, int64_t rows);
+    std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes, size_t tokens);
     /// @return the logits after the last token, if the model gives any; nothing if cancelled
     std::optional<std::vector<float>> runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
@@ -149,7 +160,9 @@ private:
     Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;
     CapturedHook originalValues(const Input& input, const std::string& hook) override;
-    int64_t rowsOf(int) const override { return capacity_; }
+    int64_t rowsOf(int site) const override { return config().hasEncoder() ? queryCount(site) : capacity_; }
+    /// The number of rows of an input along an axis of the model.
+    int64_t rowsAlong(int axis, const TextInput& input) const;
     void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const override;
     std::map<int64_t, std::unique_ptr<Step>>& currentSteps();
 
@@ -158,12 +171,15 @@ private:
     int64_t capacity_ = 0;
     /// By queries and keys, or capacity_ for a whole run; without and with edited hooks.
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_;
+    std::unique_ptr<Step> sourceStep_;                  ///< of runSource()
     TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with their types
 
-    std::vector<int> tokens_, types_;
+    std::vector<int> tokens_, types_, sourceTokens_;
     int predictAt_ = -1;
     std::vector<float> logits_;
     size_t cached_ = 0;            ///< number of leading tokens in the caches and states
+    bool holdsSource_ = false;     ///< whether the keys of the source are kept, computed with the current changes
+    int64_t sourceCapacity_ = 0;   ///< largest number of tokens of a source
     const Step* newest_ = nullptr; ///< the step that ran the last token by itself
     bool isCached_ = false;        ///< see isCached()
     bool runsAnyLength_ = false;   ///< see attn::runsAnyLength()

@@ -12,12 +12,12 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     const std::vector<std::string> names = matchHooks(hooks);
     require(input);
     const std::vector<int>& tokens = input.tokens();
-    const auto count = static_cast<int64_t>(tokens.size());
     // A run of the whole leaves caches alone.
     if (isCached_ || tokens != tokens_) truncate(0);
     setTypes(input.types());
+    setSource(input.source());
     const std::set<std::string> probes(names.begin(), names.end());
-    const auto step = isCached_ ? makeStep(count, 0, true, probes) : makeWholeStep(probes, wholeRows(tokens.size()));
+    const auto step = isCached_ ? makeStep(std::ssize(tokens), 0, true, probes) : makeWholeStep(probes, tokens.size());
     if (!isCached_) {
         logits_ = *runWhole(*step, tokens, {});
         tokens_ = tokens;
@@ -36,7 +36,8 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
         const std::string& axes = graph.probes().at(name).axes;
         std::vector<int64_t> cut = full.extents();
         for (size_t axis = 0; axis < cut.size(); ++axis)
-            if (axes[axis] == 'T' || axes[axis] == 'S') cut[axis] = count;
+            if (axes[axis] == 'T' || axes[axis] == 'S')
+                cut[axis] = rowsAlong(info_.structure.axisOf(name, axes[axis]), std::get<TextInput>(input));
         CapturedHook& hook = captured.emplace_back(CapturedHook{name, Shape(cut), {}});
         hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
         const std::span<const float> padded = step->executor->result(name);

@@ -15,9 +15,11 @@
 namespace attn {
 void LanguageModel::changesChanged(bool isOtherSet) {
     patterns_->changesChanged(); // every pattern after the changed layer may change
-    hasPatterns_ = false;
+    hasPatterns_ = holdsSource_ = false;
     newest_ = nullptr;
-    if (isOtherSet) editedSteps_.clear();
+    if (!isOtherSet) return;
+    editedSteps_.clear();
+    sourceStep_.reset();
 }
 
 int64_t LanguageModel::streamWidth() const {
@@ -80,6 +82,7 @@ void LanguageModel::writePattern(const EditInputs& pattern, const PatternEdit& e
 std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {
     std::vector<int> keys =
         seenPlaces(attentionOf(edit.site).spec, edit.site, edit.head, info_.heads, query, static_cast<int>(capacity_));
+    if (config().hasEncoder()) tokens = keyCount(edit.site);
     keys.resize(std::min(keys.size(), static_cast<size_t>(tokens)));
     return attn::editedRow(edit, query, keys);
 }

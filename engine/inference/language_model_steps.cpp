@@ -63,16 +63,35 @@ int64_t LanguageModel::keysFor(size_t tokens) const {
     return std::min(keys, capacity_);
 }
 
+void LanguageModel::runSource() {
+    if (holdsSource_) return;
+    const int64_t rows = wholeRows(sourceTokens_.size());
+    if (!sourceStep_ || sourceStep_->source != rows) {
+        const ModelGraph graph = buildSource(config(), {.source = rows, .edited = editedHooks()}, sourceCapacity_);
+        sourceStep_ = std::make_unique<Step>();
+        sourceStep_->source = rows;
+        const std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
+        sourceStep_->executor = executorOf(graph, outputs);
+    }
+    writeSource(*sourceStep_->executor, sourceTokens_);
+    writeGates(*sourceStep_->executor);
+    writeEdits(*sourceStep_->executor, 0, {});
+    sourceStep_->executor->run({});
+    holdsSource_ = true;
+}
+
 LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
     const auto count = static_cast<int64_t>(tokens);
     const int64_t queries =
         isCached_ ? bucketFor(tokens) : *std::ranges::find_if(kPieces, [&](int64_t piece) { return piece <= count; });
     const int64_t keys = isCached_ ? capacity_ : keysFor(cached_ + static_cast<size_t>(queries));
-    auto& step = currentSteps()[queries << 16 | keys];
+    auto& step = currentSteps()[wholeRows(sourceTokens_.size()) << 32 | queries << 16 | keys];
     if (step) return *step;
-    std::set<std::string> newestRows; // of every head, for views
+    std::set<std::string> newestRows; // of every head that runs in a step, for views
+    const auto decoder = static_cast<int>(info_.structure.streams.size()) - 1;
     for (int site = 0; site < info_.siteCount() && queries == 1 && options_.inspects; ++site)
-        if (const std::string hook = info_.site(site).hook("pattern"); std::ranges::count(info_.hooks, hook) > 0)
+        if (const std::string hook = info_.site(site).hook("pattern");
+            info_.site(site).queryStream == decoder && std::ranges::count(info_.hooks, hook) > 0)
             newestRows.insert(hook);
     step = makeStep(queries, keys, queries == 1 || !options_.inspects, newestRows); // see feedSteps()
     return *step;
@@ -106,6 +125,7 @@ bool LanguageModel::feedSteps(std::span<const int> tokens, const Cancelled& isCa
     const size_t before = tokens_.size(), cachedBefore = cached_;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     hasPatterns_ = false;
+    if (config().hasEncoder()) runSource();
     while (cached_ < tokens_.size()) {
         // For views, the last token runs separately: its plan also gives the newest row of every head.
         const size_t left = tokens_.size() - cached_, most = options_.inspects && left > 1 ? left - 1 : left;

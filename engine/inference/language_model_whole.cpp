@@ -17,11 +17,12 @@ int64_t LanguageModel::wholeRows(size_t tokens) const {
     return runsAnyLength_ ? (static_cast<int64_t>(tokens) + kRows - 1) / kRows * kRows : capacity_;
 }
 
-std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes, int64_t rows) {
-    const ModelGraph graph = wholeGraph(rows);
+std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes, size_t tokens) {
+    const ModelGraph graph = wholeGraph(wholeRows(tokens), wholeRows(sourceTokens_.size()));
     std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
     auto step = std::make_unique<Step>();
-    step->queries = rows;
+    step->queries = wholeRows(tokens);
+    step->source = wholeRows(sourceTokens_.size());
     std::map<std::string, Tensor> outputs;
     if (graph.logits)
         outputs.emplace("all_logits", graph.logits);
@@ -32,43 +33,60 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::
     return step;
 }
 
+void writePositions(GpuExecutor& executor, const std::string& from, size_t tokens, int64_t context) {
+    if (const std::string name = from + decoder_names::kPositions; executor.hasInput(name)) {
+        const auto positions = executor.inputIntegers(name);
+        for (size_t i = 0; i < positions.size(); ++i)
+            positions[i] = static_cast<int32_t>(std::min(static_cast<int64_t>(i), context - 1));
+    }
+    if (const std::string name = from + decoder_names::kKeyPositions; executor.hasInput(name)) {
+        const auto positions = executor.inputIntegers(name);
+        for (size_t i = 0; i < positions.size(); ++i)
+            positions[i] = static_cast<int32_t>(i < tokens ? static_cast<int64_t>(i) : -context);
+    }
+}
+
 void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const {
     const std::vector<int>& tokens = input.tokens();
     const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
     std::ranges::fill(ids, 0);
     std::ranges::copy(tokens, ids.begin());
-    if (executor.hasInput(decoder_names::kPositions)) {
-        const auto positions = executor.inputIntegers(decoder_names::kPositions);
-        for (size_t i = 0; i < positions.size(); ++i)
-            positions[i] = static_cast<int32_t>(std::min(static_cast<int64_t>(i), config().context - 1));
-    }
-    if (executor.hasInput(decoder_names::kKeyPositions)) {
-        const auto positions = executor.inputIntegers(decoder_names::kKeyPositions);
-        for (size_t i = 0; i < positions.size(); ++i)
-            positions[i] = static_cast<int32_t>(i < tokens.size() ? static_cast<int64_t>(i) : -config().context);
-    }
+    writePositions(executor, {}, tokens.size(), config().context);
+    if (config().hasEncoder()) writeSource(executor, input.source());
     if (executor.hasInput(decoder_names::kTokenTypes)) {
         const auto types = executor.inputIntegers(decoder_names::kTokenTypes);
         std::ranges::fill(types, 0);
         std::ranges::copy(input.types(), types.begin());
     }
     writeGates(executor);
-    writeEdits(executor, 0, tokens.size());
+    writeEdits(executor, 0, config().hasEncoder() ? std::optional<size_t>() : tokens.size());
 }
 
-ModelGraph LanguageModel::wholeGraph(int64_t rows, const WholeBuild& build) const {
+void LanguageModel::writeSource(GpuExecutor& executor, std::span<const int> tokens) const {
+    const auto input = [&](const char* name) {
+        return executor.inputIntegers(std::string(decoder_names::kSource) + name);
+    };
+    const std::span<int32_t> ids = input(decoder_names::kTokens);
+    std::ranges::fill(ids, 0);
+    std::ranges::copy(tokens, ids.begin());
+    writePositions(executor, decoder_names::kSource, tokens.size(), config().encoder.front().context);
+}
+
+ModelGraph LanguageModel::wholeGraph(int64_t rows, int64_t source, const WholeBuild& build) const {
     std::set<std::string> edited = build.edited;
     edited.merge(editedHooks());
-    return buildDecoder(
-        config(),
-        {.queries = runsAnyLength_ ? rows : capacity_, .isFormed = build.isFormed, .edited = std::move(edited)});
+    return buildDecoder(config(), {.queries = runsAnyLength_ ? rows : capacity_,
+                                   .source = source,
+                                   .isFormed = build.isFormed,
+                                   .edited = std::move(edited)});
 }
 
 ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
     require(input);
     // The gradient of the fused kernel needs multiples of 4; a larger multiple lets similar lengths share kernels.
     const size_t tokens = input.tokens().size();
-    return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)), build);
+    return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)),
+                      wholeRows(input.source().size()), build);
 }
 
 size_t LanguageModel::predictedRow(const Input& input) const {
@@ -97,8 +115,7 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
 
 LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
     auto& step = currentSteps()[capacity_];
-    const int64_t rows = wholeRows(tokens);
-    if (step && step->queries == rows) return *step;
+    if (step && step->queries == wholeRows(tokens) && step->source == wholeRows(sourceTokens_.size())) return *step;
     std::set<std::string> probes;
     const std::set<std::string> edited = editedHooks();
     for (int site = 0; site < info_.siteCount() && options_.inspects; ++site) {
@@ -111,7 +128,7 @@ LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
         else
             probes.insert(pattern);
     }
-    step = makeWholeStep(std::move(probes), rows);
+    step = makeWholeStep(std::move(probes), tokens);
     return *step;
 }
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace attn {
 namespace {
 
@@ -25,7 +27,6 @@ template <class Source> ModelInfo described(const Source& source, ModelStructure
     info.heads = info.structure.mostHeads();
     info.modelWidth = static_cast<int>(config.modelWidth);
     info.feedForwardWidth = static_cast<int>(config.feedForward.width);
-    for (const LayerAttention& layer : config.layers) info.attentions.push_back(layer.spec);
     return info;
 }
 
@@ -38,7 +39,8 @@ std::string positionsOf(const DecoderConfig& config) {
                            rotation.frequencies.size() * 2, first.headWidth);
     }
     if (!part.hooks.empty()) return std::string(part.title);
-    return config.learnedPositions ? "learned" : "none";
+    static constexpr std::array kAdded{"none", "learned", "sinusoidal"};
+    return kAdded.at(static_cast<size_t>(config.positions));
 }
 
 std::string positionsOf(const VisionConfig& config) {
@@ -66,6 +68,8 @@ std::string ModelInfo::labelOf(int index) const {
 ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     const DecoderConfig& config = source.config();
     ModelInfo info = described(source, structureOf(config, capacity));
+    for (int site = 0; site < info.siteCount(); ++site) info.attentions.push_back(siteAttention(config, site).spec);
+    info.readsSource = config.hasEncoder();
     info.positions = positionsOf(config);
     info.vocabulary = static_cast<int>(config.vocabulary);
     info.contextLength = static_cast<int>(capacity);
@@ -89,6 +93,7 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
 ModelInfo modelInfo(const VisionSource& source) {
     const VisionConfig& config = source.config();
     ModelInfo info = described(source, structureOf(config));
+    for (const LayerAttention& layer : config.layers) info.attentions.push_back(layer.spec);
     info.positions = positionsOf(config);
     info.image = config.image;
     info.grid = config.grid();

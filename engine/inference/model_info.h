@@ -39,7 +39,7 @@ struct ModelInfo {
     int64_t parameterBytes = 0; ///< float32 bytes on the device
     /// E.g. "rotary, half-split, 8 of 8 features", "learned", "none", or the title of the first layer's position part.
     std::string positions;
-    /// The attention of each layer. Its position part is "none" if positions are added to the tokens.
+    /// The attention of each site. Its position part is "none" if positions are added to the tokens.
     std::vector<AttentionSpec> attentions;
     std::vector<ParameterInfo> parameters;
     std::vector<std::string> hooks;    ///< names of all hooks, in execution order
@@ -53,6 +53,7 @@ struct ModelInfo {
     std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
     std::optional<int> maskToken;        ///< of a model that fills in hidden words: the token that stands for one
     bool readsPairs = false;             ///< whether it reads a second text after the first
+    bool readsSource = false;            ///< whether it reads a source with an encoder and writes a target
 
     // Models of pictures.
     ImageSize image{}; ///< size that it reads, in pixels

@@ -58,8 +58,9 @@ NewestRows Patterns::newestRows() const {
     const auto newestOf = [&](int site, int head) -> std::span<const float> {
         const std::string hook = model_.info().site(site).hook("pattern");
         if (!step->plan().results.contains(hook)) return {};
-        const auto stride = static_cast<size_t>(step->plan().result(hook).type.shape.rowStride());
-        return step->result(hook).subspan(static_cast<size_t>(head) * stride, static_cast<size_t>(keys));
+        const Shape& shape = step->plan().result(hook).type.shape;
+        return step->result(hook).subspan(static_cast<size_t>(head * shape.rowStride()),
+                                          static_cast<size_t>(std::min<int64_t>(keys, shape.columns())));
     };
     for (int site = 0; site < rows.sites && keys > 0; ++site)
         for (int head = 0; head < rows.heads; ++head) {

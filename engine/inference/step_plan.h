@@ -9,7 +9,12 @@ namespace attn {
 /// A compiled plan of a LanguageModel, with its executor.
 struct LanguageModel::Step {
     int64_t queries = 0; ///< largest number of tokens in a run; 0 for views
+    int64_t source = 0;  ///< that of tokens of the source
     std::unique_ptr<GpuExecutor> executor;
 };
+
+/// Writes the positions of rows and of keys, those of padding too. @param from prefix of the inputs
+/// @param tokens number of rows that are no padding
+void writePositions(GpuExecutor& executor, const std::string& from, size_t tokens, int64_t context);
 
 } // namespace attn

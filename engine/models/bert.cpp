@@ -31,7 +31,7 @@ DecoderConfig bertConfig(const ConfigReader& read, bool hasHead, bool isTied) {
         .norm = NormKind::LayerNorm,
         .normEpsilon = read.number("layer_norm_eps", 1e-12),
         .finalNorm = false,
-        .learnedPositions = true,
+        .positions = TextPositions::Learned,
         .tokenTypes = read.size("type_vocab_size", 2),
         .embeddingNorm = true,
         .postNorm = true,

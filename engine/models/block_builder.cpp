@@ -51,7 +51,8 @@ Tensor BlockBuilder::finalNorm(Tensor x) {
     const size_t last = settings_.layers.size() - 1;
     const BlockHooks* residual = hasLayers ? hooksOf(last, Slot::Residual) : nullptr;
     if (!settings_.finalNorm || (residual && residual->isPostNorm)) return x;
-    return hasLayers ? norm(x, last, {}, "ln_final") : plainNorm(x, "ln_final");
+    const std::string name = settings_.stack == "blocks" ? "ln_final" : settings_.stack + ".ln_final";
+    return hasLayers ? norm(x, last, {}, name) : plainNorm(x, name);
 }
 
 Tensor BlockBuilder::spread(Tensor x) const {
@@ -69,21 +70,25 @@ Tensor BlockBuilder::layerScale(const std::string& weights, const char* name) {
     return settings_.layerScale ? graph_.parameter(weights + "." + name, {settings_.modelWidth}) : Tensor();
 }
 
-AttentionNodes BlockBuilder::attend(size_t layer, AttentionSite& site, Tensor input, Tensor residual) {
+std::string BlockBuilder::nameOf(size_t layer) const { return blockName(static_cast<int64_t>(layer), settings_.stack); }
+
+AttentionNodes BlockBuilder::attend(const LayerAttention& attention, size_t layer, AttentionSite& site, Tensor input,
+                                    Tensor residual) {
     site.input = input;
     site.residual = residual;
-    const AttentionNodes nodes = selfAttention(settings_.layers[layer], site, static_cast<int64_t>(layer), partTensors);
+    const AttentionNodes nodes = siteAttention(attention, site, static_cast<int64_t>(layer), partTensors);
     updates.insert(updates.end(), nodes.updates.begin(), nodes.updates.end());
     return nodes;
 }
 
-Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
+Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const AttentionSite& cross) {
     const uint32_t first = graph_.size();
-    const std::string prefix = blockName(static_cast<int64_t>(layer));
+    const std::string prefix = nameOf(layer);
     const bool isShared = hooksOf(layer, Slot::Layers) && hooksOf(layer, Slot::Layers)->sharesWeights;
-    const std::string weights = isShared ? blockName(0) : prefix;
-    site.prefix = siteName(static_cast<int64_t>(layer));
+    const std::string weights = isShared ? nameOf(0) : prefix;
+    site.prefix = prefix + ".attn";
     site.weights = weights + ".attn";
+    if (settings_.sharesPositions) site.positionWeights = nameOf(0) + ".attn";
     site.positions = settings_.positions;
     if (hasHooks(settings_.layers[layer].spec, Stage::Inputs)) x = withInputs(layer, site, x);
     x = graph_.probe(x, prefix + ".hook_resid_pre", "TC");
@@ -97,11 +102,22 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
             return applies ? norm(in, layer, weights, name) : in;
         };
         const bool after = settings_.postNorm, before = !after;
-        const AttentionNodes nodes = attend(layer, site, normed(before, x, "ln1"), x);
-        result = settings_.dropout > 0 ? add(x, dropped(nodes.added)) : nodes.output;
-        result = normed(after, result, "ln1");
+        const auto attended = [&](const LayerAttention& attention, AttentionSite& of, Tensor in, const char* name) {
+            const AttentionNodes nodes = attend(attention, layer, of, normed(before, in, name), in);
+            const Tensor sum = settings_.dropout > 0 ? add(in, dropped(nodes.added)) : nodes.output;
+            return normed(after, sum, name);
+        };
+        result = attended(settings_.layers[layer], site, x, "ln1");
+        if (!settings_.cross.empty()) {
+            result = graph_.probe(result, prefix + ".hook_resid_mid", "TC");
+            AttentionSite other = cross;
+            other.queryPosition = site.queryPosition;
+            other.prefix = other.weights = prefix + ".cross_attn";
+            result = attended(settings_.cross[layer], other, result, "ln_cross");
+        }
         if (hasFeedForward(layer)) {
-            if (!settings_.parallelResidual) result = graph_.probe(result, prefix + ".hook_resid_mid", "TC");
+            const char* const middle = settings_.cross.empty() ? ".hook_resid_mid" : ".hook_resid_mid_cross";
+            if (!settings_.parallelResidual) result = graph_.probe(result, prefix + middle, "TC");
             const Tensor input = normed(before, settings_.parallelResidual ? x : result, "ln2");
             const SublayerNodes fed = feedForward(layer, prefix, weights, input, result);
             result = settings_.dropout > 0 ? add(result, dropped(fed.added)) : fed.output;
@@ -116,13 +132,13 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site) {
 /// A layer whose residual is a composed part.
 Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionSite& site, const std::string& weights,
                             Tensor x) {
-    const std::string prefix = blockName(static_cast<int64_t>(layer));
+    const std::string prefix = nameOf(layer);
     const auto normed = [&](const char* name) {
         return [this, layer, &weights, name](Tensor in) { return norm(in, layer, weights, name); };
     };
     BlockFlow flow = blockFlow(weights);
     x = residual.join(flow, "gate1", x, normed("ln1"),
-                      [&](Tensor in) { return dropped(attend(layer, site, in, in).added); });
+                      [&](Tensor in) { return dropped(attend(settings_.layers[layer], layer, site, in, in).added); });
     if (!hasFeedForward(layer)) return x;
     x = graph_.probe(x, prefix + ".hook_resid_mid", "TC");
     return residual.join(flow, "gate2", x, normed("ln2"),
@@ -165,8 +181,13 @@ SublayerNodes BlockBuilder::feedForward(size_t layer, const std::string& prefix,
     Tensor hidden;
     const Tensor weightIn = parameter("W_in", {spec.width, C});
     if (spec.gated) {
-        const Tensor gate = matmul(input, parameter("W_gate", {spec.width, C}), {.bias = bias("b_gate", spec.width)});
-        hidden = swiglu(gate, matmul(input, weightIn, {.bias = bias("b_in", spec.width)}));
+        const bool isSwiglu = spec.activation == Activation::Silu;
+        const Tensor gate = matmul(input, parameter("W_gate", {spec.width, C}),
+                                   {.bias = bias("b_gate", spec.width),
+                                    .activation = isSwiglu ? Activation::None : spec.activation,
+                                    .keepsArgument = !isSwiglu && settings_.mayTrain});
+        const Tensor up = matmul(input, weightIn, {.bias = bias("b_in", spec.width)});
+        hidden = isSwiglu ? swiglu(gate, up) : binary(gate, up, Binary::Multiply);
     } else {
         hidden = matmul(
             input, weightIn,

@@ -18,15 +18,19 @@ enum class NormKind : uint8_t { None, LayerNorm, RmsNorm };
 struct FeedForwardSpec {
     int64_t width = 0; ///< F; 0: attention only
     Activation activation = Activation::GeluTanh;
-    bool gated = false; ///< SwiGLU: silu(x W_gate) * (x W_in)
+    bool gated = false; ///< activation(x W_gate) * (x W_in): SwiGLU with Silu, GEGLU with GeluTanh
     bool bias = true;
     bool operator==(const FeedForwardSpec&) const = default;
 };
 
 /// Settings of the layers of a transformer that text and vision models share.
 struct BlockSettings {
-    int64_t modelWidth = 0; ///< C
-    int64_t positions = 0;  ///< see AttentionSite::positions
+    int64_t modelWidth = 0;       ///< C
+    int64_t positions = 0;        ///< see AttentionSite::positions
+    std::string stack = "blocks"; ///< what precedes the number of a block in names: see blockName()
+    /// The attention of each layer to another stream, after its self-attention; empty: none.
+    std::span<const LayerAttention> cross{};
+    bool sharesPositions = false; ///< the first layer's learned positions serve every layer, as in T5
     NormKind norm = NormKind::LayerNorm;
     double normEpsilon = 1e-5;
     bool finalNorm = true;
@@ -43,7 +47,9 @@ struct BlockSettings {
 ///
 /// Probes: blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*, blocks.N.hook_attn_out|mlp_out. Parameters:
 /// blocks.N.{ln1,ln2}.{w,b}, blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out}, blocks.N.{scale1,scale2}
-/// with LayerScale, ln_final.{w,b}; linear weights are [out, in].
+/// with LayerScale, ln_final.{w,b}; linear weights are [out, in]. With attention to another stream also the probes
+/// blocks.N.hook_resid_mid_cross|cross_attn_out and blocks.N.cross_attn.*, and the parameters blocks.N.ln_cross.{w,b}
+/// and blocks.N.cross_attn.*. In a model with two stacks, "encoder" or "decoder" stands for "blocks".
 class BlockBuilder {
 public:
     BlockBuilder(Graph& graph, const BlockSettings& settings) : graph_(graph), settings_(settings) {}
@@ -52,13 +58,15 @@ public:
     /// @param x [rows, C times the number of residual streams]
     /// @param site with positions, cache and sequence; this function sets its other members
     /// @return the same shape as x
-    Tensor block(size_t layer, Tensor x, AttentionSite site);
+    /// @param cross of the attention to another stream: its keyInput, keyPosition and reach
+    Tensor block(size_t layer, Tensor x, AttentionSite site, const AttentionSite& cross = {});
     /// For a residual with several parallel streams: spread() repeats x for each stream, gather() takes their mean.
     Tensor spread(Tensor x) const;
     Tensor gather(Tensor x) const;
     Tensor finalNorm(Tensor x);
     /// Doubles C and the feed-forward width of the following layers.
     void widen();
+    std::string nameOf(size_t layer) const; ///< of a block: "blocks.3"
     /// Adds dropout.
     Tensor dropped(Tensor x);
     /// The functions of the part in a slot of a layer; null if the model's own implementation applies.
@@ -74,7 +82,8 @@ private:
     Tensor norm(Tensor x, size_t layer, const std::string& weights, const std::string& name);
     Tensor plainNorm(Tensor x, const std::string& name);
     Tensor withInputs(size_t layer, AttentionSite& site, Tensor x);
-    AttentionNodes attend(size_t layer, AttentionSite& site, Tensor input, Tensor residual);
+    AttentionNodes attend(const LayerAttention& attention, size_t layer, AttentionSite& site, Tensor input,
+                          Tensor residual);
     bool hasFeedForward(size_t layer) const;
     Tensor layerScale(const std::string& weights, const char* name);
     SublayerNodes feedForward(size_t layer, const std::string& prefix, const std::string& weights, Tensor input,

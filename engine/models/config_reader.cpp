@@ -33,6 +33,14 @@ constexpr std::array kBounds{Bound{"n_layer", 1024},
                              Bound{"num_attention_heads", 4096},
                              Bound{"n_embd", 1 << 18},
                              Bound{"hidden_size", 1 << 18},
+                             Bound{"d_model", 1 << 18},
+                             Bound{"d_kv", 1 << 14},
+                             Bound{"relative_attention_num_buckets", 1 << 14},
+                             Bound{"num_decoder_layers", 1024},
+                             Bound{"encoder_layers", 1024},
+                             Bound{"decoder_layers", 1024},
+                             Bound{"encoder_attention_heads", 4096},
+                             Bound{"decoder_attention_heads", 4096},
                              Bound{"num_key_value_heads", 4096},
                              Bound{"head_dim", 1 << 14},
                              Bound{"image_size", 8192},
@@ -123,13 +131,24 @@ std::optional<std::string> ConfigReader::optionalText(const char* field) const {
 }
 
 Activation ConfigReader::activation(const char* field, const std::string& fallback) const {
-    const std::string name = text(field, fallback);
+    return activationNamed(field, text(field, fallback));
+}
+
+Activation ConfigReader::activationNamed(const char* field, const std::string& name) const {
     std::string supported;
     for (const auto& [known, activation] : kActivations) {
         if (name == known) return activation;
         supported += fmt::format("{} {}", supported.empty() ? "supported:" : ",", known);
     }
     fail(field, fmt::format("names the unknown activation {}", shownJson(name)), supported);
+}
+
+int64_t ConfigReader::token(const char* field, int64_t fallback, int64_t vocabulary) const {
+    const nlohmann::json* value = find(field);
+    if (value == nullptr) return fallback;
+    const bool isToken = value->is_number_integer() && *value >= 0 && *value < vocabulary;
+    failUnless(isToken, field, *value, fmt::format("the id of a token, from 0 to {}", vocabulary - 1));
+    return value->get<int64_t>();
 }
 
 int64_t ConfigReader::heads(const char* field, int64_t width, const char* widthField) const {

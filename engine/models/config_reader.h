@@ -23,6 +23,10 @@ public:
     std::string text(const char* field, const std::string& fallback) const;
     std::optional<std::string> optionalText(const char* field) const; ///< no value if it is missing or something else
     Activation activation(const char* field, const std::string& fallback) const;
+    /// The activation of a name that the field contains.
+    Activation activationNamed(const char* field, const std::string& name) const;
+    /// The id of a token, from 0 to below the vocabulary.
+    int64_t token(const char* field, int64_t fallback, int64_t vocabulary) const;
     /// A required number of heads. @throws Error also if it does not divide the width, which `widthField` holds
     int64_t heads(const char* field, int64_t width, const char* widthField) const;
     ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is not one

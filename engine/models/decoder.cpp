@@ -5,6 +5,8 @@
 #include "engine/attention/terms.h"
 #include "engine/ops/ops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,61 +15,36 @@ namespace {
 
 /// Rotary tables have at least this number of positions, if they can occur, so that runs of other lengths share them.
 constexpr int64_t kSharedPositions = 4096;
+constexpr const char* kOnly = "blocks"; ///< name of the stack of a model with one
 
 class DecoderBuilder {
 public:
-    DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build, std::shared_ptr<Graph> graph)
-        : config_(config), build_(build), result_{.graph = std::move(graph)}, graph_(*result_.graph),
-          blocks_(graph_, settings()) {
+    DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build, std::shared_ptr<Graph> graph,
+                   std::string stack)
+        : config_(config), build_(build), stack_(std::move(stack)), result_{.graph = std::move(graph)},
+          graph_(*result_.graph), blocks_(graph_, settings()) {
         makeEditable(graph_, build.edited);
     }
 
     ModelGraph build() {
-        const int64_t T = build_.queries, C = config_.modelWidth;
-        const std::optional<StepScalar> live =
-            T > 1 && hasCache() && runsAnyLength(config_) ? std::optional(StepScalar::QueryLength) : std::nullopt;
-        const Tensor tokens =
-            graph_.input(decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
-        const Tensor positions =
-            graph_.input(decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
-        Tensor keyPositions = positions;
-        if (isEncoder(config_)) {
-            keyPositions = graph_.input(decoder_names::kKeyPositions, {.shape = {T}, .dtype = DType::I32});
-        } else if (hasCache()) {
-            keyPositions = assign(
-                graph_.state(decoder_names::kCachePositions,
-                             {.shape = {build_.cacheCapacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}),
-                positions, StepScalar::CacheOffset);
-            result_.updates.emplace_back(decoder_names::kCachePositions, keyPositions);
-        }
-
-        Tensor x = graph_.probe(words(embedding(tokens, table())), "hook_embed", "TC");
-        if (config_.learnedPositions) {
-            const Tensor positionTable = graph_.parameter("pos_embed.W_pos", {config_.context, C});
-            x = add(x, graph_.probe(embedding(positions, positionTable), "hook_pos_embed", "TC"));
-        }
-        if (config_.tokenTypes > 0) {
-            const Tensor types = graph_.input(decoder_names::kTokenTypes, {.shape = {T}, .dtype = DType::I32});
-            const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokenTypes, C});
-            x = add(x, graph_.probe(embedding(types, table), "hook_token_type_embed", "TC"));
-        }
-        if (config_.embeddingNorm) x = learnedNorm(x, "embed.ln");
-        x = blocks_.spread(blocks_.dropped(x));
-        for (size_t layer = 0; layer < config_.layers.size(); ++layer)
-            x = blocks_.block(layer, x,
-                              {.queryPosition = positions,
-                               .keyPosition = keyPositions,
-                               .cacheCapacity = build_.cacheCapacity,
-                               .keys = build_.keys,
-                               .sequence = build_.sequence,
-                               .reach = isEncoder(config_) ? config_.context : 0,
-                               .recordsQueries = build_.recordsQueries,
-                               .isFormed = build_.isFormed});
-        x = blocks_.gather(x);
-        if (hasCache()) result_.nextLogits = unembedded(T > 1 ? lastRow(x) : x); // [1,C] -> [1,V]
+        const Tensor x = rows(crossSite());
+        const bool isOne = build_.queries == 1;
+        if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
         if (config_.readout != TextReadout::None) result_.logits = graph_.probe(unembedded(x), "logits", "TV");
         result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
         result_.blocks = std::move(blocks_.blocks);
+        result_.partTensors = std::move(blocks_.partTensors);
+        return std::move(result_);
+    }
+
+    /// The encoder, and the keys of every cross-attention, kept for steps of the decoder.
+    ModelGraph buildSource(int64_t capacity) {
+        AttentionSite cross = crossSite();
+        cross.cacheCapacity = capacity;
+        for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
+            cross.prefix = blocks_.nameOf(layer) + ".cross_attn";
+            std::ranges::move(holdKeys(config_.crossAttention[layer], cross), std::back_inserter(result_.updates));
+        }
         result_.partTensors = std::move(blocks_.partTensors);
         return std::move(result_);
     }
@@ -76,12 +53,103 @@ public:
     Tensor vocabulary() { return words(table()); }
 
 private:
-    Tensor table() { return graph_.parameter("embed.W_E", {config_.vocabulary, config_.modelWidth}); }
+    /// The keys of cross-attention: rows of the encoder, or those that a run of it keeps.
+    AttentionSite crossSite() {
+        if (!config_.hasEncoder()) return {};
+        const DecoderConfig& source = config_.encoder.front();
+        if (hasCache())
+            return {.keyPosition = graph_.input(std::string(decoder_names::kSource) + decoder_names::kKeyPositions,
+                                                {.shape = {build_.source}, .dtype = DType::I32}),
+                    .cacheCapacity = build_.sourceCapacity,
+                    .heldKeys = build_.source,
+                    .reach = source.context};
+        const DecoderBuild build{.queries = build_.source, .isFormed = build_.isFormed, .dropout = build_.dropout};
+        DecoderBuilder encoder(source, build, result_.graph, "encoder");
+        const Tensor rows = encoder.blocks_.finalNorm(encoder.rows());
+        blocks_.blocks = std::move(encoder.blocks_.blocks);
+        blocks_.partTensors = std::move(encoder.blocks_.partTensors);
+        return {.keyInput = rows, .keyPosition = encoder.keyPositions_, .reach = source.context};
+    }
+
+    /// The rows of the stream after its last layer. @param cross see BlockBuilder::block()  @return [T,C]
+    Tensor rows(const AttentionSite& cross = {}) {
+        const int64_t T = build_.queries, C = config_.modelWidth;
+        const std::string from = isSource() ? decoder_names::kSource : "";
+        const std::optional<StepScalar> live =
+            T > 1 && hasCache() && runsAnyLength(config_) ? std::optional(StepScalar::QueryLength) : std::nullopt;
+        const Tensor tokens =
+            graph_.input(from + decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
+        const Tensor positions =
+            graph_.input(from + decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
+        keyPositions_ = positions;
+        const bool looksAhead = isSource() || isEncoder(config_);
+        if (looksAhead) {
+            keyPositions_ = graph_.input(from + decoder_names::kKeyPositions, {.shape = {T}, .dtype = DType::I32});
+        } else if (hasCache()) {
+            keyPositions_ = assign(
+                graph_.state(decoder_names::kCachePositions,
+                             {.shape = {build_.cacheCapacity}, .dtype = DType::I32, .liveRows = StepScalar::KeyLength}),
+                positions, StepScalar::CacheOffset);
+            result_.updates.emplace_back(decoder_names::kCachePositions, keyPositions_);
+        }
+
+        Tensor x = graph_.probe(words(embedding(tokens, table())), inStack("hook_embed"), "TC");
+        if (config_.positions != TextPositions::None)
+            x = add(x, graph_.probe(embedding(positions, positionTable()), inStack("hook_pos_embed"), "TC"));
+        if (config_.tokenTypes > 0) {
+            const Tensor types = graph_.input(decoder_names::kTokenTypes, {.shape = {T}, .dtype = DType::I32});
+            const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokenTypes, C});
+            x = add(x, graph_.probe(embedding(types, table), "hook_token_type_embed", "TC"));
+        }
+        if (config_.embeddingNorm) x = learnedNorm(x, inStack("embed.ln"));
+        x = blocks_.spread(blocks_.dropped(x));
+        for (size_t layer = 0; layer < config_.layers.size(); ++layer)
+            x = blocks_.block(layer, x,
+                              {.queryPosition = positions,
+                               .keyPosition = keyPositions_,
+                               .cacheCapacity = build_.cacheCapacity,
+                               .keys = build_.keys,
+                               .sequence = build_.sequence,
+                               .reach = looksAhead ? config_.context : 0,
+                               .recordsQueries = build_.recordsQueries,
+                               .isFormed = build_.isFormed},
+                              cross);
+        return blocks_.gather(x);
+    }
+
+    bool isSource() const { return stack_ == "encoder"; }
+    std::string inStack(std::string name) const { return stack_ == kOnly ? name : stack_ + "." + name; }
+
+    Tensor table() {
+        return graph_.parameter(config_.hasOwnEmbedding ? inStack("embed.W_E") : "embed.W_E",
+                                {config_.vocabulary, config_.modelWidth});
+    }
+
+    /// The rows that are added to the embedding, by position. @return [context, C]
+    Tensor positionTable() {
+        const int64_t P = config_.context, C = config_.modelWidth;
+        if (config_.positions == TextPositions::Learned) return graph_.parameter(inStack("pos_embed.W_pos"), {P, C});
+        const FlowConstant table{
+            .name = fmt::format("pos_embed.sinusoids#{}x{}", P, C), .shape = {P, C}, .values = [P, C] {
+                std::vector<float> values;
+                for (int64_t position = 0; position < P; ++position)
+                    for (int64_t c = 0; c < C; ++c) {
+                        const int64_t half = (C + 1) / 2, pair = c % half;
+                        const double angle =
+                            static_cast<double>(position) *
+                            std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(C));
+                        values.push_back(static_cast<float>(c < half ? std::sin(angle) : std::cos(angle)));
+                    }
+                return values;
+            }};
+        blocks_.partTensors.constants.push_back(table);
+        return graph_.parameter(table.name, table.shape);
+    }
 
     /// Rows of the table as inputs of the layers.
     Tensor words(Tensor rows) const {
-        return fixesWords() ? affine(terms::unitRows(rows), std::sqrt(static_cast<double>(config_.modelWidth)), 0)
-                            : rows;
+        if (fixesWords()) return affine(terms::unitRows(rows), std::sqrt(static_cast<double>(config_.modelWidth)), 0);
+        return config_.embeddingScale == 1 ? rows : affine(rows, config_.embeddingScale, 0);
     }
 
     bool fixesWords() const {
@@ -94,7 +162,7 @@ private:
         Tensor table = graph_.parameter(config_.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
                                         {config_.vocabulary, config_.modelWidth});
         if (fixesWords()) table = terms::unitRows(table);
-        MatmulOptions out;
+        MatmulOptions out{.scale = config_.readoutScale};
         if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
         x = blocks_.finalNorm(x);
         return matmul(config_.readout == TextReadout::MaskedToken ? maskedHead(x) : x, table, out);
@@ -122,6 +190,9 @@ private:
         return {.modelWidth = config_.modelWidth,
                 .positions =
                     std::min(config_.context, std::max({build_.cacheCapacity, build_.queries, kSharedPositions})),
+                .stack = stack_,
+                .cross = config_.crossAttention,
+                .sharesPositions = config_.sharesPositions,
                 .norm = config_.norm,
                 .normEpsilon = config_.normEpsilon,
                 .finalNorm = config_.finalNorm,
@@ -135,10 +206,14 @@ private:
 
     const DecoderConfig& config_;
     const DecoderBuild& build_;
+    const std::string stack_; ///< "encoder" or "decoder" of a model with both, else kOnly
     ModelGraph result_;
     Graph& graph_;
     BlockBuilder blocks_;
+    Tensor keyPositions_; ///< I32 [T], or of the cache
 };
+
+const char* stackOf(const DecoderConfig& config) { return config.hasEncoder() ? "decoder" : kOnly; }
 
 } // namespace
 
@@ -151,7 +226,11 @@ void makeEditable(Graph& graph, const std::set<std::string>& hooks) {
 }
 
 ModelGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
-    return DecoderBuilder(config, build, std::make_shared<Graph>()).build();
+    return DecoderBuilder(config, build, std::make_shared<Graph>(), stackOf(config)).build();
+}
+
+ModelGraph buildSource(const DecoderConfig& config, const DecoderBuild& build, int64_t capacity) {
+    return DecoderBuilder(config, build, std::make_shared<Graph>(), stackOf(config)).buildSource(capacity);
 }
 
 namespace {
@@ -159,7 +238,7 @@ namespace {
 /// Builds into a graph of the caller.
 DecoderBuilder builderInto(const DecoderConfig& config, Graph& graph) {
     static const DecoderBuild build;
-    return {config, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph)};
+    return {config, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph), stackOf(config)};
 }
 
 } // namespace
@@ -182,12 +261,14 @@ std::optional<AttentionRule> bareRule(const DecoderConfig& config, size_t layer)
 } // namespace
 
 bool runsAnyLength(const DecoderConfig& config) {
+    if (config.hasEncoder()) return true;
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (!bareRule(config, layer)) return false;
     return true;
 }
 
 bool isEncoder(const DecoderConfig& config) {
+    if (config.hasEncoder()) return false;
     bool looksAhead = false;
     for (size_t layer = 0; layer < config.layers.size(); ++layer) {
         const auto rule = bareRule(config, layer);
@@ -207,7 +288,17 @@ std::string whyNoCache(const DecoderConfig& config, int64_t context) {
     return {};
 }
 
+const LayerAttention& siteAttention(const DecoderConfig& config, int site) {
+    auto at = static_cast<size_t>(site);
+    if (!config.hasEncoder()) return config.layers.at(at);
+    const std::vector<LayerAttention>& source = config.encoder.front().layers;
+    if (at < source.size()) return source[at];
+    at -= source.size();
+    return (at % 2 == 0 ? config.layers : config.crossAttention).at(at / 2);
+}
+
 ModelGraph buildForListing(const DecoderConfig& config) {
+    if (config.hasEncoder()) return buildDecoder(config, {.queries = 1, .source = 1});
     // Some parts learn a number for every pair of positions of the context.
     return buildDecoder(config, !runsAnyLength(config) ? DecoderBuild{.queries = config.context}
                                 : isEncoder(config)    ? DecoderBuild{.queries = 1}

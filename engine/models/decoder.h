@@ -15,8 +15,12 @@ namespace attn {
 /// nothing, as in an encoder without a head.
 enum class TextReadout : uint8_t { NextToken, MaskedToken, None };
 
-/// The description of a transformer for text, a decoder or an encoder. Families differ only in these values and in the
-/// names of tensors in their files.
+/// The positions that are added to the embedding of a text: none; a learned table; or sines, then cosines, of
+/// frequencies that fall from 1 to 1 / 10000, as Marian orders them.
+enum class TextPositions : uint8_t { None, Learned, Sinusoidal };
+
+/// The description of a transformer for text: a decoder, an encoder, or a decoder with an encoder whose rows it reads.
+/// Families differ only in these values and in the names of tensors in their files.
 struct DecoderConfig {
     std::string name;
     std::string family;
@@ -26,16 +30,27 @@ struct DecoderConfig {
     NormKind norm = NormKind::LayerNorm;
     double normEpsilon = 1e-5;
     bool finalNorm = true;
-    bool learnedPositions = false; ///< a table added to the embedding
+    TextPositions positions = TextPositions::None;
     int64_t tokenTypes = 0;        ///< rows of a table added to the embedding by the type of a token; 0: none
     bool embeddingNorm = false;    ///< a norm of that sum
+    double embeddingScale = 1;     ///< factor of the token's row in that sum
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
     bool postNorm = false;         ///< see BlockSettings::postNorm
     TextReadout readout = TextReadout::NextToken;
     bool tiedEmbedding = true; ///< the unembedding is the embedding
     bool unembedBias = false;
+    double readoutScale = 1; ///< factor of the rows that the unembedding reads
     FeedForwardSpec feedForward;
     std::vector<LayerAttention> layers;
+    bool sharesPositions = false; ///< see BlockSettings::sharesPositions
+
+    // Of a model with an encoder.
+    std::vector<DecoderConfig> encoder{};         ///< one, which reads the source; empty: none
+    std::vector<LayerAttention> crossAttention{}; ///< one for each layer: queries of this stream, keys of the encoder's
+    int64_t startToken = 0;                       ///< the token that begins a target
+    bool hasOwnEmbedding = false;                 ///< of the encoder: a table of its own, for a vocabulary of its own
+
+    bool hasEncoder() const { return !encoder.empty(); }
     bool operator==(const DecoderConfig&) const = default;
 };
 
@@ -43,6 +58,8 @@ struct DecoderConfig {
 struct DecoderBuild {
     int64_t queries = 1;         ///< T: largest number of tokens per step
     int64_t cacheCapacity = 0;   ///< S; 0: no cache, tokens see only tokens of the same step
+    int64_t sourceCapacity = 0;  ///< of a cache of the source, for a model with an encoder
+    int64_t source = 0;          ///< S: largest number of tokens of the source, for a model with an encoder
     int64_t keys = 0;            ///< see AttentionSite::keys
     bool isFormed = false;       ///< see AttentionSite::isFormed
     int64_t sequence = 0;        ///< rows per sequence, a multiple of 8, for several sequences without a cache; else 0
@@ -58,6 +75,8 @@ inline constexpr const char* kPositions = "positions";    ///< Input I32 [T]
 inline constexpr const char* kTokenTypes = "token_types"; ///< Input I32 [T]
 /// Input I32 [T] of an encoder: positions of the keys; those of padding are -context, which no query reaches.
 inline constexpr const char* kKeyPositions = "key_positions";
+/// The inputs of the encoder that a decoder reads have this prefix: "source.tokens".
+inline constexpr const char* kSource = "source.";
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
 /// Inputs F32 with the shape of an edited hook x, which becomes kept * x + added.
 inline std::string kept(const std::string& hook) { return hook + ".kept"; }
@@ -72,7 +91,13 @@ std::vector<const Node*> storedParameters(const Graph& graph);
 /// Builds the graph of a decoder or an encoder. Probes: hook_embed, hook_pos_embed, hook_token_type_embed, those of
 /// BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos, token_type_embed.W_token_type, embed.ln.{w,b},
 /// those of BlockBuilder, mlm_head.{W,b,ln.w,ln.b} for masked tokens, unembed.{W_U,b_U}; linear weights are [out, in].
+/// In a model with an encoder, the names of all but embed.W_E, logits and unembed begin with "encoder." or "decoder.".
 ModelGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
+
+/// Builds the graph of the encoder that a decoder reads, which computes the keys and values of every cross-attention
+/// and keeps them for steps of the decoder: see holdKeys().
+/// @param build its source and edited  @param capacity largest number of tokens of a source
+ModelGraph buildSource(const DecoderConfig& config, const DecoderBuild& build, int64_t capacity);
 
 /// Applies the final norm and the unembedding to rows of the residual stream, in the graph of x.
 /// @param x [N, C times the number of residual streams]  @return logits [N,V]
@@ -84,11 +109,14 @@ Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph);
 /// Gives hooks the inputs decoder_names::kept and added. Call before adding nodes to the graph.
 void makeEditable(Graph& graph, const std::set<std::string>& hooks);
 
+/// The attention of a site, by its index in ModelStructure::sites.
+const LayerAttention& siteAttention(const DecoderConfig& config, int site);
+
 /// Builds a graph that has every learned parameter in its final shape, to list them.
 ModelGraph buildForListing(const DecoderConfig& config);
-/// Whether the fused kernel serves every site and no other part depends on positions. Then the rows of a run may be
-/// more than the tokens, and the tokens more or fewer from run to run; else a whole run has as many rows as the
-/// context.
+/// Whether the fused kernel serves every site and no other part depends on positions, or the model has an encoder. Then
+/// the rows of a run may be more than the tokens, and the tokens more or fewer from run to run; else a whole run has as
+/// many rows as the context.
 bool runsAnyLength(const DecoderConfig& config);
 /// Whether such a model has queries that see keys after them. It runs whole sequences, because each token changes those
 /// before it.

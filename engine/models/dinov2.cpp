@@ -18,6 +18,7 @@ VisionConfig config(const VisionFolder& folder) {
     config.layerScale = true;
     if (read.text("model_type", "") == "dinov2_with_registers") config.registers = read.size("num_register_tokens", 4);
     config.feedForward.gated = read.flag("use_swiglu_ffn", false);
+    if (config.feedForward.gated) config.feedForward.activation = Activation::Silu;
     const double ratio = read.number("mlp_ratio", 4);
     if (!(ratio > 0 && ratio <= 64)) read.fail("mlp_ratio", "leaves no room for a feed-forward layer");
     const auto hidden = static_cast<int64_t>(static_cast<double>(config.modelWidth) * ratio);

@@ -25,7 +25,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .norm = NormKind::LayerNorm,
             .normEpsilon = 1e-12, // no field of the config
             .finalNorm = false,
-            .learnedPositions = true, // files hold the table even where it is a sinusoid
+            .positions = TextPositions::Learned, // files hold the table even where it is a sinusoid
             .embeddingNorm = true,
             .postNorm = true,
             .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,

@@ -6,6 +6,6 @@
 
 namespace attn {
 
-extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kBert, kRoberta, kDistilBert, kComposed;
+extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kBert, kRoberta, kDistilBert, kT5, kBart, kMarian, kComposed;
 
 } // namespace attn

@@ -40,7 +40,7 @@ public:
         config_.family = std::string(family_.id);
         requireAffordable(config_, weights_.configFile());
         checkTensors();
-        tokenizer_ = Tokenizer::ofFolder(weights_.folder());
+        readTokenizers();
         example_ =
             ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or(example_);
         const auto field = weights_.config().find("eos_token_id");
@@ -54,6 +54,7 @@ public:
     std::string familyTitle() const override { return std::string(family_.title); }
     std::string dtype() const override { return dtype_; }
     const Tokenizer* tokenizer() const override { return tokenizer_ ? &*tokenizer_ : nullptr; }
+    const Tokenizer* sourceTokenizer() const override { return sourceTokenizer_ ? &*sourceTokenizer_ : tokenizer(); }
     std::string example() const override { return tokenizer_ ? example_ : ""; }
     const std::vector<int>& stopTokens() const override { return stopTokens_; }
     std::string sourceName(const std::string& parameter) const override {
@@ -65,6 +66,15 @@ public:
     }
 
 private:
+    void readTokenizers() {
+        if (auto pair = config_.hasEncoder() ? Tokenizer::ofTranslationFolder(weights_.folder()) : std::nullopt) {
+            sourceTokenizer_ = std::move(pair->source);
+            tokenizer_ = std::move(pair->target);
+        } else {
+            tokenizer_ = Tokenizer::ofFolder(weights_.folder());
+        }
+    }
+
     /// Checks all tensors before any is loaded.
     void checkTensors() const {
         const ModelGraph decoder = buildForListing(config_);
@@ -77,7 +87,7 @@ private:
     const ModelFamily& family_;
     DecoderConfig config_;
     std::string configText_, dtype_, example_ = "Once upon a time"; ///< unless the config has its own
-    std::optional<Tokenizer> tokenizer_;
+    std::optional<Tokenizer> tokenizer_, sourceTokenizer_;          ///< the second only if it differs
     std::vector<int> stopTokens_;
 };
 

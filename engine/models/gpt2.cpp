@@ -32,7 +32,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .context = read.size("n_positions", read.size("n_ctx", 1024)),
                          .norm = NormKind::LayerNorm,
                          .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
-                         .learnedPositions = true,
+                         .positions = TextPositions::Learned,
                          .tiedEmbedding = !names.contains("lm_head.weight"),
                          .feedForward = {.width = attentionOnly ? 0 : read.size("n_inner", 4 * width),
                                          .activation = read.activation("activation_function", "gelu_new")},

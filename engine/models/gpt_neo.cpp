@@ -47,7 +47,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .context = read.size("max_position_embeddings", 2048),
                          .norm = NormKind::LayerNorm,
                          .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
-                         .learnedPositions = true,
+                         .positions = TextPositions::Learned,
                          .tiedEmbedding = !names.contains("lm_head.weight"),
                          .feedForward = {.width = read.size("intermediate_size", 4 * width),
                                          .activation = read.activation("activation_function", "gelu_new")},

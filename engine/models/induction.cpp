@@ -60,7 +60,7 @@ DecoderConfig inductionConfig() {
             .context = kContext,
             .norm = NormKind::None,
             .finalNorm = false,
-            .learnedPositions = true,
+            .positions = TextPositions::Learned,
             .tiedEmbedding = false,
             .feedForward = {.width = 0},
             .layers = {spec, spec}};

@@ -17,7 +17,9 @@ namespace attn {
 class ModelSource : public ParameterSource {
 public:
     virtual const DecoderConfig& config() const = 0;
-    virtual const Tokenizer* tokenizer() const = 0;         ///< null if the folder has none
+    virtual const Tokenizer* tokenizer() const = 0; ///< null if the folder has none
+    /// That of the source, for a model with an encoder.
+    virtual const Tokenizer* sourceTokenizer() const { return tokenizer(); }
     virtual std::string example() const = 0;                ///< prompt to start with
     virtual const std::vector<int>& stopTokens() const = 0; ///< tokens that end generation
 };

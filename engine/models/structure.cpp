@@ -12,10 +12,10 @@ namespace attn {
 namespace {
 
 /// A site whose queries and keys are rows of the same stream.
-Site selfAttention(const LayerAttention& attention, int layer, int stream) {
+Site siteOf(const LayerAttention& attention, const std::string& block, int layer, int stream) {
     const auto [heads, groups] = attention.heads();
-    return {.name = siteName(layer),
-            .block = blockName(layer),
+    return {.name = block + ".attn",
+            .block = block,
             .layer = layer,
             .queryStream = stream,
             .keyStream = stream,
@@ -40,23 +40,48 @@ const Axis& ModelStructure::keyAxis(int site) const {
     return axes.at(static_cast<size_t>(stream.axis));
 }
 
+int ModelStructure::axisOf(const std::string& hook, char letter) const {
+    for (const Site& site : sites)
+        if (hook.starts_with(site.name + "."))
+            return streams[static_cast<size_t>(letter == 'S' ? site.keyStream : site.queryStream)].axis;
+    for (const Stream& stream : streams)
+        if (hook.starts_with(stream.name + ".")) return stream.axis;
+    return streams.back().axis;
+}
+
 int ModelStructure::mostHeads() const { return sites.empty() ? 0 : std::ranges::max(sites, {}, &Site::heads).heads; }
 
 std::string_view nameOf(AxisKind kind) { return kind == AxisKind::Tokens ? "tokens" : "patches"; }
 
 ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
-    ModelStructure structure{
-        .axes = {{.kind = AxisKind::Tokens, .length = length}},
-        .streams = {{.name = isEncoder(config) ? "encoder" : "decoder", .axis = 0, .width = config.modelWidth}},
-        .sites = {},
-        .readouts = {}};
+    ModelStructure structure;
+    if (config.hasEncoder()) {
+        const DecoderConfig& encoder = config.encoder.front();
+        structure.axes.push_back({.kind = AxisKind::Tokens, .length = std::min(length, encoder.context)});
+        structure.streams.push_back({.name = "encoder", .axis = 0, .width = encoder.modelWidth});
+        for (size_t layer = 0; layer < encoder.layers.size(); ++layer) {
+            const auto at = static_cast<int>(layer);
+            structure.sites.push_back(siteOf(encoder.layers[layer], blockName(at, "encoder"), at, 0));
+        }
+    }
+    const auto stream = static_cast<int>(structure.streams.size());
+    structure.axes.push_back({.kind = AxisKind::Tokens, .length = length});
+    structure.streams.push_back(
+        {.name = isEncoder(config) ? "encoder" : "decoder", .axis = stream, .width = config.modelWidth});
     if (config.readout != TextReadout::None)
         structure.readouts.push_back(
             {.kind = config.readout == TextReadout::MaskedToken ? Readout::Kind::MaskedToken : Readout::Kind::NextToken,
-             .stream = 0,
+             .stream = stream,
              .choices = config.vocabulary});
-    for (const LayerAttention& layer : config.layers)
-        structure.sites.push_back(selfAttention(layer, static_cast<int>(structure.sites.size()), 0));
+    for (size_t layer = 0; layer < config.layers.size(); ++layer) {
+        const auto at = static_cast<int>(layer);
+        const std::string block = config.hasEncoder() ? blockName(at, "decoder") : blockName(at);
+        structure.sites.push_back(siteOf(config.layers[layer], block, at, stream));
+        if (!config.hasEncoder()) continue;
+        Site& cross = structure.sites.emplace_back(siteOf(config.crossAttention[layer], block, at, stream));
+        cross.name = block + ".cross_attn";
+        cross.keyStream = 0;
+    }
     return structure;
 }
 
@@ -72,8 +97,8 @@ ModelStructure structureOf(const VisionConfig& config) {
                                          .axis = static_cast<int>(structure.axes.size()) - 1,
                                          .width = width});
         }
-        structure.sites.push_back(selfAttention(config.layers[static_cast<size_t>(layer)], static_cast<int>(layer),
-                                                static_cast<int>(structure.streams.size()) - 1));
+        structure.sites.push_back(siteOf(config.layers[static_cast<size_t>(layer)], blockName(layer),
+                                         static_cast<int>(layer), static_cast<int>(structure.streams.size()) - 1));
     }
     if (structure.streams.size() == 1) structure.streams.front().name = "encoder";
     if (config.classes > 0)

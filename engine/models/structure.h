@@ -70,6 +70,8 @@ struct ModelStructure {
     const Axis& queryAxis(int site) const;
     const Axis& keyAxis(int site) const;
     int mostHeads() const; ///< largest number of heads in a site
+    /// The axis along which the rows of a hook lie, or the keys. @param letter 'T' or 'S' of the probe's axes
+    int axisOf(const std::string& hook, char letter) const;
     bool operator==(const ModelStructure&) const = default;
 };
 

@@ -53,7 +53,12 @@ bool Session::Worker::canSpell(const std::string& prompt) const {
 
 Session::Worker::AnySource Session::Worker::openSource(const std::string& path) {
     if (isVisionModel(path)) return openVisionSource(path);
-    return openModelSource(path);
+    auto source = openModelSource(path);
+    if (source->config().hasEncoder())
+        throw Error({.what = "this model reads a source and writes a target, which the window does not show yet",
+                     .where = path,
+                     .hint = "use it in a terminal: attention-cli generate PATH --source TEXT"});
+    return source;
 }
 
 bool Session::Worker::replaceWeights(AnySource& source) {

@@ -425,7 +425,7 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
         .norm = isLlama ? NormKind::RmsNorm : NormKind::LayerNorm,
         .normEpsilon = isBert ? 1e-12 : 1e-5,
         .finalNorm = !isBert,
-        .learnedPositions = !isLlama && specs.empty(),
+        .positions = !isLlama && specs.empty() ? TextPositions::Learned : TextPositions::None,
         .tokenTypes = isBert ? 2 : 0,
         .embeddingNorm = isBert,
         .postNorm = isBert,

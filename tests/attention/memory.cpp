@@ -23,7 +23,7 @@ struct SegmentCase {
         x = graph->input("x", {.shape = {kTokens, kWidth}});
         const AttentionSite site{
             .prefix = "blocks.0.attn", .input = x, .residual = x, .queryPosition = {}, .keyPosition = {}};
-        const AttentionNodes nodes = selfAttention(layer, site, 0, needs);
+        const AttentionNodes nodes = siteAttention(layer, site, 0, needs);
         const Tensor rows = slice(nodes.added, 0, 3, 3);
         loss = sum(multiply(rows, graph->input("direction", {.shape = rows.shape()})));
         for (uint32_t id = 0; id < graph->size(); ++id) {

@@ -1,0 +1,118 @@
+#include "engine/models/config_reader.h"
+#include "engine/models/families.h"
+#include "engine/models/hook_names.h"
+#include "engine/models/recipes.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+// BART, and Marian, whose translation models have its layers: an encoder and a decoder with norms after the sums.
+// BART learns its positions; Marian adds sinusoids. @source Lewis et al. 2020, "BART: Denoising Sequence-to-Sequence
+// Pre-training for Natural Language Generation, Translation, and Comprehension", arXiv:1910.13461; Junczys-Dowmunt et
+// al. 2018, "Marian: Fast Neural Machine Translation in C++", arXiv:1804.00344; tensor names as in Hugging Face's
+// files.
+
+namespace attn {
+namespace {
+
+constexpr int64_t kFirstPosition = 2; ///< the rows of BART's table before it are not used
+
+/// What a stack has in both families. @param stack "encoder" or "decoder"
+DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool isMarian) {
+    const auto field = [&](const char* end) { return stack + end; };
+    const int64_t width = read.size("d_model"), heads = read.heads(field("_attention_heads").c_str(), width, "d_model"),
+                  layers = read.size(field("_layers").c_str());
+    const bool isDecoder = stack == "decoder";
+    if (read.flag("normalize_before", false))
+        read.fail("normalize_before", "is true, but only norms after the sums are supported");
+    const LayerAttention attention{
+        .spec = plainAttention({heads, heads}, isDecoder ? MaskExpression::causal() : MaskExpression()),
+        .headWidth = width / heads,
+        .queryKeyValueBias = true,
+        .outputBias = true};
+    return {.vocabulary = read.size("vocab_size"),
+            .modelWidth = width,
+            .context = read.size("max_position_embeddings", 1024),
+            .finalNorm = false,
+            .positions = isMarian ? TextPositions::Sinusoidal : TextPositions::Learned,
+            .embeddingNorm = !isMarian,
+            .embeddingScale = read.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(width)) : 1,
+            .postNorm = true,
+            .readout = isDecoder ? TextReadout::NextToken : TextReadout::None,
+            .unembedBias = isDecoder,
+            .feedForward = {.width = read.size(field("_ffn_dim").c_str()),
+                            .activation = read.activation("activation_function", "gelu")},
+            .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
+}
+
+DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
+    const ConfigReader read(json, file);
+    const bool isMarian = read.text("model_type", "") == "marian";
+    DecoderConfig decoder = stackOf(read, "decoder", isMarian), encoder = stackOf(read, "encoder", isMarian);
+    if (isMarian && !read.flag("static_position_embeddings", true))
+        read.fail("static_position_embeddings", "is false, but only sinusoids are supported");
+    LayerAttention cross = decoder.layers.front();
+    cross.spec.mask = {};
+    decoder.crossAttention.assign(decoder.layers.size(), cross);
+    if (isMarian && !read.flag("share_encoder_decoder_embeddings", true)) {
+        encoder.hasOwnEmbedding = decoder.hasOwnEmbedding = true;
+        decoder.vocabulary = read.size("decoder_vocab_size", decoder.vocabulary);
+    }
+    decoder.tiedEmbedding = read.flag("tie_word_embeddings", true) || !names.contains("lm_head.weight");
+    decoder.startToken =
+        read.token("decoder_start_token_id", isMarian ? decoder.vocabulary - 1 : 2, decoder.vocabulary);
+    decoder.encoder.push_back(std::move(encoder));
+    return decoder;
+}
+
+std::string tensorOf(const std::string& parameter, const TensorNames& names) {
+    static const NameTable kGlobal{
+        {"embed.W_E", "model.shared.weight"}, {"unembed.W_U", "lm_head.weight"}, {"unembed.b_U", "final_logits_bias"}};
+    static const NameTable kStack{{"embed.W_E", "embed_tokens.weight"},
+                                  {"pos_embed.W_pos", "embed_positions.weight"},
+                                  {"embed.ln", "layernorm_embedding"}};
+    static const NameTable kBlock{{"attn.Q", "self_attn.q_proj"},
+                                  {"attn.K", "self_attn.k_proj"},
+                                  {"attn.V", "self_attn.v_proj"},
+                                  {"attn.O", "self_attn.out_proj"},
+                                  {"ln1", "self_attn_layer_norm"},
+                                  {"cross_attn.Q", "encoder_attn.q_proj"},
+                                  {"cross_attn.K", "encoder_attn.k_proj"},
+                                  {"cross_attn.V", "encoder_attn.v_proj"},
+                                  {"cross_attn.O", "encoder_attn.out_proj"},
+                                  {"ln_cross", "encoder_attn_layer_norm"},
+                                  {"mlp.in", "fc1"},
+                                  {"mlp.out", "fc2"},
+                                  {"ln2", "final_layer_norm"}};
+    for (const std::string stack : {"encoder", "decoder"}) {
+        if (!parameter.starts_with(stack + ".")) continue;
+        const auto [layer, rest] = splitName(parameter, stack + ".");
+        if (layer >= 0) return fmt::format("model.{}.layers.{}.{}", stack, layer, lookUp(kBlock, rest));
+        return fmt::format("model.{}.{}", stack, lookUp(kStack, parameter.substr(stack.size() + 1)));
+    }
+    const std::string name = lookUp(kGlobal, parameter);
+    const char* const kOther = "model.decoder.embed_tokens.weight"; // some files hold only the stacks' copies
+    return parameter == "embed.W_E" && !names.contains(name) && names.contains(kOther) ? kOther : name;
+}
+
+WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+    const std::string name = tensorOf(parameter, names);
+    if (parameter == "unembed.b_U") return {.source = name, .flattened = true};
+    if (!parameter.ends_with("pos_embed.W_pos")) return {.source = name};
+    return {.source = name, .offset = kFirstPosition, .group = config.context};
+}
+
+} // namespace
+
+const ModelFamily kBart{
+    .id = "bart", .title = "BART", .modelTypes = {"bart"}, .config = config, .recipe = recipe, .describe = nullptr};
+const ModelFamily kMarian{.id = "marian",
+                          .title = "Marian",
+                          .modelTypes = {"marian"},
+                          .config = config,
+                          .recipe = recipe,
+                          .describe = nullptr};
+
+} // namespace attn
