@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/self_attention.h"
+#include "engine/attention/site_attention.h"
 
 namespace attn {
 

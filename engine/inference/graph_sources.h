@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/self_attention.h"
+#include "engine/attention/site_attention.h"
 #include "engine/graph/plan.h"
 #include "engine/inference/model_info.h"
 #include "engine/models/weight_recipe.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/attention/self_attention.h"
+#include "engine/attention/site_attention.h"
 #include "engine/models/memory_source.h"
 #include "engine/ops/gradient.h"
 #include "engine/runtime/gpu_executor.h"

@@ -1,4 +1,4 @@
-#include "engine/attention/self_attention.h"
+#include "engine/attention/site_attention.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/gradient.h"
 #include "tests/attention/attention_case.h"

@@ -1,4 +1,4 @@
-#include "engine/attention/self_attention.h"
+#include "engine/attention/site_attention.h"
 
 #include "engine/attention/execution.h"
 #include "engine/attention/step_memory.h"
