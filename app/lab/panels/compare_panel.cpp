@@ -1,11 +1,5 @@
 #include "app/lab/panels/compare_panel.h"
 
-#include "app/figures/drawing.h"
-#include "app/figures/head_label.h"
-#include "app/figures/map_figure.h"
-#include "app/figures/scale.h"
-#include "app/figures/token_label.h"
-#include "app/figures/vision_figures.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/model_box.h"
@@ -19,8 +13,6 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
-#include "engine/analysis/token_alignment.h"
-#include "engine/inference/pattern_divergence.h"
 
 #include <QComboBox>
 #include <QLabel>
@@ -32,9 +24,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <limits>
-#include <map>
-#include <numeric>
 #include <utility>
 
 namespace attn {
@@ -44,43 +33,7 @@ constexpr const char* kWithKeys[] = {"nothing", "unedited", "text", "model"};
 constexpr int kMostTokens = 1024; ///< longest pattern that is shown cell by cell
 constexpr int kMostExact = 256;   ///< most tokens of a thumbnail with one pixel per token
 constexpr int kLargeShare = 72;   ///< of the width, in per cent: what the large map gets
-constexpr int kTextStart = 40;    ///< characters of a text that the caption shows
 constexpr int kLeastAnswers = 32; ///< characters; in a narrower table names of tokens are cut off
-
-/// Numbers the token texts of both sequences. Equal texts get equal numbers, also where the models' token ids differ.
-std::pair<std::vector<int>, std::vector<int>> contents(const Sequence& a, const Sequence& b) {
-    std::map<QString, int> numbers;
-    const auto numbered = [&](const Sequence& sequence) {
-        std::vector<int> result;
-        for (const QString& label : tokenLabels(&sequence))
-            result.push_back(numbers.emplace(label, static_cast<int>(numbers.size())).first->second);
-        return result;
-    };
-    std::vector<int> first = numbered(a);
-    return {std::move(first), numbered(b)};
-}
-
-MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const PatternTile>& tile,
-                           const QString& title) {
-    MatrixFigure figure;
-    figure.title = title;
-    figure.rowTitle = ComparePanel::tr("query");
-    figure.columnTitle = ComparePanel::tr("key");
-    figure.kind = MatrixFigure::Kind::Weights;
-    figure.writesValues = true;
-    if (!tile || tile->rows == 0) return figure;
-    figure.setMatrix(tile->rows, tile->columns, visibleWeights(*tile));
-    if (!tile->isExact()) {
-        figure.note = tile->leavesOutFirst
-                          ? ComparePanel::tr("each pixel covers several tokens; the first token is left out")
-                          : ComparePanel::tr("each pixel covers several tokens");
-        return figure;
-    }
-    figure.rowLabels = figure.columnLabels = tokenLabels(snapshot.sequence.get());
-    figure.rowLabels.resize(static_cast<size_t>(tile->rows));
-    figure.columnLabels.resize(static_cast<size_t>(tile->columns));
-    return figure;
-}
 
 } // namespace
 
@@ -299,223 +252,6 @@ void ComparePanel::restoreView(const QJsonObject& view) {
     else // once the picture itself is restored
         QTimer::singleShot(0, this, [this, name] { bench_.pictures().requestOther(name); });
     with_->setCurrentIndex(isModel ? SecondRun::OtherModel : SecondRun::OtherInput);
-}
-
-// The patterns of two runs, their difference, and what differs by head.
-
-void ComparePanel::align() {
-    const auto sequences = first_ ? std::pair(first_->sequence, second_.snapshot()->sequence) : decltype(aligned_){};
-    if (sequences == std::exchange(aligned_, sequences)) return;
-    partners_.clear();
-    if (!sequences.first || !sequences.second) return;
-    const auto [a, b] = contents(*sequences.first, *sequences.second);
-    partners_ = alignTokens(a, b);
-}
-
-QString ComparePanel::alignedText() const {
-    if (!aligned_.first || !aligned_.second) return {};
-    const size_t countA = partners_.size(), countB = aligned_.second->tokens.size();
-    const auto count = static_cast<size_t>(std::ranges::count_if(partners_, [](int partner) { return partner >= 0; }));
-    if (count == countA && count == countB) return {};
-    return tr(". %1 tokens matched (A %2, B %3).").arg(count).arg(countA).arg(countB);
-}
-
-std::pair<ComparePanel::Tile, ComparePanel::Tile> ComparePanel::tiles() const {
-    const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
-    const Snapshot& second = *second_.snapshot();
-    auto a = shownTile(*first_, site, head, true), b = shownTile(second, site, head, true);
-    // Details of long texts differ in size; thumbnails do not.
-    const bool isFine = a && b && (a->rows == b->rows || (a->isExact() && b->isExact()));
-    if (a && b && !isFine) {
-        a = shownTile(nullptr, first_->grid, 0, site, head, true);
-        b = shownTile(nullptr, second.grid, 0, site, head, true);
-    }
-    return {std::move(a), std::move(b)};
-}
-
-void ComparePanel::showMatrices(bool isOn) {
-    for (const Map* map : maps()) map->matrix->setVisible(isOn);
-    if (!isOn) {
-        for (const Map* map : maps()) map->matrix->setFigure({});
-        return;
-    }
-    const auto [one, other] = tiles();
-    const QString head = headLabel(bench_.selection().site, bench_.selection().head);
-    MatrixFigure a = patternFigure(*first_, one,
-                                   tr("A: %1").arg(head) +
-                                       bench_.conditionOf(bench_.selection().site, bench_.selection().head)),
-                 b = patternFigure(*second_.snapshot(), other, tr("B: %1").arg(head));
-    MatrixFigure difference;
-    difference.title = tr("A − B: %1").arg(head);
-    difference.writesValues = true;
-    difference.rowTitle = tr("query");
-    difference.columnTitle = tr("key");
-    const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() &&
-                           partners_.size() == static_cast<size_t>(a.rows()) &&
-                           aligned_.second->tokens.size() == static_cast<size_t>(b.rows());
-    const bool isAlike = one && other && one->leavesOutFirst == other->leavesOutFirst;
-    if (!a.isEmpty() && isAlike && (isByToken || (a.rows() == b.rows() && a.columns() == b.columns()))) {
-        std::vector<float> values;
-        for (int row = 0; row < a.rows(); ++row)
-            for (int column = 0; column < a.columns(); ++column) {
-                const MatrixCell cell{row, column};
-                const auto partner = isByToken ? partnerOf(cell) : cell;
-                values.push_back(partner ? a.valueAt(cell) - b.valueAt(*partner)
-                                         : std::numeric_limits<float>::quiet_NaN());
-            }
-        difference.setMatrix(a.rows(), a.columns(), std::move(values));
-        difference.rowLabels = a.rowLabels;
-        difference.columnLabels = a.columnLabels;
-    } else if (!a.isEmpty() && !b.isEmpty()) {
-        difference.note = tr("Long texts can be compared only if both have the same length.");
-    }
-    shareScale(a, b);
-    a_.matrix->setFigure(std::move(a));
-    b_.matrix->setFigure(std::move(b));
-    difference_.matrix->setFigure(std::move(difference));
-}
-
-void ComparePanel::showOverlays(bool isOn) {
-    for (const Map* map : {&a_, &b_}) map->overlay->setVisible(isOn);
-    PatchOverlayFigure figure;
-    if (isOn) {
-        const VisionLook look = bench_.pictures().look();
-        const PictureRun first = pictureRun(*first_), second = pictureRun(*second_.snapshot());
-        QString shown;
-        for (const auto& [map, run, title] :
-             {std::tuple(&b_, &second, tr("B: %1")), std::tuple(&a_, &first, tr("A: %1"))}) {
-            PatchOverlayFigure overlay = overlayFigure(*run, look);
-            shown = overlay.title;
-            overlay.title = title.arg(shown);
-            map->overlay->setFigure(std::move(overlay));
-        }
-        const PatchRow a = rowOf(first, look), b = rowOf(second, look);
-        if (first.model->grid == second.model->grid && !a.patches.empty() && !b.patches.empty()) {
-            figure = first.axis().overlay(difference(a, b));
-            figure.isSigned = true;
-            figure.opacity = std::max(look.opacity, 0.75);
-            figure.isSmooth = look.isSmooth;
-            figure.title = tr("A − B: %1").arg(shown);
-        }
-    }
-    difference_.overlay->setVisible(!figure.isEmpty()); // both need attention over the same grid of patches
-    difference_.overlay->setFigure(std::move(figure));
-}
-
-ComparePanel::Divergences ComparePanel::divergences() const {
-    Divergences all;
-    const Snapshot& second = *second_.snapshot();
-    if (first_->readsPictures()) {
-        const auto &a = first_->answer->patterns, &b = second.answer->patterns;
-        for (size_t site = 0; site < std::min(a.size(), b.size()); ++site)
-            for (int head = 0; head < a[site].heads; ++head)
-                if (const auto bits = patternDivergence(a[site], b[site], head))
-                    all.push_back({{static_cast<int>(site), head}, *bits});
-        return all;
-    }
-    const PatternGrid *a = first_->grid.get(), *b = second.grid.get();
-    if (!a || !b || a->tiles.empty() || a->sites != b->sites || a->heads != b->heads) return all;
-    const PatternTile &one = a->tiles.front(), &other = b->tiles.front();
-    std::vector<int> partners;
-    if (one.isExact() && other.isExact() && static_cast<size_t>(one.rows) == partners_.size() &&
-        static_cast<size_t>(other.rows) == aligned_.second->tokens.size()) {
-        partners = partners_;
-    } else if (one.rows == other.rows) { // of pixels
-        partners.resize(static_cast<size_t>(one.rows));
-        std::iota(partners.begin(), partners.end(), 0);
-    }
-    for (int at = 0; at < std::ssize(a->tiles) && !partners.empty(); ++at)
-        all.push_back(
-            {{at / a->heads, at % a->heads},
-             patternDivergence(a->tiles[static_cast<size_t>(at)], b->tiles[static_cast<size_t>(at)], partners)});
-    return all;
-}
-
-void ComparePanel::showHeads(bool isOn) {
-    heads_->setVisible(isOn);
-    const Snapshot& second = *second_.snapshot();
-    if (!isOn || second.status.activity != Activity::Idle) return;
-    const bool isPicture = first_->readsPictures();
-    const decltype(counted_) patterns{isPicture ? first_->answer : std::shared_ptr<const void>(first_->grid),
-                                      isPicture ? second.answer : std::shared_ptr<const void>(second.grid),
-                                      aligned_.first, aligned_.second};
-    if (std::exchange(counted_, patterns) != patterns) {
-        byHead_ = divergences();
-        std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
-        heads_->clear();
-        for (const auto& [at, bits] : byHead_) {
-            auto* item = addPlainRow(heads_, {headLabel(at.first, at.second), formatNumber(bits, 4)});
-            item->setData(0, Qt::UserRole, at.first);
-            item->setData(1, Qt::UserRole, at.second);
-        }
-    }
-    caption_ = byHead_.empty() ? tr("To compare heads, both models need the same number of layers and heads and, "
-                                    "for long texts and pictures, the same number of tokens.")
-                               : tr("A: %1 · B: %2%3").arg(runName(*first_), runName(second), alignedText());
-}
-
-QString ComparePanel::runName(const Snapshot& run) const {
-    const QString text = run.sequence ? QString::fromStdString(run.sequence->text).simplified() : QString();
-    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return QString::fromStdString(run.model->name);
-    const QFontMetrics font = message_->fontMetrics();
-    return QStringLiteral("“%1”").arg(font.elidedText(text, Qt::ElideRight, kTextStart * font.averageCharWidth()));
-}
-
-QString ComparePanel::reading() const {
-    const MatrixFigure &a = a_.matrix->figure(), &b = b_.matrix->figure(), &difference = difference_.matrix->figure();
-    const MatrixFigure& named = a.hovered ? a : b;
-    if (!named.hovered) return {};
-    QStringList values;
-    if (a.hovered) values << tr("A %1").arg(valueText(a, *a.hovered));
-    if (b.hovered) values << tr("B %1").arg(valueText(b, *b.hovered));
-    if (a.hovered && b.hovered && difference.hovered)
-        values << tr("A − B %1").arg(valueText(difference, *difference.hovered));
-    return tr("Query %1, key %2: %3")
-        .arg(named.rowName(named.hovered->row), named.columnName(named.hovered->column), values.join(" · "));
-}
-
-void ComparePanel::say() {
-    const QString text = reading();
-    // If the maps moved, another cell would be under the pointer.
-    message_->setMinimumHeight(text.isEmpty() ? 0 : message_->height());
-    message_->setText(text.isEmpty() ? caption_ : text);
-}
-
-std::optional<MatrixCell> ComparePanel::partnerOf(const MatrixCell& cell) const {
-    const auto of = [this](int token) { return partners_[static_cast<size_t>(token)]; };
-    if (std::max(cell.row, cell.column) >= std::ssize(partners_) || of(cell.row) < 0 || of(cell.column) < 0) return {};
-    return MatrixCell{of(cell.row), of(cell.column)};
-}
-
-void ComparePanel::link(const std::optional<MatrixCell>& cell) {
-    const bool isByToken = !a_.matrix->figure().rowLabels.empty() && !b_.matrix->figure().rowLabels.empty();
-    std::optional<MatrixCell> inA = cell, inB = cell;
-    if (cell && isByToken && sender() == b_.matrix) {
-        const auto of = [this](int token) {
-            const auto found = std::ranges::find(partners_, token);
-            return found == partners_.end() ? -1 : static_cast<int>(found - partners_.begin());
-        };
-        inA = MatrixCell{of(cell->row), of(cell->column)};
-        if (std::min(inA->row, inA->column) < 0) inA.reset();
-    } else if (cell && isByToken) {
-        inB = partnerOf(*cell);
-    }
-    for (MatrixView* view : {a_.matrix, b_.matrix, difference_.matrix})
-        if (view != sender()) view->setLinked(view == b_.matrix ? inB : inA);
-    say();
-}
-
-ExportNumbers ComparePanel::numbers() const {
-    const QString text = plainCsv(*heads_, "head,divergence");
-    const bool isPicture = bench_.readsPictures();
-    std::vector<NumberArray> arrays;
-    for (const auto& [map, name] :
-         {std::pair(&a_, "first"), std::pair(&b_, "second"), std::pair(&difference_, "difference")}) {
-        const ExportNumbers of = isPicture ? numbersOf(map->overlay->figure()) : numbersOf(map->matrix->figure());
-        for (NumberArray& array : of.arrays ? of.arrays() : std::vector<NumberArray>{})
-            arrays.push_back({.name = name, .shape = array.shape, .values = std::move(array.values)});
-    }
-    return {.csv = [text] { return text; }, .arrays = [arrays] { return arrays; }};
 }
 
 } // namespace attn
