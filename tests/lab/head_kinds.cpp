@@ -1,0 +1,87 @@
+#include "app/lab/panels/compare_panel.h"
+#include "tests/lab/lab_window.h"
+
+using namespace attn;
+
+namespace {
+
+constexpr const char* kRepeats = "the quick fox the qu";
+
+} // namespace
+
+TEST_CASE("lab: heads whose kinds were not found, and a comparison that fails, say why", "[lab]") {
+    LabWindow lab("builtin:induction", kRepeats);
+    lab.showPanel("kinds");
+    REQUIRE(lab.waitFor([&] { return lab.find<QTreeWidget>("kindHeads").topLevelItemCount() == 4; }));
+    auto& message = lab.find<QLabel>("kindMessage");
+    CHECK(message.isHidden());
+    lab.click("kindDetect");
+    lab.window().bridge().post(StopCommand{});
+    REQUIRE(lab.settle());
+    CHECK_THAT(message.text().toStdString(), CONTAINS("stopped before it was done"));
+    lab.clickAndSettle("kindDetect");
+    CHECK(message.isHidden());
+
+    lab.showPanel("compare");
+    auto& panel = lab.find<ComparePanel>("compare");
+    auto& other = lab.find<QLineEdit>("compareText");
+    auto& said = lab.find<QLabel>("compareMessage");
+    lab.find<QComboBox>("compareWith").setCurrentIndex(2);
+    const auto compare = [&](const QString& text, const char* answer) {
+        other.setText(text);
+        lab.click("compareRun");
+        REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && said.text().contains(answer); }));
+    };
+    compare("the brown fox the br", "B: “the brown fox the br”");
+    compare(QString(20'000, 'a'), "20000 tokens");
+    lab.window().workbench().selectHead(1, 1); // asks B for other views
+    REQUIRE(lab.settle());
+    REQUIRE(panel.second().waitIdle(10));
+    QTest::qWait(50);
+    CHECK_THAT(said.text().toStdString(), CONTAINS("20000 tokens"));
+}
+
+TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
+    LabWindow lab("builtin:induction", kRepeats);
+    lab.showPanel("kinds");
+    auto& heads = lab.find<QTreeWidget>("kindHeads");
+    REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; })); // by itself
+    lab.forget();
+    lab.clickAndSettle("kindDetect");
+    CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
+    CHECK(heads.topLevelItemCount() == 4);
+    const auto textAt = [&](int row, int column) { return heads.topLevelItem(row)->text(column); };
+    const auto select = [&](int row) { heads.setCurrentItem(heads.topLevelItem(row)); };
+    CHECK(textAt(0, 0) == "L1 H0");
+    CHECK(textAt(0, 1) == "induction");
+    CHECK_FALSE(heads.topLevelItem(0)->icon(0).isNull());
+    select(0);
+    CHECK(lab.find<QLabel>("kindExplanation").text().contains("the token that followed an earlier copy"));
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QSpinBox>("interventionLayer").value() == 1); // the other panels follow
+    auto& order = lab.find<QComboBox>("kindOrder");
+    order.setCurrentIndex(order.findText("By “previous token”"));
+    emit order.activated(order.currentIndex());
+    CHECK(textAt(0, 0) == "L0 H0");
+    CHECK(textAt(0, 2) == "100 %"); // for that kind
+    CHECK(textAt(3, 2) != "100 %");
+    select(0);
+    lab.click("kindAlike");
+    CHECK(textAt(0, 0) == "L0 H0");
+    CHECK(textAt(0, 4) == "100 %");
+    CHECK(heads.topLevelItemCount() == 4);
+
+    // The same in another model.
+    order.setCurrentIndex(0);
+    emit order.activated(0);
+    CHECK(heads.isColumnHidden(4));
+    select(0);
+    lab.click("kindAlike");
+    lab.window().open("builtin:induction-trained");
+    REQUIRE(lab.waitFor([&] {
+        return heads.topLevelItemCount() == 4 && textAt(0, 0) == "L1 H0" && textAt(0, 4) != "100 %" &&
+               textAt(0, 4).endsWith('%');
+    }));
+    heads.setCurrentItem(nullptr);
+    CHECK(lab.find<QLabel>("kindExplanation").text().contains("L1 H0 of induction."));
+}

@@ -1,0 +1,102 @@
+#include "app/figures/lens_pages.h"
+#include "app/figures/map_figure.h"
+#include "app/lab/widgets/lines_view.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "tests/lab/lab_window.h"
+
+using namespace attn;
+
+TEST_CASE("lab: every lens answers", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    const std::span<const LensPage> known = lensPages();
+    CHECK(pages.count() == static_cast<int>(known.size()));
+    lab.find<QLineEdit>("lensText").setText("Lily had a cat. She loved her");
+    for (int page = 0; page < pages.count(); ++page) {
+        INFO(pages.itemText(page).toStdString());
+        pages.setCurrentIndex(page);
+        if (!known[static_cast<size_t>(page)].isQuick) lab.click("lensRun");
+        REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
+        CHECK_FALSE(lab.snapshot().failure);
+        CHECK(lab.find<QLabel>("lensExplanation").text() == known[static_cast<size_t>(page)].explanation); // not old
+        if (pages.currentData() == "circuits")
+            CHECK(lab.find<QLabel>("lensSummary").text().contains("embeddings alone, without the layers before"));
+        const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
+                               lab.find<LinesView>("lensBars").isVisible() ||
+                               lab.find<QTreeWidget>("lensTable").isVisible();
+        CHECK(hasFigure);
+    }
+    // The last one was patching: where the dog became a cat, the stream before the first layer carries all of it.
+    const MatrixFigure& figure = lab.find<MatrixView>("lensMatrix").figure();
+    float largest = 0;
+    for (int column = 0; column < figure.columns(); ++column) largest = std::max(largest, figure.valueAt({0, column}));
+    CHECK(largest == Approx(1).margin(0.02));
+    auto& view = lab.find<MatrixView>("lensMatrix");
+    lab.layOut();
+    const QPoint cell = view.figureLayout().cellRect({0, 4}).center().toPoint();
+    QHelpEvent help(QEvent::ToolTip, cell, view.mapToGlobal(cell));
+    QApplication::sendEvent(&view, &help);
+    CHECK(QToolTip::text() == readingOf(figure, {0, 4}));
+    QTest::mouseClick(&view, Qt::LeftButton, {}, cell);
+    QTest::mouseDClick(&view, Qt::LeftButton, {}, cell);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.snapshot().changes);
+    CHECK(lab.snapshot().changes->interventions.front().hook == "blocks.0.hook_resid_pre");
+    CHECK(lab.snapshot().changes->interventions.front().position == 4);
+    lab.act("resetEdits");
+    lab.showPanel("lenses");
+    lab.window().bridge().post(SetPromptCommand{.text = "Lily had a dog.", .tokens = {}});
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QLabel>("lensExplanation").text().contains("previous text or model"));
+    pages.setCurrentIndex(pages.findData("attribution"));
+    const auto& summary = lab.find<QLabel>("lensSummary");
+    lab.find<QLineEdit>("lensTarget").setText("no such token");
+    lab.clickAndSettle("lensRun");
+    CHECK_FALSE(lab.snapshot().failure);
+    CHECK(summary.text().startsWith("“no such token” is no token or class of this model."));
+    CHECK(summary.text().size() > 120); // the answer follows
+    lab.find<QLineEdit>("lensTarget").clear();
+    lab.clickAndSettle("lensRun");
+    CHECK_FALSE(summary.text().contains("is no token"));
+}
+
+TEST_CASE("lab: a lens that fails ends with its reason, also after other commands", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog.");
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    auto& reading = lab.find<QLabel>("lensReading");
+    const auto next = [&] { // a command of another panel, which succeeds
+        lab.window().bridge().post(CellRequest{.site = 0, .head = 0, .query = 1, .key = 0});
+        REQUIRE(lab.settle());
+        CHECK_FALSE(lab.snapshot().failure);
+    };
+    pages.setCurrentIndex(pages.findData("patching"));
+    REQUIRE(pages.currentData() == "patching");
+    auto& text = lab.find<QLineEdit>("lensText");
+    text.setText("Lily had a cat.");
+    QTest::keyClick(&text, Qt::Key_Return);
+    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("lensMatrix").figure().isEmpty(); }));
+    text.setText("A text with many more tokens than the prompt has.");
+    QTest::keyClick(&text, Qt::Key_Return);
+    REQUIRE(lab.waitFor([&] { return reading.text().contains("tokens"); }));
+    CHECK(lab.find<MatrixView>("lensMatrix").figure().isEmpty()); // of the other text
+    const QString reason = reading.text();
+    next();
+    CHECK(reading.text() == reason);
+    QTest::keyClick(&text, Qt::Key_Return); // once more: the same answer, not "Computing"
+    REQUIRE(lab.settle());
+    CHECK(reading.text() == reason);
+
+    text.setText("Lily had a cat.");
+    lab.find<QLineEdit>("lensTarget").setText("#99999");
+    for (int page = 0; page < pages.count(); ++page) {
+        if (!lensPages()[static_cast<size_t>(page)].usesTarget) continue;
+        INFO(pages.itemText(page).toStdString());
+        pages.setCurrentIndex(page);
+        REQUIRE(lab.settle());
+        lab.clickAndSettle("lensRun");
+        next();
+        CHECK_THAT(reading.text().toStdString(), CONTAINS("99999"));
+    }
+}
