@@ -347,10 +347,12 @@ TEST_CASE("lab: the name of a run loses the step of a former moment when the vie
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
     REQUIRE(lab.settle());
+    const std::string example = lab.text(); // with its answer
     lab.act("undo");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
     lab.act("redo");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name.starts_with("reverse, step "); }));
+    CHECK(lab.waitFor([&] { return lab.snapshot().sequence && lab.text() == example; }, 10'000));
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));
     CHECK(lab.snapshot().model->name == "reverse");

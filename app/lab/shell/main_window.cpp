@@ -310,7 +310,12 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
 
 void MainWindow::pushModelStep(const QString& text, const QString& path) {
     undoStack_.push(new ModelStep(
-        text, [this, before = document()] { bringBack(before); }, [this, path] { reopen(path); }));
+        text,
+        [this, before = document(), after] {
+            *after = document();
+            bringBack(before);
+        },
+        [this, path, after] { after->modelPath == path ? bringBack(*after) : reopen(path); }));
 }
 
 void MainWindow::reopen(const QString& path) {
@@ -319,6 +324,7 @@ void MainWindow::reopen(const QString& path) {
 }
 
 void MainWindow::openFresh() {
+    const auto after = std::make_shared<SessionDocument>(); // what undoing leaves
     if (bench_.hasModel()) pushModelStep(tr("starting afresh"), defaultPath_);
     layout_->enter(workspaceNamed("write"));
     reopen(defaultPath_);

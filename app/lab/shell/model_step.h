@@ -7,7 +7,8 @@
 
 namespace attn {
 
-/// Another model has been opened. Undoing returns to the one before, with its text, changes and views.
+/// Another model has been opened. Undoing returns to the one before, with its text, changes and views; redoing returns
+/// to the other one as undoing left it.
 class ModelStep : public QUndoCommand {
 public:
     /// @param again opens the new model once more; it is open already
