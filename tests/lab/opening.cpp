@@ -173,7 +173,7 @@ TEST_CASE("opening: what is dropped opens, or a sentence says why it does not", 
         for (const QString& path : {text, unknown}) { // the text stays as it is
             drop(*on, path);
             REQUIRE(lab.waitFor([&] { return failure.isVisible() && failure.text().contains(path); }));
-            CHECK(failure.text().contains("no model, no picture and no session"));
+            CHECK(failure.text().contains("no model, no picture, no session and no lesson"));
             CHECK(failure.text().contains("paste a text into the prompt"));
             CHECK(lab.text() == "abcabc");
         }
@@ -313,4 +313,12 @@ TEST_CASE("lab: a file dialog starts in the folder of the last chosen file", "[l
     auto& open = lab.find<QFileDialog>("fileDialog");
     CHECK(open.directory().absolutePath() == QDir(kept).absolutePath());
     open.reject();
+}
+
+TEST_CASE("opening: a lesson's file that is dropped opens as a lesson", "[lab]") {
+    LabWindow lab;
+    REQUIRE(lab.settle());
+    drop(lab.window(), ATTN_SOURCE_DIR "/assets/lessons/03-masks.json");
+    CHECK(lab.waitFor([&] { return lab.find<QWidget>("lessonStep").isVisible(); }));
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible());
 }

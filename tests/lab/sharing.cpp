@@ -78,7 +78,7 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
     auto& dialog = lab.find<QInputDialog>("linkDialog");
     CHECK(dialog.textValue() == link); // from the clipboard
     lab.act("workspace.compare");
-    dialog.accept();
+    QTest::keyClick(dialog.findChild<QPlainTextEdit*>(), Qt::Key_Return);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction" && lab.text() == text; }));
     CHECK(lab.waitFor([&] { return lab.find<QToolButton>("workspace.inspect").isChecked(); }));
     lab.window().openLink("attnlab:nonsense");

@@ -159,7 +159,7 @@ private:
     void prepareEngine();
     void showFailure(const Failure& failure);
     void continueRestore();
-    enum class Kind { Model, Picture };
+    enum class Kind { Model, Picture, Lesson };
     /// Reads the file: not for the window's thread. @return why there is nothing to open in it
     static std::variant<Kind, Failure> kindOf(const QString& path);
     void openAs(Kind kind, const QString& path, const QString& prompt);

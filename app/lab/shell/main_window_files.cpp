@@ -21,12 +21,28 @@
 #include <QGuiApplication>
 #include <QImageReader>
 #include <QInputDialog>
+#include <QKeyEvent>
 #include <QTimer>
 
 #include <tuple>
 
 namespace attn {
 namespace {
+
+/// Has Return accept a dialog also while its text field, which could have several lines, has the focus.
+class ReturnAccepts : public QObject {
+public:
+    explicit ReturnAccepts(QDialog& dialog) : QObject(&dialog), dialog_(dialog) {}
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        const int key = event->type() == QEvent::KeyPress ? static_cast<QKeyEvent*>(event)->key() : 0;
+        if (key != Qt::Key_Return && key != Qt::Key_Enter) return QObject::eventFilter(watched, event);
+        dialog_.accept();
+        return true;
+    }
+
+private:
+    QDialog& dialog_;
+};
 
 /// Opens a file dialog without blocking the window.
 void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mode, QFileDialog::AcceptMode accept,
@@ -66,10 +82,11 @@ std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) 
     if (!file.isFile()) return Kind::Model;
     if (!QImageReader::imageFormat(path).isEmpty()) return Kind::Picture;
     if (file.suffix() == "safetensors" || file.fileName() == "config.json") return Kind::Model;
-    return Failure{.what = "this is no model, no picture and no session",
+    if (file.suffix() == "json") return Kind::Lesson;
+    return Failure{.what = "this is no model, no picture, no session and no lesson",
                    .where = path.toStdString(),
-                   .hint = "open a model folder, a .safetensors file, a picture or an .attnlab file, or paste a text "
-                           "into the prompt"};
+                   .hint = "open a model folder, a .safetensors file, a picture, an .attnlab file or a lesson's .json "
+                           "file, or paste a text into the prompt"};
 }
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
@@ -85,6 +102,7 @@ void MainWindow::openWaitingPicture() {
     const QString path = std::exchange(waitingPicture_, {});
     if (!bench_.readsPictures()) postModel(QStringLiteral("builtin:vit-shapes"), {});
     pictureInput_->openPicture(path);
+    if (kind == Kind::Lesson) return openLesson(path);
     bench_.showPanel("attention");
 }
 
@@ -175,7 +193,10 @@ void MainWindow::chooseLink() {
     dialog->setOption(QInputDialog::UsePlainTextEditForTextInput);
     dialog->setOkButtonText(tr("Open"));
     if (const QString text = QGuiApplication::clipboard()->text(); isSessionLink(text)) dialog->setTextValue(text);
-    if (auto* field = dialog->findChild<QPlainTextEdit*>()) field->setTabChangesFocus(true);
+    if (auto* field = dialog->findChild<QPlainTextEdit*>()) {
+        field->setTabChangesFocus(true);
+        field->installEventFilter(new ReturnAccepts(*dialog));
+    }
     connect(dialog, &QInputDialog::textValueSelected, this, &MainWindow::openLink);
     dialog->open();
 }
