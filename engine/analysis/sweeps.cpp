@@ -82,15 +82,14 @@ HookEdits patched(HookEdits edits, int layer, const CapturedHook& from, size_t t
 Input otherInput(RunningModel& model, const AnalysisContext& context, const std::string& text) {
     if (!context.input.isText()) {
         if (context.other) return *context.other;
-        throw Error({.what = "there is no other picture to patch values from",
-                     .where = "patch",
-                     .hint = "choose another picture"});
+        throw Error(
+            {.what = "there is no other picture to patch values from", .where = {}, .hint = "choose another picture"});
     }
     const size_t count = context.input.tokens().size();
     std::vector<int> others = tokensOf(languageModel(model), text);
     if (others.size() == count) return others;
     throw Error({.what = fmt::format("the prompt has {} tokens, the other text {}", count, others.size()),
-                 .where = "patch",
+                 .where = {},
                  .hint = "change a word so that both have the same number of tokens"});
 }
 

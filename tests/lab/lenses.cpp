@@ -85,6 +85,8 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
     next();
     CHECK(reading.text() == reason);
     QTest::keyClick(&text, Qt::Key_Return); // once more: the same answer, not "Computing"
+    CHECK_FALSE(reason.contains("patch:"));
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible()); // the panel says it
     REQUIRE(lab.settle());
     CHECK(reading.text() == reason);
 

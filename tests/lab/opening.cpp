@@ -322,3 +322,24 @@ TEST_CASE("opening: a lesson's file that is dropped opens as a lesson", "[lab]")
     CHECK(lab.waitFor([&] { return lab.find<QWidget>("lessonStep").isVisible(); }));
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
 }
+
+TEST_CASE("opening: a failure goes when its command succeeds, and by itself after a while", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    REQUIRE(lab.settle());
+    auto& failure = banner(lab, "failureBanner");
+    const auto change = [&](const char* hook) {
+        Changes changes;
+        changes.interventions.push_back({.hook = hook});
+        lab.window().bridge().post(SetChangesCommand{std::make_shared<const Changes>(changes)});
+    };
+    change("blocks.9.hook_mlp_out");
+    REQUIRE(lab.waitFor([&] { return failure.isVisible(); }));
+    change("blocks.1.hook_resid_pre");
+    CHECK(lab.waitFor([&] { return !failure.isVisible(); }, 10'000));
+    lab.window().open("/no/such/model");
+    REQUIRE(lab.waitFor([&] { return failure.isVisible(); }));
+    auto& expiry = *failure.parentWidget()->findChild<QTimer*>();
+    REQUIRE(expiry.isActive());
+    expiry.start(1);
+    CHECK(lab.waitFor([&] { return !failure.isVisible(); }, 10'000));
+}

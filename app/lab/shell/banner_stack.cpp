@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr int kExpiryMs = 6'000;
+constexpr int kExpiryMs = 6'000, kFailureMs = 30'000; ///< a failure says what to do, and takes longer to read
 constexpr int kWidest = 720, kMargin = spacing::kWide, kAboveEdge = 40; ///< pixels
 
 } // namespace
@@ -45,7 +45,7 @@ Banner* BannerStack::add(const char* name, const QString& title) {
 void BannerStack::present(const Entry& entry) {
     const bool isSuccess = entry.banner->kind() == Banner::Kind::Success;
     entry.expiry->stop();
-    if (isSuccess) entry.expiry->start(kExpiryMs);
+    if (entry.banner->kind() != Banner::Kind::Offer) entry.expiry->start(isSuccess ? kExpiryMs : kFailureMs);
     for (const Entry& other : entries_) // what failed before is over
         if (isSuccess && other.banner->kind() == Banner::Kind::Failure && other.holder->isVisible())
             other.banner->dismiss();

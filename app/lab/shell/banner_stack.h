@@ -9,8 +9,9 @@
 
 namespace attn {
 
-/// The messages of a window. They lie over it, at its lower edge, so that nothing below them moves. Failures and offers
-/// stay until they are dismissed; other messages go after some seconds, unless the pointer is on them.
+/// The messages of a window. They lie over it, at its lower edge, so that nothing below them moves. Offers stay until
+/// they are dismissed; failures go after half a minute and other messages after some seconds, unless the pointer is on
+/// them, for they cover what lies below.
 class BannerStack : public QObject {
     Q_OBJECT
 

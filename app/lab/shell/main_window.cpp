@@ -95,6 +95,11 @@ private:
     int leastWidth_ = 0;
 };
 
+/// Why the last run has no result; empty: it has one.
+QString problemOfRun(const Snapshot& snapshot) {
+    return snapshot.runFailure ? QString::fromStdString(snapshot.runFailure->sentence()) : QString();
+}
+
 } // namespace
 
 MainWindow::MainWindow(Setup setup, QWidget* parent)
@@ -159,6 +164,9 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     offerTraining();
     connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
     connect(&bridge_, &SessionBridge::failed, this, [this](const Failure& failure) {
+        const auto isIt = [&](const auto& analysis) { return analysis.second == failure; };
+        if (bench_.snapshot() && std::ranges::any_of(bench_.snapshot()->failedAnalyses, isIt))
+            return; // the panel that asked says so, and nothing else depends on it
         pending_.reset();
         returningTo_.clear();
         showFailure(failure);
@@ -285,7 +293,9 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     }
     // A session file that failed at the start is still named when the first model opens.
     const bool isFirst = !before || (!before->sequence && !before->picture);
-    if ((isNewModel || isNewSequence) && (isFailureOfModel_ || !isFirst) && failureBanner_->isVisible())
+    const bool isOver = before && !problemOfRun(*before).isEmpty() && problemOfRun(*before) == failureBanner_->text() &&
+                        problemOfRun(*snapshot).isEmpty();
+    if ((isOver || isNewModel || isNewSequence) && (isFailureOfModel_ || !isFirst) && failureBanner_->isVisible())
         failureBanner_->dismiss();
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
         offerBanner_->present(Banner::Kind::Success,
@@ -309,6 +319,7 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
 }
 
 void MainWindow::pushModelStep(const QString& text, const QString& path) {
+    const auto after = std::make_shared<SessionDocument>(); // what undoing leaves
     undoStack_.push(new ModelStep(
         text,
         [this, before = document(), after] {
@@ -324,7 +335,6 @@ void MainWindow::reopen(const QString& path) {
 }
 
 void MainWindow::openFresh() {
-    const auto after = std::make_shared<SessionDocument>(); // what undoing leaves
     if (bench_.hasModel()) pushModelStep(tr("starting afresh"), defaultPath_);
     layout_->enter(workspaceNamed("write"));
     reopen(defaultPath_);
