@@ -64,17 +64,23 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     emit order.activated(order.currentIndex());
     CHECK(textAt(0, 0) == "L0 H0");
     CHECK(textAt(0, 2) == "100 %"); // for that kind
+    CHECK(heads.headerItem()->text(2) == "Score");
     CHECK(textAt(3, 2) != "100 %");
     select(0);
     lab.click("kindAlike");
     CHECK(textAt(0, 0) == "L0 H0");
     CHECK(textAt(0, 4) == "100 %");
     CHECK(heads.topLevelItemCount() == 4);
+    CHECK(order.currentText() == "By similarity");
+    CHECK(heads.headerItem()->text(2) == "Own score");
+    for (const int column : {0, 1, 2, 4})
+        CHECK(heads.header()->sectionSize(column) >= heads.header()->sectionSizeHint(column));
 
     // The same in another model.
     order.setCurrentIndex(0);
     emit order.activated(0);
     CHECK(heads.isColumnHidden(4));
+    CHECK(order.findText("By similarity") < 0);
     select(0);
     lab.click("kindAlike");
     lab.window().open("builtin:induction-trained");

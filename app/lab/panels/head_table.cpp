@@ -25,8 +25,9 @@ namespace {
 
 enum Column { Head, Kind, Score, Group, Similarity };
 
-constexpr int kThumbnail = 40;                            ///< pixels across
-constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3; ///< orders; values from 0 sort by the score of that kind
+constexpr int kThumbnail = 40; ///< pixels across
+constexpr int kByKind = -1, kByPlace = -2, kByGroup = -3,
+              kBySimilarity = -4; ///< values from 0 sort by that kind's score
 
 QString wholePercent(float share) {
     return std::isnan(share) ? QStringLiteral("–") : formatPercent(static_cast<double>(share), 0);
@@ -160,21 +161,12 @@ HeadTable::HeadTable(const QString& name, QWidget* parent)
     titleColumns(*table_, {{tr("Head"), tr("Layer and head. The thumbnail shows where it looks: in random tokens that "
                                            "repeat, or around a patch")},
                            {tr("Kind"), tr("The most specific kind whose score is high enough")},
-                           {tr("Score"), tr("The score for the kind of the head, or for the kind chosen above")},
+                           {tr("Own score"), tr("The score of each head for its own kind")},
                            {tr("Group"), tr("Heads with the same number have similar patterns")},
                            {tr("Similar"), tr("Similarity to the head that all are compared with")}});
     table_->header()->setStretchLastSection(false);
-    table_->header()->setSectionResizeMode(QHeaderView::Fixed);
+    table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents); // also with larger text
     table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
-    for (const Column each : {Head, Score, Group, Similarity}) { // no room for the sort arrow: kinds need it more
-        const QString widest = each == Head ? QStringLiteral("L00 H00") : wholePercent(1);
-        const int icon = each == Head ? kThumbnail + fontMetrics().averageCharWidth() : 0;
-        table_->header()->resizeSection(each,
-                                        icon +
-                                            std::max(fontMetrics().horizontalAdvance(table_->headerItem()->text(each)),
-                                                     fontMetrics().horizontalAdvance(widest)) +
-                                            2 * fontMetrics().averageCharWidth());
-    }
     table_->setSortingEnabled(true);
     table_->sortByColumn(Kind, Qt::AscendingOrder);
     table_->setMinimumHeight(fontMetrics().height() * 4);
@@ -183,7 +175,7 @@ HeadTable::HeadTable(const QString& name, QWidget* parent)
              "open later. Press again on the same head to return to groups"));
     makeColumn(this, 0, {makeRow({{order_, 1}, similar_}), {table_, 1}, explanation_});
     connect(order_, &QComboBox::activated, this, [this] {
-        reference_.reset();
+        if (order_->currentData().toInt() != kBySimilarity) reference_.reset();
         list();
         sort();
         explain();
@@ -270,7 +262,14 @@ void HeadTable::list() {
     table_->clear();
     table_->setSortingEnabled(false); // once, when all are there
     const std::vector<float> alike = similarities();
+    nameReference();
     const int order = order_->currentData().toInt();
+    table_->headerItem()->setText(Score, order >= 0 ? tr("Score") : tr("Own score"));
+    table_->headerItem()->setToolTip(
+        Score,
+        order >= 0
+            ? tr("The score of every head for the kind “%1”").arg(titleOf(shown_->kinds[static_cast<size_t>(order)]))
+            : tr("The score of each head for its own kind. To compare heads by one score, choose a kind above."));
     if (shown_) {
         std::vector<int> ranks(shown_->heads.size());
         for (int rank = 0; const size_t at : headsByKind(*shown_)) ranks[at] = rank++;
@@ -293,10 +292,21 @@ void HeadTable::list() {
     table_->setSortingEnabled(true);
 }
 
+/// The order by similarity is a choice only while there is a head to be similar to.
+void HeadTable::nameReference() {
+    const int at = order_->findData(kBySimilarity);
+    if (reference_ && at < 0) order_->insertItem(order_->findData(kByGroup) + 1, tr("By similarity"), kBySimilarity);
+    if (reference_) order_->setCurrentIndex(order_->findData(kBySimilarity));
+    if (reference_ || at < 0) return;
+    if (order_->currentIndex() == at) order_->setCurrentIndex(order_->findData(kByGroup));
+    order_->removeItem(at);
+}
+
 void HeadTable::sort() {
     const QSignalBlocker quiet(table_);
     const int order = order_->currentData().toInt();
     if (order >= 0) return table_->sortByColumn(Score, Qt::DescendingOrder);
+    if (order == kBySimilarity) return table_->sortByColumn(Similarity, Qt::DescendingOrder);
     table_->sortByColumn(order == kByKind ? Kind : order == kByPlace ? Head : Group, Qt::AscendingOrder);
 }
 
@@ -307,13 +317,11 @@ void HeadTable::sortBySimilarity() {
     const QSignalBlocker quiet(table_);
     if (reference_ && reference_->model == model_ && reference_->index == index) { // once more: groups again
         reference_.reset();
-        list();
-        table_->sortByColumn(Group, Qt::AscendingOrder);
     } else {
         reference_ = Reference{shown_, index, model_};
-        list();
-        table_->sortByColumn(Similarity, Qt::DescendingOrder);
     }
+    list();
+    sort();
     select(index);
     explain();
 }

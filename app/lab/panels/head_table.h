@@ -43,6 +43,7 @@ private:
     std::vector<float> similarities();                        ///< to the reference; empty without one
     void listOrders();
     void list();
+    void nameReference(); ///< in the list of orders
     void sort();
     void select(size_t index); ///< of a head of the detection
     void explain();
