@@ -15,7 +15,8 @@ class QPainter;
 
 namespace attn {
 
-/// The numbers behind a figure, row-major.
+/// The numbers behind a figure, row-major. NaN stands for a cell that the mask or the view hides, here and in a CSV
+/// file, whose field is then empty; other weights of 0 are 0.
 struct NumberArray {
     std::string name;
     std::vector<int64_t> shape;

@@ -390,9 +390,17 @@ std::vector<QRgb> HeatmapFigure::cellColours() const {
     return all;
 }
 
+std::vector<float> HeatmapFigure::visibleValues() const {
+    const ScaledTile& scaled = image().scaled();
+    std::vector<float> values = scaled.values;
+    for (size_t at = 0; at < values.size(); ++at)
+        if (scaled.levels[at] == kNoLevel) values[at] = std::numeric_limits<float>::quiet_NaN();
+    return values;
+}
+
 QString HeatmapFigure::csv() const {
     if (isEmpty() || image().isEmpty()) return {};
-    const std::vector<float>& values = image().scaled().values;
+    const std::vector<float> values = visibleValues();
     QString text = csvText(QStringLiteral("query\\key"));
     for (const QString& name : columnNames()) text += ',' + csvText(name);
     text += QStringLiteral("\r\n");
@@ -409,7 +417,7 @@ QString HeatmapFigure::csv() const {
 
 std::vector<NumberArray> HeatmapFigure::numbers() const {
     if (isEmpty() || image().isEmpty()) return {};
-    return {{before ? "pattern_change" : "pattern", {tile->rows, tile->columns}, image().scaled().values}};
+    return {{before ? "pattern_change" : "pattern", {tile->rows, tile->columns}, visibleValues()}};
 }
 
 } // namespace attn

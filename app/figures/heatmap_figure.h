@@ -79,6 +79,7 @@ struct HeatmapFigure : Figure {
 
 private:
     const TileImage& image() const;
+    std::vector<float> visibleValues() const; ///< of the tile; NaN where a cell is masked or hidden
     void paintCells(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
     void paintValues(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
     void paintMarks(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;

@@ -141,7 +141,7 @@ QJsonObject dataOf(const HeatmapFigure& figure) {
             {"colours", colours},
             {"query", WebPageText::tr("query")},
             {"key", WebPageText::tr("key")},
-            {"masked", WebPageText::tr("no weight")},
+            {"masked", figure.scale.hidesFirst ? WebPageText::tr("masked or hidden") : WebPageText::tr("masked")},
             {"help", WebPageText::tr("Point at a cell, or use the arrow keys, to read its weight.")}};
 }
 

@@ -120,12 +120,16 @@ TEST_CASE("heatmap: the table repeats the numbers shown", "[figures]") {
     CHECK(lines[0] == QStringLiteral("\"query\\key\",\"0 <s>\",\"1 a,b\",\"2 say \"\"x\"\"\",\"3 世界\""));
     for (int query = 0; query < 4; ++query) {
         const QStringList cells = lines[query + 1].split(',');
-        for (int key = 0; key < 4; ++key)
-            CHECK(cells[cells.size() - 4 + key].toFloat() == samples::weightOf(query, key, 1));
+        for (int key = 0; key < 4; ++key) {
+            const QString field = cells[cells.size() - 4 + key];
+            CHECK(field.isEmpty() == (key > query)); // masked
+            CHECK(field.toFloat() == samples::weightOf(query, key, 1));
+            CHECK(std::isnan(figure.numbers().front().values[static_cast<size_t>(4 * query + key)]) == (key > query));
+        }
     }
     figure.scale.hidesFirst = true;
     CHECK(figure.csv().split("\r\n")[2].endsWith(
-        ",,1,0,0")); // query 1: the first token is left empty, the rest is all on key 1
+        ",,1,,")); // query 1: the first token is left empty, the rest is all on key 1
 }
 
 TEST_CASE("heatmap: without a tile it says so and has no table", "[figures]") {
