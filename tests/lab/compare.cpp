@@ -238,3 +238,26 @@ TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]"
     REQUIRE(lab.waitFor([&] { return reading.text().startsWith("Click a token"); }));
     CHECK(strip.shades()[118] > 0.9f);
 }
+
+TEST_CASE("lab: of models with other layers and heads is shown what can be, and its numbers name both", "[lab]") {
+    LabWindow lab("builtin:stories", "Lily had a dog.");
+    lab.showPanel("compare");
+    lab.find<QLineEdit>("comparePath").setText("builtin:induction-trained");
+    lab.find<QComboBox>("compareWith").setCurrentIndex(3);
+    auto& difference = lab.find<MatrixView>("compareDifference");
+    auto& a = lab.find<MatrixView>("compareA");
+    lab.window().workbench().selectHead(3, 0);
+    REQUIRE(lab.waitFor([&] { return difference.figure().note.startsWith("B has no L3 H0: it has 2 layers"); }));
+    CHECK(a.height() > difference.height()); // A has the large place
+    CHECK_FALSE(a.figure().isEmpty());
+    lab.find<QWidget>("compareWith").setFocus();
+    REQUIRE(lab.waitFor([&] { return lab.find<QWidget>("compareWith").hasFocus(); }));
+    const QString path = lab.folder() + "/two.npz";
+    lab.window().exportFigure(path);
+    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
+    QFile npz(path);
+    REQUIRE(npz.open(QIODevice::ReadOnly));
+    const QByteArray archive = npz.readAll();
+    for (const char* array : {"layer.npy", "head.npy", "tokens.npy", "second_tokens.npy", "second_model.npy"})
+        CHECK(archive.contains(array));
+}

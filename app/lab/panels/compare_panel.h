@@ -34,6 +34,8 @@ public:
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
+    std::optional<std::pair<int, int>> exportedHead() const override;
+    std::shared_ptr<const Snapshot> comparedRun() const override;
     SecondRun& second() { return second_; }
 
 private:

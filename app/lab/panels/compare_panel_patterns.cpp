@@ -19,6 +19,7 @@
 #include <QTreeWidget>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -102,12 +103,11 @@ void ComparePanel::showMatrices(bool isOn) {
         for (const Map* map : maps()) map->matrix->setFigure({});
         return;
     }
-    const auto [one, other] = tiles();
-    const QString head = headLabel(bench_.selection().site, bench_.selection().head);
-    MatrixFigure a = patternFigure(*first_, one,
-                                   tr("A: %1").arg(head) +
-                                       bench_.conditionOf(bench_.selection().site, bench_.selection().head)),
-                 b = patternFigure(*second_.snapshot(), other, tr("B: %1").arg(head));
+    const auto [one, another] = tiles();
+    const auto [site, number] = std::pair(bench_.selection().site, bench_.selection().head);
+    const QString head = headLabel(site, number);
+    MatrixFigure a = patternFigure(*first_, one, tr("A: %1").arg(head) + bench_.conditionOf(site, number)),
+                 b = patternFigure(*second_.snapshot(), another, tr("B: %1").arg(head));
     MatrixFigure difference;
     difference.title = tr("A − B: %1").arg(head);
     difference.writesValues = true;
@@ -116,7 +116,7 @@ void ComparePanel::showMatrices(bool isOn) {
     const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() &&
                            partners_.size() == static_cast<size_t>(a.rows()) &&
                            aligned_.second->tokens.size() == static_cast<size_t>(b.rows());
-    const bool isAlike = one && other && one->leavesOutFirst == other->leavesOutFirst;
+    const bool isAlike = one && another && one->leavesOutFirst == another->leavesOutFirst;
     if (!a.isEmpty() && isAlike && (isByToken || (a.rows() == b.rows() && a.columns() == b.columns()))) {
         std::vector<float> values;
         for (int row = 0; row < a.rows(); ++row)
@@ -126,9 +126,18 @@ void ComparePanel::showMatrices(bool isOn) {
                 values.push_back(partner ? a.valueAt(cell) - b.valueAt(*partner)
                                          : std::numeric_limits<float>::quiet_NaN());
             }
-        difference.setMatrix(a.rows(), a.columns(), std::move(values));
+        if (std::ranges::all_of(values, [](float value) { return std::isnan(value); }))
+            difference.note = tr("No token of A matches a token of B, so there is no difference to show.");
+        else
+            difference.setMatrix(a.rows(), a.columns(), std::move(values));
         difference.rowLabels = a.rowLabels;
         difference.columnLabels = a.columnLabels;
+    } else if (const ModelInfo& other = *second_.snapshot()->model; site >= other.layers || number >= other.heads) {
+        b.note = difference.note =
+            tr("B has no %1: it has %2 layers of %3 heads. Select one of them in the Heads panel.")
+                .arg(head)
+                .arg(other.layers)
+                .arg(other.heads);
     } else if (!a.isEmpty() && !b.isEmpty()) {
         difference.note = tr("Long texts can be compared only if both have the same length.");
     }
@@ -212,6 +221,7 @@ void ComparePanel::showHeads(bool isOn) {
             item->setData(1, Qt::UserRole, at.second);
         }
     }
+    heads_->setVisible(!byHead_.empty());
     caption_ = byHead_.empty() ? tr("To compare heads, both models need the same number of layers and heads and, "
                                     "for long texts and pictures, the same number of tokens.")
                                : tr("A: %1 · B: %2%3").arg(runName(*first_), runName(second), alignedText());
@@ -266,6 +276,15 @@ void ComparePanel::link(const std::optional<MatrixCell>& cell) {
     for (MatrixView* view : {a_.matrix, b_.matrix, difference_.matrix})
         if (view != sender()) view->setLinked(view == b_.matrix ? inB : inA);
     say();
+}
+
+std::optional<std::pair<int, int>> ComparePanel::exportedHead() const {
+    if (bench_.readsPictures() && bench_.pictures().look().isRollout) return std::nullopt;
+    return std::pair(bench_.selection().site, bench_.selection().head);
+}
+
+std::shared_ptr<const Snapshot> ComparePanel::comparedRun() const {
+    return second_.isComparable() ? second_.snapshot() : nullptr;
 }
 
 ExportNumbers ComparePanel::numbers() const {

@@ -57,6 +57,18 @@ void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mod
     dialog->open();
 }
 
+RunOrigin originOf(const Snapshot& snapshot, const Changes& changes, ShownRun shown) {
+    const QString runs[] = {QStringLiteral("changed"), QStringLiteral("original"), QStringLiteral("difference")};
+    RunOrigin origin{.model = QString::fromStdString(snapshot.model->name),
+                     .modelPath = QString::fromStdString(snapshot.path()),
+                     .run = changes.empty() ? QStringLiteral("as opened") : runs[static_cast<size_t>(shown)]};
+    if (!changes.empty()) origin.changes = QString::fromStdString(changesToJson(changes));
+    if (snapshot.sequence)
+        for (const TokenInfo& token : snapshot.sequence->tokens)
+            origin.tokens.push_back(QString::fromStdString(token.text));
+    return origin;
+}
+
 } // namespace
 
 void MainWindow::open(const QString& path, const QString& prompt) {
@@ -90,6 +102,7 @@ std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) 
 }
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
+    if (kind == Kind::Lesson) return openLesson(path);
     if (layout_->workspace().holds("start") && !lessons_->before()) layout_->enter(workspaceNamed("write"));
     if (kind == Kind::Model) return postModel(path, prompt, true);
     waitingPicture_ = path;
@@ -102,7 +115,6 @@ void MainWindow::openWaitingPicture() {
     const QString path = std::exchange(waitingPicture_, {});
     if (!bench_.readsPictures()) postModel(QStringLiteral("builtin:vit-shapes"), {});
     pictureInput_->openPicture(path);
-    if (kind == Kind::Lesson) return openLesson(path);
     bench_.showPanel("attention");
 }
 
@@ -357,16 +369,10 @@ Provenance MainWindow::provenance(const Panel& panel) const {
     if (const auto head = panel.exportedHead()) std::tie(from.layer, from.head) = *head;
     const Snapshot* snapshot = bench_.snapshot().get();
     if (!snapshot || !snapshot->model) return from;
-    if (snapshot->sequence)
-        for (const TokenInfo& token : snapshot->sequence->tokens)
-            from.tokens.push_back(QString::fromStdString(token.text));
-    from.model = QString::fromStdString(snapshot->model->name);
-    from.modelPath = QString::fromStdString(snapshot->path());
+    from.run = originOf(*snapshot, bench_.changes(), bench_.shownRun());
     from.device = QString::fromStdString(snapshot->status.device);
-    const QString runs[] = {QStringLiteral("changed"), QStringLiteral("original"), QStringLiteral("difference")};
-    const bool isOpened = bench_.changes().empty();
-    from.run = isOpened ? QStringLiteral("as opened") : runs[static_cast<size_t>(bench_.shownRun())];
-    if (!isOpened) from.changes = QString::fromStdString(changesToJson(bench_.changes()));
+    if (const auto second = panel.comparedRun())
+        from.second = originOf(*second, second->changes ? *second->changes : Changes(), second->run);
     return from;
 }
 
@@ -385,7 +391,7 @@ void MainWindow::exportFigure(const QString& path) {
     Export web;
     if (path.endsWith(".html", Qt::CaseInsensitive)) {
         const Provenance from = provenance(*panel);
-        const QString title = docks_.at(panel->objectName())->windowTitle() + QStringLiteral(" – ") + from.model;
+        const QString title = docks_.at(panel->objectName())->windowTitle() + QStringLiteral(" – ") + from.run.model;
         web = webPageExport(*panel->figure(), title, from, path);
         if (!web)
             return showFailure({.what = "this panel has no figure that a web page can hold",

@@ -13,6 +13,7 @@
 #include <QSvgGenerator>
 #include <QWidget>
 
+#include <list>
 #include <span>
 #include <utility>
 
@@ -33,16 +34,27 @@ std::optional<Failure> writeArrays(const std::vector<NumberArray>& arrays, const
     std::vector<WrittenTensor> tensors;
     for (const NumberArray& array : arrays)
         tensors.push_back({.name = array.name, .shape = array.shape, .values = array.values});
-    std::vector<std::u32string> tokens;
-    for (const QString& token : from.tokens) tokens.push_back(token.toStdU32String());
-    if (!tokens.empty()) tensors.push_back({.name = "tokens", .shape = {std::ssize(tokens)}, .texts = tokens});
     for (const auto& [name, place] : {std::pair("layer", &from.layer), std::pair("head", &from.head)})
         if (*place) tensors.push_back({.name = name, .shape = {}, .integers = std::span(&**place, 1)});
-    const std::pair<const char*, std::u32string> texts[] = {
-        {"model", from.model.toStdU32String()},     {"model_path", from.modelPath.toStdU32String()},
-        {"program", from.program.toStdU32String()}, {"device", from.device.toStdU32String()},
-        {"run", from.run.toStdU32String()},         {"changes", from.changes.toStdU32String()}};
-    for (const auto& [name, text] : texts) tensors.push_back({.name = name, .shape = {}, .texts = std::span(&text, 1)});
+    std::list<std::vector<std::u32string>> texts; // stay where they are until they are written
+    const auto write = [&](const std::string& name, const std::vector<QString>& values, bool isList) {
+        if (isList && values.empty()) return;
+        std::vector<std::u32string>& all = texts.emplace_back();
+        for (const QString& value : values) all.push_back(value.toStdU32String());
+        tensors.push_back(
+            {.name = name, .shape = isList ? std::vector{std::ssize(all)} : std::vector<int64_t>{}, .texts = all});
+    };
+    write("program", {from.program}, false);
+    write("device", {from.device}, false);
+    const auto writeRun = [&](const std::string& prefix, const RunOrigin& run) {
+        write(prefix + "tokens", run.tokens, true);
+        write(prefix + "model", {run.model}, false);
+        write(prefix + "model_path", {run.modelPath}, false);
+        write(prefix + "run", {run.run}, false);
+        write(prefix + "changes", {run.changes}, false);
+    };
+    writeRun("", from.run);
+    if (from.second) writeRun("second_", *from.second);
     try {
         writeNpz(path.toStdString(), tensors);
     } catch (const Error& error) {
@@ -102,12 +114,13 @@ Export webPageExport(const QWidget& widget, const QString& title, const Provenan
     const auto* view = dynamic_cast<const FigureWidget*>(&widget);
     const auto figure = view ? view->drawn() : nullptr;
     if (!figure) return nullptr;
-    std::vector<std::pair<QString, QString>> about{{QObject::tr("Model"), from.model},
-                                                   {QObject::tr("Opened from"), from.modelPath}};
-    if (!from.tokens.empty())
-        about.emplace_back(QObject::tr("Text"), QStringList(from.tokens.begin(), from.tokens.end()).join(QString()));
-    about.insert(about.end(), {{QObject::tr("Run"), from.run},
-                               {QObject::tr("Changes"), from.changes},
+    std::vector<std::pair<QString, QString>> about{{QObject::tr("Model"), from.run.model},
+                                                   {QObject::tr("Opened from"), from.run.modelPath}};
+    if (!from.run.tokens.empty())
+        about.emplace_back(QObject::tr("Text"),
+                           QStringList(from.run.tokens.begin(), from.run.tokens.end()).join(QString()));
+    about.insert(about.end(), {{QObject::tr("Run"), from.run.run},
+                               {QObject::tr("Changes"), from.run.changes},
                                {QObject::tr("Device"), from.device},
                                {QObject::tr("Made with"), from.program}});
     const QSize page = figure->pageSize(widget.size(), view->theme()).toSize();

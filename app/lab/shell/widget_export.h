@@ -26,15 +26,21 @@ using Export = std::function<std::optional<Failure>(const std::atomic<bool>& isS
 /// it. .png files hold pixels, .svg and .pdf files hold vector graphics.
 Export pictureExport(QWidget& widget, const QString& path);
 
+/// A run of a model that numbers come from.
+struct RunOrigin {
+    std::vector<QString> tokens{}; ///< of the input; empty for a picture
+    QString model{}, modelPath{};
+    QString run{};     ///< "as opened", "changed", "original" or "difference"
+    QString changes{}; ///< to the model, as the JSON of session files
+};
+
 /// Where numbers come from. A NumPy archive holds it beside them, so that they can be understood and made again.
 struct Provenance {
-    std::vector<QString> tokens;    ///< of the input; empty for a picture
-    std::optional<int> layer, head; ///< whose numbers they are
-    QString model, modelPath;
-    QString program; ///< "Attention Lab 0.2.0"
-    QString device;
-    QString run;     ///< "changed", "original" or "difference"
-    QString changes; ///< to the model, as the JSON of session files
+    RunOrigin run{};
+    std::optional<RunOrigin> second{};  ///< that it is compared with
+    std::optional<int> layer{}, head{}; ///< whose numbers they are
+    QString program{};                  ///< "Attention Lab 0.2.0"
+    QString device{};
 };
 
 /// Draws a figure as a web page that holds its numbers and where they come from.
@@ -42,7 +48,8 @@ struct Provenance {
 Export webPageExport(const QWidget& widget, const QString& title, const Provenance& from, const QString& path);
 
 /// Forms and writes numbers, through a temporary file: as text (.csv), or else as a NumPy archive (.npz) with the
-/// arrays `tokens`, `layer`, `head`, `model`, `model_path`, `program`, `device`, `run` and `changes` besides.
+/// arrays `tokens`, `layer`, `head`, `model`, `model_path`, `program`, `device`, `run` and `changes` besides; those of
+/// the second run are named `second_tokens` and so on.
 Export numbersExport(ExportNumbers numbers, Provenance from, const QString& path);
 
 /// A name for a file without a folder: parts joined by hyphens, without characters that file systems refuse.

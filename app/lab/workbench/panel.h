@@ -44,6 +44,8 @@ public:
     virtual QString exportName() const { return objectName(); }
     /// The head whose numbers those are; none: several, or no head's.
     virtual std::optional<std::pair<int, int>> exportedHead() const { return std::nullopt; }
+    /// The run that the numbers compare the current one with; null: none.
+    virtual std::shared_ptr<const Snapshot> comparedRun() const { return nullptr; }
 
 protected:
     Workbench& bench_;
