@@ -135,6 +135,13 @@ TEST_CASE("lab: the shortcut sheet lists every action with its keys", "[lab]") {
     }
     for (const QAction* action : namedActions(lab.window()))
         if (action->isVisible()) CHECK(listed.count(QString(action->text()).remove('&')) == 1);
+    CHECK(listed.count("Choose the previous or next head") == 1); // in a figure
+}
+
+TEST_CASE("lab: the key of a panel moves the focus into it", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("panel.heads");
+    CHECK(lab.waitFor([&] { return lab.find<QWidget>("headsGrid").hasFocus(); }, 10'000));
 }
 
 TEST_CASE("lab: the finder opens actions, panels, parts, lessons and models by words of their names", "[lab]") {

@@ -49,16 +49,18 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
                           {tr("Keys"), tr("The keys that start it")},
                           {tr("Description"), tr("The effect of the action")}});
     list_->setRootIsDecorated(false);
-    for (const QAction* top : menuBar.actions()) {
-        if (!top->menu()) continue;
-        auto* group = new QTreeWidgetItem(list_, {plain(top->text())});
-        QFont bold = font();
-        bold.setBold(true);
-        group->setFont(0, bold);
-        group->setFirstColumnSpanned(true);
-        group->setFlags(Qt::ItemIsEnabled);
-        listActions(*group, *top->menu());
-    }
+    for (const QAction* top : menuBar.actions())
+        if (top->menu()) listActions(*addGroup(plain(top->text())), *top->menu());
+    auto* figures = addGroup(tr("In a figure that has the focus"));
+    const QStringList keys[] = {
+        {tr("Choose the previous or next head"), tr("Left or Right"), tr("In All heads and in the Heads panel")},
+        {tr("Choose the previous or next layer"), tr("Up or Down"), tr("In All heads and in the Heads panel")},
+        {tr("Remove or restore the head"), tr("Space"), tr("In the Heads panel")},
+        {tr("Change the gate"), tr("+ or −"), tr("In the Heads panel")},
+        {tr("Choose a cell"), tr("Arrow keys"), tr("In a heatmap or a matrix")},
+        {tr("Open the head or the cell"), tr("Return"), tr("In All heads and in a heatmap")},
+        {tr("Zoom"), tr("+ or −"), tr("In a heatmap. Home shows the whole pattern again.")}};
+    for (const QStringList& row : keys) new QTreeWidgetItem(figures, row);
     list_->expandAll();
     list_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
     list_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
@@ -70,6 +72,16 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
     column->addWidget(list_, 1);
     column->addWidget(buttons);
     resize(fontMetrics().averageCharWidth() * 130, fontMetrics().height() * 30);
+}
+
+QTreeWidgetItem* ShortcutSheet::addGroup(const QString& title) {
+    auto* group = new QTreeWidgetItem(list_, {title});
+    QFont bold = font();
+    bold.setBold(true);
+    group->setFont(0, bold);
+    group->setFirstColumnSpanned(true);
+    group->setFlags(Qt::ItemIsEnabled);
+    return group;
 }
 
 void ShortcutSheet::filter(const QString& text) {

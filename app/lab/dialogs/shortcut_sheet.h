@@ -6,6 +6,7 @@ class QAction;
 class QLineEdit;
 class QMenuBar;
 class QTreeWidget;
+class QTreeWidgetItem;
 
 namespace attn {
 
@@ -17,6 +18,7 @@ public:
     ShortcutSheet(const QMenuBar& menuBar, QWidget* parent);
 
 private:
+    QTreeWidgetItem* addGroup(const QString& title);
     void filter(const QString& text);
 
     QLineEdit* search_;

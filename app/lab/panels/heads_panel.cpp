@@ -53,7 +53,7 @@ QWidget* HeadsPanel::makeGates() {
     layerOff_ = named(new QPushButton(tr("Remove layer's heads")), "layerOff",
                       tr("Remove all heads of this layer, or restore them"));
     restore_ = named(new QPushButton(tr("Restore all heads")), "gatesOn", tr("Set every gate of the model to 1"));
-    auto* gates = new QWidget(this);
+    auto* gates = new QWidget; // after the grid, which the focus goes to first
     auto* buttons = new FlowLayout;
     buttons->addWidget(layerOff_);
     buttons->addWidget(restore_);

@@ -1,4 +1,5 @@
 #include "app/lab/common/control_groups.h"
+#include "app/lab/common/focus_ring.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/dialogs/finder.h"
 #include "app/lab/dialogs/preferences_dialog.h"
@@ -255,7 +256,10 @@ void MainWindow::makeViewMenu() {
         // One key brings a panel to the front wherever it is.
         addAction(panels, ("panel." + id).toLatin1().constData(), title, tr("Show the %1 panel").arg(title),
                   QStringLiteral("Alt+Shift+%1").arg(QLatin1Char(kPanelKeys[key++])), descriptor.controlGroup,
-                  [this, id] { layout_->showPanel(id); });
+                  [this, id] {
+                      layout_->showPanel(id);
+                      focusableIn(*panels_.at(id)->figure())->setFocus();
+                  });
         shown->addAction(identified(docks_.at(id)->toggleViewAction(), "shown." + id));
     }
     addAction(menu, "resetLayout", tr("Restore this wor&kspace"),
