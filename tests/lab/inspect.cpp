@@ -331,7 +331,11 @@ TEST_CASE("lab: a pattern is pinned, levelled and painted, and the model runs on
     REQUIRE(lab.settle());
     auto& view = lab.find<MatrixView>("interventionPattern");
     REQUIRE(lab.waitFor([&] { return !view.figure().isEmpty(); }));
+    auto& pin = lab.find<QPushButton>("interventionPin");
+    CHECK(pin.text() == "Pin to token 0 “t”");
     lab.find<QComboBox>("interventionToken").setCurrentIndex(1 + 4);
+    CHECK(pin.text() == "Pin to token 4 “q”");
+    CHECK(lab.find<QLabel>("interventionBrushAmount").text() == "1.00");
     lab.clickAndSettle("interventionPin");
     CHECK(view.figure().valueAt({10, 4}) == 1);
     const auto said = std::max_element(lab.snapshot().next->logits.begin(), lab.snapshot().next->logits.end()) -
@@ -367,6 +371,9 @@ TEST_CASE("lab: a text is scored by token and by word", "[lab]") {
     const int tokens = strip.count();
     QTest::mouseClick(strip.viewport(), Qt::LeftButton, {}, strip.tokenRect(tokens - 1).center());
     CHECK(lab.find<QLabel>("textReading").text().contains("probability"));
+    CHECK(lab.find<QLabel>("textLegend").text() == "No colour: a loss of 0. Full colour: a loss of 8 nats or more.");
+    lab.click("textScore"); // without a text
+    CHECK(lab.find<QLabel>("textSummary").text().startsWith("There is no text to score."));
     CHECK(lab.find<QTreeWidget>("textAlternatives").topLevelItemCount() == 5);
     lab.find<QComboBox>("textShade").setCurrentIndex(3);
     CHECK(strip.shades().size() == static_cast<size_t>(tokens));

@@ -1,5 +1,6 @@
 #include "app/lab/panels/pattern_editor.h"
 
+#include "app/figures/axis_display.h"
 #include "app/figures/head_label.h"
 #include "app/figures/scale.h"
 #include "app/figures/token_label.h"
@@ -10,6 +11,7 @@
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
 
+#include <QLabel>
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QSlider>
@@ -40,7 +42,13 @@ PatternEditor::PatternEditor(Workbench& bench)
     matrix_->installEventFilter(this);
     weight_->setRange(0, kWeightSteps);
     weight_->setValue(kWeightSteps);
-    makeRow(brush_, 0, {labelFor(weight_, tr("Weight to paint")), {weight_, 1}});
+    auto* amount = identified(new QLabel, "interventionBrushAmount");
+    const auto showAmount = [this, amount] {
+        amount->setText(QString::number(static_cast<double>(weight_->value()) / kWeightSteps, 'f', 2));
+    };
+    connect(weight_, &QSlider::valueChanged, amount, showAmount);
+    showAmount();
+    makeRow(brush_, 0, {labelFor(weight_, tr("Weight to paint")), {weight_, 1}, amount});
     makeButtons();
     makeColumn(this, 0, {hint_, {matrix_, 1}, {picture_, 1}, brush_, makeRow({paint_, uniform_, pin_, own_})});
 
@@ -62,7 +70,8 @@ void PatternEditor::makeButtons() {
     uniform_ = named(new QPushButton(tr("Make uniform")), "interventionUniform",
                      tr("Spread every query's attention evenly over all keys that it sees"));
     pin_ = named(new QPushButton(tr("Pin to token")), "interventionPin",
-                 tr("Make every query look only at the token that is chosen in the form, or else at the selected one"));
+                 tr("Make every query look only at this token: the one that is chosen in the form, or else the "
+                    "selected one, or else the first"));
     own_ = named(new QPushButton(tr("Restore pattern")), "interventionOwn", tr("Restore the head's original pattern"));
     connect(paint_, &QPushButton::toggled, this, [this](bool isOn) {
         using Brush = PictureBench::Brush;
@@ -96,12 +105,32 @@ void PatternEditor::apply(const PatternEdit& edit, const QString& text) {
 void PatternEditor::pin() {
     if (!bench_.hasModel()) return;
     const Selection& selection = bench_.selection();
-    const int selected = selection.row ? rowOfSelection(*bench_.snapshot(), *selection.row) : 0;
     apply({.site = selection.site,
            .head = selection.head,
            .kind = PatternEdit::Kind::Pin,
-           .key = rowAtSite(*bench_.snapshot(), row_.value_or(selected), selection.site)},
+           .key = rowAtSite(*bench_.snapshot(), pinnedRow(), selection.site)},
           tr("pinning a pattern"));
+}
+
+int PatternEditor::pinnedRow() const {
+    const auto selected = bench_.selection().row;
+    return row_.value_or(selected ? rowOfSelection(*bench_.snapshot(), *selected) : 0);
+}
+
+void PatternEditor::namePin() {
+    const int row = bench_.hasModel() ? pinnedRow() : 0;
+    const std::vector<QString> names =
+        bench_.hasModel() ? inputAxis(*bench_.snapshot()->model, tokenLabels(bench_.snapshot()->sequence.get())).names
+                          : std::vector<QString>();
+    const QString name = static_cast<size_t>(row) < names.size() ? names[static_cast<size_t>(row)] : QString();
+    pin_->setText(name.isEmpty()           ? tr("Pin to token")
+                  : bench_.readsPictures() ? tr("Pin to %1").arg(name)
+                                           : tr("Pin to token %1 “%2”").arg(row).arg(name));
+}
+
+void PatternEditor::setRow(std::optional<int> row) {
+    row_ = row;
+    namePin();
 }
 
 /// Sets the cell to the brush's weight and scales the other cells of the row to share the rest.
@@ -189,8 +218,8 @@ bool PatternEditor::eventFilter(QObject* watched, QEvent* event) {
 
 void PatternEditor::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
-    if (!before || before->model != snapshot->model || before->detail != snapshot->detail ||
-        before->grid != snapshot->grid)
+    if (!before || before->model != snapshot->model || before->sequence != snapshot->sequence ||
+        before->detail != snapshot->detail || before->grid != snapshot->grid)
         show();
 }
 
@@ -203,6 +232,7 @@ void PatternEditor::show() {
     hint_->setText(isPicture ? tr("Change the pattern: paint patches, pin it to a token, or make it uniform.")
                              : tr("Change the pattern: paint cells, pin it to a token, or make it uniform."));
     for (QPushButton* each : {paint_, uniform_, pin_, own_}) each->setEnabled(bench_.hasModel());
+    namePin();
     if (isPicture) return;
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     MatrixFigure figure;

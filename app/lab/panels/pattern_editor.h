@@ -26,7 +26,7 @@ public:
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     /// The row of the input's axis to pin to; none: the selected row, or else the first.
-    void setRow(std::optional<int> row) { row_ = row; }
+    void setRow(std::optional<int> row);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -37,6 +37,8 @@ private:
     /// Replaces the pattern's change. Rows without any row remove it.
     void apply(const PatternEdit& edit, const QString& text);
     void pin();
+    int pinnedRow() const; ///< of the input's axis
+    void namePin();        ///< on the button
     void paintCell(const MatrixCell& cell);
     std::vector<int> queries() const; ///< whose rows are painted on the picture
     void paintPatch(int patch, bool isFirst);

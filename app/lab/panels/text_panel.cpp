@@ -36,8 +36,8 @@ constexpr double kDarkestNats = 8;       ///< loss with the darkest shade
 TextPanel::TextPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), text_(new LimitedEditor(kMostCharacters)), score_(new QPushButton(tr("Score"))),
       prompt_(new QPushButton(tr("Score prompt"))), shade_(new QComboBox), words_(new QCheckBox(tr("Whole words"))),
-      summary_(makeTextLabel("textSummary")), reading_(makeHintLabel("textReading")), strip_(new TokenStrip),
-      alternatives_(new QTreeWidget) {
+      summary_(makeTextLabel("textSummary")), legend_(makeHintLabel("textLegend")),
+      reading_(makeHintLabel("textReading")), strip_(new TokenStrip), alternatives_(new QTreeWidget) {
     named(text_, "scoredText", tr("Text to score"));
     text_->setPlaceholderText(tr("Paste any text, even one longer than the context"));
     text_->setTabChangesFocus(true);
@@ -66,9 +66,14 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
     controls->addWidget(prompt_);
     controls->addWidget(shade_);
     controls->addWidget(words_);
-    makeColumn(this, spacing::kGap, {text_, controls, summary_, {strip_, 1}, reading_, alternatives_});
+    makeColumn(this, spacing::kGap, {text_, controls, summary_, {strip_, 1}, legend_, reading_, alternatives_});
     connect(text_, &LimitedEditor::refused, summary_, &QLabel::setText);
-    connect(score_, &QPushButton::clicked, this, &TextPanel::score);
+    connect(score_, &QPushButton::clicked, this, [this] {
+        if (!text_->toPlainText().isEmpty()) return score();
+        summary_->setText(
+            tr("There is no text to score. Type or paste one into the field above, or press Score prompt."));
+        text_->setFocus();
+    });
     connect(prompt_, &QPushButton::clicked, this, [this] {
         text_->clear();
         score();
@@ -246,7 +251,25 @@ void TextPanel::shade() {
         shades.push_back(std::isfinite(share) ? static_cast<float>(std::clamp(share, -1.0, 1.0)) : 0.0f);
     }
     strip_->setShades(std::move(shades), showsChange());
+    legend_->setVisible(!pieces_.empty());
+    legend_->setText(pieces_.empty() ? QString() : legend());
     read();
+}
+
+QString TextPanel::legend() const {
+    if (showsChange()) return tr("Red: more than in the original run. Blue: less. No colour: the same.");
+    const int vocabulary = snapshot_->model->vocabulary;
+    switch (shade_->currentIndex()) {
+    case Loss:
+        return tr("No colour: a loss of 0. Full colour: a loss of %1 nats or more.").arg(kDarkestNats);
+    case Entropy:
+        return tr("No colour: an entropy of 0. Full colour: %1 nats, when every token is as likely as any other.")
+            .arg(formatNumber(std::log(std::max(2, vocabulary)), 1));
+    case Rank:
+        return tr("No colour: the likeliest token. Full colour: the least likely one of %1.").arg(vocabulary);
+    default:
+        return tr("No colour: an attention weight of 0. Full colour: 1.");
+    }
 }
 
 void TextPanel::choose(int piece) {

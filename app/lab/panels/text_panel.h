@@ -42,6 +42,7 @@ private:
     void cut();
     void shade();
     void choose(int piece);
+    QString legend() const;                                              ///< what the shading means
     void read();                                                         ///< describes the shading or the chosen piece
     double valueOf(const Piece& piece, const TokenScores& scores) const; ///< NaN: not predicted
     double weightOf(const Piece& piece, const PatternTile* tile) const;  ///< from the chosen token; NaN: unknown
@@ -55,7 +56,7 @@ private:
     QPushButton *score_, *prompt_;
     QComboBox* shade_;
     QCheckBox* words_;
-    QLabel *summary_, *reading_;
+    QLabel *summary_, *legend_, *reading_;
     TokenStrip* strip_;
     QTreeWidget* alternatives_;
     std::vector<Piece> pieces_;
