@@ -199,7 +199,7 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
     }
     for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(headColumnLabel(head));
     if (!effects.mlpEffects.empty()) {
-        answer.summary += ' ' + LensText::tr("Heads and MLPs have a colour scale each.");
+        answer.summary += ' ' + LensText::tr("Heads and MLPs each have a colour scale of their own.");
         answer.matrix.columnLabels.push_back(LensText::tr("MLP"));
         answer.matrix.aside = {.columns = 1, .name = LensText::tr("MLPs"), .others = LensText::tr("heads")};
     }

@@ -59,6 +59,9 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     lab.find<QLineEdit>("lensTarget").clear();
     lab.clickAndSettle("lensRun");
     CHECK_FALSE(summary.text().contains("is no token"));
+    lab.find<QLineEdit>("lensAgainst").setText("no such token");
+    lab.clickAndSettle("lensRun");
+    CHECK(summary.text().startsWith("“no such token” is no token or class of this model. No logit is subtracted."));
 }
 
 TEST_CASE("lab: a lens that fails ends with its reason, also after other commands", "[lab]") {
@@ -82,11 +85,11 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
     REQUIRE(lab.waitFor([&] { return reading.text().contains("tokens"); }));
     CHECK(lab.find<MatrixView>("lensMatrix").figure().isEmpty()); // of the other text
     const QString reason = reading.text();
+    CHECK_FALSE(reason.contains("patch:"));
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible()); // the panel says it
     next();
     CHECK(reading.text() == reason);
     QTest::keyClick(&text, Qt::Key_Return); // once more: the same answer, not "Computing"
-    CHECK_FALSE(reason.contains("patch:"));
-    CHECK_FALSE(banner(lab, "failureBanner").isVisible()); // the panel says it
     REQUIRE(lab.settle());
     CHECK(reading.text() == reason);
 

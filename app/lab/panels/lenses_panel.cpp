@@ -19,6 +19,7 @@
 #include <QSignalBlocker>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace attn {
@@ -125,16 +126,15 @@ LensQuestion LensesPanel::question() {
     LensQuestion question{.site = selection.site, .head = selection.head};
     if (!readsPictures()) question.position = position_->currentIndex() - 1;
     question.text = (readsPictures() ? bench_.pictures().setup().otherName : text_->text()).toStdString();
-    QStringList unknown;
-    for (const auto& [text, choice] : {std::pair(target_->currentText(), &question.target.token),
-                                       std::pair(against_->text(), &question.target.other)}) {
+    QStringList notices;
+    const QString unknown = tr("“%1” is no token or class of this model. %2");
+    for (const auto& [text, choice, instead] :
+         {std::tuple(target_->currentText(), &question.target.token, tr("The top prediction is used instead.")),
+          std::tuple(against_->text(), &question.target.other, tr("No logit is subtracted."))}) {
         *choice = page().usesTarget ? choiceOf(text) : -1;
-        if (page().usesTarget && !text.isEmpty() && *choice < 0) unknown << text;
+        if (page().usesTarget && !text.isEmpty() && *choice < 0) notices << unknown.arg(text, instead);
     }
-    view_->setNotice(unknown.isEmpty()
-                         ? QString()
-                         : tr("“%1” is no token or class of this model. The top prediction is used instead.")
-                               .arg(unknown.join("”, “")));
+    view_->setNotice(notices.join(' '));
     return question;
 }
 
