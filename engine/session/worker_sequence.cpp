@@ -360,10 +360,16 @@ void Session::Worker::refreshSequence() {
         const bool isPrompt = static_cast<int>(i) < path_.promptLength(),
                    isSpecial = tokenizer && tokenizer->isSpecial(node.token);
         const std::string& text = path_.tree().nodes[static_cast<size_t>(nodes[i])].text;
-        const std::string completed = decoder ? decoder->push(node.token) : std::string();
+        std::string written = decoder ? decoder->push(node.token) : text + ' ';
+        // A special token stands apart from its neighbours by one space.
+        const bool isApart = sequence->tokens.empty() || sequence->tokens.back().written.ends_with(' ');
+        if (isSpecial)
+            written = (isApart ? "" : " ") + text + ' ';
+        else if (isApart && written.starts_with(' ') && !sequence->tokens.empty() && sequence->tokens.back().isSpecial)
+            written.erase(0, 1);
         sequence->tokens.push_back({.id = node.token,
                                     .text = text,
-                                    .written = isSpecial || !decoder ? text + ' ' : completed,
+                                    .written = std::move(written),
                                     .branchNode = nodes[i],
                                     .isSpecial = isSpecial,
                                     .isPrompt = isPrompt,

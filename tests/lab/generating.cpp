@@ -57,6 +57,9 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
     };
     clickWord(" first");
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "It was the [MASK] day of spring.");
+    std::string written;
+    for (const TokenInfo& token : lab.snapshot().sequence->tokens) written += token.written;
+    CHECK(written == "[CLS] it was the [MASK] day of spring. [SEP] ");
     CHECK(lab.window().workbench().selection().row == 4); // [CLS] it was the [MASK]
     CHECK(candidates.model()->rowCount() == CandidateModel::kLimit);
     CHECK_FALSE(lab.find<QLabel>("hiddenWordHint").isVisible());
