@@ -9,6 +9,7 @@
 #include <QTreeWidget>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -101,10 +102,12 @@ void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sig
     const auto percent = [](std::optional<double> share) {
         return share ? formatPercent(*share) : QStringLiteral("–");
     };
+    // As the other columns show it, so that the numbers of a row add up.
+    const auto shown = [](double share) { return std::round(share * 1000) / 10; };
     table.clear();
     for (const AnswerRow& row : rows) {
         const bool hasBoth = row.first && row.second;
-        const double difference = hasBoth ? sign * (*row.first - *row.second) * 100 : 0;
+        const double difference = hasBoth ? sign * (shown(*row.first) - shown(*row.second)) : 0;
         addPlainRow(&table, {row.name, percent(row.first), percent(row.second),
                              hasBoth ? QStringLiteral("%1 %").arg(formatSigned(difference, 1)) : QString()});
     }
