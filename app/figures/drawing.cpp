@@ -26,6 +26,12 @@ void drawLine(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, co
 
 void drawUpwards(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text, const QFont& font,
                  const QColor& colour) {
+    if (textWidth(text, font) <= rect.width()) { // a letter is easier to read upright
+        const bool isAtEnd = alignment.testFlag(Qt::AlignRight);
+        const double height = std::min(rect.height(), QFontMetricsF(font).height());
+        const QRectF end(rect.left(), isAtEnd ? rect.top() : rect.bottom() - height, rect.width(), height);
+        return drawLine(painter, end, Qt::AlignCenter, text, font, colour);
+    }
     painter.save();
     painter.translate(rect.left(), rect.bottom());
     painter.rotate(-90);

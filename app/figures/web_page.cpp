@@ -74,11 +74,12 @@ function draw() {
     for (let column = 0; column < columns; ++column) {
         const isChosen = chosen && chosen[1] === column;
         if (!isChosen && column % step) continue;
+        const isUpright = pen.measureText(data.columns[column]).width <= cell * step;
         pen.save();
-        pen.translate(left + (column + .5) * cell, top_ - 4);
-        pen.rotate(-Math.PI / 2);
+        pen.translate(left + (column + .5) * cell, top_ - (isUpright ? text : 4));
+        if (!isUpright) pen.rotate(-Math.PI / 2);
         pen.fillStyle = ink(isChosen || !chosen ? "--ink" : "--faint");
-        pen.textAlign = "left";
+        pen.textAlign = isUpright ? "center" : "left";
         pen.fillText(data.columns[column], 0, 0, top_ - 6);
         pen.restore();
     }
