@@ -66,16 +66,24 @@ const TileImage& HeatmapFigure::image() const {
     return image_;
 }
 
-float HeatmapFigure::valueAt(const Cell& cell) const {
-    const float nothing = std::numeric_limits<float>::quiet_NaN();
+std::optional<size_t> HeatmapFigure::pixelOf(const Cell& cell) const {
     if (isEmpty() || cell.query < tile->queryBegin || cell.query >= tile->queryEnd || cell.key < tile->keyBegin ||
         cell.key >= tile->keyEnd)
-        return nothing;
-    const ScaledTile& scaled = image().scaled();
+        return {};
     const size_t row = static_cast<size_t>(tilePixel(cell.query, tile->queryBegin, tile->queryEnd, tile->rows));
     const size_t column = static_cast<size_t>(tilePixel(cell.key, tile->keyBegin, tile->keyEnd, tile->columns));
     const size_t at = row * static_cast<size_t>(tile->columns) + column;
-    return at < scaled.values.size() ? scaled.values[at] : nothing;
+    return at < image().scaled().values.size() ? std::optional(at) : std::nullopt;
+}
+
+float HeatmapFigure::valueAt(const Cell& cell) const {
+    const auto at = pixelOf(cell);
+    return at ? image().scaled().values[*at] : std::numeric_limits<float>::quiet_NaN();
+}
+
+bool HeatmapFigure::isMasked(const Cell& cell) const {
+    const auto at = pixelOf(cell);
+    return at && image().scaled().levels[*at] == kNoLevel && !std::isnan(valueAt(cell));
 }
 
 double HeatmapFigure::widestLabel(const FigureTheme& theme) const {

@@ -60,6 +60,7 @@ struct HeatmapFigure : Figure {
     /// The attention weight or difference as shown (renormalised if the first token is hidden); NaN if the cell is
     /// hidden or outside the tile.
     float valueAt(const Cell& cell) const;
+    bool isMasked(const Cell& cell) const; ///< whether the key is after a query that does not see it
     /// The difference that has the full colour; 0 if no difference is shown.
     float range() const { return before ? image().scaled().range : 0; }
 
@@ -79,6 +80,7 @@ struct HeatmapFigure : Figure {
 
 private:
     const TileImage& image() const;
+    std::optional<size_t> pixelOf(const Cell& cell) const; ///< index of its pixel in the tile; none outside
     std::vector<float> visibleValues() const; ///< of the tile; NaN where a cell is masked or hidden
     void paintCells(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
     void paintValues(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;

@@ -54,6 +54,17 @@ TEST_CASE("heatmap view: it says its tokens, and the weight that a chosen cell h
     CHECK(at.view.accessibleDescription() == "Nothing to show yet.");
 }
 
+TEST_CASE("heatmap view: a key after the query is masked only if the query does not see it", "[lab]") {
+    HeatmapFixture at;
+    at.view.setSelected(Cell{4, 7});
+    CHECK(at.view.accessibleDescription().contains("masked, the key is after the query"));
+    const auto both = std::make_shared<PatternTile>(*samples::sharedTile(kTokens));
+    for (float& weight : both->values) weight = 0.25f; // of a model that looks both ways
+    at.view.setTile(both, kTokens);
+    CHECK_FALSE(at.view.accessibleDescription().contains("masked"));
+    CHECK(at.view.accessibleDescription().contains("0.25"));
+}
+
 TEST_CASE("heatmap view: a click selects the cell under it", "[lab]") {
     HeatmapFixture at;
     QSignalSpy selected(&at.view, &HeatmapView::cellSelected);

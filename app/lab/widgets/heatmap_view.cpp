@@ -220,7 +220,7 @@ QString HeatmapView::describe(const Cell& cell) const {
                              .arg(figure_.labelOf(cell.query))
                              .arg(cell.key)
                              .arg(figure_.labelOf(cell.key));
-    if (cell.key > cell.query) return pair + tr(": masked, the key is after the query");
+    if (figure_.isMasked(cell)) return pair + tr(": masked, the key is after the query");
     if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
     if (figure_.before) {
         const QString change = formatSigned(static_cast<double>(value), 4);
