@@ -303,6 +303,28 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
     }
 }
 
+TEST_CASE("lessons: what was done before a lesson can be undone after it, but nothing of the lesson",
+          "[lab][lessons]") {
+    Student lab("builtin:induction", "abcabc");
+    Workbench& bench = lab.window().workbench();
+    bench.setGate(1, 1, 0.25f);
+    REQUIRE(lab.settle());
+    for (const int lesson : {4, 5}) { // of the same model, and of another
+        lab.start(lesson);
+        lab.answer();
+        bench.setGate(0, 0, 0.5f);
+        lab.click("lessonLeave");
+        REQUIRE(lab.waitFor([&] { return !lab.player().before(); }, kPatienceMs));
+        REQUIRE(lab.settle());
+        CHECK(bench.changes().gate(1, 1) == Approx(0.25f));
+        lab.act("undo");
+        CHECK(bench.changes().gate(1, 1) == Approx(1.0f));
+        CHECK_FALSE(lab.action("undo").isEnabled());
+        lab.act("redo");
+        CHECK(bench.changes().gate(1, 1) == Approx(0.25f));
+    }
+}
+
 TEST_CASE("lessons: the place is remembered, and the list goes on there", "[lab][lessons]") {
     Student lab;
     lab.start(0);

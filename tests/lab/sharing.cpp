@@ -81,6 +81,11 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
     QTest::keyClick(dialog.findChild<QPlainTextEdit*>(), Qt::Key_Return);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction" && lab.text() == text; }));
     CHECK(lab.waitFor([&] { return lab.find<QToolButton>("workspace.inspect").isChecked(); }));
+    REQUIRE(lab.settle());
+    lab.action("undo").trigger(); // back to the model before
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "stories" && !lab.window().isRestoring(); }));
+    lab.action("redo").trigger();
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction" && lab.text() == text; }));
     lab.window().openLink("attnlab:nonsense");
     CHECK_THAT(banner(lab, "failureBanner").text().toStdString(), CONTAINS("damaged"));
     CHECK(lab.text() == text);

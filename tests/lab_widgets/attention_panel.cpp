@@ -14,8 +14,14 @@ namespace {
 
 struct Bench {
     QUndoStack undo;
+    QUndoGroup group;
     std::vector<Command> posts;
-    Workbench workbench{undo, [this](Command command) { posts.push_back(std::move(command)); }};
+    Workbench workbench{group, [this](Command command) { posts.push_back(std::move(command)); }};
+
+    Bench() {
+        group.addStack(&undo);
+        group.setActiveStack(&undo);
+    }
 
     /// As the window does with a new snapshot.
     void show(Panel& panel, const std::shared_ptr<const Snapshot>& snapshot) {

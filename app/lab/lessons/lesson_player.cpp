@@ -55,6 +55,7 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
         before_ = stage_.document();
         recipeBefore_ = stage_.recipe();
         runBefore_ = bench_.runs().active();
+        stage_.setLessonUndo(true);
     }
     lesson_ = lesson;
     progress_.assign(lesson.steps.size(), {});
@@ -190,6 +191,7 @@ void LessonPlayer::giveBack() {
     if (stage_.isRestoring()) return;
     isGivingBack_ = hasRestored_ = false;
     before_.reset();
+    stage_.setLessonUndo(false);
     if (const auto next = std::exchange(next_, std::nullopt)) start(next->first, next->second);
 }
 

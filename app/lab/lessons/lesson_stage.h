@@ -39,6 +39,8 @@ public:
     /// The session that is open, and its return.
     virtual SessionDocument document() const = 0;
     virtual void restore(SessionDocument document) = 0;
+    /// Begins an empty list of steps of undo for a lesson, or returns to the user's own, which fit the session again.
+    virtual void setLessonUndo(bool isLesson) = 0;
     /// Whether a session is waiting for its model to load.
     virtual bool isRestoring() const = 0;
 };

@@ -109,8 +109,10 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
       training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
       playground_(setup.device), runs_(setup.runsFolder),
       bench_(
-          undoStack_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_) {
+          undo_, [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_, &playground_) {
     bench_.setDevice(setup.device);
+    for (QUndoStack* each : {&ownSteps_, &lessonSteps_}) undo_.addStack(each);
+    undo_.setActiveStack(&ownSteps_);
     // The worker loads while this thread makes widgets.
     if (!setup.autosaveFolder.isEmpty())
         autosave_ = std::make_unique<Autosave>(setup.autosaveFolder, [this] { return ownDocument(); });
@@ -182,7 +184,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     });
     connect(&training_, &TrainingBridge::viewsHeld, this, &MainWindow::offerRun);
     connect(&training_, &TrainingBridge::pointsArrived, &runs_, &RunListModel::append);
-    connect(&undoStack_, &QUndoStack::indexChanged, this, [this] {
+    connect(&undo_, &QUndoGroup::indexChanged, this, [this] {
         if (autosave_) autosave_->markChanged();
     });
     updateActions();
@@ -197,7 +199,7 @@ MainWindow::~MainWindow() {
     disconnect(&bridge_, nullptr, this, nullptr);
     disconnect(&training_, nullptr, this, nullptr);
     disconnect(&playground_, nullptr, this, nullptr);
-    disconnect(&undoStack_, nullptr, this, nullptr);
+    disconnect(&undo_, nullptr, this, nullptr);
     for (const auto& [id, dock] : docks_) delete dock;
 }
 
@@ -313,20 +315,27 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
     if (!returningTo_.isEmpty()) return;
     if (next.shown && bench_.snapshot()->shown) return; // another moment of a training run
     beforeRun_.reset();
-    if (pending_ || lessons_->before()) return undoStack_.clear(); // a session and a lesson replace everything
+    if (lessons_->before()) return lessonSteps_.clear(); // they are about the model before
     if (next.shown) beforeRun_ = document();
     pushModelStep(tr("opening %1").arg(QString::fromStdString(next.model->name)), path);
 }
 
-void MainWindow::pushModelStep(const QString& text, const QString& path) {
+void MainWindow::pushModelStep(const QString& text, const QString& path, std::function<void()> again) {
     const auto after = std::make_shared<SessionDocument>(); // what undoing leaves
-    undoStack_.push(new ModelStep(
+    bench_.undoStack().push(new ModelStep(
         text,
         [this, before = document(), after] {
             *after = document();
             bringBack(before);
         },
-        [this, path, after] { after->modelPath == path ? bringBack(*after) : reopen(path); }));
+        [this, path, after, again = std::move(again)] {
+            if (after->modelPath == path)
+                bringBack(*after);
+            else if (again)
+                again();
+            else
+                reopen(path);
+        }));
 }
 
 void MainWindow::reopen(const QString& path) {

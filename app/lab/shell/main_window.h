@@ -14,6 +14,7 @@
 #include "app/lab/workbench/session_file.h"
 
 #include <QMainWindow>
+#include <QUndoGroup>
 #include <QUndoStack>
 
 #include <functional>
@@ -100,6 +101,7 @@ public:
     void setLessonLocks(const std::optional<ControlLocks>& locks) override;
     SessionDocument document() const override;
     void restore(SessionDocument document) override;
+    void setLessonUndo(bool isLesson) override;
     bool isRestoring() const override { return pending_.has_value(); }
 
 protected:
@@ -130,8 +132,8 @@ private:
     /// The session to save for the next start: not a lesson's, nor the run that trains.
     SessionDocument ownDocument() const;
     void keepModelBefore(const Snapshot& next);
-    /// @param path of the model that is open after the step
-    void pushModelStep(const QString& text, const QString& path);
+    /// @param path of the model that is open after the step  @param again does the step once more; null: opens the model
+    void pushModelStep(const QString& text, const QString& path, std::function<void()> again = {});
     void reopen(const QString& path); ///< as a part of a step of undo
     void openFresh();                 ///< the default model with its example
     void bringBack(const SessionDocument& document);
@@ -220,7 +222,8 @@ private:
     TrainingBridge training_;
     PlaygroundBridge playground_;
     RunListModel runs_;
-    QUndoStack undoStack_;
+    QUndoStack ownSteps_, lessonSteps_; ///< of undo
+    QUndoGroup undo_;                   ///< the one of them that is in use
     Workbench bench_;
     std::string shownExport_;
     std::map<QString, Panel*> panels_;

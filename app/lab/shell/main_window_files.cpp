@@ -214,8 +214,8 @@ void MainWindow::chooseLink() {
 }
 
 void MainWindow::restore(SessionDocument document) {
+    if (bench_.hasModel()) pushModelStep(tr("opening a session"), document.modelPath, [this, document] { bringBack(document); });
     bringBack(document);
-    undoStack_.clear();
 }
 
 void MainWindow::bringBack(const SessionDocument& document) {

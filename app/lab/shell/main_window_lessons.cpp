@@ -55,6 +55,11 @@ std::optional<Recipe> MainWindow::recipe() const { return train_->recipe(); }
 
 void MainWindow::arrangeFor(const QStringList& panels) { layout_->arrangeFor(panels); }
 
+void MainWindow::setLessonUndo(bool isLesson) {
+    lessonSteps_.clear();
+    undo_.setActiveStack(isLesson ? &lessonSteps_ : &ownSteps_);
+}
+
 void MainWindow::openLesson(const QString& name) {
     if (!bench_.hasModel()) { // the lesson restores the session that is being opened
         connect(

@@ -157,14 +157,14 @@ void MainWindow::makeEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
     QAction* undo =
         addAction(menu, "undo", tr("&Undo"), tr("Undo the last step: a prompt, a branch, a change or a view"), "Ctrl+Z",
-                  nullptr, [this] { undoStack_.undo(); });
+                  nullptr, [this] { undo_.undo(); });
     QAction* redo = addAction(menu, "redo", tr("&Redo"), tr("Redo the last undone step"),
-                              QKeySequence(QKeySequence::Redo).toString(), nullptr, [this] { undoStack_.redo(); });
-    connect(&undoStack_, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
-    connect(&undoStack_, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
-    connect(&undoStack_, &QUndoStack::undoTextChanged, undo,
+                              QKeySequence(QKeySequence::Redo).toString(), nullptr, [this] { undo_.redo(); });
+    connect(&undo_, &QUndoGroup::canUndoChanged, undo, &QAction::setEnabled);
+    connect(&undo_, &QUndoGroup::canRedoChanged, redo, &QAction::setEnabled);
+    connect(&undo_, &QUndoGroup::undoTextChanged, undo,
             [undo](const QString& text) { undo->setText(tr("&Undo %1").arg(text)); });
-    connect(&undoStack_, &QUndoStack::redoTextChanged, redo,
+    connect(&undo_, &QUndoGroup::redoTextChanged, redo,
             [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
     undo->setEnabled(false);
     redo->setEnabled(false);

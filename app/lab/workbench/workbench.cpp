@@ -18,9 +18,9 @@ bool areEqual(const std::shared_ptr<const Changes>& a, const std::shared_ptr<con
 
 } // namespace
 
-Workbench::Workbench(QUndoStack& undoStack, Poster post, TrainingBridge* training, RunListModel* runs,
+Workbench::Workbench(QUndoGroup& undo, Poster post, TrainingBridge* training, RunListModel* runs,
                      PlaygroundBridge* playground)
-    : undoStack_(undoStack), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
+    : undo_(undo), post_(std::move(post)), training_(training), runs_(runs), playground_(playground),
       pictures_(std::make_unique<PictureBench>(*this)) {}
 
 Workbench::~Workbench() = default;
@@ -102,7 +102,7 @@ void Workbench::selectCell(std::optional<Cell> cell) {
 void Workbench::change(Changes changes, const QString& text, const QString& what) {
     if (!hasModel()) return;
     if (changes != *changes_)
-        return undoStack_.push(new ChangesEdit(
+        return undoStack().push(new ChangesEdit(
             text, [this](const Changes& each) { setChanges(each); }, *changes_, std::move(changes), what,
             undoSteps_.step()));
     if (shownRun_ == ShownRun::Original) showRun(ShownRun::Changed);

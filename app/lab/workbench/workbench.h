@@ -10,7 +10,7 @@
 #include "engine/session/snapshot.h"
 #include "engine/training/recipe.h"
 
-#include <QUndoStack>
+#include <QUndoGroup>
 
 #include <functional>
 #include <map>
@@ -54,7 +54,8 @@ public:
     using Poster = std::function<void(Command)>;
 
     /// @param training, runs, playground may be null if no panel uses them
-    Workbench(QUndoStack& undoStack, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr,
+    /// @param undo has an active stack at all times
+    Workbench(QUndoGroup& undo, Poster post, TrainingBridge* training = nullptr, RunListModel* runs = nullptr,
               PlaygroundBridge* playground = nullptr);
     ~Workbench() override;
 
@@ -65,7 +66,8 @@ public:
     void post(Command command) const { post_(std::move(command)); }
     /// The posting function, for undo commands that post again later.
     const Poster& poster() const { return post_; }
-    QUndoStack& undoStack() { return undoStack_; }
+    /// The one that is in use: lessons have their own.
+    QUndoStack& undoStack() { return *undo_.activeStack(); }
     UndoSteps& undoSteps() { return undoSteps_; }
     TrainingBridge& training() { return *training_; }
     RunListModel& runs() { return *runs_; }
@@ -163,7 +165,7 @@ private:
     void postViews();
     void explainIfStale();
 
-    QUndoStack& undoStack_;
+    QUndoGroup& undo_;
     UndoSteps undoSteps_;
     Poster post_;
     TrainingBridge* training_;
