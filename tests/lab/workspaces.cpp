@@ -162,6 +162,32 @@ TEST_CASE("workspaces: text that grows and shrinks back leaves the column as bef
     CHECK(lab.waitFor([&] { return column.width() == width; }, 5'000));
 }
 
+TEST_CASE("workspaces: large text leaves a small window as it is", "[lab][workspaces]") {
+    LabWindow lab("builtin:english");
+    const QSize size(1024, 700);
+    resizeTo(lab, size);
+    const auto check = [&](const char* text) {
+        for (const Workspace& workspace : workspaces()) {
+            lab.action((std::string("workspace.") + workspace.id).c_str()).trigger();
+            lab.layOut();
+            CAPTURE(text, workspace.id);
+            for (const QString& id : workspace.main + workspace.above + workspace.below) {
+                const auto& dock = lab.find<QDockWidget>(("dock." + id).toLatin1().constData());
+                UNSCOPED_INFO(id.toStdString()
+                              << ": " << dock.width() << " of at least " << dock.minimumSizeHint().width() << " x "
+                              << dock.minimumSizeHint().height());
+            }
+            CHECK(lab.window().size() == size);
+        }
+    };
+    for (int i = 0; i < 4; ++i) lab.act("textLarger");
+    check("four steps larger");
+    lab.act("textNormal");
+    lab.action("themeProjector").trigger();
+    check("for a projector");
+    lab.action("themeLight").trigger();
+}
+
 TEST_CASE("workspaces: each keeps the arrangement that the user gave it, until it is restored", "[lab][workspaces]") {
     LabWindow lab;
     auto& next = lab.find<QDockWidget>("dock.next");

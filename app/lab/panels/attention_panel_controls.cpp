@@ -145,7 +145,7 @@ void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, 
 QWidget* AttentionPanel::makeTools() {
     tools_ = new QWidget;
     assignControlGroup(tools_, "attention");
-    auto* row = layoutOf<QHBoxLayout>(tools_);
+    auto* row = new FlowLayout(tools_);
     const std::tuple<const char*, QString, QString> pictures[] = {
         {"attentionAsHeatmap", tr("Heatmap"), tr("Show the weights of one head as a heatmap")},
         {"attentionAsText", tr("Words"), tr("Shade each word by the attention that a query pays to it")},

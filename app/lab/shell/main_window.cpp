@@ -39,21 +39,22 @@
 namespace attn {
 namespace {
 
-/// A panel that needs more height than its dock has scrolls, so that small windows and large type clip nothing; its
-/// width is never cut. (A resizable QScrollArea would give panels with wrapping text their preferred height, not the
-/// least.)
+constexpr int kMostWidth = 440; ///< two panels and the rail fit a window of 1024 pixels
+
+/// A panel that needs more room than its dock has scrolls, so that small windows and large type clip nothing, and large
+/// type does not widen the window. (A resizable QScrollArea would give panels with wrapping text their preferred
+/// height, not the least.)
 class PanelScroll : public QScrollArea {
 public:
     explicit PanelScroll(QWidget* panel) {
         setFrameShape(QFrame::NoFrame);
         setFocusPolicy(Qt::NoFocus);
-        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         setWidget(panel);
         panel->installEventFilter(this);
     }
     QSize minimumSizeHint() const override {
-        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
-                fontMetrics().height() * 5};
+        const int wanted = widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width();
+        return {std::min(wanted, kMostWidth), fontMetrics().height() * 5};
     }
     QSize sizeHint() const override { return widget()->sizeHint(); }
 
@@ -73,8 +74,10 @@ protected:
 
 private:
     void fit() {
-        const QSize room = maximumViewportSize();
-        int width = room.width();
+        QSize room = maximumViewportSize();
+        const int leastWidth = widget()->minimumSizeHint().width();
+        if (leastWidth > room.width()) room.rheight() -= horizontalScrollBar()->sizeHint().height();
+        int width = std::max(room.width(), leastWidth);
         const auto leastHeight = [&] {
             const QLayout* layout = widget()->layout();
             return layout && layout->hasHeightForWidth() ? layout->minimumHeightForWidth(width)
@@ -82,7 +85,7 @@ private:
         };
         int height = leastHeight();
         if (height > room.height()) {
-            width -= verticalScrollBar()->sizeHint().width();
+            width = std::max(room.width() - verticalScrollBar()->sizeHint().width(), leastWidth);
             height = leastHeight();
             // Qt takes the height that text and rows of buttons lack at the least from the largest of them, and clips
             // it.

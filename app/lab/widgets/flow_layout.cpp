@@ -37,6 +37,14 @@ void FlowLayout::setGeometry(const QRect& rect) {
     arrange(rect, true);
 }
 
+QSize FlowLayout::sizeHint() const {
+    int width = -spacing();
+    for (const QLayoutItem* item : items_)
+        if (!item->isEmpty()) width += item->sizeHint().width() + spacing();
+    width = std::max(0, width);
+    return {width, heightForWidth(width)};
+}
+
 QSize FlowLayout::minimumSize() const {
     QSize size;
     for (const QLayoutItem* item : items_)
@@ -58,8 +66,9 @@ int FlowLayout::arrange(const QRect& rect, bool isApplied) const {
     for (QLayoutItem* item : items_) {
         if (item->isEmpty()) continue;
         if (item->widget()) item->widget()->ensurePolished(); // a style sheet changes its size
-        const QSize size = item->sizeHint().boundedTo(
+        QSize size = item->sizeHint().boundedTo(
             QSize(std::max(rect.width(), item->minimumSize().width()), item->sizeHint().height()));
+        if (item->hasHeightForWidth()) size.setHeight(item->heightForWidth(size.width())); // lines in a line
         if (x + size.width() > rect.right() + 1 && !line.empty()) {
             endLine();
             y += lineHeight + spacing();

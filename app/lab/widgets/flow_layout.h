@@ -22,7 +22,7 @@ public:
     bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override;
     void setGeometry(const QRect& rect) override;
-    QSize sizeHint() const override { return minimumSize(); }
+    QSize sizeHint() const override; ///< one line
     QSize minimumSize() const override;
 
 private:

@@ -67,6 +67,7 @@ StatusStrip::StatusStrip(QWidget* parent)
 QLabel* StatusStrip::addField(const QString& help) {
     auto* label = new QLabel(this);
     label->setToolTip(help);
+    label->setMinimumWidth(1); // large text is cut rather than widening the window
     layout()->addWidget(label);
     return label;
 }
