@@ -231,11 +231,11 @@ TEST_CASE("lab: a long text is shaded by a head, or it is said why not", "[lab]"
     const auto& strip = lab.find<TokenStrip>("textTokens");
     const auto& reading = lab.find<QLabel>("textReading");
     REQUIRE(lab.waitFor([&] { return strip.shades().size() == 120 && strip.shades()[118] > 0.9f; }));
-    CHECK(reading.text().startsWith("Click a token"));
+    CHECK(reading.text().startsWith("L0 H0, query"));
     QTest::keyClick(&lab.window(), Qt::Key_2, Qt::ControlModifier); // the mean is on screen
     REQUIRE(lab.waitFor([&] { return reading.text().contains("open this head in the Attention panel"); }));
     lab.find<QComboBox>("attentionAggregate").setCurrentText("One head");
-    REQUIRE(lab.waitFor([&] { return reading.text().startsWith("Click a token"); }));
+    REQUIRE(lab.waitFor([&] { return reading.text().startsWith("L0 H0, query"); }));
     CHECK(strip.shades()[118] > 0.9f);
 }
 

@@ -421,6 +421,11 @@ TEST_CASE("lab: one switch shows a head as a heatmap, as text and as arcs", "[la
     CHECK(strip.isVisible());
     const auto shaded = [&] { return strip.shades().size() == 6; }; // by the newest token at first
     CHECK(lab.waitFor(shaded));
+    CHECK(lab.find<QLabel>("attentionWordsTitle").text() == "L0 H0 · query “c”, token 5");
+    CHECK(lab.find<QLabel>("attentionWordsMeaning").text().contains("attention weight"));
+    QTest::mouseClick(strip.viewport(), Qt::LeftButton, {}, strip.tokenRect(1).center());
+    CHECK(lab.waitFor([&] { return lab.find<QLabel>("attentionWordsTitle").text().endsWith("query “b”, token 1"); }));
+    QTest::mouseClick(strip.viewport(), Qt::LeftButton, {}, strip.tokenRect(1).center());
     QTest::mouseClick(&lab.find<QToolButton>("attentionAsArcs"), Qt::LeftButton);
     REQUIRE(lab.settle());
     CHECK(arcs.isVisible());

@@ -128,7 +128,7 @@ void AttentionPanel::setPicture(AttentionPicture picture) {
 }
 
 QWidget* AttentionPanel::pictureOfHead() const {
-    QWidget* const pages[] = {heatmap_, strip_, arcs_};
+    QWidget* const pages[] = {heatmap_, words_, arcs_};
     return pages[static_cast<size_t>(look_.picture)];
 }
 
@@ -394,7 +394,21 @@ void AttentionPanel::showLinks() {
         }
     }
     strip_->setShades(std::move(shades));
+    nameWords(query);
     showArcs();
+}
+
+void AttentionPanel::nameWords(int query) {
+    const HeatmapFigure& head = heatmap_->figure();
+    const std::vector<QString>& labels = head.labels();
+    const bool isKnown = query >= 0 && query < static_cast<int>(labels.size());
+    wordsTitle_->setText(
+        isKnown ? tr("%1 · query “%2”, token %3").arg(head.title, labels[static_cast<size_t>(query)]).arg(query)
+                : head.title);
+    wordsMeaning_->setText(
+        head.before
+            ? tr("The stronger the colour of a word, the larger the difference in its attention weight:")
+            : tr("The stronger the colour of a word, the larger the attention weight that the query gives it:"));
 }
 
 void AttentionPanel::updateEmptyTexts() {

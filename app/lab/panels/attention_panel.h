@@ -58,6 +58,7 @@ private:
     QToolButton* makeDisplayButton(); ///< opens what is changed less often
     void setPicture(AttentionPicture picture);
     void showArcs();
+    QWidget* makeWords();
     QWidget* pictureOfHead() const; ///< the heatmap, the text or the arcs
     void connectViews();
     void makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys,
@@ -75,6 +76,7 @@ private:
     void showPictures();
     void showChange();
     void showLinks();
+    void nameWords(int query); ///< -1: none
     void updateEmptyTexts();
     bool isChoiceLocked() const;
     /// The arithmetic of a cell stands beside its heatmap; an export means it only while it has the focus.
@@ -111,6 +113,8 @@ private:
     ArcsView* arcs_;
     CellView* cell_;
     TokenStrip* strip_;
+    QLabel *wordsTitle_, *wordsMeaning_;
+    QWidget* words_; ///< the strip with its title and the meaning of its colours
 };
 
 } // namespace attn

@@ -8,6 +8,7 @@
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
@@ -55,7 +56,7 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
       switch_(new QButtonGroup(this)), arcsOfLayer_(new QCheckBox(tr("All heads of the layer"))),
       pictures_(new PictureHeads("attentionPictures", PictureHeads::Kind::Overlays, bench)),
       picture_(new PictureView("attentionPicture", false, bench)), grid_(new ThumbnailGridView),
-      heatmap_(new HeatmapView), arcs_(new ArcsView), cell_(new CellView), strip_(new TokenStrip) {
+      heatmap_(new HeatmapView), arcs_(new ArcsView), cell_(new CellView), strip_(new TokenStrip), words_(makeWords()) {
     grid_->setObjectName("attentionGrid");
     heatmap_->setObjectName("attentionHeatmap");
     cell_->setObjectName("attentionCell");
@@ -82,7 +83,7 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     QScrollArea* cellScroll = scrolling(cell_);
     cellScroll->setFocusPolicy(Qt::StrongFocus); // to scroll by keys, and to say that an export means the arithmetic
     cellColumn_ = new SlidingColumn(cellScroll);
-    for (QWidget* view : std::initializer_list<QWidget*>{heatmap_, strip_, arcsScroll_}) views_->addWidget(view);
+    for (QWidget* view : std::initializer_list<QWidget*>{heatmap_, words_, arcsScroll_}) views_->addWidget(view);
     makeRow(hero_, 0, {{views_, 1}, cellColumn_});
     empty_ = new EmptyState("attentionEmpty", tr("The attention of every head appears here once there is a text."));
     empty_->offerAction("focusPrompt", tr("Write a prompt"));
@@ -107,6 +108,23 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     });
     followTheme(bench_, grid_, heatmap_, cell_, strip_, arcs_);
     showSettings();
+}
+
+QWidget* AttentionPanel::makeWords() {
+    auto* words = new QWidget;
+    wordsTitle_ = identified(new Heading(TextSize::Title), "attentionWordsTitle");
+    wordsTitle_->setWordWrap(true);
+    wordsTitle_->setTextFormat(Qt::PlainText); // of tokens
+    wordsMeaning_ = makeHintLabel("attentionWordsMeaning");
+    strip_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+    auto* scale = spoken(new TokenStrip, "attentionWordsScale", tr("Colours of attention weights from 0 to 1"));
+    scale->setFocusPolicy(Qt::NoFocus);
+    scale->setAttribute(Qt::WA_TransparentForMouseEvents);
+    scale->setLabels({"0", "0.1", "0.25", "0.5", "1"});
+    scale->setShades({0, 0.1f, 0.25f, 0.5f, 1});
+    followTheme(bench_, scale);
+    makeColumn(words, spacing::kGap, {wordsTitle_, wordsMeaning_, scale, {strip_, 1}});
+    return words;
 }
 
 QWidget* AttentionPanel::makeBreadcrumbs() {
