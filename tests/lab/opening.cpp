@@ -241,6 +241,15 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
     CHECK(prompt.toPlainText() == "The boy saw a dog.");
 }
 
+TEST_CASE("opening: a marked row is of one model, and another begins without", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    Workbench& bench = lab.window().workbench();
+    bench.selectRow(2);
+    lab.window().open("builtin:sort");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }));
+    CHECK_FALSE(bench.selection().row);
+}
+
 TEST_CASE("opening: a session with a cell beyond the present text asks nothing of that text", "[lab]") {
     LabWindow lab("builtin:induction", "abcabcabcabc");
     lab.act("workspace.inspect");

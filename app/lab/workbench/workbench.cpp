@@ -40,6 +40,7 @@ int Workbench::rowCount() const {
 
 void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
+    const bool isSameFolder = snapshot_ && snapshot_->path() == snapshot->path(); // another moment of a training run
     snapshot_ = snapshot;
     if (isNewModel) {
         postedPattern_.reset();
@@ -47,10 +48,8 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         asked_.reset();
         showRun(ShownRun::Changed);
         selectCell(std::nullopt);
-        if (readsPictures()) {
-            selectRow(std::nullopt);
-            selectHead(snapshot_->model->layers - 1, 0);
-        }
+        if (!isSameFolder) selectRow(std::nullopt);
+        if (readsPictures()) selectHead(snapshot_->model->layers - 1, 0);
         pictures_->forgetModel();
     }
     // Changes that were posted are newer than the snapshot's, unless the session has taken or refused them.
