@@ -168,11 +168,11 @@ private:
     /// Opens the picture that was asked for last, once it is known whether the open model reads pictures.
     void openWaitingPicture();
     void showTraining(const TrainingSnapshot& snapshot); ///< in the status bar
-    /// Remembers the run that trains, until it is paused or done: the next start offers to continue it.
+    /// Remembers the run that trains or is paused, until it is done: the next start offers to continue it.
     void rememberTraining(const TrainingSnapshot& snapshot);
     void offerRun();         ///< which trains beside a text that is being written
     void withdrawRunOffer(); ///< once nothing is written, or the run has ended, or is on screen
-    void offerTraining();    ///< to continue the run that trained when the program ended
+    void offerTraining();    ///< to continue the run that was not done when the program ended
     /// Opens a model. The commands that follow act on it.
     /// @param keepsPrompt as in OpenModelCommand
     void postModel(const QString& path, const QString& prompt, bool keepsPrompt = false);
@@ -213,7 +213,7 @@ private:
     ScopeStarter startScope_;
     QString firstPath_;      ///< model to open if the one that is opened first cannot be; empty: done
     QString waitingPicture_; ///< empty: none
-    QString rememberedRun_;  ///< the folder of the run that trains; empty: none
+    QString rememberedRun_;  ///< the folder of the run that trains, or did; empty: none
     QString runOffer_;       ///< text of offerRun(), while its reason lasts
     QString offeredBeside_;  ///< path of the model that the views keep meanwhile
     BackgroundTask opening_, saving_, exporting_;

@@ -267,8 +267,9 @@ SessionDocument MainWindow::document() const {
 
 SessionDocument MainWindow::ownDocument() const {
     if (lessons_ && lessons_->before()) return *lessons_->before();
-    const bool showsRun = bench_.snapshot() && bench_.snapshot()->shown && !rememberedRun_.isEmpty();
-    if (showsRun && beforeRun_) return *beforeRun_; // the next start offers the run by itself
+    const bool trains = training_.snapshot()->state == TrainingSnapshot::State::Training;
+    if (trains && bench_.snapshot() && bench_.snapshot()->shown && beforeRun_)
+        return *beforeRun_; // the next start offers the run by itself
     SessionDocument own = document();
     generate_->addUnread(own);
     return own;

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr auto kTrainingRun = "trainingRun"; ///< the setting: folder of the run that trains
+constexpr auto kTrainingRun = "trainingRun"; ///< the setting: folder of the run that trains, or did
 
 } // namespace
 
@@ -29,8 +29,9 @@ void MainWindow::showTraining(const TrainingSnapshot& snapshot) {
 
 void MainWindow::rememberTraining(const TrainingSnapshot& snapshot) {
     using State = TrainingSnapshot::State;
-    if (snapshot.state == State::Preparing) return;
-    const QString run = snapshot.state == State::Training ? QString::fromStdString(snapshot.folder) : QString();
+    if (snapshot.state == State::Preparing || snapshot.state == State::Paused) return; // the run that trained, if any
+    const bool isOwn = snapshot.state == State::Training && !lessons_->before();       // a lesson begins its own anew
+    const QString run = isOwn ? QString::fromStdString(snapshot.folder) : QString();
     if (std::exchange(rememberedRun_, run) == run) return;
     if (run.isEmpty())
         QSettings().remove(kTrainingRun);
@@ -54,16 +55,14 @@ void MainWindow::offerTraining() {
     const int64_t step = run.points.empty() ? 0 : run.points.back().step;
     QSettings().remove(kTrainingRun); // it is offered once
     if (step >= run.recipe.schedule.steps) return;
-    offerBanner_->present(Banner::Kind::Offer,
-                          tr("The training run “%1” was paused at step %2 of %3 when the program ended.")
-                              .arg(run.name)
-                              .arg(step)
-                              .arg(run.recipe.schedule.steps),
-                          {{tr("Continue training"), tr("Go on from the last checkpoint of the run"), [this, folder] {
-                                bench_.showPanel("train");
-                                runs_.setActive(folder);
-                                train_->playOrPause();
-                            }}});
+    offerBanner_->present(
+        Banner::Kind::Offer,
+        tr("The training run “%1” was paused at step %2 of %3.").arg(run.name).arg(step).arg(run.recipe.schedule.steps),
+        {{tr("Continue training"), tr("Go on from the last checkpoint of the run"), [this, folder] {
+              bench_.showPanel("train");
+              runs_.setActive(folder);
+              train_->playOrPause();
+          }}});
 }
 
 void MainWindow::offerRun() {
