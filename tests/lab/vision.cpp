@@ -172,6 +172,24 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
         [&] { return lab.snapshot().picture->hidden.empty() && lab.snapshot().answer->probabilities == plain; }));
 }
 
+TEST_CASE("lab: a picture keeps its shape: the model sees the square in its middle, and it is said", "[lab][vision]") {
+    LabWindow lab("builtin:vit-shapes");
+    REQUIRE(lab.waitFor([&] { return lab.window().workbench().readsPictures() && reads(lab); }));
+    QImage wide(96, 32, QImage::Format_RGB32);
+    wide.fill(Qt::red);
+    for (int y = 0; y < 32; ++y)
+        for (int x = 32; x < 64; ++x) wide.setPixelColor(x, y, Qt::blue);
+    REQUIRE(wide.save(lab.folder() + "/wide.png"));
+    input(lab).openPicture(lab.folder() + "/wide.png");
+    REQUIRE(lab.waitFor([&] { return setup(lab).name.endsWith("wide.png"); }));
+    const Image& shown = *setup(lab).given.image;
+    CHECK(shown.size() == ImageSize{32, 32});
+    CHECK(shown.at(0, 0, 0) == 0); // nothing of the red sides
+    CHECK(shown.at(31, 31, 2) == 255);
+    CHECK(lab.find<QLabel>("pictureHint").text().contains("the square in its middle"));
+    CHECK(lab.find<QLabel>("pictureModel").text().contains("light on a dark ground"));
+}
+
 TEST_CASE("lab: a picture that cannot be read is a sentence, and what was shown stays", "[lab][vision]") {
     GoldenWindow lab("vit");
     const auto before = setup(lab);

@@ -5,6 +5,7 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "engine/io/image_preprocessing.h"
 #include "engine/models/vision_source.h"
 
 #include <QCheckBox>
@@ -23,11 +24,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
 namespace attn {
 namespace {
 
+constexpr double kGrey = 0.5, kDark = 0.4; ///< brightness of pictures, from 0 to 1
+constexpr qsizetype kMostMeasured = 8;     ///< examples
 constexpr const char* kFolder = "folder:"; ///< in place of a picture's name: ask for a folder
 
 /// "Circle, example 1" for a file "1 circle.ppm"; the name of the file if it has no number.
@@ -56,6 +60,23 @@ QString textOf(const ModelInfo& info) {
         .arg(info.grid.height)
         .arg(info.grid.width)
         .arg(info.patch);
+}
+
+/// The mean brightness of pictures, from 0 to 1; grey if none can be read.
+double brightnessOf(const QStringList& paths) {
+    double sum = 0, count = 0;
+    for (const QString& path : paths)
+        if (const auto read = readImage(path); const auto* image = std::get_if<Image>(&read)) {
+            for (const uint8_t value : image->rgb) sum += value / 255.0;
+            count += static_cast<double>(image->rgb.size());
+        }
+    return count > 0 ? sum / count : kGrey;
+}
+
+/// Models are made for pictures without distortion, but most stretch what they read to a square.
+Image middleSquare(const Image& image) {
+    const int64_t side = std::min(image.height, image.width);
+    return side == std::max(image.height, image.width) ? image : fitted(image, {.crop = ImageSize{side, side}});
 }
 
 /// The first pictures of a folder by name.
@@ -93,7 +114,9 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
            tr("Drag over the picture to hide patches from the model. Drag over hidden patches to show them again"));
     helped(showAll_, "pictureShowAll", tr("Show all hidden patches to the model again"));
     auto* paste = helped(new QPushButton(tr("Paste")), "picturePaste", tr("Use the picture from the clipboard"));
-    auto* drop = makeHintLabel({}, tr("You can also drop or paste a picture, or drop a folder of pictures."));
+    auto* drop = makeHintLabel(
+        "pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Of a picture that "
+                          "is not square the model sees the square in its middle."));
     makeColumn(this, spacing::kGap, {controls_});
     makeColumn(controls_, 0,
                {modelText_, makeRow({labelFor(picture_, tr("Picture")), {picture_, 1}}),
@@ -143,13 +166,22 @@ void PictureInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snaps
         picksExample_ = !isChosen || reading_.isRunning();
         if (!picksExample_) pictures_.post();
         examples_.clear();
+        brightness_ = kGrey;
         listExamples();
     }
-    QString text = textOf(*snapshot->model);
-    if (snapshot->shown) text.prepend(tr("%1 of ").arg(QString::fromStdString(snapshot->shown->title)));
-    for (const std::string& warning : snapshot->model->warnings) text += "\n" + QString::fromStdString(warning);
-    modelText_->setText(text);
+    showModel();
     showMessage();
+}
+
+void PictureInputPanel::showModel() {
+    if (!snapshot_ || !snapshot_->model) return;
+    const ModelInfo& model = *snapshot_->model;
+    QString text = textOf(model);
+    if (snapshot_->shown) text.prepend(tr("%1 of ").arg(QString::fromStdString(snapshot_->shown->title)));
+    if (brightness_ < kDark)
+        text += "\n" + tr("Its examples are light on a dark ground. A dark drawing on white paper is new to it.");
+    for (const std::string& warning : model.warnings) text += "\n" + QString::fromStdString(warning);
+    modelText_->setText(text);
 }
 
 void PictureInputPanel::showMessage() {
@@ -301,16 +333,22 @@ void PictureInputPanel::cancelReading() {
 }
 
 void PictureInputPanel::listExamples() {
-    read<QStringList>(
+    struct Examples {
+        QStringList paths;
+        double brightness;
+    };
+    read<Examples>(
         listingExamples_, QString::fromStdString(snapshot_->path()),
         [model = snapshot_->path()](const std::atomic<bool>&) {
             QStringList paths;
             for (const std::filesystem::path& path : examplePictures(model))
                 paths << QString::fromStdString(path.string());
-            return paths;
+            return Examples{paths, brightnessOf(paths.first(std::min(paths.size(), kMostMeasured)))};
         },
-        [this](std::variant<QStringList, Failure> found) {
-            if (auto* paths = std::get_if<QStringList>(&found)) examples_ = std::move(*paths);
+        [this](std::variant<Examples, Failure> found) {
+            if (auto* examples = std::get_if<Examples>(&found))
+                std::tie(examples_, brightness_) = std::tie(examples->paths, examples->brightness);
+            showModel();
             if (!picksExample_ || reading_.isRunning()) return listPictures(); // the user has chosen another
             if (examples_.isEmpty()) return endWaiting();
             readAside(reading_, examples_.front(),
@@ -332,7 +370,12 @@ void PictureInputPanel::readAside(BackgroundTask& task, const QString& name, Rea
 void PictureInputPanel::decodeAside(BackgroundTask& task, const QString& name,
                                     std::function<std::variant<Image, Failure>()> decode, Reader then) {
     read<Image>(
-        task, name, [decode = std::move(decode)](const std::atomic<bool>&) { return decode(); },
+        task, name,
+        [decode = std::move(decode)](const std::atomic<bool>&) {
+            auto result = decode();
+            if (auto* image = std::get_if<Image>(&result)) *image = middleSquare(*image);
+            return result;
+        },
         [this, name, then = std::move(then)](std::variant<Image, Failure> result) {
             if (auto* image = std::get_if<Image>(&result))
                 return then(name, std::make_shared<const Image>(std::move(*image)));

@@ -85,12 +85,14 @@ private:
     void pastePicture();
     void listPictures();
     void showSetup();
+    void showModel();
     void showMessage();
     void cross(int patch, bool isFirst);
 
     PictureBench& pictures_;
     std::shared_ptr<const Snapshot> snapshot_;
     QStringList examples_, others_;         ///< paths: of the model, and of an opened folder
+    double brightness_ = 0.5;               ///< of the examples, from 0 to 1
     PictureSetup before_;                   ///< before a drag over patches
     bool hidesMore_ = true;                 ///< whether the drag hides patches or shows them
     BackgroundTask reading_, readingOther_; ///< of the picture or a folder, and of the other picture
