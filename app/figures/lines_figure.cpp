@@ -61,7 +61,8 @@ LinesFigure::Layout LinesFigure::layout(const QRectF& area, const FigureTheme& t
     if (lines.size() > 1)
         for (const Line& each : lines)
             names = std::max(names, textWidth(each.label, theme.smallFont()) + 3 * gap + theme.size);
-    const double left = area.left() + 2 * gap + numberWidth, top = area.top() + 2 * gap + titleHeight + noteHeight;
+    const double left = area.left() + 2 * gap + numberWidth,
+                 top = area.top() + 2 * gap + titleHeight + noteHeight + (beyond ? line : 0);
     result.plot = QRectF(left, top, std::max(8.0, area.right() - gap - std::min(names, width / 3) - left),
                          std::max(8.0, area.bottom() - gap - line - top));
     const int count = std::max(1, places());
@@ -97,8 +98,11 @@ void LinesFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme
     if (beyond) {
         const double from = std::clamp(at.x(*beyond - firstPlace) - at.step / 2, at.plot.left(), at.plot.right());
         painter.fillRect(QRectF(QPointF(from, at.plot.top()), at.plot.bottomRight()), theme.plot);
-        drawLine(painter, {from + 3, at.plot.top(), at.plot.right() - from - 3, smallLine(theme)}, kAtLeft,
-                 tr("beyond the trained length"), theme.smallFont(), theme.faint);
+        const QString text = tr("beyond the trained length"); // above the plot, where no line crosses it
+        const double above = smallLine(theme);
+        drawLine(painter, {area.left(), at.plot.top() - above, at.plot.right() - area.left(), above}, kAtRight,
+                 textWidth(text, theme.smallFont()) <= at.plot.width() ? text : tr("beyond"), theme.smallFont(),
+                 theme.faint);
     }
     const double line = smallLine(theme), gap = spacing::kTight;
     const std::vector<double> marks = marksOf({low, high}, area.height(), theme);

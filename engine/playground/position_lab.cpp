@@ -37,6 +37,7 @@ public:
     }
 
     int64_t heads() const { return heads_; }
+    bool isLearned() const { return isLearned_; }
 
     bool acts(Stage stage) const {
         return std::ranges::any_of(spec_.part(Slot::Position).hooks,
@@ -107,14 +108,17 @@ private:
             std::ranges::copy(values, dense.data.begin());
             parameters_[name.substr(kPrefix.size() + 1)] = std::move(dense);
         };
-        for (const FlowParameter& parameter : flow.parameters)
+        for (const FlowParameter& parameter : flow.parameters) {
             keep(parameter.name, parameter.shape, initialNumbers(parameter, streamSeed(seed, parameter.name)));
+            isLearned_ = isLearned_ || parameter.name.starts_with(kPrefix + ".position"); // else of the heads
+        }
         for (const FlowConstant& constant : flow.constants) keep(constant.name, constant.shape, constant.values());
     }
 
     AttentionSpec spec_;
     int64_t tokens_, width_, heads_;
     std::map<std::string, Dense> parameters_;
+    bool isLearned_ = false;
 };
 
 /// Pairs of features of an encoding that move on a circle (cosine and sine): the encoding of a later position is a
@@ -198,8 +202,14 @@ std::vector<float> slopesOf(const PlaygroundMap& added) {
 
 PositionPictures positionPictures(const PositionQuery& query) {
     const Lab lab(query);
-    PositionPictures pictures{
-        .query = query, .encodings = {}, .planes = {}, .added = {}, .factor = {}, .slopes = {}, .similarity = {}};
+    PositionPictures pictures{.query = query,
+                              .isLearned = lab.isLearned(),
+                              .encodings = {},
+                              .planes = {},
+                              .added = {},
+                              .factor = {},
+                              .slopes = {},
+                              .similarity = {}};
     if (lab.acts(Stage::Inputs)) {
         ReferenceFlow flow = lab.flow();
         lab.run(flow, Slot::Position, Stage::Inputs);

@@ -28,6 +28,7 @@ struct PositionPictures {
     };
 
     PositionQuery query;
+    bool isLearned = false; ///< training sets numbers of the part; the pictures show those that it starts from
     std::optional<PlaygroundMap> encodings; ///< [1, 1, T, D] result of Stage::Inputs for a token of zeros
     std::vector<Plane> planes;          ///< effect of Stage::QueriesKeys on single features, else planes of `encodings`
     std::optional<PlaygroundMap> added; ///< [H, 1, 1, T] result of Stage::Bias for a score of 0, by distance

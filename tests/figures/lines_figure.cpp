@@ -73,6 +73,9 @@ TEST_CASE("lines figure: what lies beyond the trained length has another ground,
         const int y = static_cast<int>(at.plot.top() + at.plot.height() * 0.75);
         CHECK(image.pixelColor(static_cast<int>(at.x(0)) + 3, y) == theme.background);
         CHECK(image.pixelColor(static_cast<int>(at.plot.right()) - 3, y) == theme.plot);
+        figure.beyond.reset();
+        CHECK(figure.layout(QRectF(0, 0, 300, 200), theme).plot.top() < at.plot.top() - 5); // its name stands above
+        figure.beyond = 2;
     }
 }
 

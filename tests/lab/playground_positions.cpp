@@ -35,6 +35,8 @@ TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond t
     CHECK(added.figure().beyond == 32);
     CHECK(lab.find<LinesView>("positionSlopes").figure().lines.front().values.size() == 4);
     CHECK_FALSE(lab.find<QWidget>("positionRotation").isVisible());
+    const auto& title = lab.find<QLabel>("positionTitle");
+    CHECK(title.text() == "ALiBi");
 
     choose(lab, "rope");
     REQUIRE(showsPosition(lab, "rope"));
@@ -49,6 +51,14 @@ TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond t
     CHECK(encodings.figure().note.contains("from 32 on"));
     CHECK(lab.find<LinesView>("positionWaves").figure().lines.size() == 6);
     CHECK(lab.find<QLabel>("positionTitle").text().contains("Sinusoidal"));
+    choose(lab, "learned");
+    REQUIRE(showsPosition(lab, "learned"));
+    CHECK(lab.waitFor([&] { return title.text().startsWith("Learned\n") && title.text().contains("not trained"); }));
+    lab.find<QCheckBox>("compare").click(); // B is edited next
+    CHECK(lab.waitFor([&] { return title.text().startsWith("B: Learned."); }));
+    lab.find<QTabBar>("whichSpec").setCurrentIndex(0);
+    CHECK(lab.waitFor([&] { return title.text().startsWith("A: Learned."); }));
+
     auto& similarity = lab.find<LinesView>("positionSimilarity");
     QTest::mouseMove(&similarity, similarity.figureLayout().plot.center().toPoint());
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("positionReading").text().contains("distance"); }));

@@ -263,6 +263,7 @@ void PlaygroundPanel::showEdited() {
     const bool isCross = setup_.input.kind == InputChoice::Kind::Random && setup_.query.keys > 0;
     editor_->setSpec(edited(), {.isCross = isCross, .headWidth = headWidth()}, tokens());
     painter_->setMask(edited().mask, tokens());
+    positions_->setSide(setup_.query.other ? which_->tabText(which_->currentIndex()) : QString());
 }
 
 void PlaygroundPanel::ask() {

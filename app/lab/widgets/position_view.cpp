@@ -139,7 +139,7 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
     shown_ = snapshot->positions;
     const PositionPictures& pictures = *shown_;
     const Part& part = pictures.query.spec.part(Slot::Position);
-    title_->setText(fromEngine(part.title));
+    showTitle();
     formula_->setText(fromEngine(part.formula));
     formula_->show();
     std::vector<QWidget*> shown;
@@ -188,6 +188,22 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
                                       trained()));
     shown.push_back(similarity_);
     arrange(shown);
+}
+
+void PositionView::setSide(const QString& side) {
+    side_ = side;
+    showTitle();
+}
+
+void PositionView::showTitle() {
+    if (!shown_) return;
+    const QString part = fromEngine(shown_->query.spec.part(Slot::Position).title);
+    QString text =
+        side_.isEmpty() ? part : tr("%1: %2. Choose A or B at the left to see the other one.").arg(side_, part);
+    if (shown_->isLearned)
+        text +=
+            '\n' + tr("Training sets the numbers of this part. These are not trained: training would start from them.");
+    title_->setText(text);
 }
 
 void PositionView::setLabels(const std::vector<QString>& labels) {

@@ -33,6 +33,8 @@ public:
     void showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     /// Sets the tokens at the first positions; empty: none.
     void setLabels(const std::vector<QString>& labels);
+    /// Which of two compositions is shown: "A" or "B"; empty: there is one.
+    void setSide(const QString& side);
     void setTheme(const FigureTheme& theme);
 
     /// @return the plot that export writes: the one last pointed at, else the scores by distance
@@ -45,6 +47,7 @@ signals:
     void queryChanged();
 
 private:
+    void showTitle();
     void arrange(const std::vector<QWidget*>& shown);
     void showEncodings(const PlaygroundMap& encodings);
     LinesView* plot(const char* name);
@@ -52,6 +55,7 @@ private:
 
     std::shared_ptr<const PositionPictures> shown_;
     std::vector<QString> labels_;
+    QString side_;
     ParamControls* lengths_;
     QLabel *title_, *reading_;
     FormulaView* formula_;
