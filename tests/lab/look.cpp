@@ -148,6 +148,25 @@ TEST_CASE("lab: every icon of the program is drawn, and used", "[lab]") {
     }
 }
 
+TEST_CASE("look: an accented button that is disabled has no ground of its own", "[lab]") {
+    makeApplication(QDir::tempPath());
+    for (const ThemeId theme : {ThemeId::Light, ThemeId::Dark, ThemeId::Projector}) {
+        applyTheme(theme, 100);
+        QWidget window;
+        auto* next = new QPushButton("Next", &window);
+        next->setProperty("primary", true);
+        window.resize(next->sizeHint() + QSize(20, 20));
+        next->setGeometry(QRect(QPoint(10, 10), next->sizeHint()));
+        next->setEnabled(false);
+        const QImage image = window.grab().toImage();
+        CAPTURE(themeKey(theme).toStdString());
+        CHECK(image.pixelColor(15, 15).rgb() == image.pixelColor(2, 2).rgb());
+        next->setEnabled(true);
+        CHECK(window.grab().toImage().pixelColor(15, 15).rgb() == qApp->palette().color(QPalette::Highlight).rgb());
+    }
+    applyTheme(ThemeId::Light, 100);
+}
+
 TEST_CASE("look: the icon of an accented button can be seen while the button is disabled", "[lab]") {
     makeApplication(QDir::tempPath());
     for (const ThemeId theme : {ThemeId::Light, ThemeId::Dark, ThemeId::Projector}) {
