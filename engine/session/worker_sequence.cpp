@@ -196,7 +196,7 @@ void Session::Worker::generateOne() {
     ++generated_;
     --remaining_;
     const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
-    if (seconds > 0) next_.status.tokensPerSecond = generated_ / seconds;
+    if (seconds > 0 && generated_ > 1) next_.status.tokensPerSecond = generated_ / seconds;
     const bool isEnd =
         std::ranges::find(text().source().stopTokens(), drawn.token) != text().source().stopTokens().end();
     if (remaining_ <= 0 || isEnd || isStopped()) {

@@ -254,6 +254,13 @@ TEST_CASE("generate: run writes live at the chosen speed and stop ends it at onc
     CHECK(lab.snapshot().sequence->tokens.back().isPrompt);
 }
 
+TEST_CASE("generate: a single step has no speed", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("step");
+    CHECK(lab.snapshot().sequence->tokens.size() == 7);
+    CHECK(lab.snapshot().status.tokensPerSecond == 0);
+}
+
 TEST_CASE("next token: temperature changes the bars without running the model", "[lab]") {
     LabWindow lab;
     auto& list = lab.find<QTreeView>("candidates");

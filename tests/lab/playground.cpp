@@ -60,6 +60,9 @@ TEST_CASE("lab: masks are sorted by title, and a part of a title finds one", "[l
     auto& masks = lab.find<QComboBox>("maskPick");
     for (int i = 1; i < masks.count(); ++i) CHECK(masks.itemText(i - 1).localeAwareCompare(masks.itemText(i)) <= 0);
     CHECK(masks.count() > 40);
+    masks.showPopup(); // as wide as the longest title
+    CHECK(lab.waitFor([&] { return masks.view()->viewport()->width() >= masks.view()->sizeHintForColumn(0); }));
+    masks.hidePopup();
     masks.lineEdit()->setFocus();
     QTest::keyClicks(masks.lineEdit(), "bidir");
     QTest::keyClick(masks.lineEdit(), Qt::Key_Return);

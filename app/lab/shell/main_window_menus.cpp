@@ -97,9 +97,9 @@ void MainWindow::makeFileMenu() {
               "files", [this] { chooseModelFolder(); });
     addAction(menu, "openFile", tr("Open model &file…"), tr("Open a .safetensors file"), "Ctrl+Shift+O", "files",
               [this] { chooseModelFile(); });
-    addAction(menu, "openExample", tr("Open the built-in e&xample"),
-              tr("Open a small model whose weights come from formulas"), "Ctrl+B", "files",
-              [this] { open("builtin:induction"); });
+    addAction(menu, "openExample", tr("Open the e&xample that completes repetitions"),
+              tr("Open a small model whose weights come from formulas. It completes repetitions, such as abcabc"),
+              "Ctrl+B", "files", [this] { open("builtin:induction"); });
     QMenu* bundled = menu->addMenu(tr("Trained &models"));
     bundled->menuAction()->setToolTip(tr("Open one of the trained models that come with the program"));
     int bundledKey = 1;

@@ -15,8 +15,10 @@
 #include <QComboBox>
 #include <QCompleter>
 #include <QCoreApplication>
+#include <QEvent>
 #include <QGridLayout>
 #include <QLineEdit>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QToolButton>
 
@@ -41,6 +43,23 @@ QString slotTitle(Slot slot) {
         {Slot::Layers, QT_TRANSLATE_NOOP("attn::SpecEditor", "Layers")}};
     return SpecEditor::tr(kTitles.at(slot));
 }
+
+/// Keeps a list that drops down as wide as its longest name.
+class WholeNames : public QObject {
+public:
+    explicit WholeNames(QAbstractItemView& list) : QObject(&list), list_(list) { list.installEventFilter(this); }
+
+protected:
+    bool eventFilter(QObject*, QEvent* event) override {
+        if (event->type() == QEvent::Show || event->type() == QEvent::FontChange)
+            list_.setMinimumWidth(list_.sizeHintForColumn(0) + list_.verticalScrollBar()->sizeHint().width() +
+                                  2 * list_.frameWidth());
+        return false;
+    }
+
+private:
+    QAbstractItemView& list_;
+};
 
 int titleWidth(const QFontMetrics& font) {
     int width = 0;
@@ -178,6 +197,7 @@ void SpecEditor::makeMaskPick() {
         maskPick_->setItemData(maskPick_->count() - 1, entry.help, Qt::ToolTipRole);
     }
     maskPick_->setCurrentIndex(-1);
+    for (QAbstractItemView* list : {maskPick_->view(), search->popup()}) new WholeNames(*list);
     connect(maskPick_, &QComboBox::activated, this, &SpecEditor::pickMask);
     // Enter takes the first title found, unless another one is chosen in the list.
     connect(maskPick_->lineEdit(), &QLineEdit::returnPressed, this, [this, search] {

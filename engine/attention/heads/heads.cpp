@@ -8,7 +8,7 @@ namespace {
 
 using namespace terms;
 
-constexpr Param kHeads{"heads", "Heads", "Number of query heads", Param::Kind::Integer, 1, 64, 1, 4};
+constexpr Param kHeads{"heads", "Query heads", "Number of query heads", Param::Kind::Integer, 1, 64, 1, 4};
 constexpr std::array<Param, 1> kHeadsOnly{kHeads};
 constexpr std::array<Param, 2> kHeadsAndGroups{
     {kHeads,
