@@ -2,13 +2,16 @@
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/inference/beam_search.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <unistd.h>
@@ -20,6 +23,7 @@ struct GenerateOptions {
     ModelOptions model;
     PromptOptions prompt;
     Sampling sampling{.greedy = false};
+    BeamSettings beam{.width = 0}; ///< width 0: no beam search
     int maxTokens = 200;
     bool json = false, formed = false;
 };
@@ -49,6 +53,38 @@ FormedCheck compareWithFormed(LanguageModel& model, const std::vector<std::vecto
     return check;
 }
 
+/// Writes the best hypothesis of a beam search after the tokens that the model holds.
+int generateByBeam(const GenerateOptions& options, LanguageModel& model) {
+    BeamSettings settings = options.beam;
+    settings.maxTokens = options.maxTokens;
+    const BeamResult found = beamSearch(model, settings);
+    const Tokenizer* tokenizer = model.tokenizer();
+    const auto textOf = [&](const std::vector<int>& tokens) {
+        return tokenizer ? tokenizer->decode(tokens, true) : fmt::format("{}", fmt::join(tokens, " "));
+    };
+    if (!options.json) {
+        const std::string text = found.hypotheses.empty() ? std::string() : textOf(found.hypotheses.front().tokens);
+        fmt::print("{}\n", isatty(STDOUT_FILENO) == 1 ? printableLines(text) : text);
+        return kDone;
+    }
+    nlohmann::json hypotheses = nlohmann::json::array(), tree = nlohmann::json::array();
+    for (const Hypothesis& each : found.hypotheses)
+        hypotheses.push_back({{"text", textOf(each.tokens)},
+                              {"tokens", each.tokens},
+                              {"logProbability", each.logProbability},
+                              {"score", each.score},
+                              {"node", each.node}});
+    constexpr std::array kFates{"kept", "dropped", "finished"};
+    for (const BeamNode& each : found.tree)
+        tree.push_back({{"token", each.token},
+                        {"parent", each.parent},
+                        {"logProbability", each.logProbability},
+                        {"score", each.score},
+                        {"fate", kFates.at(static_cast<size_t>(each.fate))}});
+    print({{"hypotheses", hypotheses}, {"tree", tree}});
+    return kDone;
+}
+
 int generate(const GenerateOptions& options) {
     const auto model = options.model.open(false);
     if (model->config().readout != TextReadout::NextToken)
@@ -64,6 +100,11 @@ int generate(const GenerateOptions& options) {
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
 
+    if (options.beam.width > 0) {
+        model->setSource(options.prompt.encodeSource(*model));
+        model->feed(tokens);
+        return generateByBeam(options, *model);
+    }
     std::optional<StreamDecoder> decoder;
     if (tokenizer != nullptr) decoder.emplace(*tokenizer, true);
     const bool isTerminal = isatty(STDOUT_FILENO) == 1; // which a model's tokens must not steer
@@ -163,6 +204,12 @@ void addGenerate(Command& command) {
                 "above 1: tokens that already occur become less probable")
         .above(0);
     command.option("--seed N", sampling.seed, "seed of the random choices");
+    command.option("--beams N", options->beam.width, "beam search: keep the N most probable texts; 0: draw tokens")
+        .atLeast(0);
+    command
+        .option("--length-penalty X", options->beam.lengthPenalty,
+                "of beam search: a text scores log p / tokens^X; 0 favours short ones")
+        .atLeast(0);
     command.option("--max-tokens N", options->maxTokens, "number of tokens to write").atLeast(0);
     command.flag(
         "--formed", options->formed,
