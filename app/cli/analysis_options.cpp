@@ -1,5 +1,6 @@
 #include "app/cli/analysis_options.h"
 
+#include "engine/analysis/one_stack.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/inference/language_model.h"
@@ -99,7 +100,7 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
                      .where = options.model.path,
                      .hint = fmt::format("give it a picture: attention-cli {} PATH --image FILE", command)});
     auto model = options.model.open(true);
-    if (options.hasPrompt) input_ = options.prompt.encode(*model);
+    if (options.hasPrompt) input_ = options.prompt.encodeInput(*model);
     model_ = std::move(model);
 }
 
@@ -157,6 +158,7 @@ std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisC
     reported.report = [&](float fraction, const std::string& what) {
         if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
     };
+    requireOneStack(model);
     auto result = analysis.run(model, reported);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     return result;

@@ -63,13 +63,18 @@ void readQuery(VisionLook& look, const std::string& text, const ModelInfo& info)
     look.patch = row * columns + column;
 }
 
-std::vector<QString> labelsOf(const Asked& asked) {
-    const auto& model = static_cast<const LanguageModel&>(asked.model());
+std::vector<QString> labelsOf(std::span<const int> ids, const Tokenizer* tokenizer) {
     std::vector<QString> labels;
-    for (const int id : asked.input().tokens())
-        labels.push_back(
-            tokenLabel({.id = id, .text = model.tokenizer() ? model.tokenizer()->tokenText(id) : std::string()}));
+    for (const int id : ids)
+        labels.push_back(tokenLabel({.id = id, .text = tokenizer ? tokenizer->tokenText(id) : std::string()}));
     return labels;
+}
+
+/// Those of the text; those of the source, if the rows of a stream are its.
+std::vector<QString> labelsOf(const Asked& asked, int stream = -1) {
+    const auto& model = static_cast<const LanguageModel&>(asked.model());
+    if (model.info().readsSource && stream == 0) return labelsOf(asked.input().source(), model.sourceTokenizer());
+    return labelsOf(asked.input().tokens(), model.tokenizer());
 }
 
 std::shared_ptr<const Rollout> rollout(const Asked& asked, const RenderOptions& options,
@@ -101,10 +106,15 @@ std::unique_ptr<Figure> headFigure(const Asked& asked, LanguageModel& model, con
     auto heatmap = std::make_unique<HeatmapFigure>();
     heatmap->tile = std::make_shared<PatternTile>(
         model.patterns().tile({.site = options.site, .head = options.head, .detailSize = 2048}));
-    heatmap->title = headTitle({.site = options.site, .head = options.head}) + resolutionText(heatmap->tile.get());
+    const ModelStructure& structure = model.info().structure;
+    heatmap->title = headTitle({.site = options.site, .head = options.head},
+                               QString::fromStdString(structure.labelOf(options.site))) +
+                     resolutionText(heatmap->tile.get());
     heatmap->colours = colourMapFromKey(QString::fromStdString(options.colours));
-    heatmap->tokenCount = static_cast<int>(asked.input().tokens().size());
-    heatmap->setLabels(labelsOf(asked));
+    heatmap->queryCount = model.queryCount(options.site);
+    heatmap->keyCount = model.keyCount(options.site);
+    const Site& site = model.info().site(options.site);
+    heatmap->setLabels(labelsOf(asked, site.queryStream), labelsOf(asked, site.keyStream));
     return heatmap;
 }
 
@@ -112,6 +122,8 @@ std::unique_ptr<Figure> headsFigure(LanguageModel& model, const RenderOptions& o
     auto grid = std::make_unique<ThumbnailGridFigure>();
     grid->newest = std::make_shared<NewestRows>(model.patterns().newestRows());
     grid->keyValueHeads = model.info().structure.sites.front().keyValueHeads;
+    for (int site = 0; site < model.info().siteCount(); ++site)
+        grid->siteLabels.push_back(QString::fromStdString(model.info().structure.labelOf(site)));
     grid->colours = colourMapFromKey(QString::fromStdString(options.colours));
     grid->selected = {options.site, options.head};
     grid->setGrid(std::make_shared<PatternGrid>(model.patterns().grid(128)));
@@ -121,6 +133,7 @@ std::unique_ptr<Figure> headsFigure(LanguageModel& model, const RenderOptions& o
 std::unique_ptr<Figure> textFigure(const Asked& asked, const RenderOptions& options) {
     if (options.view == "rollout") return rolloutOfText(asked, options);
     LanguageModel& model = languageModel(asked.model());
+    model.setSource(asked.input().source());
     model.feed(asked.input().tokens());
     return options.view == "heads" ? headsFigure(model, options) : headFigure(asked, model, options);
 }
@@ -159,13 +172,13 @@ std::unique_ptr<Figure> pictureFigure(const Asked& asked, const RenderOptions& o
 
 std::unique_ptr<Figure> attentionFigure(const Asked& asked, const RenderOptions& options) {
     const ModelInfo& info = asked.info();
-    const bool isLayer = options.site >= 0 && options.site < info.layers;
+    const bool isLayer = options.site >= 0 && options.site < info.siteCount();
     const int heads = isLayer ? info.site(options.site).heads : info.heads;
     if (!isLayer || options.head < 0 || options.head >= heads)
-        throw Error(
-            {.what = fmt::format("there is no layer {}, head {}", options.site, options.head),
-             .where = info.name,
-             .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.layers - 1, heads - 1)});
+        throw Error({.what = fmt::format("there is no layer {}, head {}", options.site, options.head),
+                     .where = info.name,
+                     .hint = fmt::format("choose a layer from 0 to {} and a head from 0 to {}", info.siteCount() - 1,
+                                         heads - 1)});
     return asked.isText() ? textFigure(asked, options) : pictureFigure(asked, options);
 }
 
@@ -222,6 +235,7 @@ void addRender(Command& command) {
     const auto options = std::make_shared<RenderOptions>();
     command.about("Draws attention or the result of a lens, for a prompt or a picture, as the window draws it.");
     options->asked.addTo(command);
+    options->asked.prompt.addSourceTo(command);
     command
         .option("--view VIEW", options->view,
                 "attention: one head; heads: all heads; rollout: through all layers; lens: the result of --lens")

@@ -33,12 +33,12 @@ template <class Use> void ArcsFigure::forEachLine(const Use& use) const {
 }
 
 double ArcsFigure::heightNeeded(const FigureTheme& theme) const {
-    return 4 * theme.lineHeight() + static_cast<double>(labels.size()) * smallLine(theme);
+    return 4 * theme.lineHeight() + rows() * smallLine(theme);
 }
 
 ArcsFigure::Layout ArcsFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     const double gap = spacing::kGap, line = theme.lineHeight();
-    const double count = std::max<double>(1, static_cast<double>(labels.size()));
+    const double count = std::max(1, rows());
     Layout at;
     at.title = {area.left() + gap, area.top() + gap, area.width() - 2 * gap, line};
     at.legend = {area.left() + gap, at.title.bottom(), area.width() - 2 * gap, heads.size() > 1 ? line : 0};
@@ -46,7 +46,8 @@ ArcsFigure::Layout ArcsFigure::layout(const QRectF& area, const FigureTheme& the
     at.step = std::min((area.bottom() - gap - at.top) / count, kMostRow * line);
     double widest = 2 * theme.size;
     const QFont font = at.step > line * 1.1 ? theme.textFont() : theme.smallFont();
-    for (const QString& label : labels) widest = std::max(widest, textWidth(label, font));
+    for (const std::vector<QString>* words : {&labels, &keyLabels})
+        for (const QString& label : *words) widest = std::max(widest, textWidth(label, font));
     at.labelWidth = std::min(widest + gap, area.width() * 0.3);
     // The columns stay close enough for the eye to follow a line between them.
     const double between =
@@ -61,9 +62,10 @@ std::optional<ArcsFigure::Place> ArcsFigure::placeAt(const QPointF& point, const
                                                      const FigureTheme& theme) const {
     const Layout at = layout(area, theme);
     const int token = static_cast<int>(std::floor((point.y() - at.top) / at.step));
-    if (isEmpty() || token < 0 || token >= static_cast<int>(labels.size())) return std::nullopt;
-    if (point.x() <= at.queryEdge + theme.size) return Place{token, false};
-    if (point.x() >= at.keyEdge - theme.size) return Place{token, true};
+    const auto isIn = [token](const std::vector<QString>& words) { return token < static_cast<int>(words.size()); };
+    if (isEmpty() || token < 0) return std::nullopt;
+    if (point.x() <= at.queryEdge + theme.size && isIn(labels)) return Place{token, false};
+    if (point.x() >= at.keyEdge - theme.size && isIn(keys())) return Place{token, true};
     return std::nullopt;
 }
 
@@ -102,15 +104,16 @@ void ArcsFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     // Words that would overlap the one before are left out; those that are marked never are.
     const QFont font = at.step > theme.lineHeight() * 1.1 ? theme.textFont() : theme.smallFont();
     const int every = std::max(1, static_cast<int>(std::ceil(smallLine(theme) * 0.9 / at.step)));
-    for (int token = 0; token < static_cast<int>(labels.size()); ++token) {
+    for (int token = 0; token < rows(); ++token) {
         const double height = std::max(at.step, smallLine(theme));
         const auto word = [&](bool isKey, bool isMarked) {
-            if (token % every != 0 && !isMarked) return;
+            const std::vector<QString>& words = isKey ? keys() : labels;
+            if ((token % every != 0 && !isMarked) || static_cast<size_t>(token) >= words.size()) return;
             const double left = isKey ? at.keyEdge + 6 : at.queryEdge - 6 - at.labelWidth;
             QFont used = font;
             used.setBold(isMarked);
             drawLine(painter, {left, middle(token) - height / 2, at.labelWidth, height}, isKey ? kAtLeft : kAtRight,
-                     labels[static_cast<size_t>(token)], used,
+                     words[static_cast<size_t>(token)], used,
                      isMarked ? (isKey ? theme.key : theme.query) : theme.text);
         };
         word(false, query == token);
@@ -122,10 +125,12 @@ QString ArcsFigure::csv() const {
     if (isEmpty()) return {};
     QString text = QStringLiteral("head,query,key,weight\r\n");
     forEachLine([&](size_t head, int from, int to, float weight) {
-        const auto name = [&](int token) {
-            return csvText(QStringLiteral("%1 %2").arg(token).arg(labels.at(static_cast<size_t>(token))));
+        const auto name = [](const std::vector<QString>& words, int token) {
+            return csvText(QStringLiteral("%1 %2").arg(token).arg(words.at(static_cast<size_t>(token))));
         };
-        text += QStringLiteral("%1,%2,%3,%4\r\n").arg(heads[head].number).arg(name(from), name(to), csvNumber(weight));
+        text += QStringLiteral("%1,%2,%3,%4\r\n")
+                    .arg(heads[head].number)
+                    .arg(name(labels, from), name(keys(), to), csvNumber(weight));
     });
     return text;
 }

@@ -5,6 +5,7 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,9 +22,10 @@ struct ArcsFigure : Figure {
     };
     std::vector<Head> heads;
     QString title;
-    std::vector<QString> labels;   ///< one for each token
-    bool hidesFirst = false;       ///< leave out lines to the first token
-    std::optional<int> query, key; ///< with one of them, only its lines are drawn
+    std::vector<QString> labels;      ///< one for each query
+    std::vector<QString> keyLabels{}; ///< one for each key; empty: those of the queries
+    bool hidesFirst = false;          ///< leave out lines to the first token
+    std::optional<int> query, key;    ///< with one of them, only its lines are drawn
 
     struct Layout {
         QRectF title, legend;
@@ -42,6 +44,8 @@ struct ArcsFigure : Figure {
     /// The height at which every word can be read.
     double heightNeeded(const FigureTheme& theme) const;
     bool isEmpty() const { return heads.empty() || labels.empty(); }
+    const std::vector<QString>& keys() const { return keyLabels.empty() ? labels : keyLabels; }
+    int rows() const { return static_cast<int>(std::max(labels.size(), keys().size())); } ///< of words
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// One line per head, query and key with a weight that is drawn.

@@ -5,6 +5,7 @@
 #include "app/figures/formula.h"
 #include "app/figures/head_label.h"
 #include "app/figures/spacing.h"
+#include "app/figures/thumbnail_grid_figure.h"
 
 #include <QFontMetricsF>
 
@@ -226,11 +227,11 @@ QString movesResidual(const std::vector<float>& contribution, double kept) {
 void write(Flow& flow, const CellFigure& figure, const FigureTheme& theme) {
     const CellExplanation& cell = *figure.explanation;
     QString title = CellFigure::tr("%1%6: query %2 %3, key %4 %5");
-    title = title.arg(headLabel(cell.site, cell.head))
+    title = title.arg(headTitle({.site = cell.site, .head = cell.head}, figure.site))
                 .arg(cell.query)
                 .arg(quoted(figure.labels, cell.query))
                 .arg(cell.key)
-                .arg(quoted(figure.labels, cell.key), figure.condition);
+                .arg(quoted(figure.keyLabels.empty() ? figure.labels : figure.keyLabels, cell.key), figure.condition);
     flow.heading(0, title, theme.text);
     if (const QString alone = figure.aloneText(); !alone.isEmpty()) flow.sentence(alone);
     if (const CellExplanation* other = comparable(cell, figure.before.get())) writeChange(flow, cell, *other);

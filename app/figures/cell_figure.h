@@ -20,7 +20,9 @@ struct CellFigure : Figure {
     double kept = 1;                               ///< share of its output that the head keeps
     HeadAggregate aggregate = HeadAggregate::None; ///< what the heatmap beside it shows in place of the one head
     bool isInHeatmap = false;                      ///< the heatmap beside it shows the weight of this cell
-    std::vector<QString> labels;                   ///< one per token of the sequence
+    std::vector<QString> labels;                   ///< one per query
+    std::vector<QString> keyLabels{};              ///< one per key; empty: those of the queries
+    QString site{};                                ///< how figures name the site; empty: "L1"
 
     /// Says that the heatmap shows several heads and the arithmetic one; empty: it shows the one.
     QString aloneText() const;

@@ -41,15 +41,23 @@ QPointF HeatmapFigure::Layout::tokensAt(const QPointF& point) const {
             window.top() + (point.y() - plot.top()) / cellHeight()};
 }
 
-void HeatmapFigure::setLabels(std::vector<QString> labels) {
-    labels_ = std::move(labels);
+void HeatmapFigure::setLabels(std::vector<QString> queries, std::vector<QString> keys) {
+    queryLabels_ = std::move(queries);
+    keyLabels_ = std::move(keys);
     widestAtSize_ = 0;
 }
 
-QString HeatmapFigure::labelOf(int token) const {
-    return token >= 0 && static_cast<size_t>(token) < labels_.size() ? labels_[static_cast<size_t>(token)]
-                                                                     : QString::number(token);
+namespace {
+
+QString labelAt(const std::vector<QString>& labels, int row) {
+    return row >= 0 && static_cast<size_t>(row) < labels.size() ? labels[static_cast<size_t>(row)]
+                                                                : QString::number(row);
 }
+
+} // namespace
+
+QString HeatmapFigure::queryLabelOf(int query) const { return labelAt(queryLabels(), query); }
+QString HeatmapFigure::keyLabelOf(int key) const { return labelAt(keyLabels(), key); }
 
 QRectF HeatmapFigure::tokenRange() const {
     if (isEmpty()) return {0, 0, 1, 1};
@@ -57,9 +65,7 @@ QRectF HeatmapFigure::tokenRange() const {
             static_cast<double>(tile->keyEnd - tile->keyBegin), static_cast<double>(tile->queryEnd - tile->queryBegin)};
 }
 
-QRectF HeatmapFigure::wholeWindow() const {
-    return tokenCount > 0 ? QRectF(0, 0, tokenCount, tokenCount) : tokenRange();
-}
+QRectF HeatmapFigure::wholeWindow() const { return queryCount > 0 ? QRectF(0, 0, keyCount, queryCount) : tokenRange(); }
 
 const TileImage& HeatmapFigure::image() const {
     image_.update(tile, scale, colours, before);
@@ -92,10 +98,11 @@ double HeatmapFigure::widestLabel(const FigureTheme& theme) const {
         widest_ = textWidth(QString::number(wholeWindow().bottom(), 'f', 0), theme.smallFont());
         // Longer labels are cut anyway.
         const double enough = 14 * theme.size;
-        for (const QString& label : labels_) {
-            if (widest_ >= enough) break;
-            widest_ = std::max(widest_, textWidth(label, theme.smallFont()));
-        }
+        for (const std::vector<QString>* labels : {&queryLabels_, &keyLabels_})
+            for (const QString& label : *labels) {
+                if (widest_ >= enough) break;
+                widest_ = std::max(widest_, textWidth(label, theme.smallFont()));
+            }
     }
     return widest_;
 }
@@ -293,7 +300,7 @@ void HeatmapFigure::paintMarks(QPainter& painter, const Layout& at, const Figure
     };
     if (linkedToken >= 0) {
         band(row(linkedToken), theme.query);
-        band(column(linkedToken), theme.key);
+        if (!tile->isCross) band(column(linkedToken), theme.key);
     }
     if (hovered) {
         band(row(hovered->query), theme.query);
@@ -332,17 +339,17 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
         for (const auto& [from, to] : taken)
             if (low < to - slack && high > from + slack) return;
         taken.emplace_back(low, high);
+        const QString label = isKeyAxis ? keyLabelOf(token) : queryLabelOf(token);
         QFont used = font;
         if (isMarked) used.setBold(true);
         if (isFlat)
-            drawLine(painter, QRectF(low, at.keyLabels.top(), extent, line), Qt::AlignCenter, labelOf(token), used,
-                     colour);
+            drawLine(painter, QRectF(low, at.keyLabels.top(), extent, line), Qt::AlignCenter, label, used, colour);
         else if (isKeyAxis)
-            drawUpwards(painter, QRectF(low, at.keyLabels.top(), extent, at.keyLabels.height()), kAtLeft,
-                        labelOf(token), used, colour);
+            drawUpwards(painter, QRectF(low, at.keyLabels.top(), extent, at.keyLabels.height()), kAtLeft, label, used,
+                        colour);
         else
-            drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent), kAtRight,
-                     labelOf(token), used, colour);
+            drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent), kAtRight, label, used,
+                     colour);
     };
     // The token under the pointer keeps its label. Of the other tokens every n-th has room for one.
     const auto mark = [&](const std::optional<Cell>& marked, const QColor& colour) {
@@ -350,7 +357,7 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
     };
     mark(hovered, role);
     mark(selected, theme.accent);
-    if (linkedToken >= first && linkedToken < last) drawLabel(linkedToken, role, true);
+    if (linkedToken >= first && linkedToken < last && !(isKeyAxis && tile->isCross)) drawLabel(linkedToken, role, true);
     const int step = isFlat ? 1 : std::max(1, static_cast<int>(std::ceil(line * 0.9 / cell)));
     for (int token = first + (step - first % step) % step; token < last; token += step)
         drawLabel(token, theme.text, false);
@@ -377,7 +384,7 @@ std::vector<QString> HeatmapFigure::rowNames() const {
     std::vector<QString> names;
     for (int row = 0; row < tile->rows; ++row) {
         const int token = tileToken(row, tile->queryBegin, tile->queryEnd, tile->rows);
-        names.push_back(QStringLiteral("%1 %2").arg(token).arg(labelOf(token)));
+        names.push_back(QStringLiteral("%1 %2").arg(token).arg(queryLabelOf(token)));
     }
     return names;
 }
@@ -386,7 +393,7 @@ std::vector<QString> HeatmapFigure::columnNames() const {
     std::vector<QString> names;
     for (int column = 0; column < tile->columns; ++column) {
         const int token = tileToken(column, tile->keyBegin, tile->keyEnd, tile->columns);
-        names.push_back(QStringLiteral("%1 %2").arg(token).arg(labelOf(token)));
+        names.push_back(QStringLiteral("%1 %2").arg(token).arg(keyLabelOf(token)));
     }
     return names;
 }

@@ -26,8 +26,9 @@ struct HeatmapFigure : Figure {
     QString title;
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
-    int tokenCount = 0; ///< tokens of the whole sequence, which places a partial tile; 0: the tile is complete
-    QRectF window;      ///< visible part in tokens (x: keys, y: queries); null: everything
+    /// Rows of the whole pattern, which place a partial tile; 0: the tile is complete.
+    int queryCount = 0, keyCount = 0;
+    QRectF window; ///< visible part in tokens (x: keys, y: queries); null: everything
     std::optional<Cell> hovered, selected;
     int linkedToken = -1; ///< the token under the pointer in another view; its row and column are marked
     bool hasFocus = false;
@@ -47,10 +48,13 @@ struct HeatmapFigure : Figure {
     /// The cell under a point; none outside the plot.
     std::optional<Cell> cellAt(const QPointF& point, const Layout& layout) const;
 
-    /// Sets the labels of all tokens of the sequence. Positions without a label show their number.
-    void setLabels(std::vector<QString> labels);
-    const std::vector<QString>& labels() const { return labels_; }
-    QString labelOf(int token) const;
+    /// Sets the labels of all rows. Positions without a label show their number. @param keys empty: those of the
+    /// queries
+    void setLabels(std::vector<QString> queries, std::vector<QString> keys = {});
+    const std::vector<QString>& queryLabels() const { return queryLabels_; }
+    const std::vector<QString>& keyLabels() const { return keyLabels_.empty() ? queryLabels_ : keyLabels_; }
+    QString queryLabelOf(int query) const;
+    QString keyLabelOf(int key) const;
 
     /// The token range of the tile (x: keys, y: queries).
     QRectF tokenRange() const;
@@ -81,7 +85,7 @@ struct HeatmapFigure : Figure {
 private:
     const TileImage& image() const;
     std::optional<size_t> pixelOf(const Cell& cell) const; ///< index of its pixel in the tile; none outside
-    std::vector<float> visibleValues() const; ///< of the tile; NaN where a cell is masked or hidden
+    std::vector<float> visibleValues() const;              ///< of the tile; NaN where a cell is masked or hidden
     void paintCells(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
     void paintValues(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
     void paintMarks(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
@@ -90,7 +94,7 @@ private:
     bool keyLabelsLieFlat(double cellWidth, const FigureTheme& theme) const;
     double widestLabel(const FigureTheme& theme) const;
 
-    std::vector<QString> labels_;
+    std::vector<QString> queryLabels_, keyLabels_;
     mutable TileImage image_;
     mutable double widest_ = 0, widestAtSize_ = 0; ///< the widest label, and the text size at which it was measured
 

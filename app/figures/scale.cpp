@@ -34,7 +34,7 @@ float levelOf(float value, ScaleKind kind, float rowMaximum) {
 bool isMasked(const PatternTile& tile, size_t row, size_t column, float value) {
     const int lastQuery = tileToken(static_cast<int>(row) + 1, tile.queryBegin, tile.queryEnd, tile.rows) - 1;
     const int firstKey = tileToken(static_cast<int>(column), tile.keyBegin, tile.keyEnd, tile.columns);
-    return value == 0 && firstKey > lastQuery;
+    return !tile.isCross && value == 0 && firstKey > lastQuery;
 }
 
 } // namespace

@@ -49,16 +49,17 @@ std::vector<std::shared_ptr<const PatternTile>> tilesOf(const std::shared_ptr<co
 
 } // namespace
 
-QString headTitle(const HeadChoice& choice) {
+QString headTitle(const HeadChoice& choice, const QString& label) {
+    const QString site = label.isEmpty() ? layerLabel(choice.site) : label;
     switch (choice.aggregate) {
     case HeadAggregate::Mean:
-        return ThumbnailGridFigure::tr("%1, mean of heads").arg(layerLabel(choice.site));
+        return ThumbnailGridFigure::tr("%1, mean of heads").arg(site);
     case HeadAggregate::Maximum:
-        return ThumbnailGridFigure::tr("%1, maximum of heads").arg(layerLabel(choice.site));
+        return ThumbnailGridFigure::tr("%1, maximum of heads").arg(site);
     case HeadAggregate::None:
         break;
     }
-    return headLabel(choice.site, choice.head);
+    return QStringLiteral("%1 %2").arg(site, headColumnLabel(choice.head));
 }
 
 QString resolutionText(const PatternTile* tile) {
@@ -117,6 +118,17 @@ int ThumbnailGridFigure::groupSize() const {
     return hasGroups ? grid_->heads / keyValueHeads : 0;
 }
 
+QString ThumbnailGridFigure::siteLabel(int site) const {
+    return static_cast<size_t>(site) < siteLabels.size() ? siteLabels[static_cast<size_t>(site)] : layerLabel(site);
+}
+
+double ThumbnailGridFigure::labelWidth(const FigureTheme& theme) const {
+    double widest = 0;
+    for (int site = 0; site < grid_->sites; ++site)
+        widest = std::max(widest, textWidth(siteLabel(site), theme.smallFont()));
+    return widest + 6;
+}
+
 double ThumbnailGridFigure::headerHeight(const FigureTheme& theme) const {
     const double line = std::ceil(QFontMetricsF(theme.smallFont()).height());
     return line + 4 + (groupSize() > 0 ? line + 8 : 0);
@@ -126,7 +138,7 @@ ThumbnailGridFigure::Layout ThumbnailGridFigure::layout(const QRectF& area, cons
     Layout result;
     if (isEmpty()) return result;
     const double line = std::ceil(QFontMetricsF(theme.smallFont()).height()), margin = spacing::kGap;
-    result.labelWidth = textWidth(layerLabel(grid_->sites - 1), theme.smallFont()) + 6;
+    result.labelWidth = labelWidth(theme);
     result.aggregateGap = grid_->heads > 1 ? theme.size : 0;
     result.strip = newest ? 6 : 0;
     const double top = area.top() + margin + headerHeight(theme), left = area.left() + margin + result.labelWidth;
@@ -163,8 +175,7 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
 QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
     if (isEmpty()) return {120, 80};
     const double margin = spacing::kGap;
-    const double label = textWidth(layerLabel(grid_->sites - 1), theme.smallFont()) + 6;
-    return {2 * margin + label + theme.size + columns() * (kSmallest + kGap),
+    return {2 * margin + labelWidth(theme) + theme.size + columns() * (kSmallest + kGap),
             2 * margin + headerHeight(theme) + grid_->sites * (kSmallest + kGap + 6)};
 }
 
@@ -183,7 +194,7 @@ void ThumbnailGridFigure::paint(QPainter& painter, const QRectF& area, const Fig
     for (int layer = 0; layer < grid_->sites; ++layer) {
         const QRectF first = thumbnailRect(at, layer, 0);
         const QRectF label(first.left() - at.labelWidth, first.top(), at.labelWidth - 6, first.height());
-        drawLine(painter, label, kAtRight, layerLabel(layer), theme.smallFont(), theme.faint);
+        drawLine(painter, label, kAtRight, siteLabel(layer), theme.smallFont(), theme.faint);
         for (int column = 0; column < columns(); ++column) paintThumbnail(painter, at, theme, layer, column);
     }
     painter.restore();

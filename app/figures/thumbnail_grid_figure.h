@@ -23,7 +23,8 @@ struct HeadChoice {
 };
 
 /// "L1 H0", or "L1, mean of heads".
-QString headTitle(const HeadChoice& choice);
+/// @param site how figures name it: ModelStructure::labelOf(); empty: "L1"
+QString headTitle(const HeadChoice& choice, const QString& site = {});
 /// What a pixel stands for where a pattern is pooled, to follow a title: ": each pixel shows ..."; empty if it is one
 /// cell.
 QString resolutionText(const PatternTile* tile);
@@ -33,6 +34,7 @@ QString resolutionText(const PatternTile* tile);
 struct ThumbnailGridFigure : Figure {
     std::shared_ptr<const NewestRows> newest;       ///< may be null
     std::shared_ptr<const NewestRows> newestBefore; ///< not null: the difference of `newest` from it is drawn
+    std::vector<QString> siteLabels{};              ///< names of the rows of thumbnails: "L2"
     std::vector<float> kept; ///< [layers * heads] the share of its output that a head keeps; empty: all keep all of it
     int keyValueHeads = 0;   ///< 0 or the number of heads: no groups
     Scale scale;
@@ -68,6 +70,7 @@ struct ThumbnailGridFigure : Figure {
     int columns() const;
     int columnOf(const HeadChoice& choice) const;
     HeadChoice choiceOf(int layer, int column) const;
+    QString siteLabel(int site) const;
     QSizeF smallestSize(const FigureTheme& theme) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
@@ -82,6 +85,7 @@ private:
     const NewestRows* comparableNewest() const; ///< newestBefore if it has the same keys, otherwise null
     std::vector<float> newestValues() const;    ///< the weights or their differences
     double headerHeight(const FigureTheme& theme) const;
+    double labelWidth(const FigureTheme& theme) const; ///< of the labels of sites, with a gap
     const QImage& pixels(int layer, int column, const QSize& size) const;
     void paintHeader(QPainter& painter, const Layout& layout, const FigureTheme& theme) const;
     void paintThumbnail(QPainter& painter, const Layout& layout, const FigureTheme& theme, int layer, int column) const;

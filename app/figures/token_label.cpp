@@ -40,12 +40,15 @@ QString tokenLabel(const TokenInfo& token) {
     return token.text.empty() ? QStringLiteral("#%1").arg(token.id) : visibleText(QString::fromStdString(token.text));
 }
 
-std::vector<QString> tokenLabels(const Sequence* sequence) {
+std::vector<QString> tokenLabels(std::span<const TokenInfo> tokens) {
     std::vector<QString> labels;
-    if (!sequence) return labels;
-    labels.reserve(sequence->tokens.size());
-    for (const TokenInfo& token : sequence->tokens) labels.push_back(tokenLabel(token));
+    labels.reserve(tokens.size());
+    for (const TokenInfo& token : tokens) labels.push_back(tokenLabel(token));
     return labels;
+}
+
+std::vector<QString> tokenLabels(const Sequence* sequence) {
+    return sequence ? tokenLabels(sequence->tokens) : std::vector<QString>();
 }
 
 } // namespace attn

@@ -4,6 +4,7 @@
 
 #include <QString>
 
+#include <span>
 #include <vector>
 
 namespace attn {
@@ -16,7 +17,9 @@ QString visibleText(const QString& text);
 /// The label of a token; "#id" if the model has no text for it.
 QString tokenLabel(const TokenInfo& token);
 
-/// One label per token; empty without a sequence.
+/// One label per token.
+std::vector<QString> tokenLabels(std::span<const TokenInfo> tokens);
+/// The same; empty without a sequence.
 std::vector<QString> tokenLabels(const Sequence* sequence);
 
 } // namespace attn

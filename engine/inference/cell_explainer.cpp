@@ -81,6 +81,7 @@ private:
     /// Sets the terms that the cell adds to z and, through W_O, to the residual stream.
     /// @param reachesStream whether z is added without further parts
     void addContribution(CellExplanation& cell, bool reachesStream) const;
+    /// The number of tokens of a model with one stream.
     int count() const { return static_cast<int>(model_.tokens().size()); }
 
     LanguageModel& model_;
@@ -127,11 +128,12 @@ CellRows CellExplainer::rowsOfRun(const CellExplanation& cell) const {
     };
     const auto vectors = [&](const char* turned, const char* plain, int head) {
         const CapturedHook* hook = find(turned) ? find(turned) : find(plain);
-        return ofHead(hook->values, hook->shape, head, count());
+        return ofHead(hook->values, hook->shape, head, static_cast<int>(hook->shape[0]));
     };
+    const int queries = model_.queryCount(cell.site), keys = model_.keyCount(cell.site);
     /// The cell's row in a hook [H,T,S].
     const auto rowIn = [&](const CapturedHook& hook) {
-        return rowOf(hook.values, cell.head * count() + cell.query, static_cast<size_t>(count()));
+        return rowOf(hook.values, cell.head * queries + cell.query, static_cast<size_t>(keys));
     };
     const auto width = static_cast<size_t>(model_.attentionOf(cell.site).headWidth);
     CellRows rows{.q = rowOf(vectors("rot_q", "q", cell.head), cell.query, width),
@@ -148,7 +150,8 @@ CellRows CellExplainer::rowsOfRun(const CellExplanation& cell) const {
 
 std::string CellExplainer::maskReason(const CellExplanation& cell) const {
     const MaskExpression& mask = model_.attentionOf(cell.site).spec.mask;
-    const MaskSize size{.queries = count(), .keys = count(), .heads = model_.info().heads, .layer = cell.site};
+    const int queries = model_.queryCount(cell.site), keys = model_.keyCount(cell.site);
+    const MaskSize size{.queries = queries, .keys = keys, .heads = model_.info().heads, .layer = cell.site};
     if (cell.key > cell.query && mask.sight(size) != MaskSight::Ahead) return "the key comes after the query";
     const auto band = mask.band();
     if (!band || cell.key > cell.query) return fmt::format("the mask {} hides it", mask.text());
@@ -170,7 +173,7 @@ void CellExplainer::explain(CellExplanation& cell) const {
         return score;
     };
     std::vector<double> scores;
-    for (int key = 0; key < count(); ++key)
+    for (int key = 0; key < model_.keyCount(cell.site); ++key)
         scores.push_back(rows.isMasked[static_cast<size_t>(key)] ? NAN : scoreOf(key));
     const auto at = static_cast<size_t>(cell.key);
     cell.q = rows.q;
@@ -184,7 +187,7 @@ void CellExplainer::explain(CellExplanation& cell) const {
     if (cell.isMasked) cell.maskReason = maskReason(cell);
     weigh(cell, scores);
     if (const auto table = spec.part(Slot::Position).addedToValues; !table.empty()) {
-        const std::string name = parameterName(model_.store(), cell.site, "attn." + std::string(table));
+        const std::string name = parameterName(model_.store(), model_.info().structure, cell.site, table);
         const std::vector<float> added = model_.store().read(name);
         const int64_t reach = (model_.store().entry(name).shape[0] - 1) / 2,
                       row = std::clamp<int64_t>(cell.key - cell.query, -reach, reach) + reach;
@@ -197,8 +200,8 @@ void CellExplainer::addContribution(CellExplanation& cell, bool reachesStream) c
     for (float value : cell.v) cell.contribution.push_back(cell.probability * value);
     if (!reachesStream) return;
     const std::vector<float> output =
-        model_.store().read(parameterName(model_.store(), cell.site, "attn.W_O")); // [C, H*D]
-    const size_t D = cell.v.size(), width = static_cast<size_t>(model_.info().heads) * D;
+        model_.store().read(parameterName(model_.store(), model_.info().structure, cell.site, "W_O")); // [C, H*D]
+    const size_t D = cell.v.size(), width = static_cast<size_t>(model_.info().site(cell.site).heads) * D;
     for (size_t c = 0; c < output.size() / width; ++c)
         cell.residualContribution.push_back(static_cast<float>(
             dotOf(std::span(output).subspan(c * width + static_cast<size_t>(cell.head) * D, D), cell.contribution)));
@@ -207,10 +210,12 @@ void CellExplainer::addContribution(CellExplanation& cell, bool reachesStream) c
 } // namespace
 
 CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
+    const ModelInfo& info = model.info();
     const auto count = static_cast<int>(model.tokens().size());
-    if (asked.site < 0 || asked.site >= model.info().siteCount() || asked.head < 0 ||
-        asked.head >= model.info().heads || asked.query < 0 || asked.query >= count || asked.key < 0 ||
-        asked.key >= count)
+    const auto isIn = [](int at, int end) { return at >= 0 && at < end; };
+    const bool isThere = isIn(asked.site, info.siteCount()) && isIn(asked.head, info.site(asked.site).heads) &&
+                         isIn(asked.query, model.queryCount(asked.site)) && isIn(asked.key, model.keyCount(asked.site));
+    if (!isThere)
         throw Error({.what = fmt::format("there is no cell ({}, {}) in layer {}, head {}", asked.query, asked.key,
                                          asked.site, asked.head),
                      .where = model.info().name,

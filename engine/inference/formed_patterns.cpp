@@ -15,7 +15,7 @@ namespace attn {
 
 std::vector<float> FormedPatterns::weightsOf(int site, int head, int query, int keyBegin, int keyEnd) const {
     const GpuExecutor* formed = model_.formedExecutor();
-    if (!formed) return {};
+    if (!formed || head >= model_.info().site(site).heads) return {};
     const GpuExecutor& executor = *formed;
     const auto rowOf = [&](const std::string& hook, int row) { // [H,T,columns]
         const Shape& shape = executor.plan().result(hook).type.shape;
@@ -50,7 +50,7 @@ PatternTile FormedPatterns::pooled(const PatternRequest& view, int rows, int col
     tile.leavesOutFirst = view.hidesFirst;
     tile.values.assign(static_cast<size_t>(rows) * static_cast<size_t>(columns), 0);
     const bool isOne = view.aggregate == HeadAggregate::None;
-    const int first = isOne ? view.head : 0, end = isOne ? view.head + 1 : model_.info().heads;
+    const int first = isOne ? view.head : 0, end = isOne ? view.head + 1 : model_.info().site(view.site).heads;
     const auto pixelOf = [](int at, int begin, int length, int pixels) {
         return static_cast<size_t>((at - begin) * static_cast<int64_t>(pixels) / length);
     };
@@ -92,23 +92,24 @@ PatternTile FormedPatterns::tile(const PatternRequest& request) {
 }
 
 PatternGrid FormedPatterns::grid(int size, bool hidesFirst) {
-    const auto count = static_cast<int>(model_.tokens().size());
-    if (count == 0 || size <= 0) return {};
+    if (model_.tokens().empty() || size <= 0) return {};
     size = std::clamp(size, 8, 256);
-    int cells = 1; // a pixel covers a power of two of tokens, as in the thumbnails of cached patterns
-    while ((count + cells - 1) / cells > size) cells *= 2;
-    const int pixels = (count + cells - 1) / cells;
     PatternGrid grid{.sites = model_.info().siteCount(), .heads = model_.info().heads, .tiles = {}};
-    for (int site = 0; site < grid.sites; ++site)
+    for (int site = 0; site < grid.sites; ++site) {
+        const int queries = model_.queryCount(site), keys = model_.keyCount(site), most = std::max(queries, keys);
+        int cells = 1; // a pixel covers a power of two of tokens, as in the thumbnails of cached patterns
+        while ((most + cells - 1) / cells > size) cells *= 2;
+        const int rows = (queries + cells - 1) / cells, columns = (keys + cells - 1) / cells;
         for (int head = 0; head < grid.heads; ++head)
             grid.tiles.push_back(pooled({.site = site,
                                          .head = head,
                                          .queryBegin = 0,
-                                         .queryEnd = pixels * cells,
+                                         .queryEnd = rows * cells,
                                          .keyBegin = 0,
-                                         .keyEnd = pixels * cells,
-                                         .hidesFirst = hidesFirst && count > size},
-                                        pixels, pixels));
+                                         .keyEnd = columns * cells,
+                                         .hidesFirst = hidesFirst && most > size},
+                                        rows, columns));
+    }
     return grid;
 }
 
@@ -124,22 +125,24 @@ std::vector<float> FormedPatterns::formedRow(int site, int head, int query) cons
 HeadProfile FormedPatterns::beginProfile(int site, int head) {
     if (model_.tokens().empty()) return {};
     site = std::clamp(site, 0, model_.info().siteCount() - 1);
-    head = std::clamp(head, 0, model_.info().heads - 1);
-    const auto count = static_cast<int>(model_.tokens().size());
+    head = std::clamp(head, 0, model_.info().site(site).heads - 1);
+    const int queries = model_.queryCount(site), keys = model_.keyCount(site);
+    const bool isCross = model_.info().structure.isCross(site);
     HeadProfile profile{.site = site,
                         .head = head,
-                        .received = std::vector<float>(static_cast<size_t>(count), 0),
-                        .distances = std::vector<float>(kDistanceBins, 0),
+                        .received = std::vector<float>(static_cast<size_t>(keys), 0),
+                        .distances = std::vector<float>(isCross ? 0 : kDistanceBins, 0),
                         .isByHand = isByHand(site, head)};
-    for (int query = 0; query < count; ++query) {
-        const std::vector<float> row = weightsOf(site, head, query, 0, count);
+    for (int query = 0; query < queries; ++query) {
+        const std::vector<float> row = weightsOf(site, head, query, 0, keys);
         if (row.empty()) return {.site = site, .head = head, .isByHand = profile.isByHand};
-        for (int key = 0; key < count; ++key) {
+        for (int key = 0; key < keys; ++key) {
             const float weight = row[static_cast<size_t>(key)];
             profile.received[static_cast<size_t>(key)] += weight;
-            profile.distances[std::bit_width(static_cast<uint32_t>(std::abs(query - key)))] +=
-                weight / static_cast<float>(count);
-            if (query > 0) keepLargest(profile.largest, {.query = query, .key = key, .weight = weight});
+            if (!isCross)
+                profile.distances[std::bit_width(static_cast<uint32_t>(std::abs(query - key)))] +=
+                    weight / static_cast<float>(queries);
+            if (query > 0 || isCross) keepLargest(profile.largest, {.query = query, .key = key, .weight = weight});
         }
     }
     return profile;

@@ -34,7 +34,14 @@ Input LanguageModel::sourceOf(const Intervention& change, bool isContrast, const
                               const std::optional<Input>&) const {
     const std::string& text = isContrast ? change.contrast : change.text;
     Input source = own;
-    if (!text.empty()) source = tokenizer() ? tokenizer()->encode(text).ids : parseTokenIds(text);
+    if (!text.empty()) {
+        const Tokenizer* reads = sourceTokenizer();
+        std::vector<int> ids = reads ? reads->encode(text).ids : parseTokenIds(text);
+        if (config().hasEncoder()) // another source; the target stays
+            std::get<TextInput>(source).source = std::move(ids);
+        else
+            source = std::move(ids);
+    }
     if (source.tokens().empty())
         throw Error({.what = "there is no text to copy values from", .where = change.hook, .hint = "enter a text"});
     require(source);

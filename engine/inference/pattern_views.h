@@ -42,6 +42,7 @@ struct PatternTile {
     /// Share of the pixel rows that read every query they cover. Each other pixel row shows one query of its range.
     float exactRows = 1;
     bool leavesOutFirst = false; ///< key 0 is left out, and the remaining weights of each row are scaled to sum to 1
+    bool isCross = false;        ///< the keys are rows of another stream, so none comes after a query
     /// [rows, columns]. Each pixel is the maximum of the attention weights that it covers.
     std::vector<float> values;
     float at(int row, int column) const {
@@ -64,7 +65,8 @@ struct HeadProfile {
     int site = 0, head = 0;
     int keysOfPlace = 1;         ///< number of keys that one value of `received` covers
     std::vector<float> received; ///< total weight of a key over all queries; the mean where a value covers several keys
-    std::vector<float> distances; ///< share of all weight at distances 0, 1, 2 to 3, 4 to 7, ... tokens
+    /// Share of all weight at distances 0, 1, 2 to 3, 4 to 7, ... tokens; empty where keys are rows of another stream.
+    std::vector<float> distances;
     struct Cell {
         int query = 0, key = 0;
         float weight = 0;
@@ -80,8 +82,8 @@ struct HeadProfile {
 struct NewestRows {
     int sites = 0;
     int heads = 0;
-    int keys = 0;
-    std::vector<float> values; ///< [sites, heads, keys]
+    int keys = 0;              ///< the most that a site has
+    std::vector<float> values; ///< [sites, heads, keys]; 0 for keys that a site does not have
 };
 
 /// A term that attention adds to the score q.k * scale.

@@ -35,7 +35,7 @@ float Patterns::weight(const CellRequest& cell) {
         .values.front();
 }
 
-PatternTile Patterns::emptyTile(const PatternRequest& view, int rows, int columns) {
+PatternTile Patterns::emptyTile(const PatternRequest& view, int rows, int columns) const {
     return {.site = view.site,
             .head = view.aggregate == HeadAggregate::None ? view.head : -1,
             .rows = rows,
@@ -44,14 +44,17 @@ PatternTile Patterns::emptyTile(const PatternRequest& view, int rows, int column
             .queryEnd = view.queryEnd,
             .keyBegin = view.keyBegin,
             .keyEnd = view.keyEnd,
+            .isCross = model_.info().structure.isCross(view.site),
             .values = {}};
 }
 
 std::vector<float> Patterns::formedRow(int, int, int) const { return {}; }
 
 NewestRows Patterns::newestRows() const {
-    const auto keys = static_cast<int>(model_.tokens().size());
-    NewestRows rows{.sites = model_.info().siteCount(), .heads = model_.info().heads, .keys = keys, .values = {}};
+    NewestRows rows{.sites = model_.info().siteCount(), .heads = model_.info().heads, .values = {}};
+    for (int site = 0; site < rows.sites && !model_.tokens().empty(); ++site)
+        rows.keys = std::max(rows.keys, model_.keyCount(site));
+    const int keys = rows.keys;
     const GpuExecutor* step = model_.whyNoCache().empty() ? model_.newestExecutor() : nullptr;
     if (!step && model_.isCached()) return rows;
     /// The newest row of a head in the step that formed it, of [H,1,S]; empty if the site has no pattern.
@@ -68,7 +71,7 @@ NewestRows Patterns::newestRows() const {
                 const auto row = newestOf(site, head);
                 rows.values.insert(rows.values.end(), row.begin(), row.end());
             } else {
-                const auto row = formedRow(site, head, keys - 1);
+                const auto row = formedRow(site, head, model_.queryCount(site) - 1);
                 rows.values.insert(rows.values.end(), row.begin(), row.end());
             }
             rows.values.resize(static_cast<size_t>((site * rows.heads + head + 1) * keys), 0);
@@ -87,14 +90,15 @@ bool Patterns::isByHand(int site, int head) const {
 }
 
 PatternRequest Patterns::bounded(PatternRequest view) const {
-    const auto count = static_cast<int>(model_.tokens().size());
     view.site = std::clamp(view.site, 0, model_.info().siteCount() - 1);
-    view.head = std::clamp(view.head, 0, model_.info().heads - 1);
-    std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, count);
-    std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, count);
+    view.head = std::clamp(view.head, 0, model_.info().site(view.site).heads - 1);
+    const int queries = model_.queryCount(view.site), keys = model_.keyCount(view.site);
+    std::tie(view.queryBegin, view.queryEnd) = clampRange(view.queryBegin, view.queryEnd, queries);
+    std::tie(view.keyBegin, view.keyEnd) = clampRange(view.keyBegin, view.keyEnd, keys);
     view.detailSize = std::clamp(view.detailSize, 1, 2048);
     // A whole picture with one pixel per cell always includes key 0 here. The host can leave it out exactly.
-    if (view.queryEnd - view.queryBegin == count && view.keyEnd - view.keyBegin == count && view.detailSize >= count)
+    if (view.queryEnd - view.queryBegin == queries && view.keyEnd - view.keyBegin == keys &&
+        view.detailSize >= std::max(queries, keys))
         view.hidesFirst = false;
     return view;
 }

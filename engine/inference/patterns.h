@@ -59,7 +59,7 @@ public:
 protected:
     PatternRequest bounded(PatternRequest view) const; ///< limits the view to existing tokens and heads
     /// A tile of a bounded view, without values.
-    static PatternTile emptyTile(const PatternRequest& view, int rows, int columns);
+    PatternTile emptyTile(const PatternRequest& view, int rows, int columns) const;
     /// The row of a query, if it can be formed again. @return empty if it cannot
     virtual std::vector<float> formedRow(int site, int head, int query) const;
     bool isByHand(int site, int head) const; ///< whether a change that is not bypassed sets the head's pattern

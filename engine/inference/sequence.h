@@ -25,9 +25,10 @@ struct TokenInfo {
 /// The token sequence that the key/value cache holds.
 struct Sequence {
     std::vector<TokenInfo> tokens;
-    std::string text;   ///< decoded text of all tokens except special tokens
-    std::string prompt; ///< the prompt text as posted
-    std::string second; ///< the second text of a pair as posted; empty: none
+    std::vector<TokenInfo> source{}; ///< that the encoder reads; empty without one
+    std::string text;                ///< decoded text of all tokens except special tokens
+    std::string prompt;              ///< the prompt text as posted: of a model with an encoder, the source
+    std::string second;              ///< the second text of a pair as posted; empty: none
     /// A rule that changed the sequence, e.g. "too long: the oldest 12 tokens are ignored (limit 512)".
     std::string notice;
 };

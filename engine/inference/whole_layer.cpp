@@ -1,7 +1,5 @@
 #include "engine/inference/whole_layer.h"
 
-#include "engine/models/hook_names.h"
-
 #include <string_view>
 
 namespace attn {
@@ -22,12 +20,12 @@ bool isWholeLayer(const Intervention& attention, Intervention mlp) {
 
 } // namespace
 
-std::vector<Intervention> wholeLayer(Intervention change, int layer, bool hasMlp) {
+std::vector<Intervention> wholeLayer(Intervention change, const std::string& block, bool hasMlp) {
     std::vector<Intervention> both;
-    change.hook = blockName(layer).append(kAttention);
+    change.hook = block + std::string(kAttention);
     both.push_back(change);
     if (!hasMlp) return both;
-    change.hook = blockName(layer).append(kMlp);
+    change.hook = block + std::string(kMlp);
     both.push_back(std::move(change));
     return both;
 }

@@ -8,7 +8,8 @@ namespace attn {
 
 /// A change to everything that a layer adds to the residual stream: `change` at its attention and at its MLP, if any.
 /// @param change its hook is ignored
-std::vector<Intervention> wholeLayer(Intervention change, int layer, bool hasMlp);
+/// @param block the layer's name: "blocks.3"
+std::vector<Intervention> wholeLayer(Intervention change, const std::string& block, bool hasMlp);
 
 /// Groups changes as people see them: consecutive equal changes to attention and MLP of a layer are one change. The
 /// spans point into the list.

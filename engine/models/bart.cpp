@@ -4,7 +4,6 @@
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 

@@ -41,6 +41,7 @@ public:
         requireAffordable(config_, weights_.configFile());
         checkTensors();
         readTokenizers();
+        if (config_.hasEncoder()) example_ = "translate English to German: The house is small.";
         example_ =
             ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or(example_);
         const auto field = weights_.config().find("eos_token_id");

@@ -49,6 +49,18 @@ int ModelStructure::axisOf(const std::string& hook, char letter) const {
     return streams.back().axis;
 }
 
+bool ModelStructure::isCross(int site) const {
+    const Site& at = sites.at(static_cast<size_t>(site));
+    return at.queryStream != at.keyStream;
+}
+
+std::string ModelStructure::labelOf(int site) const {
+    const Site& at = sites.at(static_cast<size_t>(site));
+    const bool hasTwo = std::ranges::any_of(sites, [](const Site& each) { return each.queryStream != each.keyStream; });
+    const char* const kind = !hasTwo ? "" : isCross(site) ? "Cross " : at.queryStream == 0 ? "Encoder " : "Decoder ";
+    return fmt::format("{}L{}", kind, at.layer);
+}
+
 int ModelStructure::mostHeads() const { return sites.empty() ? 0 : std::ranges::max(sites, {}, &Site::heads).heads; }
 
 std::string_view nameOf(AxisKind kind) { return kind == AxisKind::Tokens ? "tokens" : "patches"; }

@@ -79,9 +79,19 @@ struct Snapshot {
     std::optional<Failure> runFailure;
     uint64_t failureCount = 0; ///< number of failures; tells a repeated failure from an old one
     bool readsPictures() const { return model && model->readsPictures(); }
+    /// The tokens along the axis of a site's queries, or of its keys; empty without a text.
+    std::span<const TokenInfo> queries(int site) const { return tokensOf(site, &Site::queryStream); }
+    std::span<const TokenInfo> keys(int site) const { return tokensOf(site, &Site::keyStream); }
     /// The path that opens this model with these weights again.
     std::string path() const { return shown ? shown->path : model ? model->path : std::string(); }
     std::string finishedExport; ///< path written by the last CaptureCommand
+
+private:
+    std::span<const TokenInfo> tokensOf(int site, int Site::*stream) const {
+        if (!sequence || !model) return {};
+        const bool isOfSource = model->readsSource && model->site(site).*stream == 0;
+        return isOfSource ? sequence->source : sequence->tokens;
+    }
 };
 
 } // namespace attn

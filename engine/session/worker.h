@@ -77,11 +77,13 @@ private:
     /// The text that a person gave, and its tokens before any are written.
     struct Prompt {
         std::string text;
-        std::string second{}; ///< of a pair; empty: none
-        Encoding encoding{};  ///< no ranges and types: not known
+        std::string second{};      ///< of a pair; empty: none
+        Encoding encoding{};       ///< no ranges and types: not known
+        std::vector<int> source{}; ///< the tokens of the text, if an encoder reads it: the target then has one token
     };
     /// @throws Error if the model cannot read the text, or no second text
     Prompt encoded(std::string text, std::string second) const;
+    Prompt sourcePrompt(std::string text, std::vector<int> source) const; ///< for a model with an encoder
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
     size_t forgotten(size_t tokens) const; ///< number of oldest tokens that do not fit into the context
     bool isCurrent() const;                ///< whether the model has run exactly the current branch

@@ -1,4 +1,5 @@
 #include "engine/analysis/analysis.h"
+#include "engine/analysis/one_stack.h"
 #include "engine/inference/cell_explainer.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/session/worker.h"
@@ -163,6 +164,7 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
 std::shared_ptr<AnalysisResult>
 Session::Worker::analysed(const Analysis& analysis, bool unedited,
                           const std::function<void(float, const std::string&)>& report) {
+    requireOneStack(model());
     const Input given = input();
     const std::vector<float> gates = model().gates();
     const HookEdits edits = model().hookEdits();
@@ -173,9 +175,9 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
         text().feed(given.tokens());
     };
     const auto restore = [&] {
-        for (int layer = 0, at = 0; layer < model().info().layers; ++layer)
+        for (int site = 0, at = 0; site < model().info().siteCount(); ++site)
             for (int head = 0; head < model().info().heads; ++head)
-                model().setGate(layer, head, gates[static_cast<size_t>(at++)]);
+                model().setGate(site, head, gates[static_cast<size_t>(at++)]);
         model().setHookEdits(edits);
         model().bypassEdits(next_.run == ShownRun::Original);
         feed();

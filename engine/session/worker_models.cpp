@@ -47,18 +47,13 @@ void Session::Worker::rememberTyped() {
 }
 
 bool Session::Worker::canSpell(const std::string& prompt) const {
-    const Tokenizer* tokenizer = text().tokenizer();
+    const Tokenizer* tokenizer = text().sourceTokenizer();
     return tokenizer && !prompt.empty() && tokenizer->decode(tokenizer->encode(prompt).ids, true) == prompt;
 }
 
 Session::Worker::AnySource Session::Worker::openSource(const std::string& path) {
     if (isVisionModel(path)) return openVisionSource(path);
-    auto source = openModelSource(path);
-    if (source->config().hasEncoder())
-        throw Error({.what = "this model reads a source and writes a target, which the window does not show yet",
-                     .where = path,
-                     .hint = "use it in a terminal: attention-cli generate PATH --source TEXT"});
-    return source;
+    return openModelSource(path);
 }
 
 bool Session::Worker::replaceWeights(AnySource& source) {
@@ -91,7 +86,7 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     model_->bypassEdits(fresh.run == ShownRun::Original);
     next_ = std::move(fresh);
     describe(path, {});
-    view_.site = std::min(view_.site, model_->info().layers - 1);
+    view_.site = std::min(view_.site, model_->info().siteCount() - 1);
     view_.head = std::min(view_.head, model_->info().heads - 1);
     path_ = {};
     uneditedTokens_.clear();
@@ -178,10 +173,10 @@ std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std:
 void Session::Worker::on(const CaptureInputsCommand& command) {
     text();
     catchUp();
-    if (command.site < 0 || command.site >= model().info().layers)
+    if (command.site < 0 || command.site >= model().info().siteCount())
         throw Error({.what = fmt::format("there is no layer {}", command.site),
                      .where = "input",
-                     .hint = fmt::format("choose a layer from 0 to {}", model().info().layers - 1)});
+                     .hint = fmt::format("choose a layer from 0 to {}", model().info().siteCount() - 1)});
     const std::vector<int> tokens = text().tokens();
     next_.siteInputs = std::make_shared<SiteInputs>(text().siteInputs(command.site, next_.sequenceVersion));
     // Run again to fill the cache for views, which do not change.

@@ -43,12 +43,22 @@ Session::Worker::Prompt Session::Worker::encoded(std::string text, std::string s
                      .where = model.info().name,
                      .hint = "remove the second text"});
     Prompt prompt{std::move(text), std::move(second)};
+    if (model.info().readsSource)
+        return sourcePrompt(std::move(prompt.text), model.sourceTokenizer()
+                                                        ? model.sourceTokenizer()->encode(prompt.text).ids
+                                                        : parseTokenIds(prompt.text));
     if (const Tokenizer* tokenizer = model.tokenizer(); !tokenizer)
         prompt.encoding.ids = parseTokenIds(prompt.text);
     else
         prompt.encoding =
             prompt.second.empty() ? tokenizer->encode(prompt.text) : tokenizer->encodePair(prompt.text, prompt.second);
     return prompt;
+}
+
+Session::Worker::Prompt Session::Worker::sourcePrompt(std::string text, std::vector<int> source) const {
+    return {.text = std::move(text),
+            .encoding = {.ids = {static_cast<int>(this->text().config().startToken)}},
+            .source = std::move(source)};
 }
 
 void Session::Worker::on(const SetPromptCommand& command) {
@@ -63,16 +73,18 @@ void Session::Worker::on(const SetPromptCommand& command) {
     Prompt prompt;
     if (command.tokens.empty())
         prompt = encoded(command.text, command.second);
+    else if (const Tokenizer* tokenizer = text().sourceTokenizer(); text().info().readsSource)
+        prompt = sourcePrompt(tokenizer ? tokenizer->decode(command.tokens, true) : command.text, command.tokens);
     else
         prompt = {.text = text().tokenizer() ? text().tokenizer()->decode(command.tokens, true) : command.text,
                   .encoding = {.ids = command.tokens}};
-    const std::vector<int>& tokens = prompt.encoding.ids;
+    const std::vector<int>& tokens = text().info().readsSource ? prompt.source : prompt.encoding.ids;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     check(tokens.size(), kMostPromptTokens, "tokens");
-    for (int token : tokens) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
+    for (int token : prompt.encoding.ids) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     text().predictAt(-1);
     TokenPath path;
-    path.setPrompt(tokens);
+    path.setPrompt(prompt.encoding.ids);
     hasStaleChanges_ = true;
     moveTo(std::move(path), std::move(prompt));
 }
@@ -94,7 +106,8 @@ size_t Session::Worker::forgotten(size_t tokens) const {
 
 bool Session::Worker::isCurrent() const {
     const std::vector<int> tokens = path_.tokens();
-    return std::ranges::equal(std::span(tokens).subspan(forgotten(tokens.size())), text().tokens());
+    return prompt_.source == text().sourceTokens() &&
+           std::ranges::equal(std::span(tokens).subspan(forgotten(tokens.size())), text().tokens());
 }
 
 void Session::Worker::catchUp() {
@@ -129,6 +142,7 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     std::vector<int> types = prompt_.encoding.types;
     types.erase(types.begin(), types.begin() + std::min(std::ssize(types), std::ssize(all) - std::ssize(tokens)));
     text().setTypes(std::move(types));
+    text().setSource(prompt_.source);
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
@@ -267,7 +281,7 @@ void Session::Worker::on(const RestoreBranchesCommand& command) {
     if (path.tokens().empty())
         throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
     Prompt prompt{.text = command.prompt, .second = command.second};
-    if (text().tokenizer()) prompt = encoded(command.prompt, command.second);
+    if (text().tokenizer() || text().info().readsSource) prompt = encoded(command.prompt, command.second);
     std::vector<int> tokens = path.tokens(); // the path may end within the prompt
     tokens.resize(std::min(tokens.size(), static_cast<size_t>(command.promptLength)));
     if (!std::ranges::equal(tokens,
@@ -376,6 +390,13 @@ void Session::Worker::refreshSequence() {
                                     .isSecond = isPrompt && i < encoding.texts.size() && encoding.texts[i] > 0,
                                     .word = isPrompt && tokenizer ? wordOf(encoding, i, *tokenizer) : ByteRange{},
                                     .probability = isPrompt ? std::nullopt : node.probability});
+    }
+    for (const int id : prompt_.source) {
+        const Tokenizer* own = text().sourceTokenizer();
+        sequence->source.push_back({.id = id,
+                                    .text = own ? own->tokenText(id) : std::to_string(id),
+                                    .isSpecial = own && own->isSpecial(id),
+                                    .isPrompt = true});
     }
     if (decoder && !sequence->tokens.empty()) sequence->tokens.back().written += decoder->finish();
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();

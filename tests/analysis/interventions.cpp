@@ -3,6 +3,7 @@
 #include "engine/inference/changes.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/whole_layer.h"
+#include "engine/models/hook_names.h"
 #include "tests/analysis/golden_case.h"
 
 #include <fmt/format.h>
@@ -137,7 +138,7 @@ TEST_CASE("interventions: a whole layer that is removed adds nothing to the stre
         INFO(name);
         const auto folder = std::filesystem::path(ATTN_TEST_DIR) / "golden" / name;
         LanguageModel model(openModelSource(folder.string()), {.device = {.validation = true}});
-        model.setEdits({wholeLayer({}, kEditedLayer, true), {}}, tokens);
+        model.setEdits({wholeLayer({}, blockName(kEditedLayer), true), {}}, tokens);
         const auto streams = model.capture(tokens, "blocks.1.hook_resid_pre,blocks.1.hook_resid_post");
         REQUIRE(streams.size() == 2);
         CHECK(streams[0].values == streams[1].values);
@@ -146,7 +147,7 @@ TEST_CASE("interventions: a whole layer that is removed adds nothing to the stre
 
 TEST_CASE("edits: attention and MLP of a layer that are changed alike are one change", "[analysis]") {
     Intervention head{.hook = kZ, .head = 2};
-    std::vector<Intervention> list = wholeLayer({.position = 3, .amount = 0.5f}, 2, true);
+    std::vector<Intervention> list = wholeLayer({.position = 3, .amount = 0.5f}, "blocks.2", true);
     list.insert(list.begin(), head);
     list.push_back({.hook = "blocks.1.hook_attn_out"});
     list.push_back({.hook = "blocks.1.hook_mlp_out", .amount = 0.5f});
@@ -157,9 +158,10 @@ TEST_CASE("edits: attention and MLP of a layer that are changed alike are one ch
                                            "attention output of layer 1 removed",
                                            "50 % of MLP output of layer 1 removed", "MLP output of layer 0 removed"});
     CHECK(changesOf(changesFromJson(changesToJson({list, {}})).interventions).size() == 5); // session files keep it
-    const auto patched = wholeLayer({.kind = Intervention::Kind::Patch, .text = "a cat", .textPosition = 1}, 0, true);
+    const auto patched =
+        wholeLayer({.kind = Intervention::Kind::Patch, .text = "a cat", .textPosition = 1}, "blocks.0", true);
     CHECK(describe(changesOf(patched).front()) == "layer 0 replaced by its value from \"a cat\", token 1");
-    CHECK(wholeLayer({}, 0, false).size() == 1);
+    CHECK(wholeLayer({}, "blocks.0", false).size() == 1);
 }
 
 TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][gpu]") {

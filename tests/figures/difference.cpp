@@ -52,7 +52,7 @@ TEST_CASE("difference: a heatmap draws and exports it", "[figures]") {
     HeatmapFigure figure;
     figure.tile = tileOf(kAfter);
     figure.before = tileOf(kBefore);
-    figure.tokenCount = 3;
+    figure.queryCount = figure.keyCount = 3;
     const FigureTheme theme = FigureTheme::light();
     const QSize size(400, 300);
     const QImage image = painted(figure, theme, size);

@@ -65,7 +65,7 @@ TEST_CASE("export: a heatmap's page has every label, no blanks, and no gaps betw
     constexpr int kTokens = 40;
     HeatmapFigure figure;
     figure.tile = samples::sharedTile(kTokens);
-    figure.tokenCount = kTokens;
+    figure.queryCount = figure.keyCount = kTokens;
     std::vector<QString> labels;
     for (int token = 0; token < kTokens; ++token) labels.push_back(QString("w%1w").arg(token));
     figure.setLabels(labels);

@@ -10,7 +10,7 @@ namespace {
 HeatmapFigure figureOf(int tokens, int offset = 1) {
     HeatmapFigure figure;
     figure.tile = samples::sharedTile(tokens, 0, 0, offset);
-    figure.tokenCount = tokens;
+    figure.queryCount = figure.keyCount = tokens;
     figure.setLabels(tokenLabels(samples::sequence(tokens).get()));
     figure.title = "Layer 0, head 0";
     return figure;

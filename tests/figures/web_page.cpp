@@ -17,7 +17,7 @@ constexpr QSize kWebPage(500, 420);
 HeatmapFigure heatmapOfOddTokens() {
     HeatmapFigure figure;
     figure.tile = samples::sharedTile(5);
-    figure.tokenCount = 5;
+    figure.queryCount = figure.keyCount = 5;
     figure.setLabels({"<s>", "</script>", "&amp;", "שלום 🙂", "\"quoted\\\u2028"});
     figure.title = "Layer 0, head 0";
     return figure;
@@ -47,7 +47,7 @@ TEST_CASE("web page: a heatmap's page holds every weight, token and colour", "[f
     }
     CHECK(data["masked"] == "masked");
     for (int token = 0; token < 5; ++token) {
-        const QString name = QString::number(token) + ' ' + figure.labelOf(token);
+        const QString name = QString::number(token) + ' ' + figure.queryLabelOf(token);
         CHECK(data["rows"].toArray()[token].toString() == name);
         CHECK(data["columns"].toArray()[token].toString() == name);
     }

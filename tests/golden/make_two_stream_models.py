@@ -22,6 +22,25 @@ HERE = pathlib.Path(__file__).resolve().parent
 WIDTH, INNER, VOCABULARY, CONTEXT, SOURCE, LENGTH, CONTINUATION, LIMIT_BYTES = 24, 40, 41, 28, 14, 11, 8, 260_000
 
 
+# A vocabulary for one of the models; "\u2581" stands for a space.
+PIECES = ["<pad>", "</s>", "<unk>", *("\u2581" + word for word in
+          "the a cat dog house is small red sat on mat der die das Haus ist klein rot Katze Hund".split()),
+          "\u2581", ".", "?", ",", *"abcdeghilorstu"]
+
+
+def tokenizer_json():
+    special = [{"id": i, "content": PIECES[i], "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+               for i in range(3)]
+    template = [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None,
+            "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "add_prefix_space": True},
+            "post_processor": {"type": "TemplateProcessing", "single": template,
+                               "pair": template + [{"Sequence": {"id": "B", "type_id": 0}}, template[1]],
+                               "special_tokens": {"</s>": {"id": "</s>", "ids": [1], "tokens": ["</s>"]}}},
+            "decoder": {"type": "Metaspace", "replacement": "\u2581", "add_prefix_space": True},
+            "model": {"type": "Unigram", "unk_id": 2, "vocab": [[piece, 0 if i < 3 else -2 - len(piece) % 3] for i, piece in enumerate(PIECES)]}}
+
+
 def t5(seed, kind="t5", act="relu", tied=True, names=("shared",), layers=(2, 2), buckets=8, furthest=12):
     """names: those of the shared embedding that the file has. Three heads of five features: not the width."""
     count, head = 3, 5
@@ -117,7 +136,7 @@ THREE_NAMES = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")
 # name -> (seed -> (config, weights)), dtype of the file
 CASES = {
     "t5": (lambda seed: t5(seed, names=THREE_NAMES), torch.float32),
-    "t5_gated": (lambda seed: t5(seed, act="gated-gelu", tied=False, layers=(3, 1)), torch.float32),
+    "t5_gated": (lambda seed: t5(seed, act="gated-gelu", tied=False, layers=(3, 1)), torch.float32),  # with a tokenizer
     "t5_decoder_name": (lambda seed: t5(seed, names=THREE_NAMES[2:], buckets=32, furthest=None, layers=(1, 1)), torch.float16),
     "mt5": (lambda seed: t5(seed, kind="mt5", act="gated-gelu", tied=False, names=THREE_NAMES[1:2], layers=(1, 2)), torch.bfloat16),
     "bart": (lambda seed: bart(seed), torch.float32),
@@ -178,6 +197,9 @@ def write_case(name, folder, seed):
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
     safetensors_file.write(folder / "model.safetensors", {n: t.to(dtype) if t.is_floating_point() else t for n, t in weights.items()})
 
+    if name == "t5_gated":
+        assert len(PIECES) == VOCABULARY
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json(), indent=1) + "\n")
     random = numpy.random.RandomState(seed)
     source = random.randint(3, VOCABULARY - 1, SOURCE)
     source[-1] = config["eos_token_id"]

@@ -13,8 +13,8 @@ struct HeatmapFixture {
     HeatmapView view;
 
     explicit HeatmapFixture(int tokens = kTokens) {
-        view.setLabels(tokenLabels(samples::sequence(tokens).get()));
-        view.setTile(samples::sharedTile(tokens), tokens);
+        view.setLabels(tokenLabels(samples::sequence(tokens).get()), {});
+        view.setTile(samples::sharedTile(tokens), tokens, tokens);
         view.setTitle("Layer 0, head 0");
         present(view, {640, 560});
     }
@@ -48,9 +48,9 @@ TEST_CASE("heatmap view: it says its tokens, and the weight that a chosen cell h
     CHECK(at.view.accessibleDescription().contains("30 tokens"));
     at.view.setSelected(Cell{17, 16});
     const QString before = at.view.accessibleDescription();
-    at.view.setTile(samples::sharedTile(kTokens, 0, 0, 2), kTokens);
+    at.view.setTile(samples::sharedTile(kTokens, 0, 0, 2), kTokens, kTokens);
     CHECK(at.view.accessibleDescription() != before);
-    at.view.setTile(nullptr, 0);
+    at.view.setTile(nullptr, 0, 0);
     CHECK(at.view.accessibleDescription() == "Nothing to show yet.");
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("heatmap view: a key after the query is masked only if the query does 
     CHECK(at.view.accessibleDescription().contains("masked, the key is after the query"));
     const auto both = std::make_shared<PatternTile>(*samples::sharedTile(kTokens));
     for (float& weight : both->values) weight = 0.25f; // of a model that looks both ways
-    at.view.setTile(both, kTokens);
+    at.view.setTile(both, kTokens, kTokens);
     CHECK_FALSE(at.view.accessibleDescription().contains("masked"));
     CHECK(at.view.accessibleDescription().contains("0.25"));
 }
@@ -158,10 +158,10 @@ TEST_CASE("heatmap view: a shorter text drops what pointed past its end", "[lab]
     HeatmapFixture at;
     at.view.setSelected(Cell{29, 29});
     at.view.zoomAt(at.pointOf({28, 28}), 5);
-    at.view.setTile(samples::sharedTile(4), 4);
+    at.view.setTile(samples::sharedTile(4), 4, 4);
     CHECK_FALSE(at.view.figure().selected);
     CHECK_FALSE(at.view.isZoomed());
-    at.view.setTile(nullptr, 0);
+    at.view.setTile(nullptr, 0, 0);
     QTest::keyClick(&at.view, Qt::Key_Down);
     at.wheel({100, 100}, 120);
     CHECK_FALSE(at.view.grab().isNull());

@@ -136,12 +136,13 @@ bool AttentionPanel::isChoiceLocked() const { return !tools_->isEnabled() || too
 
 /// The initial cell: the key that the newest token attends to most.
 Cell AttentionPanel::strongestCell() const {
-    const int last = bench_.tokenCount() - 1;
+    const int last = bench_.queryCount() - 1, keys = bench_.keyCount();
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     const NewestRows* newest = bench_.snapshot()->newest.get();
-    if (!newest || newest->keys != last + 1 || site >= newest->sites || head >= newest->heads) return {last, last};
+    if (!newest || newest->keys < keys || site >= newest->sites || head >= newest->heads)
+        return {last, std::min(last, keys - 1)};
     const auto row = newest->values.begin() + static_cast<std::ptrdiff_t>(site * newest->heads + head) * newest->keys;
-    return {last, static_cast<int>(std::max_element(row, row + newest->keys) - row)};
+    return {last, static_cast<int>(std::max_element(row, row + keys) - row)};
 }
 
 void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -154,13 +155,9 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         heatmap_->resetZoom();
     }
     if (isNewSequence) {
-        const std::vector<QString> labels = tokenLabels(snapshot->sequence.get());
-        heatmap_->setLabels(labels);
-        cell_->setLabels(labels);
-        strip_->setLabels(labels);
         // The cell may not be in the new text: its column closes.
         if (look_.level == AttentionLevel::OneCell && !bench_.selection().cell) look_.level = AttentionLevel::OneHead;
-        if (hoveredCell_ && std::max(hoveredCell_->query, hoveredCell_->key) >= bench_.tokenCount())
+        if (hoveredCell_ && (hoveredCell_->query >= bench_.queryCount() || hoveredCell_->key >= bench_.keyCount()))
             hoveredCell_.reset();
     }
     showPictures();
@@ -173,6 +170,10 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
 
 void AttentionPanel::showPictures() {
     const UneditedViews* compared = bench_.compared(*snapshot_);
+    std::vector<QString> labels;
+    for (int site = 0; snapshot_->model && site < snapshot_->model->siteCount(); ++site)
+        labels.push_back(bench_.siteLabel(site));
+    grid_->setSiteLabels(std::move(labels));
     grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->structure.sites.front().keyValueHeads : 0,
                    compared ? compared->grid : nullptr);
     std::vector<float> kept;
@@ -184,7 +185,14 @@ void AttentionPanel::showPictures() {
     // While a new head is being computed, the two patterns may cover different cells.
     const bool isComparable =
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
-    heatmap_->setTile(snapshot_->detail, bench_.tokenCount(), isComparable ? compared->detail : nullptr);
+    const int shown = snapshot_->detail ? snapshot_->detail->site : bench_.selection().site;
+    const std::vector<QString> queries = tokenLabels(snapshot_->queries(shown)),
+                               keys = tokenLabels(snapshot_->keys(shown));
+    heatmap_->setLabels(queries, keys);
+    strip_->setLabels(keys);
+    cell_->setLabels(queries, keys, bench_.siteLabel(shown));
+    heatmap_->setTile(snapshot_->detail, static_cast<int>(queries.size()), static_cast<int>(keys.size()),
+                      isComparable ? compared->detail : nullptr);
     if (const auto& cell = snapshot_->explanation)
         cell_->setCondition(bench_.conditionOf(cell->site, cell->head),
                             static_cast<double>(bench_.shownShare(cell->site, cell->head)));
@@ -195,13 +203,16 @@ void AttentionPanel::showPictures() {
 void AttentionPanel::showArcs() {
     if (look_.picture != AttentionPicture::Arcs || !snapshot_ || bench_.readsPictures()) return;
     ArcsFigure figure;
-    figure.title = headTitle(choice());
+    figure.title = headTitle(choice(), bench_.siteLabel(choice().site));
     figure.hidesFirst = look_.scale.hidesFirst;
-    figure.labels = heatmap_->figure().labels();
-    const auto isCurrent = [&](const PatternTile& tile) { return tile.queryEnd <= bench_.tokenCount(); };
+    figure.labels = heatmap_->figure().queryLabels();
+    figure.keyLabels = heatmap_->figure().keyLabels();
+    const auto isCurrent = [&](const PatternTile& tile) {
+        return tile.queryEnd <= std::ssize(figure.labels) && tile.keyEnd <= std::ssize(figure.keyLabels);
+    };
     if (look_.arcsOfLayer) {
         const int site = bench_.selection().site;
-        figure.title = tr("All heads of L%1").arg(site);
+        figure.title = tr("All heads of %1").arg(bench_.siteLabel(site));
         if (const auto& grid = snapshot_->grid; grid && site < grid->sites)
             for (int head = 0; head < grid->heads; ++head)
                 if (const PatternTile& tile = grid->at(site, head); tile.rows > 0 && isCurrent(tile))
@@ -210,7 +221,7 @@ void AttentionPanel::showArcs() {
         figure.heads.push_back({std::max(0, snapshot_->detail->head), snapshot_->detail});
     }
     if (const int linked = hoveredToken_ >= 0 ? hoveredToken_ : bench_.selection().row.value_or(-1);
-        linked >= 0 && linked < bench_.tokenCount())
+        linked >= 0 && linked < bench_.queryCount())
         figure.query = linked;
     arcs_->setFigure(std::move(figure));
 }
@@ -230,17 +241,17 @@ void AttentionPanel::want() {
                             .hidesFirst = look_.scale.hidesFirst},
                        .cell = look_.level == AttentionLevel::OneCell};
     // Ask for a part only if the whole pattern does not fit.
-    if (heatmap_->isZoomed() && bench_.tokenCount() > kDetailPixels) {
+    if (heatmap_->isZoomed() && std::max(bench_.queryCount(), bench_.keyCount()) > kDetailPixels) {
         // Add half a window on each side, so that dragging shows something until the next tile arrives.
         const QRectF around =
             window_.adjusted(-window_.width() / 2, -window_.height() / 2, window_.width() / 2, window_.height() / 2);
-        const auto bound = [this](double token) {
-            return std::clamp(static_cast<int>(std::floor(token)), 0, bench_.tokenCount());
+        const auto bound = [](double token, int count) {
+            return std::clamp(static_cast<int>(std::floor(token)), 0, count);
         };
-        wanted.pattern.queryBegin = bound(around.top());
-        wanted.pattern.queryEnd = bound(around.bottom() + 1);
-        wanted.pattern.keyBegin = bound(around.left());
-        wanted.pattern.keyEnd = bound(around.right() + 1);
+        wanted.pattern.queryBegin = bound(around.top(), bench_.queryCount());
+        wanted.pattern.queryEnd = bound(around.bottom() + 1, bench_.queryCount());
+        wanted.pattern.keyBegin = bound(around.left(), bench_.keyCount());
+        wanted.pattern.keyEnd = bound(around.right() + 1, bench_.keyCount());
     }
     bench_.want(this, wanted);
 }
@@ -277,8 +288,10 @@ void AttentionPanel::showSettings() {
     const QSignalBlocker blockers[] = {
         QSignalBlocker(layer_),   QSignalBlocker(head_),       QSignalBlocker(aggregate_),  QSignalBlocker(scale_),
         QSignalBlocker(colours_), QSignalBlocker(hidesFirst_), QSignalBlocker(arcsOfLayer_)};
-    layer_->setRange(0, model ? std::max(0, model->layers - 1) : 0);
-    head_->setRange(0, model ? std::max(0, model->heads - 1) : 0);
+    layer_->setRange(0, model ? std::max(0, model->siteCount() - 1) : 0);
+    layer_->setPrefix(model && model->readsSource ? bench_.siteLabel(bench_.selection().site) + QStringLiteral(": ")
+                                                  : QString());
+    head_->setRange(0, model ? std::max(0, model->site(bench_.selection().site).heads - 1) : 0);
     layer_->setValue(bench_.selection().site);
     head_->setValue(bench_.selection().head);
     const HeadAggregate aggregate = choice().aggregate;
@@ -328,7 +341,8 @@ void AttentionPanel::showSettings() {
     }
     const bool isChange = heatmap_->figure().before != nullptr;
     const bool isHead = shown.aggregate == HeadAggregate::None;
-    heatmap_->setTitle(headTitle(shown) + (isHead ? bench_.conditionOf(shown.site, shown.head) : QString()) +
+    heatmap_->setTitle(headTitle(shown, bench_.siteLabel(shown.site)) +
+                       (isHead ? bench_.conditionOf(shown.site, shown.head) : QString()) +
                        (isChange ? tr(", difference in attention") : QString()) + resolutionText(tile));
     // Pixels of several tokens, and what is scaled without the first token, are other numbers.
     cell_->setHeatmap(shown.aggregate, isHead && !isChange && tile && tile->isExact() && !look_.scale.hidesFirst);
@@ -372,7 +386,7 @@ void AttentionPanel::showLinks() {
     // The token under the pointer takes precedence over the clicked one.
     const int linked = hoveredToken_ >= 0 ? hoveredToken_ : bench_.selection().row.value_or(-1);
     int query = linked, key = -1;
-    if (query < 0 && look_.picture == AttentionPicture::Text) query = bench_.tokenCount() - 1;
+    if (query < 0 && look_.picture == AttentionPicture::Text) query = bench_.queryCount() - 1;
     if (hoveredCell_) {
         query = hoveredCell_->query;
         key = hoveredCell_->key;
@@ -380,14 +394,16 @@ void AttentionPanel::showLinks() {
         query = bench_.selection().cell->query;
         key = bench_.selection().cell->key;
     }
-    strip_->setMarks(query, key);
+    strip_->setMarks(
+        snapshot_ && snapshot_->model && snapshot_->model->structure.isCross(bench_.selection().site) ? -1 : query,
+        key);
     heatmap_->setLinkedToken(hoveredCell_ ? -1 : linked);
 
     std::vector<float> shades;
     const HeatmapFigure& picture = heatmap_->figure();
     if (look_.level != AttentionLevel::AllHeads && query >= 0 && !picture.isEmpty() && picture.tile->isExact()) {
-        shades.resize(static_cast<size_t>(bench_.tokenCount()));
-        for (int token = 0; token < bench_.tokenCount(); ++token) {
+        shades.resize(picture.keyLabels().size());
+        for (int token = 0; token < std::ssize(picture.keyLabels()); ++token) {
             const float value = picture.valueAt({query, token});
             shades[static_cast<size_t>(token)] =
                 std::isnan(value) ? 0.0f : std::abs(value); // of a difference: its size
@@ -400,7 +416,7 @@ void AttentionPanel::showLinks() {
 
 void AttentionPanel::nameWords(int query) {
     const HeatmapFigure& head = heatmap_->figure();
-    const std::vector<QString>& labels = head.labels();
+    const std::vector<QString>& labels = head.queryLabels();
     const bool isKnown = query >= 0 && query < static_cast<int>(labels.size());
     wordsTitle_->setText(
         isKnown ? tr("%1 · query “%2”, token %3").arg(head.title, labels[static_cast<size_t>(query)]).arg(query)

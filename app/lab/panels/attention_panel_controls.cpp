@@ -294,7 +294,8 @@ void AttentionPanel::connectViews() {
     connect(heatmap_, &HeatmapView::hovered, this, [this](int query, int key) {
         hoveredCell_ = Cell{query, key};
         showLinks();
-        bench_.hoverToken(query);
+        const bool isOfText = snapshot_->queries(bench_.selection().site).data() == snapshot_->sequence->tokens.data();
+        bench_.hoverToken(isOfText ? query : -1);
     });
     connect(heatmap_, &HeatmapView::hoverLeft, this, [this] {
         hoveredCell_.reset();
@@ -306,7 +307,7 @@ void AttentionPanel::connectViews() {
         bench_.selectRow(bench_.selection().row == token ? std::nullopt : std::optional(token));
     });
     connect(&bench_, &Workbench::tokenHovered, this, [this](int token) {
-        hoveredToken_ = token < bench_.tokenCount() ? token : -1;
+        hoveredToken_ = token < bench_.queryCount() ? token : -1;
         showLinks();
     });
     connect(&bench_, &Workbench::headSelected, this, [this] {

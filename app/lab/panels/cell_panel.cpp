@@ -38,23 +38,18 @@ void CellPanel::ask() { bench_.selectCell(Cell{query_->value(), key_->value()});
 void CellPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence;
     snapshot_ = snapshot;
-    if (isNewSequence) {
-        view_->setLabels(tokenLabels(snapshot->sequence.get()));
-        const int count = bench_.tokenCount();
-        for (QSpinBox* spin : {query_, key_}) {
-            const QSignalBlocker quiet(spin);
-            spin->setRange(0, std::max(0, count - 1));
-            spin->setEnabled(count > 0);
-        }
-        showSelection();
-    }
+    if (isNewSequence) showSelection();
     showExplanation();
 }
 
 void CellPanel::showSelection() {
+    const QSignalBlocker quietQuery(query_), quietKey(key_);
+    for (const auto& [spin, count] : {std::pair(query_, bench_.queryCount()), std::pair(key_, bench_.keyCount())}) {
+        spin->setRange(0, std::max(0, count - 1));
+        spin->setEnabled(count > 0);
+    }
     const auto& cell = bench_.selection().cell;
     if (!cell) return;
-    const QSignalBlocker quietQuery(query_), quietKey(key_);
     query_->setValue(cell->query);
     key_->setValue(cell->key);
 }
@@ -62,6 +57,9 @@ void CellPanel::showSelection() {
 void CellPanel::showExplanation() {
     if (!snapshot_) return;
     const UneditedViews* compared = bench_.compared(*snapshot_);
+    const auto& shown = snapshot_->explanation;
+    const int site = shown ? shown->site : bench_.selection().site;
+    view_->setLabels(tokenLabels(snapshot_->queries(site)), tokenLabels(snapshot_->keys(site)), bench_.siteLabel(site));
     if (const auto& cell = snapshot_->explanation)
         view_->setCondition(bench_.conditionOf(cell->site, cell->head),
                             static_cast<double>(bench_.shownShare(cell->site, cell->head)));

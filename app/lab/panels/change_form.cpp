@@ -5,7 +5,8 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "engine/inference/whole_layer.h"
-#include "engine/models/hook_names.h"
+
+#include <fmt/format.h>
 
 #include <QComboBox>
 #include <QFormLayout>
@@ -21,23 +22,23 @@ constexpr float kMostFactor = 4.0f; ///< largest factor of a direction; the smal
 
 } // namespace
 
-std::vector<Intervention> changeAtPlace(ChangePlace place, int layer, Intervention change,
+std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Intervention change,
                                         std::span<const std::string> hooks) {
     switch (place) {
     case ChangePlace::HeadOutput:
-        change.hook = attentionHook(layer, "z");
+        change.hook = site.hook("z");
         break;
     case ChangePlace::AttentionOut:
-        change.hook = inBlock(layer, "hook_attn_out");
+        change.hook = site.inBlock(fmt::format("hook_{}_out", site.name.substr(site.block.size() + 1)));
         break;
     case ChangePlace::MlpOut:
-        change.hook = inBlock(layer, "hook_mlp_out");
+        change.hook = site.inBlock("hook_mlp_out");
         break;
     case ChangePlace::WholeLayer:
-        return wholeLayer(std::move(change), layer,
-                          std::ranges::find(hooks, inBlock(layer, "hook_mlp_out")) != hooks.end());
+        return wholeLayer(std::move(change), site.block,
+                          std::ranges::find(hooks, site.inBlock("hook_mlp_out")) != hooks.end());
     case ChangePlace::Stream:
-        change.hook = inBlock(layer, "hook_resid_pre");
+        change.hook = site.inBlock("hook_resid_pre");
         break;
     case ChangePlace::Embedding:
         change.hook = "hook_embed";

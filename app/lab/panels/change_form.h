@@ -24,7 +24,7 @@ enum class ChangePlace : uint8_t { HeadOutput, AttentionOut, MlpOut, WholeLayer,
 /// Sets the hook of a change to the one at a place. A whole layer gives two changes if the layer has an MLP.
 /// @param layer ignored for ChangePlace::Embedding
 /// @param hooks names of all hooks of the model
-std::vector<Intervention> changeAtPlace(ChangePlace place, int layer, Intervention change,
+std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Intervention change,
                                         std::span<const std::string> hooks);
 
 inline constexpr int kAmountSteps = 100; ///< steps of the amount slider

@@ -1,6 +1,5 @@
 #include "app/lab/panels/changes_panel.h"
 
-#include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/common/icons.h"
@@ -73,7 +72,7 @@ std::vector<Intervention> ChangesPanel::described(ChangePlace place, int layer) 
     if (made.position >= 0 && place != ChangePlace::Embedding)
         made.position = rowAtSite(*snapshot_, made.position, layer);
     source_->describe(made);
-    return changeAtPlace(place, layer, std::move(made), snapshot_->model->hooks);
+    return changeAtPlace(place, snapshot_->model->site(layer), std::move(made), snapshot_->model->hooks);
 }
 
 void ChangesPanel::addDescribed() {
@@ -185,7 +184,7 @@ void ChangesPanel::showList() {
         for (const PatternEdit& each : bench_.changes().patterns)
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
         for (const auto& [at, gate] : bench_.changes().gates) {
-            const QString head = headLabel(at.first, at.second);
+            const QString head = bench_.headLabel(at.first, at.second);
             new QTreeWidgetItem(list_,
                                 {gate == 0 ? tr("Head %1 removed").arg(head)
                                            : tr("Head %1 at %2").arg(head).arg(static_cast<double>(gate), 0, 'f', 2)});

@@ -1,7 +1,6 @@
 // The patterns of two runs, their difference, and what differs by head.
 
 #include "app/figures/drawing.h"
-#include "app/figures/head_label.h"
 #include "app/figures/map_figure.h"
 #include "app/figures/scale.h"
 #include "app/figures/token_label.h"
@@ -105,7 +104,7 @@ void ComparePanel::showMatrices(bool isOn) {
     }
     const auto [one, another] = tiles();
     const auto [site, number] = std::pair(bench_.selection().site, bench_.selection().head);
-    const QString head = headLabel(site, number);
+    const QString head = bench_.headLabel(site, number);
     MatrixFigure a = patternFigure(*first_, one, tr("A: %1").arg(head) + bench_.conditionOf(site, number)),
                  b = patternFigure(*second_.snapshot(), another, tr("B: %1").arg(head));
     MatrixFigure difference;
@@ -216,7 +215,7 @@ void ComparePanel::showHeads(bool isOn) {
         std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
         heads_->clear();
         for (const auto& [at, bits] : byHead_) {
-            auto* item = addPlainRow(heads_, {headLabel(at.first, at.second), formatNumber(bits, 4)});
+            auto* item = addPlainRow(heads_, {bench_.headLabel(at.first, at.second), formatNumber(bits, 4)});
             item->setData(0, Qt::UserRole, at.first);
             item->setData(1, Qt::UserRole, at.second);
         }

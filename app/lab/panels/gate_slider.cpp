@@ -1,6 +1,5 @@
 #include "app/lab/panels/gate_slider.h"
 
-#include "app/figures/head_label.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QSignalBlocker>
@@ -32,7 +31,7 @@ void GateSlider::show() {
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     const bool hasHead = bench_.hasModel() && site < bench_.snapshot()->model->layers &&
                          head < bench_.snapshot()->model->site(site).heads;
-    head_->setText(bench_.hasModel() ? headLabel(site, head) : tr("No model"));
+    head_->setText(bench_.hasModel() ? bench_.headLabel(site, head) : tr("No model"));
     const float share = bench_.shownShare(site, head), set = bench_.shownGate(site, head);
     const bool isRemoved = set > 0 && share == 0; // by another change, so no gate has an effect
     const float gate = isRemoved ? share : set;

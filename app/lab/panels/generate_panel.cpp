@@ -83,7 +83,7 @@ GeneratePanel::Typed GeneratePanel::promptOf(const Snapshot& snapshot) {
     const Sequence& sequence = *snapshot.sequence;
     if (!snapshot.model || snapshot.model->hasTokenizer) return {sequence.prompt, sequence.second};
     std::vector<int> ids;
-    for (const TokenInfo& token : sequence.tokens)
+    for (const TokenInfo& token : snapshot.model->readsSource ? sequence.source : sequence.tokens)
         if (token.isPrompt) ids.push_back(token.id);
     return {joinIds(ids), {}};
 }
@@ -125,9 +125,12 @@ GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, p
     typing_.setSingleShot(true);
     connect(&typing_, &QTimer::timeout, this, &GeneratePanel::postPrompt);
     // The same token lights up here and in the rows and columns of the attention views.
-    connect(chips_, &TokenChips::tokenHovered, this, [this](int index) { bench_.hoverToken(index); });
+    connect(chips_, &TokenChips::tokenHovered, this, [this](int index) {
+        if (!readsSource()) bench_.hoverToken(index);
+    });
     connect(text_, &GeneratedText::tokenHovered, this, [this](int index) { bench_.hoverToken(index); });
-    connect(&bench_, &Workbench::tokenHovered, chips_, &TokenChips::setHighlighted);
+    connect(&bench_, &Workbench::tokenHovered, chips_,
+            [this](int token) { chips_->setHighlighted(readsSource() ? -1 : token); });
     connect(&bench_, &Workbench::tokenHovered, text_, &GeneratedText::setHighlighted);
     updateButtons();
 }
@@ -151,7 +154,9 @@ QWidget* GeneratePanel::makePromptGroup() {
     chips_->setEmptyText(tr("The prompt's tokens appear here."));
     chips_->setMaximumHeight(fontMetrics().height() * 5);
     chips_->hide();
-    connect(chips_, &TokenChips::tokenClicked, this, &GeneratePanel::clickToken);
+    connect(chips_, &TokenChips::tokenClicked, this, [this](int index) {
+        if (!readsSource()) clickToken(index); // tokens of a source are not those that the model writes
+    });
     showTokens_ = helped(new QCheckBox(tr("Show tokens")), "showTokens",
                          tr("Show the pieces into which the tokenizer splits the prompt, each with its id"));
     connect(showTokens_, &QCheckBox::toggled, chips_, &QWidget::setVisible);
@@ -207,23 +212,29 @@ QWidget* GeneratePanel::makeTextGroup() {
     return group("text", makeColumn({{text_, 1}, notice_}));
 }
 
+bool GeneratePanel::readsSource() const { return snapshot_ && snapshot_->model && snapshot_->model->readsSource; }
+
 void GeneratePanel::showModel() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
     const bool isFilling = model && model->maskToken, isWriting = !model || model->writesText();
     second_->setVisible(model && model->readsPairs);
     generation_->setVisible(isWriting);
-    prompt_->setToolTip(isWriting   ? tr("The text that the model continues. Ctrl+Return runs it.")
+    prompt_->setToolTip(readsSource()
+                            ? tr("The source: the text that the model translates or rewrites. Ctrl+Return runs it.")
+                        : isWriting ? tr("The text that the model continues. Ctrl+Return runs it.")
                         : isFilling ? tr("The text that the model reads. It fills in a hidden word.")
                                     : tr("The text that the model reads"));
     const QString click = isWriting   ? tr("Click to continue from here.")
                           : isFilling ? tr("Click to hide this word, or to show it again.")
                                       : QString();
-    chips_->setClickHelp(click);
+    chips_->setClickHelp(readsSource() ? QString() : click);
     text_->setClickHelp(click);
-    text_->setPlaceholderText(isWriting   ? tr("Press Run, and the model continues the prompt here, one token at a "
-                                                 "time. Click a token to continue from there.")
-                              : isFilling ? tr("The text appears here. Click a word to hide it.")
-                                          : tr("The text appears here."));
+    text_->setPlaceholderText(readsSource() ? tr("Press Run, and the model writes the target here, one token at a "
+                                                 "time. Click a token to go on from there.")
+                              : isWriting   ? tr("Press Run, and the model continues the prompt here, one token at a "
+                                                   "time. Click a token to continue from there.")
+                              : isFilling   ? tr("The text appears here. Click a word to hide it.")
+                                            : tr("The text appears here."));
 }
 
 void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -246,13 +257,15 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(prompt),
                      [](const TokenInfo& token) { return token.isPrompt; });
         const int written = static_cast<int>(tokens.size() - prompt.size());
-        chips_->setTokens(std::move(prompt));
+        chips_->setTokens(readsSource() ? snapshot->sequence->source : std::move(prompt));
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         const bool isWriting = !snapshot->model || snapshot->model->writesText();
         tokenCount_->setText(
-            isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
-                      : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
+            readsSource()
+                ? tr("%L1 tokens in the source, %L2 of %L3 generated").arg(chips_->count()).arg(written).arg(context)
+            : isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
+                        : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
         if (isWriting && endsWithLoneSpace(*snapshot))
             tokenCount_->setText(tokenCount_->text() + '\n' +
                                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));

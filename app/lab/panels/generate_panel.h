@@ -69,7 +69,8 @@ private:
     void syncPrompt(const Snapshot& snapshot);
     void clickToken(int tokenIndex);
     void goTo(int tokenIndex);
-    void showModel(); ///< shows the controls that the open model has a use for
+    bool readsSource() const; ///< whether the model reads the prompt with an encoder
+    void showModel();         ///< shows the controls that the open model has a use for
     double tokensPerSecond() const;
     void showSpeed();
     void updateButtons();

@@ -89,7 +89,11 @@ void HeadsPanel::showGates() {
     for (int site = 0; model && site < model->layers; ++site)
         for (int head = 0; head < model->site(site).heads; ++head)
             if (const float share = bench_.shownShare(site, head); share != 1) shares[{site, head}] = share;
-    grid_->setGates(std::move(shares), model ? model->layers : 0, model ? model->heads : 0);
+    std::vector<QString> labels;
+    for (int site = 0; model && site < model->siteCount(); ++site)
+        labels.push_back(QString::fromStdString(model->structure.labelOf(site)));
+    grid_->setSiteLabels(std::move(labels));
+    grid_->setGates(std::move(shares), model ? model->siteCount() : 0, model ? model->heads : 0);
     const Selection& selected = bench_.selection();
     if (grid_->selectedLayer() != selected.site || grid_->selectedHead() != selected.head)
         grid_->select(selected.site, selected.head);

@@ -1,7 +1,6 @@
 #include "app/lab/panels/pattern_editor.h"
 
 #include "app/figures/axis_display.h"
-#include "app/figures/head_label.h"
 #include "app/figures/scale.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/picture_views.h"
@@ -236,7 +235,7 @@ void PatternEditor::show() {
     if (isPicture) return;
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     MatrixFigure figure;
-    figure.title = headLabel(site, head) + bench_.conditionOf(site, head);
+    figure.title = bench_.headLabel(site, head) + bench_.conditionOf(site, head);
     figure.rowTitle = tr("query");
     figure.columnTitle = tr("key");
     figure.kind = MatrixFigure::Kind::Weights;

@@ -1,7 +1,6 @@
 #include "app/lab/panels/profile_panel.h"
 
 #include "app/figures/drawing.h"
-#include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/picture_views.h"
@@ -106,8 +105,7 @@ void ProfilePanel::resizeEvent(QResizeEvent* event) {
     split_->setOrientation(width() > height() ? Qt::Horizontal : Qt::Vertical);
 }
 
-QString ProfilePanel::tokenText(int token) const {
-    const auto& tokens = snapshot_->sequence->tokens;
+QString ProfilePanel::tokenText(std::span<const TokenInfo> tokens, int token) {
     if (token < 0 || static_cast<size_t>(token) >= tokens.size()) return QString::number(token);
     return tr("%1 “%2”").arg(token).arg(tokenLabel(tokens[static_cast<size_t>(token)]));
 }
@@ -125,11 +123,14 @@ void ProfilePanel::showProfile() {
         received.isBars = true;
         received.lines.push_back({before_ ? tr("difference in attention received") : tr("attention received"),
                                   lessBefore(shown_->received, &HeadProfile::received)});
-        if (shown_->keysOfPlace == 1) received.placeNames = tokenLabels(snapshot_->sequence.get());
+        const std::span<const TokenInfo> queries = snapshot_->queries(shown_->site),
+                                         keys = snapshot_->keys(shown_->site);
+        if (shown_->keysOfPlace == 1) received.placeNames = tokenLabels(keys);
         // Show bins up to the largest possible distance.
-        const auto bins = static_cast<size_t>(std::bit_width(snapshot_->sequence->tokens.size() - 1)) + 1;
+        const auto bins = static_cast<size_t>(std::bit_width(keys.size() - 1)) + 1;
         distances.title = tr("Attention by distance");
-        distances.note = tr("distance in tokens, in doubling bins; 0 is the token itself");
+        distances.note = shown_->distances.empty() ? tr("queries and keys are of different texts, without a distance")
+                                                   : tr("distance in tokens, in doubling bins; 0 is the token itself");
         distances.placeTitle = tr("distance");
         distances.isBars = true;
         std::vector<float> shares = lessBefore(shown_->distances, &HeadProfile::distances);
@@ -142,7 +143,7 @@ void ProfilePanel::showProfile() {
         }
         for (int bin = 0; bin < distances.places(); ++bin) distances.placeNames.push_back(distanceText(bin));
         for (const HeadProfile::Cell& cell : shown_->largest)
-            new QTreeWidgetItem(largest_, {tokenText(cell.query), tokenText(cell.key),
+            new QTreeWidgetItem(largest_, {tokenText(queries, cell.query), tokenText(keys, cell.key),
                                            formatNumber(static_cast<double>(cell.weight), 4)});
     }
     received_->setFigure(std::move(received));
@@ -159,7 +160,7 @@ std::vector<float> ProfilePanel::lessBefore(std::vector<float> values, std::vect
 void ProfilePanel::showTitle() {
     if (!shown_ || !snapshot_->sequence)
         return title_->setText(tr("Type a prompt in the Generate panel to see where a head looks."));
-    const QString head = headLabel(shown_->site, shown_->head) + bench_.conditionOf(shown_->site, shown_->head);
+    const QString head = bench_.headLabel(shown_->site, shown_->head) + bench_.conditionOf(shown_->site, shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
     if (shown_->exactRows == 0) return title_->setText(tr("Computing the profile of %1…").arg(head));
     QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;

@@ -2,6 +2,8 @@
 
 #include "app/lab/workbench/panel.h"
 
+#include <span>
+
 class QLabel;
 class QSplitter;
 class QTreeWidget;
@@ -33,7 +35,7 @@ private:
     void showTitle(); ///< includes the value under the pointer
     /// Values to draw for a part of the profile: changed minus original if both are there, else the values themselves.
     std::vector<float> lessBefore(std::vector<float> values, std::vector<float> HeadProfile::*part) const;
-    QString tokenText(int token) const; ///< "12 “the”"
+    static QString tokenText(std::span<const TokenInfo> tokens, int token); ///< "12 “the”"
 
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const HeadProfile> shown_, before_; ///< before_: of the original run; null: not compared

@@ -54,7 +54,7 @@ int rowAtSite(const Snapshot& snapshot, int row, int site) {
 int rowsAtSite(const Snapshot& snapshot, int site) {
     if (const LayerLayout* layout = layoutAt(snapshot, site)) return static_cast<int>(layout->tokens);
     if (snapshot.readsPictures()) return snapshot.model->tokens();
-    return snapshot.sequence ? static_cast<int>(snapshot.sequence->tokens.size()) : 0;
+    return static_cast<int>(snapshot.queries(site).size());
 }
 
 std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const PatternTile>& detail,

@@ -1,7 +1,6 @@
 #include "app/lab/panels/text_panel.h"
 
 #include "app/figures/drawing.h"
-#include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/front_watch.h"
@@ -303,19 +302,10 @@ void TextPanel::read() {
     }
     if (shade_->currentIndex() == HeadRow)
         return reading_->setText(
-            tr("%1, query “%2”: the stronger the colour of a token, the larger the attention weight that the "
-               "query gives it. Click a token to make it the query.")
-                .arg(headLabel(bench_.selection().site, bench_.selection().head),
+            tr("%1, query “%2”. Click a token to make it the query.")
+                .arg(bench_.headLabel(bench_.selection().site, bench_.selection().head),
                      pieces_[chosen_ < 0 ? pieces_.size() - 1 : static_cast<size_t>(chosen_)].label));
-    if (chosen_ < 0) {
-        const QString meaning = shade_->currentIndex() == Loss ? tr("the less the model expected it")
-                                : shade_->currentIndex() == Entropy
-                                    ? tr("the less sure the model was of it")
-                                    : tr("the more tokens the model expected before it");
-        return reading_->setText(tr("The stronger the colour of a token, %1. Click a token to see what the model "
-                                    "predicted there.")
-                                     .arg(meaning));
-    }
+    if (chosen_ < 0) return reading_->setText(tr("Click a token to see what the model predicted there."));
     const Piece& each = pieces_[static_cast<size_t>(chosen_)];
     const size_t token = each.first;
     if (scores_->rank[token] < 0) return reading_->setText(tr("The first token is not predicted from anything."));

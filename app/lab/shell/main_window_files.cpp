@@ -214,7 +214,8 @@ void MainWindow::chooseLink() {
 }
 
 void MainWindow::restore(SessionDocument document) {
-    if (bench_.hasModel()) pushModelStep(tr("opening a session"), document.modelPath, [this, document] { bringBack(document); });
+    if (bench_.hasModel())
+        pushModelStep(tr("opening a session"), document.modelPath, [this, document] { bringBack(document); });
     bringBack(document);
 }
 
@@ -335,7 +336,7 @@ void MainWindow::chooseCapture() {
 }
 
 void MainWindow::captureTo(const QString& path) {
-    bridge_.post(CaptureCommand{.hooks = inEveryBlock("attn.hook_pattern") + ",logits", .path = path.toStdString()});
+    bridge_.post(CaptureCommand{.hooks = "*attn.hook_pattern,logits", .path = path.toStdString()});
 }
 
 Panel* MainWindow::currentPanel() const {

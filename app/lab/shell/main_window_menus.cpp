@@ -372,6 +372,11 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::openInScope() {
+    if (bench_.snapshot()->model->readsSource)
+        return showFailure({.what = "the second window shows models with one stack of layers, not yet an encoder with "
+                                    "a decoder",
+                            .where = bench_.snapshot()->model->name,
+                            .hint = "look at the model in this window"});
     const QStringList arguments = scopeArguments(*bench_.snapshot(), bench_.selection(), device_, mirror_.socketPath());
     const auto failure =
         startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);

@@ -37,9 +37,11 @@ void CellView::setHeatmap(HeadAggregate aggregate, bool isInHeatmap) {
     refresh();
 }
 
-void CellView::setLabels(std::vector<QString> labels) {
-    if (labels == figure_.labels) return;
-    figure_.labels = std::move(labels);
+void CellView::setLabels(std::vector<QString> queries, std::vector<QString> keys, const QString& site) {
+    if (queries == figure_.labels && keys == figure_.keyLabels && site == figure_.site) return;
+    figure_.labels = std::move(queries);
+    figure_.keyLabels = std::move(keys);
+    figure_.site = site;
     refresh();
 }
 

@@ -17,7 +17,7 @@ public:
                         const std::shared_ptr<const CellExplanation>& before = nullptr);
     void setCondition(const QString& condition, double kept);   ///< as in CellFigure
     void setHeatmap(HeadAggregate aggregate, bool isInHeatmap); ///< as in CellFigure
-    void setLabels(std::vector<QString> labels);
+    void setLabels(std::vector<QString> queries, std::vector<QString> keys, const QString& site = {});
 
     int heightForWidth(int width) const override;
 

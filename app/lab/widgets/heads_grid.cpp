@@ -2,6 +2,7 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/head_label.h"
+#include "app/figures/thumbnail_grid_figure.h"
 #include "app/lab/widgets/arrow_step.h"
 #include "app/lab/widgets/tool_tip.h"
 
@@ -51,14 +52,26 @@ void HeadsGrid::setGates(std::map<std::pair<int, int>, float> gates, int layers,
     viewport()->update();
 }
 
+void HeadsGrid::setSiteLabels(std::vector<QString> labels) {
+    if (labels == siteLabels_) return;
+    siteLabels_ = std::move(labels);
+    layOut();
+    viewport()->update();
+}
+
+QString HeadsGrid::siteLabel(int site) const {
+    return static_cast<size_t>(site) < siteLabels_.size() ? siteLabels_[static_cast<size_t>(site)] : layerLabel(site);
+}
+
 void HeadsGrid::setHue(const QColor& hue) {
     hue_ = hue;
     viewport()->update();
 }
 
 void HeadsGrid::say() {
-    setAccessibleDescription(layers_ > 0 ? tr("%1. %2").arg(headLabel(layer_, head_), gateText(gate(layer_, head_)))
-                                         : tr("Open a model to see where its heads look."));
+    setAccessibleDescription(
+        layers_ > 0 ? tr("%1. %2").arg(headTitle({layer_, head_}, siteLabel(layer_)), gateText(gate(layer_, head_)))
+                    : tr("Open a model to see where its heads look."));
 }
 
 float HeadsGrid::gate(int layer, int head) const {
@@ -157,7 +170,7 @@ void HeadsGrid::paintEvent(QPaintEvent*) {
         const QRect cell = cellRect(layer, 0);
         painter.setPen(palette().color(QPalette::Text));
         painter.drawText(QRect(cell.left() - labelWidth_, cell.top(), labelWidth_ - 4, cell.height()),
-                         Qt::AlignRight | Qt::AlignVCenter, layerLabel(layer));
+                         Qt::AlignRight | Qt::AlignVCenter, siteLabel(layer));
         for (int head = 0; head < heads_; ++head) paintCell(painter, layer, head);
     }
 }
@@ -224,7 +237,7 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
                                    "run. %2 Double-click to remove or restore the head.")
                               : tr("%1: where the newest token looks. %2 Double-click to remove or restore the "
                                    "head."))
-            .arg(headLabel(layer, head), gateText(gate(layer, head)));
+            .arg(headTitle({layer, head}, siteLabel(layer)), gateText(gate(layer, head)));
     };
     return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }

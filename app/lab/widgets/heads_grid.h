@@ -32,6 +32,8 @@ public:
     /// @return the weights that are drawn, or their difference  @pre setRows() has set rows
     const std::vector<float>& shown() const { return showsChange() ? change_ : rows_->values; }
 
+    /// The names of the rows: "L2".
+    void setSiteLabels(std::vector<QString> labels);
     int layers() const { return layers_; }
     int heads() const { return heads_; }
     int selectedLayer() const { return layer_; }
@@ -64,6 +66,8 @@ private:
     std::vector<float> change_; ///< shaped like the rows' values; empty: no difference is shown
     std::map<std::pair<int, int>, float> gates_;
     QColor hue_ = QColor(230, 120, 30);
+    QString siteLabel(int site) const;
+    std::vector<QString> siteLabels_;
     int layers_ = 0, heads_ = 0;
     int layer_ = 0, head_ = 0;
     int cellWidth_ = 60, cellHeight_ = 30, labelWidth_ = 30, headerHeight_ = 18;

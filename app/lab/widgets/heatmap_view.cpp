@@ -27,27 +27,27 @@ HeatmapView::HeatmapView(QWidget* parent)
     setAccessibleName(tr("Attention heatmap: queries down, keys across"));
 }
 
-void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int tokenCount,
+void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int queries, int keys,
                           std::shared_ptr<const PatternTile> before) {
-    if (tile == figure_.tile && tokenCount == figure_.tokenCount && before == figure_.before) return;
+    const bool isSameSize = queries == figure_.queryCount && keys == figure_.keyCount;
+    if (tile == figure_.tile && isSameSize && before == figure_.before) return;
     figure_.tile = std::move(tile);
     figure_.before = std::move(before);
-    if (tokenCount != figure_.tokenCount) {
-        figure_.tokenCount = tokenCount;
+    if (!isSameSize) {
+        figure_.queryCount = queries;
+        figure_.keyCount = keys;
         // A zoomed window stays on its tokens as long as they exist.
         if (!figure_.window.isNull() && !figure_.wholeWindow().contains(figure_.window)) figure_.window = {};
-        if (figure_.selected && std::max(figure_.selected->query, figure_.selected->key) >= tokenCount)
-            figure_.selected.reset();
-        if (figure_.hovered && std::max(figure_.hovered->query, figure_.hovered->key) >= tokenCount)
-            figure_.hovered.reset();
+        for (std::optional<Cell>* cell : {&figure_.selected, &figure_.hovered})
+            if (*cell && ((*cell)->query >= queries || (*cell)->key >= keys)) cell->reset();
     }
     say();
     update();
 }
 
-void HeatmapView::setLabels(std::vector<QString> labels) {
-    if (labels == figure_.labels()) return;
-    figure_.setLabels(std::move(labels));
+void HeatmapView::setLabels(std::vector<QString> queries, std::vector<QString> keys) {
+    if (queries == figure_.queryLabels() && keys == figure_.keyLabels()) return;
+    figure_.setLabels(std::move(queries), std::move(keys));
     say();
     update();
 }
@@ -60,7 +60,7 @@ void HeatmapView::setTitle(const QString& title) {
 }
 
 void HeatmapView::setTheme(const FigureTheme& theme) {
-    figure_.setLabels(figure_.labels()); // their widths depend on the font
+    figure_.setLabels(figure_.queryLabels(), figure_.keyLabels()); // their widths depend on the font
     FigureView::setTheme(theme);
 }
 
@@ -177,12 +177,13 @@ void HeatmapView::choose(const Cell& cell) {
 }
 
 void HeatmapView::moveSelection(int queries, int keys) {
-    const int last = figure_.tokenCount - 1;
-    if (last < 0) return;
+    const int lastQuery = figure_.queryCount - 1, lastKey = figure_.keyCount - 1;
+    if (lastQuery < 0 || lastKey < 0) return;
     const QRectF window = visibleWindow();
     const Cell first{static_cast<int>(std::ceil(window.top())), static_cast<int>(std::ceil(window.left()))};
     Cell cell = figure_.selected.value_or(first);
-    if (figure_.selected) cell = {std::clamp(cell.query + queries, 0, last), std::clamp(cell.key + keys, 0, last)};
+    if (figure_.selected)
+        cell = {std::clamp(cell.query + queries, 0, lastQuery), std::clamp(cell.key + keys, 0, lastKey)};
     if (cell == figure_.selected) return;
     QRectF next = window;
     next.moveTop(std::clamp(next.top(), cell.query + 1 - next.height(), static_cast<double>(cell.query)));
@@ -217,9 +218,9 @@ QString HeatmapView::describe(const Cell& cell) const {
     const float value = figure_.valueAt(cell);
     const QString pair = tr("Query %1 “%2” to key %3 “%4”")
                              .arg(cell.query)
-                             .arg(figure_.labelOf(cell.query))
+                             .arg(figure_.queryLabelOf(cell.query))
                              .arg(cell.key)
-                             .arg(figure_.labelOf(cell.key));
+                             .arg(figure_.keyLabelOf(cell.key));
     if (figure_.isMasked(cell)) return pair + tr(": masked, the key is after the query");
     if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
     if (figure_.before) {
@@ -240,9 +241,9 @@ void HeatmapView::say() {
     if (figure_.selected)
         return setAccessibleDescription(QStringLiteral("%1. %2").arg(figure_.title, describe(*figure_.selected)));
     QStringList words;
-    for (const QString& label : figure_.labels()) words << label;
+    for (const QString& label : figure_.queryLabels()) words << label;
     setAccessibleDescription(tr("%1. Press an arrow key to read a cell. %2 tokens: %3")
-                                 .arg(figure_.title, QString::number(figure_.tokenCount), words.join(' ')));
+                                 .arg(figure_.title, QString::number(figure_.queryCount), words.join(' ')));
 }
 
 bool HeatmapView::event(QEvent* event) {

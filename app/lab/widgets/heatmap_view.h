@@ -13,11 +13,11 @@ class HeatmapView : public FigureView<HeatmapFigure> {
 public:
     explicit HeatmapView(QWidget* parent = nullptr);
 
-    /// @param tokenCount of the whole sequence. The tile may be only a part of it.
+    /// @param queries, keys rows of the whole pattern, of which the tile may be only a part
     /// @param before the tile of the original run, as in HeatmapFigure::before; may be null
-    void setTile(std::shared_ptr<const PatternTile> tile, int tokenCount,
+    void setTile(std::shared_ptr<const PatternTile> tile, int queries, int keys,
                  std::shared_ptr<const PatternTile> before = nullptr);
-    void setLabels(std::vector<QString> labels);
+    void setLabels(std::vector<QString> queries, std::vector<QString> keys);
     void setTitle(const QString& title);
     void setScale(const Scale& scale) { change(figure_.scale, scale); }
     void setColours(ColourMapId colours) { change(figure_.colours, colours); }

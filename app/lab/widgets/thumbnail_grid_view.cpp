@@ -63,6 +63,13 @@ void ThumbnailGridView::setKept(std::vector<float> kept) {
     update();
 }
 
+void ThumbnailGridView::setSiteLabels(std::vector<QString> labels) {
+    if (labels == figure_.siteLabels) return;
+    figure_.siteLabels = std::move(labels);
+    updateGeometry();
+    update();
+}
+
 void ThumbnailGridView::setSelected(const HeadChoice& choice) {
     if (choice == figure_.selected) return;
     figure_.selected = choice;
@@ -124,7 +131,7 @@ void ThumbnailGridView::keyPressEvent(QKeyEvent* event) {
 }
 
 QString ThumbnailGridView::describe(const HeadChoice& choice) const {
-    QString head = headTitle(choice);
+    QString head = headTitle(choice, figure_.siteLabel(choice.site));
     if (choice.aggregate != HeadAggregate::None) return head;
     const int heads = figure_.isEmpty() ? 0 : figure_.grid()->heads, groups = figure_.keyValueHeads;
     const auto at = static_cast<size_t>(choice.site * heads + choice.head);

@@ -24,6 +24,7 @@ public:
     void setColours(ColourMapId colours) { change(figure_.colours, colours); }
     /// @param kept as in ThumbnailGridFigure
     void setKept(std::vector<float> kept);
+    void setSiteLabels(std::vector<QString> labels); ///< see ThumbnailGridFigure::siteLabels
     void setSelected(const HeadChoice& choice);
     void setEmptyText(const QString& text) { change(emptyText_, text); }
 

@@ -34,6 +34,19 @@ int Workbench::tokenCount() const {
     return snapshot_ && snapshot_->sequence ? static_cast<int>(snapshot_->sequence->tokens.size()) : 0;
 }
 
+QString Workbench::siteLabel(int site) const {
+    const bool isKnown = hasModel() && site >= 0 && site < snapshot_->model->siteCount();
+    return isKnown ? QString::fromStdString(snapshot_->model->structure.labelOf(site)) : layerLabel(site);
+}
+
+QString Workbench::headLabel(int site, int head) const { return siteLabel(site) + ' ' + headColumnLabel(head); }
+
+int Workbench::queryCount() const {
+    return snapshot_ ? static_cast<int>(snapshot_->queries(selection_.site).size()) : 0;
+}
+
+int Workbench::keyCount() const { return snapshot_ ? static_cast<int>(snapshot_->keys(selection_.site).size()) : 0; }
+
 int Workbench::rowCount() const {
     return readsPictures() ? static_cast<int>(snapshot_->model->grid.area()) : tokenCount();
 }
@@ -49,7 +62,7 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         showRun(ShownRun::Changed);
         selectCell(std::nullopt);
         if (!isSameFolder) selectRow(std::nullopt);
-        if (readsPictures()) selectHead(snapshot_->model->layers - 1, 0);
+        if (readsPictures()) selectHead(snapshot_->model->siteCount() - 1, 0);
         pictures_->forgetModel();
     }
     // Changes that were posted are newer than the snapshot's, unless the session has taken or refused them.
@@ -73,10 +86,11 @@ void Workbench::adoptChanges() {
 
 void Workbench::select(Selection selection) {
     if (hasModel()) {
-        selection.site = std::clamp(selection.site, 0, std::max(0, snapshot_->model->layers - 1));
-        selection.head = std::clamp(selection.head, 0, std::max(0, snapshot_->model->heads - 1));
+        selection.site = std::clamp(selection.site, 0, std::max(0, snapshot_->model->siteCount() - 1));
+        selection.head = std::clamp(selection.head, 0, std::max(0, snapshot_->model->site(selection.site).heads - 1));
         if (selection.row && *selection.row >= rowCount()) selection.row.reset();
-        if (selection.cell && std::max(selection.cell->query, selection.cell->key) >= tokenCount())
+        if (selection.cell && (selection.cell->query >= std::ssize(snapshot_->queries(selection.site)) ||
+                               selection.cell->key >= std::ssize(snapshot_->keys(selection.site))))
             selection.cell.reset();
     }
     if (selection == selection_) return;

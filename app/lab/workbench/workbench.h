@@ -84,6 +84,12 @@ public:
     bool hasModel() const { return snapshot_ && snapshot_->model; }
     bool readsPictures() const { return snapshot_ && snapshot_->readsPictures(); }
     int tokenCount() const;
+    /// How figures and tables name a site of the open model, and a head: "L2 H3", "Cross L2 H3".
+    QString siteLabel(int site) const;
+    QString headLabel(int site, int head) const;
+    /// The number of rows of the chosen site's pattern, and of its columns, of a model of text.
+    int queryCount() const;
+    int keyCount() const;
 
     const Selection& selection() const { return selection_; }
     /// Selects what exists of a selection: the nearest head, and neither row nor cell outside the text.

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace attn {
+
+class RunningModel;
+
+/// @throws Error if the model has an encoder and a decoder, whose streams the analyses do not follow
+void requireOneStack(const RunningModel& model);
+
+} // namespace attn
