@@ -272,6 +272,34 @@ TEST_CASE("lessons: a panel that was closed in a lesson comes back with the cont
     CHECK(lab.player().isPlaying());
 }
 
+TEST_CASE("lessons: another workspace says that a lesson runs, and Learn brings its panels back", "[lab][lessons]") {
+    Student lab("builtin:induction", "abab");
+    lab.start(4);
+    lab.answer();
+    auto& attention = lab.find<QDockWidget>("dock.attention");
+    const auto isBack = [&] {
+        return attention.isVisible() && lab.find<QWidget>("lessonStep").isVisible() &&
+               lab.find<QDockWidget>("dock.start").isHidden() && !lab.find<QWidget>("offerBanner").isVisible();
+    };
+    const QJsonObject view = lab.window().view("attention");
+    for (const bool isByBanner : {false, true}) {
+        lab.press(lab.action("workspace.inspect"));
+        REQUIRE(lab.find<QWidget>("offerBanner").isVisible());
+        const auto choices = banner(lab, "offerBanner").findChildren<QToolButton*>();
+        const auto back = std::ranges::find(choices, "Back to the lesson", &QToolButton::text);
+        REQUIRE(back != choices.end());
+        isByBanner ? (*back)->click() : lab.press(lab.action("workspace.learn"));
+        CHECK(lab.waitFor(isBack));
+        CHECK(lab.window().view("attention") == view);
+    }
+    lab.press(lab.action("workspace.write"));
+    lab.window().lessons().leave();
+    REQUIRE(lab.waitFor([&] { return !lab.player().before(); }, kPatienceMs));
+    CHECK_FALSE(lab.find<QWidget>("offerBanner").isVisible());
+    lab.press(lab.action("start"));
+    CHECK(lab.find<QDockWidget>("dock.start").isVisible());
+}
+
 TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates, locks and layout", "[lab][lessons]") {
     Student lab("builtin:induction", "abcabc");
     lab.act("step");

@@ -37,9 +37,14 @@ DockLayout::DockLayout(QMainWindow& window, std::map<QString, QDockWidget*> dock
 }
 
 void DockLayout::enter(const Workspace& workspace) {
+    if (hasLesson_ && &workspace == &workspaceNamed("learn")) return arrangeFor(QStringList(lesson_));
+    change(workspace);
+}
+
+void DockLayout::change(const Workspace& workspace) {
     const QPointer<QWidget> focused = window_.focusWidget();
     keep();
-    if (isKept_) emit left(*workspace_);
+    if (isKept_ || (isLesson_ && hasLesson_)) emit left(*workspace_);
     isLesson_ = false;
     isKept_ = true;
     workspace_ = &workspace;
@@ -115,11 +120,11 @@ void DockLayout::showPanel(const QString& id) {
 
 void DockLayout::arrangeFor(const QStringList& panels) {
     if (!isLesson_) {
-        beforeLesson_ = workspace_;
-        enter(workspaceNamed("learn"));
+        if (!hasLesson_) beforeLesson_ = workspace_;
+        change(workspaceNamed("learn"));
         keep();
     }
-    isLesson_ = true;
+    isLesson_ = hasLesson_ = true;
     isKept_ = false;
     lesson_ = panels;
     for (const auto& [id, dock] : docks_)

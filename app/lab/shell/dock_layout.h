@@ -27,7 +27,8 @@ public:
     const Workspace& workspace() const { return *workspace_; }
     /// The dock in front of the main place; null: it is empty.
     QDockWidget* front() const { return frontOf(workspace_->main); }
-    /// Arranges the docks of a workspace as the user left them, or as it suggests.
+    /// Arranges the docks of a workspace as the user left them, or as it suggests. While a lesson runs, Learn holds its
+    /// panels.
     void enter(const Workspace& workspace);
     /// Arranges the docks of the present workspace as it suggests.
     void reset();
@@ -36,6 +37,8 @@ public:
     void showPanel(const QString& id);
     /// Shows the lessons on the left and only these panels beside them. The first one is the largest.
     void arrangeFor(const QStringList& panels);
+    /// Learn shows its own panels the next time that it is entered.
+    void endLesson() { hasLesson_ = false; }
 
     /// The present arrangement with its workspace, for session files and settings.
     QByteArray save() const;
@@ -58,6 +61,7 @@ private:
         double lower = 0; ///< share of its height that the lower place takes
     };
     void arrange();
+    void change(const Workspace& workspace);
     void keep();       ///< remembers the arrangement of the present workspace
     void keepColumn(); ///< remembers the size of the column that the user has chosen
     void useSizes();   ///< gives the column its size, and the main place the rest
@@ -69,11 +73,12 @@ private:
     QMainWindow& window_;
     std::map<QString, QDockWidget*> docks_;
     const Workspace* workspace_;
-    bool isKept_ = false;                   ///< whether the arrangement on screen is that of the workspace
-    std::map<QString, QByteArray> states_;  ///< by the id of the workspace
-    std::map<QString, ColumnSize> columns_; ///< sizes that the user has chosen
-    QStringList lesson_;                    ///< panels of the lesson, while one is arranged
-    bool isLesson_ = false;
+    bool isKept_ = false;                     ///< whether the arrangement on screen is that of the workspace
+    std::map<QString, QByteArray> states_;    ///< by the id of the workspace
+    std::map<QString, ColumnSize> columns_;   ///< sizes that the user has chosen
+    QStringList lesson_;                      ///< panels of the lesson
+    bool isLesson_ = false;                   ///< the lesson is on screen
+    bool hasLesson_ = false;                  ///< a lesson runs, on screen or not
     const Workspace* beforeLesson_ = nullptr; ///< the workspace that the lesson has taken the place of
     bool isDragging_ = false;                 ///< the user moves an edge of the column or of its places
     QTimer resized_;

@@ -399,6 +399,7 @@ void MainWindow::setLocks(const ControlLocks& locks) {
 
 void MainWindow::setLessonLocks(const std::optional<ControlLocks>& locks) {
     lessonLocks_ = locks;
+    if (!locks) layout_->endLesson();
     showLocks();
 }
 

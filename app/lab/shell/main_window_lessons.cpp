@@ -31,6 +31,15 @@ void MainWindow::makeLessons(const QString& folder) {
     connect(lessons_.get(), &LessonPlayer::ended, this, [this](const QString&, bool isFinished) {
         if (isFinished) offerBanner_->present(Banner::Kind::Success, tr("Lesson finished."));
     });
+    connect(layout_, &DockLayout::entered, this, [this](const Workspace& workspace) {
+        const QString text = tr("A lesson is running, so the controls here are locked.");
+        if (!lessons_->isPlaying() || workspace.holds("lessons")) return offerBanner_->withdraw(text);
+        offerBanner_->present(Banner::Kind::Offer, text,
+                              {{tr("Back to the lesson"), tr("Show the panels of the lesson again"),
+                                [this] { layout_->enter(workspaceNamed("learn")); }},
+                               {tr("Leave the lesson"), tr("End the lesson and return to your own work"),
+                                [this] { lessons_->leave(); }}});
+    });
 }
 
 void MainWindow::greet() {

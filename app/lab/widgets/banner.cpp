@@ -74,6 +74,10 @@ void Banner::present(Kind kind, const QString& text, const QList<Choice>& choice
 
 void Banner::dismiss() { emit dismissed(); }
 
+void Banner::withdraw(const QString& text) {
+    if (text == this->text()) dismiss();
+}
+
 int Banner::heightForWidth(int width) const { return layout()->totalHeightForWidth(width); }
 
 QString Banner::text() const { return label_->text(); }

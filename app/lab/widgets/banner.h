@@ -27,6 +27,8 @@ public:
 
     void present(Kind kind, const QString& text, const QList<Choice>& choices = {});
     void dismiss();
+    /// Dismisses this message, if it is the one on screen.
+    void withdraw(const QString& text);
     QString text() const;
     Kind kind() const { return kind_; }
 
