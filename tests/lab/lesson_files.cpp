@@ -73,6 +73,18 @@ TEST_CASE("lessons: those of a folder of one's own follow, and what is none is t
     CHECK(std::get<LaunchOptions>(options).lesson == "3");
 }
 
+TEST_CASE("lessons: attention is drawn as a heatmap, unless the lesson says otherwise", "[lab][lessons]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    const auto drawnAs = [&] { return lab.window().view("attention")["drawnAs"].toString(); };
+    for (const char* picture : {"arcs", "heatmap"}) {
+        run(lab.window(), {"attention", QJsonObject{{"level", "head"}, {"drawnAs", picture}}});
+        CHECK(drawnAs() == picture);
+    }
+    run(lab.window(), {"attention", QJsonObject{{"drawnAs", "text"}}});
+    run(lab.window(), {"attention", QJsonObject{{"level", "head"}}});
+    CHECK(drawnAs() == "heatmap");
+}
+
 TEST_CASE("lessons: conditions hold when what they name is so, and not before", "[lab][lessons]") {
     LabWindow lab("builtin:induction", "abcabc");
     const auto isSo = [&](const char* name, const QJsonValue& argument) {

@@ -51,11 +51,17 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
 
 TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
+    lab.window().setView("attention", {{"level", "head"}, {"drawnAs", "arcs"}});
+    const auto shows = [&](const char* level) {
+        const QJsonObject view = lab.window().view("attention");
+        return view["level"] == level && view["drawnAs"] == "heatmap";
+    };
     SECTION("a model that writes") {
         lab.press(lab.action("start"));
         QTest::mouseClick(&lab.find<QToolButton>("startWrite"), Qt::LeftButton);
         CHECK(lab.find<QToolButton>("workspace.write").isChecked());
         CHECK(lab.waitFor([&] { return lab.text().size() > 8; }));
+        CHECK(shows("all"));
     }
     SECTION("the head that copies") {
         lab.press(lab.action("start"));
@@ -65,6 +71,7 @@ TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
         REQUIRE(lab.settle());
         CHECK(lab.window().workbench().selection().site == 1);
         CHECK(lab.window().workbench().selection().head == 0);
+        CHECK(shows("head"));
     }
     SECTION("a model that learns") {
         lab.press(lab.action("start"));

@@ -162,7 +162,7 @@ QJsonObject merged(QJsonObject view, const QJsonObject& changes) {
 }
 
 QString attentionProblem(const QJsonValue& value) {
-    return fieldsOf(value, {"level", "site", "head", "aggregate", "scale", "hidesFirst", "colours", "cell"});
+    return fieldsOf(value, {"level", "drawnAs", "site", "head", "aggregate", "scale", "hidesFirst", "colours", "cell"});
 }
 
 /// Sets some fields of a panel's view.
@@ -170,7 +170,10 @@ void setFields(LessonStage& stage, const QString& panel, const QJsonObject& fiel
     stage.setView(panel, merged(stage.view(panel), fields));
 }
 
-void setAttention(LessonStage& stage, const QJsonValue& value) { setFields(stage, "attention", value.toObject()); }
+/// Sets the attention. It is drawn as a heatmap, of which the texts of lessons speak, unless the field says otherwise.
+void setAttention(LessonStage& stage, const QJsonValue& value) {
+    setFields(stage, "attention", merged({{"drawnAs", "heatmap"}}, value.toObject()));
+}
 
 QString playgroundProblem(const QJsonValue& value) {
     const QString problem = fieldsOf(

@@ -105,19 +105,26 @@ void MainWindow::offerStart() {
 }
 
 void MainWindow::takeTour(StartPanel::Tour tour) {
+    const auto enter = [this](const char* workspace, const char* level) {
+        layout_->enter(workspaceNamed(workspace));
+        QJsonObject look = view("attention"); // as the user left it
+        for (const auto& [field, value] : {std::pair("level", level), {"drawnAs", "heatmap"}, {"aggregate", "none"}})
+            look[QLatin1String(field)] = value;
+        setView("attention", look);
+    };
     switch (tour) {
     case StartPanel::Tour::Write:
-        layout_->enter(workspaceNamed("write"));
+        enter("write", "all");
         if (bench_.readsPictures()) postModel(defaultPath_, {});
         generate_->run();
         break;
     case StartPanel::Tour::Look:
-        layout_->enter(workspaceNamed("inspect"));
+        enter("inspect", "head");
         postModel("builtin:induction-trained", {});
         bench_.selectHead(1, 0);
         break;
     case StartPanel::Tour::Train:
-        layout_->enter(workspaceNamed("train"));
+        enter("train", "all");
         train_->playOrPause();
         break;
     }
