@@ -57,10 +57,14 @@ TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
         return view["level"] == level && view["drawnAs"] == "heatmap";
     };
     SECTION("a model that writes") {
+        lab.window().open("builtin:masked"); // it does not
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "masked"; }));
         lab.press(lab.action("start"));
         QTest::mouseClick(&lab.find<QToolButton>("startWrite"), Qt::LeftButton);
         CHECK(lab.find<QToolButton>("workspace.write").isChecked());
-        CHECK(lab.waitFor([&] { return lab.text().size() > 8; }));
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; })); // opens first here
+        const std::string begin = lab.snapshot().sequence->prompt;
+        CHECK(lab.waitFor([&] { return lab.text().size() > begin.size() + 2; }));
         CHECK(shows("all"));
     }
     SECTION("the head that copies") {
@@ -74,10 +78,18 @@ TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
         CHECK(shows("head"));
     }
     SECTION("a model that learns") {
-        lab.press(lab.action("start"));
-        QTest::mouseClick(&lab.find<QToolButton>("startTrain"), Qt::LeftButton);
-        CHECK(lab.find<QToolButton>("workspace.train").isChecked());
-        CHECK(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));
+        lab.window().bridge().post(GenerateCommand{.maxTokens = 1000, .tokensPerSecond = 2});
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Generating; }));
+        for (const bool isFirst : {true, false}) {
+            INFO(isFirst);
+            lab.press(lab.action("start"));
+            QTest::mouseClick(&lab.find<QToolButton>("startTrain"), Qt::LeftButton);
+            CHECK(lab.find<QToolButton>("workspace.train").isChecked());
+            CHECK(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));
+            const int64_t step = lab.snapshot().shown->step;
+            CHECK(lab.waitFor([&] { return lab.snapshot().shown->step > step; }));
+            CHECK(shows("all"));
+        }
         lab.act("trainPlay"); // pause
     }
 }

@@ -365,6 +365,10 @@ void GeneratePanel::run() {
         postPrompt();
     }
     if (snapshot_ && snapshot_->model && !snapshot_->model->writesText()) return;
+    write();
+}
+
+void GeneratePanel::write() {
     bench_.post(GenerateCommand{.maxTokens = amount_->value(), .tokensPerSecond = tokensPerSecond()});
 }
 

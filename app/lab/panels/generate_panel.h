@@ -53,7 +53,8 @@ public:
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
 
-    void run();
+    void run();   ///< if the model on screen writes
+    void write(); ///< the same for a model that is on its way
     void step();
     void stop();
     void reset();

@@ -261,6 +261,10 @@ void TrainPanel::playOrPause() {
     if (form_->recipe()) start(true);
 }
 
+void TrainPanel::play() {
+    if (!isTraining() && !isStarting()) playOrPause();
+}
+
 void TrainPanel::step() {
     if (form_->recipe()) start(false);
 }

@@ -31,6 +31,8 @@ public:
     /// The recipe in the form; empty while its fields contradict each other.
     const std::optional<Recipe>& recipe() const;
     void playOrPause();
+    /// Starts or continues a training run. One that trains goes on.
+    void play();
     bool isTraining() const; ///< and not paused
     /// Whether a run is about to train: the session has not opened it yet.
     bool isStarting() const;

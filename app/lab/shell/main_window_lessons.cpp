@@ -115,8 +115,8 @@ void MainWindow::takeTour(StartPanel::Tour tour) {
     switch (tour) {
     case StartPanel::Tour::Write:
         enter("write", "all");
-        if (bench_.readsPictures()) postModel(defaultPath_, {});
-        generate_->run();
+        openFresh(); // the text that is open may fill the context
+        generate_->write();
         break;
     case StartPanel::Tour::Look:
         enter("inspect", "head");
@@ -125,7 +125,9 @@ void MainWindow::takeTour(StartPanel::Tour tour) {
         break;
     case StartPanel::Tour::Train:
         enter("train", "all");
-        train_->playOrPause();
+        bench_.post(StopCommand{});
+        train_->play();
+        training_.follow(true); // also if a text is still being written
         break;
     }
 }
