@@ -180,6 +180,14 @@ TEST_CASE("lab: maps of the Playground have cells of one size, with numbers besi
     for (const char* other : {"map.mask", "map.scores", "map.z"}) // the last one has fewer columns
         CHECK(lab.find<MatrixView>(other).figureLayout().cellWidth ==
               Approx(pattern.cellWidth).margin(0.1)); // whole pixels
+    // Many features make the cells of the output narrow, but not those of the maps over tokens.
+    QJsonObject wide = lab.window().view("playground");
+    wide["width"] = 64;
+    lab.window().setView("playground", wide);
+    REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.z").figure().columns() == 64; }));
+    lab.layOut();
+    CHECK(lab.find<MatrixView>("map.pattern").figureLayout().cellWidth == Approx(pattern.cellWidth).margin(0.1));
+    CHECK(lab.find<MatrixView>("map.z").figureLayout().cellWidth < pattern.cellWidth * 0.6);
 }
 
 TEST_CASE("lab: the head is picked, and pointing at a cell reads i, j and the value", "[lab]") {

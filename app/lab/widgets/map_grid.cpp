@@ -79,9 +79,10 @@ void MapGrid::alignCells() {
         for (size_t i = 0; i < count_; ++i) {
             MatrixView& view = *views_[i];
             if (view.isHidden()) continue;
+            const bool isWide = view.figure().columns() > view.figure().rows(); // an output of many features
             if (isMeasured) {
                 view.setLargestCell(MatrixFigure().largestCell);
-                least = std::min(least, view.figureLayout().cellWidth);
+                if (!isWide) least = std::min(least, view.figureLayout().cellWidth);
             } else {
                 view.setLargestCell(least);
             }

@@ -9,8 +9,8 @@ class QGridLayout;
 
 namespace attn {
 
-/// Shows the maps of an attention side by side, with cells of one size. A double click enlarges a map, or shows all
-/// maps again.
+/// Shows the maps of an attention side by side, with cells of one size, if they fit. A double click enlarges a map, or
+/// shows all maps again.
 class MapGrid : public QWidget {
     Q_OBJECT
 
@@ -38,7 +38,7 @@ signals:
 private:
     std::vector<QString> labels_;
     void arrange();
-    void alignCells(); ///< makes them as large as the smallest
+    void alignCells(); ///< makes them as large as the smallest, but wide maps as small as they need
     void point(const MatrixView* from, const std::optional<MatrixCell>& cell);
 
     QGridLayout* grid_;
