@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 namespace attn {
@@ -22,6 +23,9 @@ struct TermRow {
     const std::vector<float>* values;
     QColor role;
 };
+
+constexpr float kLeastPrinted = 0.005f; ///< as another number than 0.00
+constexpr size_t kManyZeros = 8;
 
 double norm(const std::vector<float>& vector) {
     double sum = 0;
@@ -57,10 +61,24 @@ public:
     }
     void remark(const QString& text) { paragraph(text, theme_.smallFont(), theme_.faint); }
 
-    /// Rows of numbers that belong together, one column per dimension, wrapped to the width.
+    /// Rows of numbers that belong together, one column per dimension, wrapped to the width. Many columns of zeros
+    /// become one sentence.
     void terms(const std::vector<TermRow>& rows) {
         const QFont font = theme_.smallFont();
-        const size_t count = rows.front().values->size();
+        const size_t all = rows.front().values->size();
+        const auto isZero = [&](size_t column) {
+            return std::ranges::all_of(rows, [&](const TermRow& row) {
+                return column >= row.values->size() || std::abs((*row.values)[column]) < kLeastPrinted;
+            });
+        };
+        std::vector<size_t> shown;
+        for (size_t i = 0; i < all; ++i)
+            if (!isZero(i)) shown.push_back(i);
+        if (all - shown.size() < kManyZeros) {
+            shown.resize(all);
+            std::iota(shown.begin(), shown.end(), size_t{0});
+        }
+        const size_t count = shown.size();
         double labelWidth = 0;
         for (const TermRow& row : rows)
             labelWidth = std::max(labelWidth, Formula(row.name).sizeFor(width_, font).width() + theme_.size * 0.6);
@@ -73,10 +91,10 @@ public:
         const double line = std::ceil(QFontMetricsF(font).height()) + 2;
         for (size_t begin = 0; begin < count; begin += perLine) {
             const size_t end = std::min(count, begin + perLine);
-            if (count > perLine) {
+            if (count > perLine || count < all) {
                 for (size_t i = begin; i < end; ++i)
                     put({left_ + labelWidth + static_cast<double>(i - begin) * termWidth, y_, termWidth - 2, line},
-                        Qt::AlignCenter, QString::number(i), font, theme_.faint);
+                        Qt::AlignCenter, QString::number(shown[i]), font, theme_.faint);
                 y_ += line - 1;
             }
             for (const TermRow& row : rows) {
@@ -84,13 +102,20 @@ public:
                 const float largest =
                     std::abs(*std::max_element(row.values->begin(), row.values->end(),
                                                [](float a, float b) { return std::abs(a) < std::abs(b); }));
-                for (size_t i = begin; i < std::min(end, row.values->size()); ++i)
+                for (size_t i = begin; i < end && shown[i] < row.values->size(); ++i)
                     term({left_ + labelWidth + static_cast<double>(i - begin) * termWidth, y_, termWidth - 2, line - 2},
-                         (*row.values)[i], largest);
+                         (*row.values)[shown[i]], largest);
                 y_ += line;
             }
             y_ += 4;
         }
+        if (count == all) return;
+        QStringList names;
+        for (const TermRow& row : rows) names << row.name;
+        remark((count > 0 ? CellFigure::tr("The other %1 columns of %2 are 0.00.")
+                          : CellFigure::tr("All %1 columns of %2 are 0.00."))
+                   .arg(all - count)
+                   .arg(names.join(QStringLiteral(", "))));
     }
 
     /// The row's attention weights as bars, with this key's bar in its role colour.
@@ -232,6 +257,8 @@ void write(Flow& flow, const CellFigure& figure, const FigureTheme& theme) {
                 .arg(quoted(figure.labels, cell.query))
                 .arg(cell.key)
                 .arg(quoted(figure.keyLabels.empty() ? figure.labels : figure.keyLabels, cell.key), figure.condition);
+    if (const double weight = weightOf(cell); !std::isnan(weight)) // what all of the arithmetic is for
+        title += CellFigure::tr(": weight %1").arg(formatNumber(weight, 3));
     flow.heading(0, title, theme.text);
     if (const QString alone = figure.aloneText(); !alone.isEmpty()) flow.sentence(alone);
     if (const CellExplanation* other = comparable(cell, figure.before.get())) writeChange(flow, cell, *other);

@@ -68,6 +68,25 @@ TEST_CASE("cell: terms of the score stand in its table; what has no arithmetic i
     CHECK_FALSE(painted(figure, theme, {260, 120}).isNull());
 }
 
+TEST_CASE("cell: many columns of zeros take one line", "[figures]") {
+    CellFigure figure;
+    auto cell = *samples::explanation(4, 2, 88);
+    const FigureTheme theme = FigureTheme::light();
+    const auto height = [&] {
+        figure.explanation = std::make_shared<const CellExplanation>(cell);
+        return figure.heightForWidth(400, theme);
+    };
+    const double full = height();
+    for (auto* vector : {&cell.q, &cell.k, &cell.products, &cell.v, &cell.contribution})
+        for (size_t i = 0; i < vector->size(); ++i)
+            if (i != 40) (*vector)[i] = 0;
+    const double one = height();
+    CHECK(one < full / 2);
+    for (auto* vector : {&cell.q, &cell.k, &cell.products, &cell.v, &cell.contribution}) (*vector)[40] = 0;
+    CHECK(height() < one);
+    CHECK_FALSE(painted(figure, theme, {400, static_cast<int>(height())}).isNull());
+}
+
 TEST_CASE("cell: it names the heatmap only for the number that the heatmap shows", "[figures]") {
     CellFigure figure;
     figure.explanation = samples::explanation(4, 2);
