@@ -56,6 +56,23 @@ TEST_CASE("lessons: one that points at no control of the window is not begun", "
     writeText(path, lessonPointingAt("next/Temperature"));
     lab.window().openLesson(path);
     CHECK(lab.window().lessons().isPlaying());
+    // A message that comes meanwhile leaves the buttons of the lesson free. Only a failure is worth copying.
+    REQUIRE(lab.settle());
+    lab.window().openLesson(lab.folder() + "/none.json");
+    lab.layOut();
+    auto& bar = lab.find<QWidget>("failureBanner");
+    REQUIRE(bar.isVisible());
+    const auto& next = lab.find<QPushButton>("lessonNext");
+    const QRect button(next.mapTo(&lab.window(), QPoint()), next.size());
+    CHECK(lab.waitFor([&] { return !bar.geometry().intersects(button); }, 5'000)); // it slides there
+    const auto hasCopy = [&](const char* name) {
+        const auto buttons = banner(lab, name).findChildren<QToolButton*>();
+        return std::ranges::any_of(buttons, [](auto* each) { return each->isVisible() && each->text() == "Copy"; });
+    };
+    CHECK(hasCopy("failureBanner"));
+    lab.press(lab.action("workspace.write"));
+    REQUIRE(lab.find<QWidget>("offerBanner").isVisible());
+    CHECK_FALSE(hasCopy("offerBanner"));
 }
 
 TEST_CASE("lessons: those of a folder of one's own follow, and what is none is told", "[lab][lessons]") {

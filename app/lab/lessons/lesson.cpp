@@ -223,7 +223,11 @@ std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QStri
         if (error.error != QJsonParseError::NoError)
             throw Problem{
                 QStringLiteral("this is not JSON: %1 at character %2").arg(error.errorString()).arg(error.offset), {}};
-        const Fields fields(document.object(), {"title", "summary", "minutes", "steps"});
+        const QJsonObject object = document.object();
+        if (!object.contains("title") && !object.contains("steps"))
+            throw Problem{QStringLiteral("this is not a lesson file"),
+                          QStringLiteral("choose a file that has a \"title\" and \"steps\"")};
+        const Fields fields(object, {"title", "summary", "minutes", "steps"});
         lesson.title = fields.text("title", true);
         lesson.summary = fields.text("summary", true);
         lesson.minutes = static_cast<int>(fields.number("minutes", 1, 600));

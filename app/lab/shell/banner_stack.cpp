@@ -42,6 +42,11 @@ Banner* BannerStack::add(const char* name, const QString& title) {
     return banner;
 }
 
+void BannerStack::keepClearOf(QWidget& widget) {
+    clear_ = &widget;
+    widget.installEventFilter(this);
+}
+
 void BannerStack::present(const Entry& entry) {
     const bool isSuccess = entry.banner->kind() == Banner::Kind::Success;
     entry.expiry->stop();
@@ -60,20 +65,25 @@ void BannerStack::present(const Entry& entry) {
 }
 
 void BannerStack::place() {
-    const int width = std::min(kWidest, window_.width() - 2 * kMargin);
-    int bottom = window_.height() - kAboveEdge;
+    const int left = clear_ && clear_->isVisible() ? clear_->mapTo(&window_, clear_->rect().topRight()).x() : 0;
+    const bool fills = left > window_.width() / 2; // its lowest row stays free then
+    const int begin = fills ? 0 : left;
+    const int width = std::min(kWidest, window_.width() - begin - 2 * kMargin);
+    int bottom = window_.height() - kAboveEdge - (fills ? window_.fontMetrics().height() * 3 : 0);
     for (const Entry& entry : entries_) {
         if (entry.holder->isHidden()) continue;
         const int height = entry.banner->heightForWidth(width);
         const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
-        entry.holder->setGeometry((window_.width() - width) / 2, bottom - height + offset, width, height);
+        entry.holder->setGeometry((begin + window_.width() - width) / 2, bottom - height + offset, width, height);
         entry.holder->raise();
         bottom -= height + kMargin / 2;
     }
 }
 
 bool BannerStack::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) place();
+    static constexpr QEvent::Type kMoves[] = {QEvent::Resize, QEvent::LayoutRequest, QEvent::Move, QEvent::Show,
+                                              QEvent::Hide};
+    if (std::ranges::find(kMoves, event->type()) != std::end(kMoves)) place();
     return QObject::eventFilter(watched, event);
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/lab/widgets/banner.h"
 
+#include <QPointer>
 #include <QTimer>
 #include <QVariantAnimation>
 
@@ -21,6 +22,9 @@ public:
 
     /// Adds a place for messages, above those that were added before.
     Banner* add(const char* name, const QString& title);
+    /// Puts the messages to the right of a widget at the left edge while it is visible, or above the lowest row of one
+    /// that fills the window.
+    void keepClearOf(QWidget& widget);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -35,6 +39,7 @@ private:
     void place();
 
     QWidget& window_;
+    QPointer<QWidget> clear_; ///< of messages; null: none
     std::vector<Entry> entries_;
     QVariantAnimation slide_; ///< of the message that was presented last
     QWidget* sliding_ = nullptr;

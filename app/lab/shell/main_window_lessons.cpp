@@ -3,11 +3,13 @@
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/train_panel.h"
+#include "app/lab/shell/banner_stack.h"
 #include "app/lab/shell/dock_layout.h"
 #include "app/lab/shell/main_window.h"
 #include "app/lab/widgets/banner.h"
 
 #include <QAction>
+#include <QDockWidget>
 #include <QSettings>
 #include <QTimer>
 
@@ -26,6 +28,7 @@ constexpr auto kOpenLesson = "openLesson"; ///< the setting: id of the lesson th
 
 void MainWindow::makeLessons(const QString& folder) {
     lessons_ = std::make_unique<LessonPlayer>(*this);
+    findChild<BannerStack*>()->keepClearOf(*docks_.at("lessons")); // its buttons are at the lower edge
     lessonPanel_->setPlayer(*lessons_, *this, folder);
     connect(lessonPanel_, &LessonPanel::failed, this, &MainWindow::showFailure);
     connect(lessons_.get(), &LessonPlayer::ended, this, [this](const QString&, bool isFinished) {

@@ -21,10 +21,10 @@ Banner::Banner(QWidget* parent)
     label_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     row_->addWidget(symbol_);
     row_->addWidget(label_, 1);
-    auto* copy = addButton(tr("Copy"), tr("Copy this message to the clipboard"));
-    connect(copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(label_->text()); });
-    copy->setIcon(themedIcon("copy"));
-    copy->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    copy_ = addButton(tr("Copy"), tr("Copy this message to the clipboard"));
+    connect(copy_, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(label_->text()); });
+    copy_->setIcon(themedIcon("copy"));
+    copy_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     auto* close = addButton({}, tr("Dismiss this message"));
     close->setIcon(themedIcon("close"));
     connect(close, &QToolButton::clicked, this, &Banner::dismiss);
@@ -52,6 +52,7 @@ void Banner::present(Kind kind, const QString& text, const QList<Choice>& choice
                                : kind == Kind::Offer ? tr("Offer")
                                                      : tr("Success"));
     label_->setText(text);
+    copy_->setVisible(kind == Kind::Failure);
     // Not deleted at once: a choice may present the next message from inside its own click.
     for (QToolButton* button : choices_) {
         button->hide();

@@ -11,7 +11,8 @@ class QToolButton;
 
 namespace attn {
 
-/// A message that never blocks the window: selectable text, a copy button, the caller's buttons, a close button.
+/// A message that never blocks the window: selectable text, a button that copies a failure, the caller's buttons, a
+/// close button.
 class Banner : public QFrame {
     Q_OBJECT
 
@@ -44,6 +45,7 @@ private:
     QHBoxLayout* row_;
     QLabel* symbol_;
     QLabel* label_;
+    QToolButton* copy_;
     QList<QToolButton*> choices_;
     Kind kind_ = Kind::Failure;
 };
