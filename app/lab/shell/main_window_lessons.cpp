@@ -11,7 +11,6 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QSettings>
-#include <QTimer>
 
 #include <algorithm>
 #include <utility>
@@ -21,7 +20,6 @@
 namespace attn {
 namespace {
 
-constexpr int kGreetingMs = 12'000;
 constexpr auto kOpenLesson = "openLesson"; ///< the setting: id of the lesson that the end left open
 
 } // namespace
@@ -51,15 +49,12 @@ void MainWindow::greet() {
     lessonToResume_ = QSettings().value(kOpenLesson).toString();
     if (QSettings().value(key).toBool()) return;
     QSettings().setValue(key, true);
-    const QString greeting = tr("New here? A lesson takes five minutes and runs in this window.");
-    offerBanner_->present(
-        Banner::Kind::Offer, greeting,
-        {{tr("Lessons"), tr("Show the list of lessons"), [this] { actions_.at("lessons")->trigger(); }},
-         {tr("Start page"), tr("Show all the ways to start"), [this] { layout_->enter(workspaceNamed("learn")); }}});
-    const auto dismiss = [this, greeting] {
-        if (offerBanner_->text() == greeting) offerBanner_->dismiss();
-    };
-    QTimer::singleShot(kGreetingMs, offerBanner_, dismiss);
+    const QString greeting = tr("Each small picture is one attention head: dark is little, bright is much attention. "
+                                "Click one. New here? A lesson takes five minutes.");
+    offerBanner_->present(Banner::Kind::Offer, greeting,
+                          {{tr("Learn"), tr("Show the lessons and all other ways to start"),
+                            [this] { layout_->enter(workspaceNamed("learn")); }}});
+    const auto dismiss = [this, greeting] { offerBanner_->withdraw(greeting); };
     connect(layout_, &DockLayout::entered, offerBanner_, dismiss); // who goes on has read it
 }
 

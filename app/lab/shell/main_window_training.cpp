@@ -79,7 +79,7 @@ void MainWindow::withdrawRunOffer() {
     const bool trains = state == TrainingSnapshot::State::Training || train_->isStarting();
     const bool isSame = QString::fromStdString(bench_.snapshot()->path()) == offeredBeside_;
     if (isSame && (trains || training_.isWriting())) return;
-    if (std::exchange(runOffer_, {}) == offerBanner_->text()) offerBanner_->dismiss();
+    offerBanner_->withdraw(std::exchange(runOffer_, {}));
 }
 
 } // namespace attn
