@@ -151,6 +151,7 @@ TEST_CASE("lab: the pictures of a folder are offered by name, and arrows go thro
     lab.press(lab.action("undo")); // what was gone through is one change
     CHECK(setup(lab).given.image == before);
     CHECK(pictures.findText("From a folder…") > 0);
+    CHECK(lab.find<QPushButton>("pictureOpen").isVisible());
 }
 
 TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them back", "[lab][vision]") {
@@ -170,6 +171,15 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
     CHECK(setup(lab).given.hidden.empty());
     REQUIRE(lab.waitFor(
         [&] { return lab.snapshot().picture->hidden.empty() && lab.snapshot().answer->probabilities == plain; }));
+    lab.press(lab.action("redo"));
+    const QString session = lab.folder() + "/hidden.attnlab";
+    lab.saveSession(session);
+    lab.click("pictureShowAll");
+    REQUIRE(setup(lab).given.hidden.empty());
+    lab.window().open(session);
+    CHECK(lab.waitFor([&] { return setup(lab).given.hidden == std::vector<int>{0, 1}; }));
+    input(lab).restoreView({{"hidden", QJsonArray{1, 1'000'000, -1, "x"}}}); // as a broken file has it
+    CHECK(setup(lab).given.hidden == std::vector<int>{1});
 }
 
 TEST_CASE("lab: a picture keeps its shape: the model sees the square in its middle, and it is said", "[lab][vision]") {

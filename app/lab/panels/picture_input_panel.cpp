@@ -17,6 +17,7 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QImageReader>
+#include <QJsonArray>
 #include <QJsonObject>
 #include <QMimeData>
 #include <QPushButton>
@@ -24,6 +25,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -113,13 +115,20 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
     helped(hide_, "pictureHide",
            tr("Drag over the picture to hide patches from the model. Drag over hidden patches to show them again"));
     helped(showAll_, "pictureShowAll", tr("Show all hidden patches to the model again"));
+    auto* open =
+        helped(new QPushButton(tr("Open a picture…")), "pictureOpen", tr("Use a picture of your own, from a file"));
+    connect(open, &QPushButton::clicked, this, [this] {
+        auto* dialog = makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
+        connect(dialog, &QFileDialog::fileSelected, this, &PictureInputPanel::openPicture);
+        dialog->open();
+    });
     auto* paste = helped(new QPushButton(tr("Paste")), "picturePaste", tr("Use the picture from the clipboard"));
     auto* drop = makeHintLabel(
         "pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Of a picture that "
                           "is not square the model sees the square in its middle."));
     makeColumn(this, spacing::kGap, {controls_});
     makeColumn(controls_, 0,
-               {modelText_, makeRow({labelFor(picture_, tr("Picture")), {picture_, 1}}),
+               {modelText_, makeRow({labelFor(picture_, tr("Picture")), {picture_, 1}, open}),
                 makeRow({hide_, showAll_, room(), paste}), message_, drop, room()});
 
     connect(picture_, &QComboBox::activated, this, &PictureInputPanel::choosePicture);
@@ -220,12 +229,13 @@ void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const I
     if (bench_.readsPictures() && !bench_.snapshot()->picture->image) pictures_.post(); // the same as before
 }
 
-void PictureInputPanel::showPicture(const QString& name, const std::shared_ptr<const Image>& picture) {
+void PictureInputPanel::showPicture(const QString& name, const std::shared_ptr<const Image>& picture,
+                                    const std::vector<int>& hidden) {
     picksExample_ = false;
     PictureSetup next = pictures_.setup();
     next.name = name;
     next.given.image = picture;
-    next.given.hidden.clear();
+    next.given.hidden = hidden;
     if (next == pictures_.setup()) return pictures_.post();
     pictures_.set(next);
 }
@@ -251,12 +261,9 @@ void PictureInputPanel::cross(int patch, bool isFirst) {
 
 void PictureInputPanel::choosePicture(int index) {
     const QString name = picture_->itemData(index).toString();
-    const bool isFolder = name == QLatin1String(kFolder);
-    if (!name.isEmpty() && !isFolder) return openPicture(name);
-    auto* dialog = isFolder ? makeFileDialog(this, tr("Choose a folder of pictures"), QFileDialog::Directory)
-                            : makeFileDialog(this, tr("Choose a picture"), QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this,
-            isFolder ? &PictureInputPanel::openPictures : &PictureInputPanel::openPicture);
+    if (name != QLatin1String(kFolder)) return openPicture(name);
+    auto* dialog = makeFileDialog(this, tr("Choose a folder of pictures"), QFileDialog::Directory);
+    connect(dialog, &QFileDialog::fileSelected, this, &PictureInputPanel::openPictures);
     connect(dialog, &QFileDialog::finished, this, &PictureInputPanel::listPictures);
     dialog->open();
 }
@@ -282,7 +289,6 @@ void PictureInputPanel::listPictures() {
         if (std::ranges::none_of(choices, [&](const auto& each) { return each.second == other; }))
             choices.append({QFileInfo(other).fileName(), other});
     if (picture_->findData(setup.name) < 0) picture_->addItem(QFileInfo(setup.name).fileName(), setup.name);
-    picture_->addItem(tr("From a file…"));
     picture_->addItem(tr("From a folder…"), QLatin1String(kFolder));
     picture_->setCurrentIndex(picture_->findData(setup.name));
     pictures_.setChoices(choices);
@@ -290,13 +296,23 @@ void PictureInputPanel::listPictures() {
 
 QJsonObject PictureInputPanel::saveView() const {
     const PictureSetup& setup = pictures_.setup();
-    return {{"picture", setup.name}, {"other", setup.otherName}};
+    QJsonArray hidden;
+    for (const int patch : setup.given.hidden) hidden.append(patch);
+    return {{"picture", setup.name}, {"hidden", hidden}, {"other", setup.otherName}};
 }
 
 void PictureInputPanel::restoreView(const QJsonObject& view) {
     const QString name = view["picture"].toString(), other = view["other"].toString();
-    if (!name.isEmpty() && (name != pictures_.setup().name || picksExample_ || reading_.isRunning()))
-        restorePicture(name);
+    const int64_t patches = bench_.readsPictures() ? bench_.snapshot()->model->grid.area() : 0;
+    std::set<int> hidden;
+    for (const QJsonValue& value : view["hidden"].toArray())
+        if (const int patch = value.toInt(-1); patch >= 0 && patch < patches) hidden.insert(patch);
+    PictureSetup next = pictures_.setup();
+    next.given.hidden.assign(hidden.begin(), hidden.end());
+    if (!name.isEmpty() && (name != next.name || picksExample_ || reading_.isRunning()))
+        restorePicture(name, next.given.hidden);
+    else if (next != pictures_.setup())
+        pictures_.set(next);
     if (other != pictures_.setup().otherName) openOther(other);
 }
 
@@ -389,12 +405,12 @@ void PictureInputPanel::openPicture(const QString& name) {
     readAside(reading_, name, opener());
 }
 
-void PictureInputPanel::restorePicture(const QString& name) {
+void PictureInputPanel::restorePicture(const QString& name, const std::vector<int>& hidden) {
     isChosen_ = isModelComing();
-    readAside(reading_, name, [this](const QString& read, const std::shared_ptr<const Image>& picture) {
+    readAside(reading_, name, [this, hidden](const QString& read, const std::shared_ptr<const Image>& picture) {
         isChosen_ = picture && isModelComing();
         if (!picture) return endWaiting();
-        showPicture(read, picture);
+        showPicture(read, picture, hidden);
     });
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <variant>
+#include <vector>
 
 class QCheckBox;
 class QComboBox;
@@ -68,15 +69,16 @@ private:
     void readAside(BackgroundTask& task, const QString& name, Reader then);
     void decodeAside(BackgroundTask& task, const QString& name, std::function<std::variant<Image, Failure>()> decode,
                      Reader then);
-    void restorePicture(const QString& name); ///< without a step of undo
-    Reader opener();                          ///< shows the picture that was read
+    void restorePicture(const QString& name, const std::vector<int>& hidden); ///< without a step of undo
+    Reader opener();                                                          ///< shows the picture that was read
     /// Opens a picture that was dropped or copied. @param name shown on screen  @return false if there is none
     bool openData(const QMimeData& mime, const QString& name);
     void showPictures(const QString& folder, QStringList paths);
     /// Shows another picture without hidden patches.
     void editPicture(const QString& name, std::shared_ptr<const Image> picture);
-    /// The same, without a step of undo.
-    void showPicture(const QString& name, const std::shared_ptr<const Image>& picture);
+    /// The same without a step of undo. @param hidden patches
+    void showPicture(const QString& name, const std::shared_ptr<const Image>& picture,
+                     const std::vector<int>& hidden = {});
     bool isModelComing() const; ///< a picture that is chosen now is for the next model
     /// Gives the chosen picture to a model that waits for one.
     void endWaiting();

@@ -183,6 +183,7 @@ private:
     void chooseModelFolder();
     void saveLayout();
     void chooseModelFile();
+    void choosePicture();
     void chooseSession();
     void saveSession();
     void chooseSessionPath();

@@ -329,6 +329,11 @@ void MainWindow::chooseModelFile() {
                [this](const QString& path) { open(path); });
 }
 
+void MainWindow::choosePicture() {
+    choosePath(this, tr("Choose a picture"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen, {}, {},
+               [this](const QString& path) { open(path); });
+}
+
 void MainWindow::chooseCapture() {
     choosePath(this, tr("Capture activations"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
                tr("NumPy archive (*.npz);;Safetensors (*.safetensors)"), "npz",

@@ -97,6 +97,8 @@ void MainWindow::makeFileMenu() {
               "files", [this] { chooseModelFolder(); });
     addAction(menu, "openFile", tr("Open model &file…"), tr("Open a .safetensors file"), "Ctrl+Shift+O", "files",
               [this] { chooseModelFile(); });
+    addAction(menu, "openPicture", tr("Op&en picture…"), tr("Open a picture for a model that reads pictures"),
+              "Ctrl+Alt+I", "files", [this] { choosePicture(); });
     addAction(menu, "openExample", tr("Open the e&xample that completes repetitions"),
               tr("Open a small model whose weights come from formulas. It completes repetitions, such as abcabc"),
               "Ctrl+B", "files", [this] { open("builtin:induction"); });
