@@ -446,3 +446,17 @@ TEST_CASE("export: a head's numbers say whose they are, and its file has a name"
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(figure); }));
     CHECK(banner(lab, "offerBanner").text().startsWith("Saved Attention: "));
 }
+
+TEST_CASE("lab: the prompt shows whole lines in a small window", "[lab]") {
+    LabWindow lab;
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    const int line = prompt.fontMetrics().lineSpacing();
+    for (const QSize size : {QSize(1024, 700), {1024, 640}, {1280, 800}}) {
+        lab.window().resize(size);
+        lab.layOut();
+        const int room = prompt.viewport()->height() - qCeil(2 * prompt.document()->documentMargin());
+        INFO(size.height());
+        CHECK(room >= 2 * line);
+        CHECK(room % line == 0);
+    }
+}

@@ -18,6 +18,7 @@
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
+#include <QtMath>
 
 #include <algorithm>
 #include <array>
@@ -94,9 +95,20 @@ PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMo
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
 }
 
-QSize PromptEditor::sizeHint() const { return {240, fontMetrics().lineSpacing() * 3 + 14}; }
+int PromptEditor::heightOf(int lines) const {
+    const QMargins frame = contentsMargins();
+    return fontMetrics().lineSpacing() * lines + qCeil(2 * document()->documentMargin()) + frame.top() + frame.bottom();
+}
 
-QSize PromptEditor::minimumSizeHint() const { return {120, fontMetrics().lineSpacing() * 2 + 14}; }
+QSize PromptEditor::sizeHint() const { return {240, heightOf(3)}; }
+
+QSize PromptEditor::minimumSizeHint() const { return {120, heightOf(2)}; }
+
+void PromptEditor::resizeEvent(QResizeEvent* event) {
+    const int spare = std::max(0, height() - heightOf(0)) % fontMetrics().lineSpacing();
+    setViewportMargins(0, 0, 0, spare); // no line is cut in half
+    LimitedEditor::resizeEvent(event);
+}
 
 bool PromptEditor::event(QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride) {

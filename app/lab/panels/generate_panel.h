@@ -39,6 +39,10 @@ signals:
 protected:
     bool event(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    int heightOf(int lines) const;
 };
 
 /// Shows the prompt with its tokens, the buttons that generate, and the text shaded by probability. A model that fills
