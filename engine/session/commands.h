@@ -34,6 +34,7 @@ struct OpenModelCommand {
     GivenPicture picture{};          ///< for a vision model; empty: none yet
     /// Without `prompt`: the last prompt that was no example stays or comes back, if the other model's tokens spell it.
     bool keepsPrompt = false;
+    std::string typedBefore{}; ///< that prompt, typed before the program started; unused if there is a newer one
 };
 /// Shows a checkpoint of a training run. If the open model has the same shape, its parameters are replaced, and the
 /// prompt, the branches and every view stay. Otherwise the checkpoint opens as a model.

@@ -17,6 +17,7 @@ void Session::Worker::on(const OpenModelCommand& command) {
     publish();
     rememberTyped();
     if (!command.keepsPrompt && command.promptTokens.empty()) lastTyped_.clear(); // but a run may train in between
+    if (lastTyped_.empty() && command.keepsPrompt) lastTyped_ = command.typedBefore;
     const std::string typed = command.keepsPrompt ? lastTyped_ : std::string();
     adopt(load(openSource(command.path), command.path), command.path);
 

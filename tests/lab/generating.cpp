@@ -114,6 +114,51 @@ TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abcabc");
 }
 
+TEST_CASE("generate: an empty prompt is not run, and a warning moves no button", "[lab]") {
+    LabWindow lab("builtin:english", "My dog");
+    const auto& run = lab.find<QPushButton>("run");
+    const auto& hint = lab.find<QLabel>("promptCount");
+    const QPoint place = run.mapTo(&lab.window(), QPoint());
+    type(lab, "My dog ");
+    REQUIRE(hint.text().contains("ends with a space"));
+    lab.layOut();
+    CHECK(run.mapTo(&lab.window(), QPoint()) == place);
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    QTest::keyClick(&prompt, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClick(&prompt, Qt::Key_Delete);
+    lab.settle();
+    const QString warning = hint.text();
+    CHECK(warning.contains("prompt is empty"));
+    lab.forget();
+    lab.clickAndSettle("run");
+    lab.clickAndSettle("step");
+    CHECK(lab.postedOf<GenerateCommand>().empty());
+    CHECK(hint.text() == warning);
+    lab.layOut();
+    CHECK(run.mapTo(&lab.window(), QPoint()) == place);
+}
+
+TEST_CASE("generate: a typed prompt comes back after other models and after a restart", "[lab]") {
+    const QString mine = QString::fromUtf8("My friend Zo\u00e9 likes her dog");
+    LabWindow lab("builtin:english");
+    lab.find<QPlainTextEdit>("prompt").setPlainText(mine);
+    REQUIRE(lab.settle());
+    for (const char* model : {"builtin:sort", "builtin:vit-shapes", "builtin:english"}) {
+        lab.window().open(model);
+        REQUIRE(lab.settle());
+    }
+    CHECK(lab.snapshot().sequence->prompt == mine.toStdString());
+    lab.window().close();
+    const QVariant kept = QSettings().value("typedPrompt");
+    CHECK(kept == mine);
+
+    LabWindow next; // with settings of its own
+    QSettings().setValue("typedPrompt", kept);
+    next.window().open("builtin:english");
+    REQUIRE(next.settle());
+    CHECK(next.snapshot().sequence->prompt == mine.toStdString());
+}
+
 TEST_CASE("generate: prompts that do not fit in one line wait in a menu", "[lab]") {
     LabWindow lab("builtin:english");
     auto& rest = lab.find<QToolButton>("suggestion.rest");

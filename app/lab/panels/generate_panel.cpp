@@ -43,6 +43,22 @@ public:
     }
 };
 
+/// A hint that has the height of two lines even with one, so that a longer one moves nothing below it.
+class TwoLineHint : public QLabel {
+public:
+    explicit TwoLineHint(const QString& id) {
+        setObjectName(id);
+        setWordWrap(true);
+        setProperty("hint", true);
+    }
+    int heightForWidth(int width) const override {
+        return std::max(QLabel::heightForWidth(width), 2 * fontMetrics().lineSpacing());
+    }
+    QSize minimumSizeHint() const override {
+        return QLabel::minimumSizeHint().expandedTo({0, 2 * fontMetrics().lineSpacing()});
+    }
+};
+
 QWidget* group(const char* id, QLayout* layout) {
     auto* container = new QWidget;
     layout->setContentsMargins(0, 0, 0, 0);
@@ -160,8 +176,8 @@ QWidget* GeneratePanel::makePromptGroup() {
     connect(second_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     suggestions_ = spoken(new PromptSuggestions, "suggestions", tr("Prompts to try"));
     connect(suggestions_, &PromptSuggestions::chosen, prompt_, &QPlainTextEdit::setPlainText);
-    tokenCount_ = makeHintLabel("promptCount");
-    connect(prompt_, &LimitedEditor::refused, tokenCount_, &QLabel::setText);
+    tokenCount_ = new TwoLineHint("promptCount");
+    connect(prompt_, &LimitedEditor::refused, this, [this](const QString& why) { hint(why); });
     chips_ = spoken(new TokenChips, "promptTokens", tr("Tokens of the prompt"));
     chips_->setEmptyText(tr("The prompt's tokens appear here."));
     chips_->setMaximumHeight(fontMetrics().height() * 5);
@@ -273,14 +289,13 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         const bool isWriting = !snapshot->model || snapshot->model->writesText();
-        tokenCount_->setText(
-            readsSource()
-                ? tr("%L1 tokens in the source, %L2 of %L3 generated").arg(chips_->count()).arg(written).arg(context)
-            : isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
-                        : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
+        hint(readsSource()
+                 ? tr("%L1 tokens in the source, %L2 of %L3 generated").arg(chips_->count()).arg(written).arg(context)
+             : isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
+                         : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
         if (isWriting && endsWithLoneSpace(*snapshot))
-            tokenCount_->setText(tokenCount_->text() + '\n' +
-                                 tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
+            hint(tr("The prompt ends with a space. Remove it."),
+                 tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
         notice_->setText(
             !notice.isEmpty() ? notice
@@ -309,30 +324,45 @@ void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
     shownPrompt_ = prompt;
 }
 
-void GeneratePanel::postPrompt() {
-    if (!snapshot_ || !snapshot_->model) return;
+void GeneratePanel::hint(const QString& text, const QString& help) {
+    tokenCount_->setText(text);
+    tokenCount_->setToolTip(help.isEmpty() ? text : help);
+}
+
+bool GeneratePanel::postPrompt() {
+    typing_.stop();
+    if (!snapshot_ || !snapshot_->model) return false;
     const bool hasTokenizer = snapshot_->model->hasTokenizer;
     const auto promptCommand = [&](const Typed& typed) {
         return hasTokenizer ? SetPromptCommand{.text = typed.text, .second = typed.second}
                             : SetPromptCommand{.text = {}, .tokens = parseIds(QString::fromStdString(typed.text))};
     };
     const QString shown = prompt_->toPlainText();
-    if (const QString why = prompt_->objectionTo(shown.size()); !why.isEmpty()) return tokenCount_->setText(why);
+    if (const QString why = prompt_->objectionTo(shown.size()); !why.isEmpty()) {
+        hint(why);
+        return false;
+    }
     SetPromptCommand command = promptCommand(
         {shown.toStdString(), snapshot_->model->readsPairs ? second_->text().toStdString() : std::string()});
     const Typed typed{hasTokenizer ? command.text : joinIds(command.tokens), command.second};
+    const bool isPosted = typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back());
     if (typed.text.empty()) {
-        tokenCount_->setText(hasTokenizer ? tr("The prompt is empty: type at least one character.")
-                                          : tr("This model has no tokenizer: type token ids, such as 1, 403, 407."));
-        return;
+        if (hasTokenizer)
+            hint(tr("The prompt is empty. Type something."));
+        else
+            hint(tr("Type token ids, such as 1, 403, 407."),
+                 tr("This model has no tokenizer: type token ids, such as 1, 403, 407."));
+        return isPosted; // a text that was opened as ids has no prompt
     }
-    if (typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back())) return;
+    if (isPosted) return true;
     // While a prompt that was typed before is still running, the snapshot is older than that one.
     Command before = SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
     if (!inFlight_.empty()) before = promptCommand(inFlight_.back());
     inFlight_.push_back(typed);
+    if (hasTokenizer) typed_ = shown;
     bench_.undoStack().push(
         new PromptEdit(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
+    return true;
 }
 
 void GeneratePanel::addUnread(SessionDocument& document) const {
@@ -371,12 +401,11 @@ void GeneratePanel::showSpeed() {
     speedLabel_->setText(rate > 0 ? tr("%1 tokens/s").arg(rate) : tr("fastest"));
 }
 
+/// What was typed last may still be waiting.
+bool GeneratePanel::canRunPrompt() { return !(typing_.isActive() || prompt_->toPlainText().isEmpty()) || postPrompt(); }
+
 void GeneratePanel::run() {
-    if (typing_.isActive()) {
-        typing_.stop();
-        postPrompt();
-    }
-    if (snapshot_ && snapshot_->model && !snapshot_->model->writesText()) return;
+    if (!canRunPrompt() || (snapshot_ && snapshot_->model && !snapshot_->model->writesText())) return;
     write();
 }
 
@@ -384,7 +413,9 @@ void GeneratePanel::write() {
     bench_.post(GenerateCommand{.maxTokens = amount_->value(), .tokensPerSecond = tokensPerSecond()});
 }
 
-void GeneratePanel::step() { bench_.post(GenerateCommand{.maxTokens = 1, .tokensPerSecond = 0}); }
+void GeneratePanel::step() {
+    if (canRunPrompt()) bench_.post(GenerateCommand{.maxTokens = 1, .tokensPerSecond = 0});
+}
 
 void GeneratePanel::stop() { bench_.post(StopCommand{}); }
 

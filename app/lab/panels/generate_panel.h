@@ -63,6 +63,7 @@ public:
     void stop();
     void reset();
     void focusPrompt();
+    const QString& typed() const { return typed_; } ///< the last text that was typed; empty: none
     /// Puts a prompt that was typed, but that the model has not read yet, into a document in place of its text.
     void addUnread(SessionDocument& document) const;
 
@@ -70,7 +71,9 @@ private:
     QWidget* makePromptGroup();
     QWidget* makeRunGroup();
     QWidget* makeTextGroup();
-    void postPrompt();
+    bool postPrompt();   ///< of the editors, unless the model has it; false: it cannot be run
+    bool canRunPrompt(); ///< after it is posted
+    void hint(const QString& text, const QString& help = {}); ///< below the prompt. @param help empty: the text
     void syncPrompt(const Snapshot& snapshot);
     void clickToken(int tokenIndex);
     void goTo(int tokenIndex);
@@ -105,6 +108,7 @@ private:
     static Typed promptOf(const Snapshot& snapshot);
     /// Prompts that were posted but not yet shown. A snapshot with one of them must not overwrite newer typing.
     std::deque<Typed> inFlight_;
+    QString typed_;
     Typed shownPrompt_; ///< prompt of the last snapshot
     uint64_t failureCount_ = 0;
 };

@@ -438,6 +438,10 @@ void MainWindow::saveForNextStart() {
 void MainWindow::closeEvent(QCloseEvent* event) {
     saveLayout();
     rememberLesson();
+    if (!preferences_.autosaves)
+        QSettings().remove(kTypedPrompt);
+    else if (!generate_->typed().isEmpty())
+        QSettings().setValue(kTypedPrompt, generate_->typed());
     if (autosave_) autosave_->finish(preferences_.autosaves);
     event->accept();
 }

@@ -207,6 +207,8 @@ private:
     void showHelp(); ///< on the control under the pointer
     void showAbout();
 
+    static constexpr auto kTypedPrompt = "typedPrompt"; ///< the setting: what GeneratePanel::typed() was at the end
+
     Preferences preferences_;
     bool remembersLayout_;
     QString device_;      ///< as the user named it

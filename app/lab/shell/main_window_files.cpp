@@ -22,6 +22,7 @@
 #include <QImageReader>
 #include <QInputDialog>
 #include <QKeyEvent>
+#include <QSettings>
 #include <QTimer>
 
 #include <tuple>
@@ -113,7 +114,7 @@ void MainWindow::openWaitingPicture() {
     const bool isDecided = !bridge_.isOpeningModel() && bench_.snapshot() == bridge_.latest();
     if (waitingPicture_.isEmpty() || !isDecided) return;
     const QString path = std::exchange(waitingPicture_, {});
-    if (!bench_.readsPictures()) postModel(QStringLiteral("builtin:vit-shapes"), {});
+    if (!bench_.readsPictures()) postModel(QStringLiteral("builtin:vit-shapes"), {}, true);
     pictureInput_->openPicture(path);
     bench_.showPanel("attention");
 }
@@ -122,8 +123,10 @@ void MainWindow::postModel(const QString& path, const QString& prompt, bool keep
     pending_.reset();
     returningTo_.clear();
     waitingPicture_.clear();
-    bridge_.post(
-        OpenModelCommand{.path = path.toStdString(), .prompt = prompt.toStdString(), .keepsPrompt = keepsPrompt});
+    bridge_.post(OpenModelCommand{.path = path.toStdString(),
+                                  .prompt = prompt.toStdString(),
+                                  .keepsPrompt = keepsPrompt,
+                                  .typedBefore = QSettings().value(kTypedPrompt).toString().toStdString()});
     firstPath_.clear(); // last: it may be the path
 }
 
