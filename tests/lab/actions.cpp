@@ -193,6 +193,38 @@ TEST_CASE("lab: the finder lists the name that was typed first, and then names t
     CHECK(lab.waitFor([&] { return !lab.find<QWidget>("train").visibleRegion().isEmpty(); }));
 }
 
+TEST_CASE("lab: the finder knows help, controls, other words and what words mean", "[lab]") {
+    LabWindow lab;
+    lab.press(lab.action("find"));
+    auto& field = lab.find<QLineEdit>("finderWords");
+    const auto& list = lab.find<QListWidget>("finderList");
+    const auto found = [&](const char* words) {
+        field.setText(words);
+        QStringList rows;
+        for (int row = 0; row < list.count(); ++row) rows << list.item(row)->text();
+        return rows;
+    };
+    CHECK(found("bigger text").front().startsWith("Larger text"));
+    CHECK(found("font").filter("Larger text").size() == 1);
+    CHECK(found("night").front().startsWith("Dark"));
+    CHECK(found("what is a head?").front().startsWith("Head   ·   Word\nOne of the parts"));
+    CHECK(found("photo").front().startsWith("Picture   ·   Word"));
+    CHECK(found("xyzzy") == QStringList(QString::fromUtf8("Nothing found for “xyzzy”. Try another word.")));
+    QTest::keyClick(&field, Qt::Key_Return);
+    CHECK(field.isVisible());
+    const QStringList rows = found("temperature");
+    CHECK(rows.front().startsWith("Temperature   ·   Word"));
+    const auto slider = std::ranges::find_if(
+        rows, [](const QString& row) { return row.startsWith("Temperature   ·   Control in Next token"); });
+    REQUIRE(slider != rows.end());
+    for (auto row = rows.begin(); row != slider; ++row) QTest::keyClick(&field, Qt::Key_Down);
+    QTest::keyClick(&field, Qt::Key_Return);
+    CHECK(lab.waitFor([&] {
+        const QWidget* focus = QApplication::focusWidget();
+        return focus && focus->accessibleName() == "Temperature" && !focus->visibleRegion().isEmpty();
+    }));
+}
+
 TEST_CASE("lab: an entry of a menu that shows something else has a tick while it does", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     lab.closeGate(1, 1, 0);

@@ -2,13 +2,18 @@
 
 #include "app/lab/widgets/widget_makers.h"
 
+#include <QAbstractButton>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPainter>
+#include <QPointer>
+#include <QRegularExpression>
+#include <QSet>
 #include <QStyledItemDelegate>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -19,14 +24,51 @@ constexpr int kKeys = Qt::UserRole; ///< role of the keys of an entry
 class EntryDelegate : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
+    static int firstLine(const QStyleOptionViewItem& option) {
+        return std::min(option.rect.height(), option.fontMetrics.lineSpacing() + spacing::kGap);
+    }
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
         QStyledItemDelegate::paint(painter, option, index);
         const bool isChosen = option.state & QStyle::State_Selected;
         painter->setPen(option.palette.color(isChosen ? QPalette::HighlightedText : QPalette::PlaceholderText));
-        painter->drawText(option.rect.adjusted(0, 0, -spacing::kGap, 0), Qt::AlignRight | Qt::AlignVCenter,
-                          index.data(kKeys).toString());
+        const QRect line(option.rect.topLeft(), QSize(option.rect.width() - spacing::kGap, firstLine(option)));
+        painter->drawText(line, Qt::AlignRight | Qt::AlignVCenter, index.data(kKeys).toString());
     }
 };
+
+/// What people ask around the words that they look for.
+constexpr const char* kFillers[] = {"a",  "an", "are", "can", "do",  "does", "how",  "i",    "in",
+                                    "is", "it", "my",  "of",  "the", "to",   "what", "where"};
+/// Words of other programs, and what they are here.
+constexpr std::pair<const char*, const char*> kSynonyms[] = {
+    {"bigger", "larger"}, {"font", "text size"},  {"image", "picture"}, {"images", "pictures"}, {"night", "dark"},
+    {"photo", "picture"}, {"photos", "pictures"}, {"colours", "theme"}, {"colors", "theme"},
+};
+
+/// @return the words to look for, in the words of this program
+QStringList wantedWords(const QString& typed) {
+    static const QRegularExpression gap(QStringLiteral("[\\s?!.,“”\"]+"));
+    const QStringList all = typed.toLower().split(gap, Qt::SkipEmptyParts);
+    QStringList wanted;
+    for (const QString& word : all) {
+        if (std::ranges::any_of(kFillers, [&](const char* filler) { return word == QLatin1String(filler); })) continue;
+        const auto* const other =
+            std::ranges::find_if(kSynonyms, [&](const auto& pair) { return word == QLatin1String(pair.first); });
+        if (other == std::end(kSynonyms))
+            wanted << word;
+        else
+            wanted << QString::fromLatin1(other->second).split(' ');
+    }
+    return wanted.isEmpty() ? all : wanted;
+}
+
+/// Whether a text has a word that begins so.
+bool hasWord(const QString& text, const QString& word) {
+    for (qsizetype at = text.indexOf(word, 0, Qt::CaseInsensitive); at >= 0;
+         at = text.indexOf(word, at + 1, Qt::CaseInsensitive))
+        if (at == 0 || !text[at - 1].isLetterOrNumber()) return true;
+    return false;
+}
 
 /// How well a title answers: 0 if it is the words, 1 if it begins with them, 2 if it begins with a longer word, 3 if
 /// another of its words begins so, else 4.
@@ -41,15 +83,18 @@ int rankOf(const QString& title, const QString& words) {
 
 Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     : QDialog(parent), entries_(std::move(entries)),
-      words_(named(new QLineEdit, "finderWords", tr("Words to find"),
-                   tr("Type words of the name of an action, a panel, a part of attention, a lesson or a model"))),
+      words_(
+          named(new QLineEdit, "finderWords", tr("Words to find"),
+                tr("Type words of what you look for: an action, a control, a panel, a part of attention, a lesson, a "
+                   "model, or a word whose meaning you want to know"))),
       list_(spoken(new QListWidget, "finderList", tr("Results"))) {
     setObjectName("finder");
     setWindowTitle(tr("Find"));
-    words_->setPlaceholderText(tr("Find an action, a panel, a part, a lesson or a model"));
+    words_->setPlaceholderText(tr("Find an action, a control, a lesson, a model or what a word means"));
     words_->installEventFilter(this);
     list_->setFocusPolicy(Qt::NoFocus);
     list_->setItemDelegate(new EntryDelegate(list_));
+    list_->setWordWrap(true);
     makeColumn(this, spacing::kGap, {words_, {list_, 1}});
     connect(words_, &QLineEdit::textChanged, this, &Finder::find);
     connect(words_, &QLineEdit::returnPressed, this, [this] { choose(list_->currentRow()); });
@@ -58,21 +103,61 @@ Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     find({});
 }
 
+void Finder::addControls(std::vector<Entry>& entries, const QWidget& panel, const QString& title,
+                         const std::function<void()>& show) {
+    QSet<QString> taken;
+    for (const Entry& entry : entries) taken << entry.title;
+    for (QWidget* control : panel.findChildren<QWidget*>()) {
+        const auto* button = qobject_cast<QAbstractButton*>(control);
+        const QString name = control->accessibleName().isEmpty() && button ? QString(button->text()).remove('&')
+                                                                           : control->accessibleName();
+        const bool isUsable = control->focusPolicy() != Qt::NoFocus && control->isEnabledTo(&panel) &&
+                              control->isVisibleTo(&panel) && !control->toolTip().isEmpty();
+        if (!isUsable || name.isEmpty() || control->objectName().isEmpty() || taken.contains(name)) continue;
+        taken << name;
+        entries.push_back({name,
+                           tr("Control in %1").arg(title),
+                           {},
+                           [show, control = QPointer<QWidget>(control)] {
+                               show();
+                               if (control) control->setFocus(Qt::ShortcutFocusReason);
+                           },
+                           control->toolTip()});
+    }
+}
+
 void Finder::find(const QString& words) {
-    const QStringList wanted = words.split(' ', Qt::SkipEmptyParts);
+    const QStringList wanted = wantedWords(words);
     found_.clear();
     list_->clear();
+    // Entries with most of the words: all of them, if there are such.
+    std::vector<qsizetype> counts(entries_.size(), 0);
+    std::vector<bool> isNamed(entries_.size(), true); // without its help
     for (size_t i = 0; i < entries_.size(); ++i) {
-        const QString text = entries_[i].title + ' ' + entries_[i].kind;
-        if (std::ranges::all_of(wanted, [&](const auto& word) { return text.contains(word, Qt::CaseInsensitive); }))
-            found_.push_back(i);
+        const QString name = entries_[i].title + ' ' + entries_[i].kind;
+        for (const QString& word : wanted) {
+            const bool isInName = name.contains(word, Qt::CaseInsensitive);
+            if (isInName || hasWord(entries_[i].help, word)) ++counts[i];
+            if (!isInName) isNamed[i] = false;
+        }
     }
+    const qsizetype most = counts.empty() ? 0 : std::ranges::max(counts);
+    for (size_t i = 0; i < entries_.size(); ++i)
+        if (counts[i] == most && (most > 0 || wanted.isEmpty())) found_.push_back(i);
     if (!wanted.isEmpty())
-        std::ranges::stable_sort(found_, {}, [&](size_t i) { return rankOf(entries_[i].title, wanted.join(' ')); });
+        std::ranges::stable_sort(
+            found_, {}, [&](size_t i) { return std::pair(!isNamed[i], rankOf(entries_[i].title, wanted.join(' '))); });
     for (const size_t i : found_) {
         const Entry& entry = entries_[i];
-        auto* item = new QListWidgetItem(QStringLiteral("%1   ·   %2").arg(entry.title, entry.kind), list_);
+        const bool explains = !wanted.isEmpty() && (!entry.open || !isNamed[i]);
+        const QString title = QStringLiteral("%1   ·   %2").arg(entry.title, entry.kind);
+        auto* item = new QListWidgetItem(explains ? title + '\n' + entry.help : title, list_);
         item->setData(kKeys, entry.keys);
+    }
+    if (found_.empty()) {
+        auto* nothing =
+            new QListWidgetItem(tr("Nothing found for “%1”. Try another word.").arg(words.trimmed()), list_);
+        nothing->setFlags(Qt::NoItemFlags);
     }
     list_->setCurrentRow(0);
 }
@@ -80,6 +165,7 @@ void Finder::find(const QString& words) {
 void Finder::choose(int row) {
     if (row < 0 || row >= static_cast<int>(found_.size())) return;
     const auto action = entries_[found_[static_cast<size_t>(row)]].open;
+    if (!action) return; // its meaning stands in the list
     accept();
     action();
 }

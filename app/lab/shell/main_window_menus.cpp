@@ -25,6 +25,7 @@
 #include <QWhatsThis>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 namespace attn {
@@ -102,7 +103,7 @@ void MainWindow::makeFileMenu() {
     addAction(menu, "openExample", tr("Open the e&xample that completes repetitions"),
               tr("Open a small model whose weights come from formulas. It completes repetitions, such as abcabc"),
               "Ctrl+B", "files", [this] { open("builtin:induction"); });
-    QMenu* bundled = menu->addMenu(tr("Trained &models"));
+    QMenu* bundled = menu->addMenu(tr("&Models that come with the program"));
     bundled->menuAction()->setToolTip(tr("Open one of the trained models that come with the program"));
     int bundledKey = 1;
     for (const BundledModel& model : bundledModels()) {
@@ -131,8 +132,8 @@ void MainWindow::makeFileMenu() {
     addAction(menu, "saveSessionAs", tr("Save session &as…"), tr("Save the session under another name"), "Ctrl+Shift+S",
               "files", [this] { chooseSessionPath(); });
     addAction(menu, "lock", tr("&Lock for class…"),
-              tr("Choose controls to lock or hide before handing the session to a class"), "Ctrl+L", nullptr,
-              [this] { showLockDialog(); });
+              tr("For teachers: choose controls to lock or hide before you give the session to a class"), "Ctrl+L",
+              nullptr, [this] { showLockDialog(); });
     menu->addSeparator();
     addAction(menu, "exportPng", tr("Export figure as &PNG…"), tr("Save the current figure as pixels"), "Ctrl+E",
               "export", [this] { chooseExport("png"); });
@@ -149,8 +150,8 @@ void MainWindow::makeFileMenu() {
               tr("Save the numbers of the current figure as an .npz archive"), "Ctrl+Alt+M", "export",
               [this] { chooseExport("npz"); });
     addAction(menu, "capture", tr("Capture ac&tivations…"),
-              tr("Run the text, then save every attention pattern and all logits for Python"), "Ctrl+Alt+N", "export",
-              [this] { chooseCapture(); });
+              tr("Run the text, then save every attention pattern and all logits in a file, to work on with Python"),
+              "Ctrl+Alt+N", "export", [this] { chooseCapture(); });
     menu->addSeparator();
     addAction(menu, "quit", tr("&Quit"), tr("Close the program"), "Ctrl+Q", nullptr, [this] { close(); });
 }
@@ -180,8 +181,8 @@ void MainWindow::makeEditMenu() {
                                     "Ctrl+Shift+D", "heads", [this] { toggleShownRun(ShownRun::Difference); });
     for (QAction* each : {original, difference}) each->setCheckable(true);
     addAction(menu, "formedPath", tr("Compare with the formed &path"),
-              tr("Show the prediction beside that of the formed path: whole attention patterns, without fused "
-                 "kernels, a key/value cache or a running state"),
+              tr("Check the program itself: show the prediction beside one that is computed step by step, without the "
+                 "shortcuts that make a model fast. Both should be the same."),
               "Ctrl+Shift+F", "heads", [this] {
                   bench_.showPanel("lenses");
                   QJsonObject lens = view("lenses");
@@ -294,16 +295,17 @@ void MainWindow::makeViewMenu() {
         preferences_.textSize = std::clamp(textSize, kSmallestText, kLargestText);
         setTheme(preferences_.theme);
     };
-    addAction(menu, "textLarger", tr("L&arger text"), tr("Make all text larger"), "Ctrl++; Ctrl+=", nullptr,
+    addAction(menu, "textLarger", tr("L&arger text"), tr("Make the size of all text larger"), "Ctrl++; Ctrl+=", nullptr,
               [this, scaleText] { scaleText(preferences_.textSize + kTextStep); });
-    addAction(menu, "textSmaller", tr("S&maller text"), tr("Make all text smaller"), "Ctrl+-", nullptr,
+    addAction(menu, "textSmaller", tr("S&maller text"), tr("Make the size of all text smaller"), "Ctrl+-", nullptr,
               [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
     addAction(menu, "textNormal", tr("&Normal text"), tr("Use the theme's own text size"), "Ctrl+0", nullptr,
               [scaleText] { scaleText(100); });
     menu->addSeparator();
     addAction(menu, "openInScope", tr("Open in s&cope"),
-              tr("Show this model, prompt and head in a separate window, drawn directly by the device"), "Ctrl+Alt+S",
-              nullptr, [this] { openInScope(); });
+              tr("Show this model, prompt and head in a window of its own, for example on a second screen. It follows "
+                 "what you do here."),
+              "Ctrl+Alt+S", nullptr, [this] { openInScope(); });
     addAction(menu, "fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), "F11",
               nullptr, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); })
         ->setCheckable(true);
@@ -318,8 +320,9 @@ void MainWindow::makeHelpMenu() {
         bench_.showPanel("lessons");
         lessonPanel_->focusList();
     });
-    addAction(menu, "find", tr("&Find…"), tr("Find any action, panel, part, lesson or model by its name"), "Ctrl+K",
-              nullptr, [this] { showFinder(); });
+    addAction(menu, "find", tr("&Find…"),
+              tr("Find any action, control, panel, part, lesson or model, and what a word means"), "Ctrl+K", nullptr,
+              [this] { showFinder(); });
     addAction(menu, "whatIsThis", tr("&Explain the control under the pointer"),
               tr("Point at a control and press the key: a note says what it is for"), "F1", nullptr,
               [this] { showHelp(); });
@@ -413,12 +416,17 @@ void MainWindow::showFinder() {
                                                            : tr("Action");
         entries.push_back({QString(action->text()).remove('&'), kind,
                            action->shortcut().toString(QKeySequence::NativeText),
-                           [action = action] { action->trigger(); }});
+                           [action = action] { action->trigger(); }, action->toolTip()});
     }
-    if (!lessonLocks_ && locks_.isEmpty())
+    if (!lessonLocks_ && locks_.isEmpty()) {
         for (const auto& [id, panel] : panels_)
             for (Panel::Place& place : panel->places())
-                entries.push_back({place.title, place.kind, {}, std::move(place.open)});
+                entries.push_back({place.title, place.kind, {}, std::move(place.open), {}});
+        for (const auto& [id, panel] : panels_)
+            Finder::addControls(entries, *panel, docks_.at(id)->windowTitle(),
+                                [this, id = id] { bench_.showPanel(id); });
+    }
+    std::ranges::move(Finder::words(), std::back_inserter(entries));
     auto* finder = new Finder(std::move(entries), this);
     finder->setAttribute(Qt::WA_DeleteOnClose);
     finder->open();
