@@ -54,6 +54,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
         return panel.second().waitIdle(1) && lab.find<MatrixView>("compareB").figure().rowLabels.size() > 4 &&
                lab.find<MatrixView>("compareB").figure().rowLabels[4] == "b";
     }));
+    CHECK(difference.figure().rowLabels.at(4) == "q | b");
     // A word more in B: what follows is compared with itself, and hovering leads from one to the other.
     lab.find<QLineEdit>("compareText").setText("the very quick fox the qu");
     lab.click("compareRun");
@@ -63,7 +64,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(a.figure().rows() == 20);
     const auto& message = lab.find<QLabel>("compareMessage");
     const QString caption = message.text();
-    CHECK(caption.contains("20 tokens matched (A 20, B 25)"));
+    CHECK(caption.contains("20 tokens aligned (A 20, B 25), of which 0 differ"));
     CHECK(caption.startsWith("A: “the quick fox the qu” · B: “the very quick fox the qu”"));
     CHECK(heads.topLevelItemCount() == 4);
     CHECK(difference.figure().rows() == 20);
@@ -249,6 +250,16 @@ TEST_CASE("lab: of models with other layers and heads is shown what can be, and 
     lab.window().workbench().selectHead(3, 0);
     REQUIRE(lab.waitFor([&] { return difference.figure().note.startsWith("B has no L3 H0: it has 2 layers"); }));
     CHECK(a.height() > difference.height()); // A has the large place
+    const auto& message = lab.find<QLabel>("compareMessage");
+    CHECK(message.text().startsWith("A: stories"));
+    CHECK(message.text().contains("no list of heads"));
+    CHECK(lab.find<QComboBox>("comparePathList").findData("builtin:vit-shapes") < 0); // it reads pictures
+    lab.find<QLineEdit>("comparePath").setText("builtin:stories");
+    lab.click("compareRun");
+    REQUIRE(lab.waitFor([&] { return message.text().contains("A and B are the same model and text"); }));
+    lab.find<QLineEdit>("comparePath").setText("builtin:induction-trained");
+    lab.click("compareRun");
+    REQUIRE(lab.waitFor([&] { return difference.figure().note.startsWith("B has no L3 H0"); }));
     CHECK_FALSE(a.figure().isEmpty());
     lab.find<QWidget>("compareWith").setFocus();
     REQUIRE(lab.waitFor([&] { return lab.find<QWidget>("compareWith").hasFocus(); }));

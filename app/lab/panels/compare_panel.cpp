@@ -67,7 +67,7 @@ QLayout* ComparePanel::makeChoice() {
     setChoiceKeys(*with_, kWithKeys);
     with_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     text_ = named(new QLineEdit, "compareText", tr("Text of run B"));
-    text_->setPlaceholderText(tr("Type another text; tokens that match the prompt are compared"));
+    text_->setPlaceholderText(tr("Type another text; its tokens are aligned with those of the prompt"));
     picture_ = new OtherPictureBox("comparePicture", bench_);
     path_ = new ModelBox("comparePath", tr("Model of run B"), bench_.runs());
     browse_ = named(new QPushButton(tr("Browse…")), "compareBrowse", tr("Look for the other model among your files"));
@@ -180,6 +180,7 @@ void ComparePanel::showControls() {
     const SecondRun::With with = second_.with();
     with_->setItemText(SecondRun::OtherInput,
                        isPicture ? tr("Same model on another picture") : tr("Same model on another text"));
+    path_->setReadsPictures(isPicture);
     text_->setVisible(with == SecondRun::OtherInput && !isPicture);
     picture_->setVisible(with == SecondRun::OtherInput && isPicture);
     path_->setVisible(with == SecondRun::OtherModel);

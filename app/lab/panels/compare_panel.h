@@ -71,7 +71,8 @@ private:
     Divergences divergences() const;
     std::optional<MatrixCell> partnerOf(const MatrixCell& cell) const; ///< the cell of B that matches a cell of A
     void link(const std::optional<MatrixCell>& cell);
-    QString alignedText() const;                ///< how many tokens match; empty: all of them
+    bool isSame() const;                        ///< whether nothing makes B differ from A
+    QString alignedText() const;                ///< how many tokens are aligned and differ; empty: all, and none
     QString runName(const Snapshot& run) const; ///< its model, or its text where that is what differs
     QString reading() const;                    ///< the numbers of the cell under the pointer; empty: none
     void say();                                 ///< the reading, or else the caption

@@ -79,8 +79,26 @@ QString ComparePanel::alignedText() const {
     if (!aligned_.first || !aligned_.second) return {};
     const size_t countA = partners_.size(), countB = aligned_.second->tokens.size();
     const auto count = static_cast<size_t>(std::ranges::count_if(partners_, [](int partner) { return partner >= 0; }));
-    if (count == countA && count == countB) return {};
-    return tr(". %1 tokens matched (A %2, B %3).").arg(count).arg(countA).arg(countB);
+    const std::vector<QString> a = tokenLabels(aligned_.first.get()), b = tokenLabels(aligned_.second.get());
+    int differing = 0;
+    for (size_t token = 0; token < countA; ++token)
+        if (partners_[token] >= 0 && a[token] != b[static_cast<size_t>(partners_[token])]) ++differing;
+    if (count == countA && count == countB && differing == 0) return {};
+    return tr(". %1 tokens aligned (A %2, B %3), of which %4 differ.")
+        .arg(count)
+        .arg(countA)
+        .arg(countB)
+        .arg(differing);
+}
+
+bool ComparePanel::isSame() const {
+    const Snapshot& second = *second_.snapshot();
+    const SecondRun::With with = second_.with();
+    const bool isOtherModel = with == SecondRun::OtherModel, isOtherInput = with == SecondRun::OtherInput;
+    if (first_->path() != second.path() || (isOtherModel && first_->shown)) return false;
+    const bool isChanged = !bench_.changes().empty() && bench_.shownRun() != ShownRun::Original;
+    if (isChanged && !isOtherInput) return false;
+    return first_->readsPictures() ? !isOtherInput : first_->sequence->text == second.sequence->text;
 }
 
 std::pair<ComparePanel::Tile, ComparePanel::Tile> ComparePanel::tiles() const {
@@ -130,7 +148,12 @@ void ComparePanel::showMatrices(bool isOn) {
         else
             difference.setMatrix(a.rows(), a.columns(), std::move(values));
         difference.rowLabels = a.rowLabels;
-        difference.columnLabels = a.columnLabels;
+        for (size_t token = 0; isByToken && token < partners_.size(); ++token)
+            if (partners_[token] >= 0)
+                if (const QString& other = b.rowLabels[static_cast<size_t>(partners_[token])];
+                    other != a.rowLabels[token])
+                    difference.rowLabels[token] = tr("%1 | %2", "tokens of A and B").arg(a.rowLabels[token], other);
+        difference.columnLabels = difference.rowLabels;
     } else if (const ModelInfo& other = *second_.snapshot()->model; site >= other.layers || number >= other.heads) {
         b.note = difference.note =
             tr("B has no %1: it has %2 layers of %3 heads. Select one of them in the Heads panel.")
@@ -221,9 +244,13 @@ void ComparePanel::showHeads(bool isOn) {
         }
     }
     heads_->setVisible(!byHead_.empty());
-    caption_ = byHead_.empty() ? tr("To compare heads, both models need the same number of layers and heads and, "
-                                    "for long texts and pictures, the same number of tokens.")
-                               : tr("A: %1 · B: %2%3").arg(runName(*first_), runName(second), alignedText());
+    caption_ = tr("A: %1 · B: %2%3").arg(runName(*first_), runName(second), alignedText());
+    if (isSame())
+        caption_ += '\n' + (isPicture ? tr("A and B are the same model and picture, so nothing differs.")
+                                      : tr("A and B are the same model and text, so nothing differs."));
+    else if (byHead_.empty())
+        caption_ += '\n' + tr("There is no list of heads: for that, both models need the same number of layers and "
+                              "heads and, for long texts and pictures, the same number of tokens.");
 }
 
 QString ComparePanel::runName(const Snapshot& run) const {
@@ -235,7 +262,7 @@ QString ComparePanel::runName(const Snapshot& run) const {
 
 QString ComparePanel::reading() const {
     const MatrixFigure &a = a_.matrix->figure(), &b = b_.matrix->figure(), &difference = difference_.matrix->figure();
-    const MatrixFigure& named = a.hovered ? a : b;
+    const MatrixFigure& named = !a.hovered ? b : difference.hovered ? difference : a;
     if (!named.hovered) return {};
     QStringList values;
     if (a.hovered) values << tr("A %1").arg(valueText(a, *a.hovered));

@@ -4,12 +4,30 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/models/bundled.h"
+#include "engine/models/vision_source.h"
 
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QSignalBlocker>
 
+#include <array>
+#include <utility>
+#include <vector>
+
 namespace attn {
+namespace {
+
+/// The models that come with the program and read pictures, or else texts. Their files are read once.
+const std::vector<BundledModel>& modelsThatRead(bool pictures) {
+    static const auto models = [] {
+        std::array<std::vector<BundledModel>, 2> all;
+        for (const BundledModel& model : bundledModels()) all.at(isVisionModel(model.path) ? 1 : 0).push_back(model);
+        return all;
+    }();
+    return models.at(pictures ? 1 : 0);
+}
+
+} // namespace
 
 ModelBox::ModelBox(const QString& id, const QString& title, const RunListModel& runs, QWidget* parent)
     : QComboBox(parent), runs_(runs) {
@@ -17,7 +35,7 @@ ModelBox::ModelBox(const QString& id, const QString& title, const RunListModel& 
     setInsertPolicy(QComboBox::NoInsert);
     setCompleter(nullptr); // it would complete a path that is typed to another one
     named(this, id + QStringLiteral("List"), title,
-          tr("Choose a bundled model or a training run, or type the path of a folder or file"));
+          tr("Choose a model that comes with the program or a training run, or type the path of a folder or file"));
     named(lineEdit(), id, title, toolTip());
     lineEdit()->setPlaceholderText(tr("folder, file, or builtin:stories"));
     setLeastCharacters(*this, 12);
@@ -35,13 +53,18 @@ void ModelBox::list() {
     const QSignalBlocker quiet(this);
     const QString typed = currentText();
     clear();
-    addItem(tr("induction, from formulas"), QStringLiteral("builtin:induction"));
-    for (const BundledModel& model : bundledModels())
-        addItem(tr("%1, bundled").arg(QString::fromStdString(model.title)), QString::fromStdString(model.path));
+    if (!readsPictures_) addItem(tr("induction, from formulas"), QStringLiteral("builtin:induction"));
+    for (const BundledModel& model : modelsThatRead(readsPictures_))
+        addItem(tr("%1, comes with the program").arg(QString::fromStdString(model.title)),
+                QString::fromStdString(model.path));
     if (!runs_.runs().empty()) insertSeparator(count());
     for (const RunListModel::Run& run : runs_.runs()) addItem(tr("%1, training run").arg(run.name), run.folder);
     setCurrentIndex(-1);
     setEditText(typed);
+}
+
+void ModelBox::setReadsPictures(bool readsPictures) {
+    if (std::exchange(readsPictures_, readsPictures) != readsPictures) list();
 }
 
 void ModelBox::browse(bool forFolder) {

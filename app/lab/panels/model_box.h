@@ -6,7 +6,7 @@ namespace attn {
 
 class RunListModel;
 
-/// Asks for a model: a path that is typed, or chosen from the bundled models and the training runs.
+/// Asks for a model: a path that is typed, or chosen from the models that come with the program and the training runs.
 class ModelBox : public QComboBox {
     Q_OBJECT
 
@@ -16,6 +16,8 @@ public:
 
     QString path() const { return currentText(); }
     void setPath(const QString& path) { setEditText(path); }
+    /// Lists the models of the program that read pictures, or else those that read texts.
+    void setReadsPictures(bool readsPictures);
     /// Opens a dialog for a folder or a file.
     void browse(bool forFolder);
 
@@ -27,6 +29,7 @@ private:
     void list();
 
     const RunListModel& runs_;
+    bool readsPictures_ = false;
 };
 
 } // namespace attn
