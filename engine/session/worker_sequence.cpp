@@ -182,7 +182,7 @@ void Session::Worker::on(const GenerateCommand& command) {
     if (command.maxTokens < 1) return;
     remaining_ = command.maxTokens;
     tokensPerSecond_ = command.tokensPerSecond;
-    generationStart_ = nextToken_ = Clock::now();
+    nextToken_ = Clock::now();
     generated_ = 0;
     next_.unedited.reset();
     next_.uneditedViews.reset();
@@ -207,10 +207,11 @@ void Session::Worker::generateOne() {
         return;
     }
     path_.take(drawn.token, drawn.probability);
-    ++generated_;
     --remaining_;
+    // The first token waits for nothing: the speed is that of those after it.
+    if (++generated_ == 1) generationStart_ = Clock::now();
     const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
-    if (seconds > 0 && generated_ > 1) next_.status.tokensPerSecond = generated_ / seconds;
+    if (generated_ > 1 && seconds > 0) next_.status.tokensPerSecond = (generated_ - 1) / seconds;
     const bool isEnd =
         std::ranges::find(text().source().stopTokens(), drawn.token) != text().source().stopTokens().end();
     if (remaining_ <= 0 || isEnd || isStopped()) {
@@ -403,10 +404,12 @@ void Session::Worker::refreshSequence() {
     sequence->prompt = prompt_.text;
     sequence->second = prompt_.second;
     if (first > 0)
-        sequence->notice = fmt::format("too long: the oldest {} tokens are ignored (limit {})", groupDigits(first),
+        sequence->notice = fmt::format("Too long: the model reads the last {} of {} tokens. When its context of {} is "
+                                       "full, it drops a quarter at once.",
+                                       groupDigits(tokens.size() - first), groupDigits(tokens.size()),
                                        groupDigits(static_cast<size_t>(text().capacity())));
     if (tokens.empty() && !tokenizer)
-        sequence->notice = "this model has no tokenizer: enter token ids, separated by commas";
+        sequence->notice = "This model has no tokenizer: enter token ids, separated by commas.";
     next_.sequence = std::move(sequence);
     next_.branches = std::make_shared<BranchTree>(path_.tree());
     next_.next = std::make_shared<NextToken>(

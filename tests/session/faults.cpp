@@ -68,7 +68,8 @@ TEST_CASE("faults: a prompt longer than the context keeps its end, says so and c
     std::vector<int> tokens;
     for (int i = 0; i < 200; ++i) tokens.push_back(i % 61);
     auto snapshot = succeed(session, OpenModelCommand{.path = folder.path().string(), .promptTokens = tokens});
-    CHECK_THAT(snapshot->sequence->notice, CONTAINS("too long: the oldest 156 tokens are ignored (limit 48)"));
+    CHECK_THAT(snapshot->sequence->notice,
+               CONTAINS("Too long: the model reads the last 44 of 200 tokens. When its context of 48 is full"));
     REQUIRE(snapshot->sequence->tokens.size() == 44);
     CHECK(snapshot->sequence->tokens.back().id == 199 % 61);
     snapshot = succeed(session, GenerateCommand{.maxTokens = 100});

@@ -144,13 +144,13 @@ TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[se
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->tokens.size() <= 128);
     CHECK(snapshot->sequence->tokens.back().text == "c");
-    CHECK(snapshot->sequence->notice.find("the oldest 192 tokens are ignored") != std::string::npos);
+    CHECK(snapshot->sequence->notice.find("the model reads the last 111 of 303 tokens") != std::string::npos);
     session.post(GenerateCommand{.maxTokens = 200}); // past the context, again and again
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);
     CHECK(session.latest()->branches->nodes.size() == 1 + 302 + 200);
     test::after(session, SetPromptCommand{.text = std::string(5000, 'a'), .tokens = {}});
-    CHECK(session.latest()->sequence->notice.find("the oldest 4,896 tokens are ignored") != std::string::npos);
+    CHECK(session.latest()->sequence->notice.find("the last 104 of 5,000 tokens") != std::string::npos);
 }
 
 TEST_CASE("session: stop ends generation at once", "[session][gpu]") {

@@ -55,7 +55,7 @@ StatusStrip::StatusStrip(QWidget* parent)
     remark_ = addField(tr("Some controls are locked or hidden: File > Lock for class"));
     model_ = addField(tr("The open model and its size"));
     device_ = addField(tr("The device that runs the model. Choose another in Preferences"));
-    speed_ = addField(tr("Tokens per second of the last run"));
+    speed_ = addField(tr("How fast the last run wrote. The Speed slider sets the most."));
     memory_ = addField(tr("Memory used on the device, and by the whole program"));
     QSizePolicy keepsRoom = cancel_->sizePolicy(); // or else the strip, and the window above it, would jump
     keepsRoom.setRetainSizeWhenHidden(true);
