@@ -33,7 +33,7 @@ template <class Use> void ArcsFigure::forEachLine(const Use& use) const {
 }
 
 double ArcsFigure::heightNeeded(const FigureTheme& theme) const {
-    return 4 * theme.lineHeight() + rows() * smallLine(theme);
+    return 4 * theme.lineHeight() + (1 + rows()) * smallLine(theme);
 }
 
 ArcsFigure::Layout ArcsFigure::layout(const QRectF& area, const FigureTheme& theme) const {
@@ -42,7 +42,7 @@ ArcsFigure::Layout ArcsFigure::layout(const QRectF& area, const FigureTheme& the
     Layout at;
     at.title = {area.left() + gap, area.top() + gap, area.width() - 2 * gap, line};
     at.legend = {area.left() + gap, at.title.bottom(), area.width() - 2 * gap, heads.size() > 1 ? line : 0};
-    at.top = at.legend.bottom() + gap;
+    at.top = at.legend.bottom() + gap + smallLine(theme);
     at.step = std::min((area.bottom() - gap - at.top) / count, kMostRow * line);
     double widest = 2 * theme.size;
     const QFont font = at.step > line * 1.1 ? theme.textFont() : theme.smallFont();
@@ -119,6 +119,12 @@ void ArcsFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
         word(false, query == token);
         word(true, key == token);
     }
+    const auto head = [&](double left, const auto& side, const QString& name, const QColor& colour) {
+        drawLine(painter, {left, at.top - smallLine(theme), at.labelWidth, smallLine(theme)}, side, name,
+                 theme.smallFont(), colour);
+    };
+    head(at.queryEdge - 6 - at.labelWidth, kAtRight, tr("query"), theme.query);
+    head(at.keyEdge + 6, kAtLeft, tr("key"), theme.key);
 }
 
 QString ArcsFigure::csv() const {

@@ -1,11 +1,17 @@
 #include "app/figures/token_label.h"
 
+#include <QCoreApplication>
 #include <QList>
+#include <QRegularExpression>
 
 namespace attn {
 namespace {
 
 constexpr char16_t kOpenBox = u'␣';
+
+struct Remark {
+    Q_DECLARE_TR_FUNCTIONS(attn::Remark)
+};
 
 QString visibleCharacter(char32_t c) {
     if (c == U'\n') return QStringLiteral("↵");
@@ -38,6 +44,16 @@ QString visibleText(const QString& text) {
 
 QString tokenLabel(const TokenInfo& token) {
     return token.text.empty() ? QStringLiteral("#%1").arg(token.id) : visibleText(QString::fromStdString(token.text));
+}
+
+QString tokenRemark(const QString& label) {
+    static const QRegularExpression byte(QStringLiteral("^<0x[0-9A-F]{2}>$")), special(QStringLiteral("^<[|].*[|]>$"));
+    if (byte.match(label).hasMatch()) return Remark::tr("One byte of a character that the vocabulary does not have.");
+    if (label == QLatin1String("[CLS]")) return Remark::tr("A special token that stands for the whole text.");
+    if (label == QLatin1String("[MASK]")) return Remark::tr("A special token that stands for a hidden word.");
+    if (label == QLatin1String("[SEP]") || special.match(label).hasMatch())
+        return Remark::tr("A special token that marks where a text begins or ends.");
+    return label.contains(QChar(kOpenBox)) ? Remark::tr("␣ is a space.") : QString();
 }
 
 std::vector<QString> tokenLabels(std::span<const TokenInfo> tokens) {

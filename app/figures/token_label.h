@@ -17,6 +17,9 @@ QString visibleText(const QString& text);
 /// The label of a token; "#id" if the model has no text for it.
 QString tokenLabel(const TokenInfo& token);
 
+/// What the signs in a label stand for, such as "<0xC3>"; empty: it has none.
+QString tokenRemark(const QString& label);
+
 /// One label per token.
 std::vector<QString> tokenLabels(std::span<const TokenInfo> tokens);
 /// The same; empty without a sequence.

@@ -28,3 +28,10 @@ TEST_CASE("token label: a token without text shows its id", "[figures]") {
     CHECK(tokenLabels(nullptr).empty());
     CHECK(tokenLabels(samples::sequence({"<s>", " a"}).get()) == std::vector<QString>{"<s>", "␣a"});
 }
+
+TEST_CASE("token label: signs that few people know have a remark", "[figures]") {
+    CHECK(tokenRemark("<0xC3>").contains("byte of a character"));
+    CHECK(tokenRemark("<|endoftext|>").contains("special token"));
+    CHECK(tokenRemark(visibleText(" time")).contains("is a space"));
+    CHECK(tokenRemark("time").isEmpty());
+}

@@ -163,6 +163,7 @@ TEST_CASE("lab: a mistake in the text is a sentence in its place and changes not
     const AttentionSpec before = lab.window().findChild<SpecEditor*>()->spec();
     type(lab.find<QLineEdit>("maskText"), "windw(3)");
     CHECK(lab.find<QLabel>("maskError").isVisible());
+    CHECK(lab.find<QLabel>("maskError").text().startsWith("There is no mask term"));
     CHECK(lab.find<QLabel>("maskError").text().contains("window"));
     CHECK(lab.window().findChild<SpecEditor*>()->spec() == before);
     type(lab.find<QLineEdit>("maskText"), "window(3)");

@@ -86,9 +86,11 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
                                 .arg(candidate.token)
                                 .arg(logit)
-                          : tr("Token %1, probability %2, logit %3. %4")
+                          : tr("Token %1, probability %2, logit %3. %4 %5")
                                 .arg(candidate.token)
-                                .arg(percent, logit, isFilling_ ? tr("Click to fill it in.") : tr("Click to add it."));
+                                .arg(percent, logit, isFilling_ ? tr("Click to fill it in.") : tr("Click to add it."),
+                                     tokenRemark(visibleText(text)))
+                                .trimmed();
     case Qt::AccessibleTextRole:
         return tr("%1, probability %2, logit %3").arg(text, percent, logit);
     default:

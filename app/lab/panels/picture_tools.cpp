@@ -52,8 +52,7 @@ PictureTools::PictureTools(Workbench& bench) : bench_(bench), pictures_(bench.pi
                           100, 60);
     smooth_ = named(new QCheckBox(tr("Smooth between patches")), "attentionSmooth", tr("Smooth between patches"),
                     tr("Blend the colours of neighbouring patches. Off: one colour per patch"));
-    fromAll_ = named(new QPushButton(tr("Show attention from CLS")), "attentionFrom", tr("Deselect the patch"),
-                     tr("Deselect the patch and show attention from what the classifier reads"));
+    fromAll_ = named(new QPushButton(tr("Show attention from CLS")), "attentionFrom", tr("Deselect the patch"));
     auto* row = new FlowLayout(this);
     for (QWidget* control : std::initializer_list<QWidget*>{view_, weighted_, fusion_, discard_, opacity_})
         row->addLabelled(control->accessibleName(), control);
@@ -113,8 +112,12 @@ void PictureTools::show() {
     discard_->setEnabled(!target);
     for (QWidget* control : std::initializer_list<QWidget*>{weighted_, fusion_, discard_})
         control->parentWidget()->setVisible(look.isRollout); // with its label
-    fromAll_->setText(model_ && model_->prefix.empty() ? tr("Show attention from all patches")
-                                                       : tr("Show attention from CLS"));
+    const bool isFromPatches = model_ && model_->prefix.empty();
+    fromAll_->setText(isFromPatches ? tr("Show attention from all patches") : tr("Show attention from CLS"));
+    fromAll_->setToolTip(isFromPatches
+                             ? tr("Deselect the patch and show attention from all of them")
+                             : tr("Deselect the patch and show attention from CLS, an extra token that stands "
+                                  "for the whole picture. The class is read from it."));
     fromAll_->setEnabled(bench_.selection().row.has_value());
 }
 

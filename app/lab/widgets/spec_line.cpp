@@ -5,6 +5,7 @@
 
 #include <QLineEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 
 namespace attn {
 
@@ -15,7 +16,9 @@ QString sentenceOf(const Error& error) {
 }
 
 void showSentence(QLabel* label, const QString& sentence) {
-    label->setText(sentence);
+    static const QRegularExpression word(QStringLiteral("^[a-z]+ ")); // no name such as "top-k" or a term with "="
+    const bool isWord = word.match(sentence).hasMatch();
+    label->setText(isWord ? sentence.front().toUpper() + sentence.mid(1) : sentence);
     label->setVisible(!sentence.isEmpty());
 }
 

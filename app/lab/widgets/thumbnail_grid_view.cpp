@@ -137,7 +137,8 @@ QString ThumbnailGridView::describe(const HeadChoice& choice) const {
     const auto at = static_cast<size_t>(choice.site * heads + choice.head);
     if (at < figure_.kept.size() && figure_.kept[at] == 0) head += tr(" (removed)");
     if (groups <= 0 || groups >= heads) return head;
-    return head + tr(", shares key/value head %1").arg(choice.head / (heads / groups));
+    return head +
+           tr(", shares its keys and values with the other heads of group %1").arg(choice.head / (heads / groups));
 }
 
 bool ThumbnailGridView::event(QEvent* event) {

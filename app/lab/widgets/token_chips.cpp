@@ -170,7 +170,9 @@ bool TokenChips::viewportEvent(QEvent* event) {
         const int index = chipAt(point);
         if (index < 0) return QString();
         const Chip& chip = chips_[static_cast<size_t>(index)];
-        return tr("Token %1: “%2”, id %3. %4").arg(index).arg(chip.label).arg(chip.token.id).arg(clickHelp_);
+        const QString text =
+            tr("Token %1: “%2”, id %3. %4").arg(index).arg(chip.label).arg(chip.token.id).arg(tokenRemark(chip.label));
+        return QStringLiteral("%1 %2").arg(text.trimmed(), clickHelp_).trimmed();
     };
     return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }
