@@ -144,7 +144,7 @@ TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[se
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->tokens.size() <= 128);
     CHECK(snapshot->sequence->tokens.back().text == "c");
-    CHECK(snapshot->sequence->notice.find("the model reads the last 111 of 303 tokens") != std::string::npos);
+    CHECK(snapshot->sequence->notice.find("the model reads the last 110 of 302 tokens") != std::string::npos);
     session.post(GenerateCommand{.maxTokens = 200}); // past the context, again and again
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);

@@ -106,14 +106,15 @@ Finder::Finder(std::vector<Entry> entries, QWidget* parent)
 void Finder::addControls(std::vector<Entry>& entries, const QWidget& panel, const QString& title,
                          const std::function<void()>& show) {
     QSet<QString> taken;
-    for (const Entry& entry : entries) taken << entry.title;
+    for (const Entry& entry : entries)
+        if (entry.open) taken << entry.title;
     for (QWidget* control : panel.findChildren<QWidget*>()) {
         const auto* button = qobject_cast<QAbstractButton*>(control);
         const QString name = control->accessibleName().isEmpty() && button ? QString(button->text()).remove('&')
                                                                            : control->accessibleName();
         const bool isUsable = control->focusPolicy() != Qt::NoFocus && control->isEnabledTo(&panel) &&
                               control->isVisibleTo(&panel) && !control->toolTip().isEmpty();
-        if (!isUsable || name.isEmpty() || control->objectName().isEmpty() || taken.contains(name)) continue;
+        if (!isUsable || name.isEmpty() || taken.contains(name)) continue;
         taken << name;
         entries.push_back({name,
                            tr("Control in %1").arg(title),

@@ -29,7 +29,8 @@ public:
 
     /// The words of the subject, each with a sentence that says what it means.
     static std::vector<Entry> words();
-    /// Adds what can be set or pressed in a panel, unless an entry has its name. To open one shows the panel first.
+    /// Adds what can be set or pressed in a panel, unless an entry that opens has its name. To open one shows the panel
+    /// first.
     static void addControls(std::vector<Entry>& entries, const QWidget& panel, const QString& title,
                             const std::function<void()>& show);
 

@@ -418,6 +418,7 @@ void MainWindow::showFinder() {
                            action->shortcut().toString(QKeySequence::NativeText),
                            [action = action] { action->trigger(); }, action->toolTip()});
     }
+    std::ranges::move(Finder::words(), std::back_inserter(entries));
     if (!lessonLocks_ && locks_.isEmpty()) {
         for (const auto& [id, panel] : panels_)
             for (Panel::Place& place : panel->places())
@@ -426,7 +427,6 @@ void MainWindow::showFinder() {
             Finder::addControls(entries, *panel, docks_.at(id)->windowTitle(),
                                 [this, id = id] { bench_.showPanel(id); });
     }
-    std::ranges::move(Finder::words(), std::back_inserter(entries));
     auto* finder = new Finder(std::move(entries), this);
     finder->setAttribute(Qt::WA_DeleteOnClose);
     finder->open();
