@@ -165,7 +165,8 @@ private:
         MatmulOptions out{.scale = config_.readoutScale};
         if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
         x = blocks_.finalNorm(x);
-        return matmul(config_.readout == TextReadout::MaskedToken ? maskedHead(x) : x, table, out);
+        return matmul(config_.readout == TextReadout::MaskedToken && config_.hasMaskedHead ? maskedHead(x) : x, table,
+                      out);
     }
 
     /// What BERT's readout does before the unembedding. @source Devlin et al. 2019, modeling.py of its release
@@ -258,12 +259,21 @@ std::optional<AttentionRule> bareRule(const DecoderConfig& config, size_t layer)
     return kernelRule(attention.spec, config.context, attention.headWidth, static_cast<int>(layer));
 }
 
+/// Whether every query sees every key, by a softmax whose only other term depends on their distance.
+bool seesAllByDistance(const AttentionSpec& spec) {
+    const Part& position = spec.part(Slot::Position);
+    return isBare(spec) && spec.mask == MaskExpression() && spec.part(Slot::Normaliser).isSoftmax &&
+           spec.part(Slot::Score).dotScale && !spec.part(Slot::Mixer).replacesAttention &&
+           spec.part(Slot::Memory).hooks.empty() && position.isRelative && position.actsOnScores &&
+           position.addedToValues.empty();
+}
+
 } // namespace
 
 bool runsAnyLength(const DecoderConfig& config) {
     if (config.hasEncoder()) return true;
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
-        if (!bareRule(config, layer)) return false;
+        if (!bareRule(config, layer) && !seesAllByDistance(config.layers[layer].spec)) return false;
     return true;
 }
 
@@ -272,8 +282,9 @@ bool isEncoder(const DecoderConfig& config) {
     bool looksAhead = false;
     for (size_t layer = 0; layer < config.layers.size(); ++layer) {
         const auto rule = bareRule(config, layer);
-        if (!rule) return false;
-        looksAhead = looksAhead || !rule->causal;
+        const bool seesAll = seesAllByDistance(config.layers[layer].spec);
+        if (!rule && !seesAll) return false;
+        looksAhead = looksAhead || seesAll || !rule->causal;
     }
     return looksAhead;
 }

@@ -37,6 +37,7 @@ struct DecoderConfig {
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
     bool postNorm = false;         ///< see BlockSettings::postNorm
     TextReadout readout = TextReadout::NextToken;
+    bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
     bool tiedEmbedding = true; ///< the unembedding is the embedding
     bool unembedBias = false;
     double readoutScale = 1; ///< factor of the rows that the unembedding reads

@@ -6,6 +6,7 @@
 
 namespace attn {
 
-extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kBert, kRoberta, kDistilBert, kT5, kBart, kMarian, kComposed;
+extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kBert, kRoberta, kDistilBert, kXlNet, kT5, kBart, kMarian,
+    kComposed;
 
 } // namespace attn

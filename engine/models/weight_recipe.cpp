@@ -37,7 +37,7 @@ int64_t readWhole(const WeightSource& weights, const WeightRecipe& recipe, const
     const StoredTensor& stored = weights.tensor(recipe.source);
     std::vector<float> values(static_cast<size_t>(stored.elements()));
     weights.read(recipe.source, 0, values);
-    const int64_t fileColumns = shape.rank() > 1 && stored.shape.size() == 2 ? stored.shape[1] : 1;
+    const int64_t fileColumns = shape.rank() > 1 ? stored.elements() / stored.shape[0] : 1; // all axes after the first
     const auto at = [&](int64_t row, int64_t column) {
         const int64_t source = sourceRow(recipe, row);
         return values[static_cast<size_t>(recipe.transposed ? column * fileColumns + source

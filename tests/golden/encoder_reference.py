@@ -1,6 +1,7 @@
 """The encoder families for text in plain torch operations, as an implementation independent of the engine.
 
-bert() follows transformers' modeling_bert.py, roberta() modeling_roberta.py and distilbert() modeling_distilbert.py. Each takes (config, weights, tokens, types) in
+bert() follows transformers' modeling_bert.py, roberta() modeling_roberta.py, distilbert() modeling_distilbert.py and xlnet()
+modeling_xlnet.py without a memory, a permutation and segments. Each takes (config, weights, tokens, types) in
 Hugging Face's names and returns the tensors it met under TransformerLens's hook names. hook_resid_post is the layer's output, after
 its second norm, which is also the next layer's hook_resid_pre (transformers' hidden_states).
 """
@@ -99,7 +100,48 @@ def distilbert(config, w, tokens, types):
     return hooks
 
 
-FAMILIES = {"bert": bert, "roberta": roberta, "xlm-roberta": roberta, "distilbert": distilbert}
+def shifted(x):
+    """transformers' rel_shift_bnij: column j of row i moves from distance i - j. x [H,T,2T], returns [H,T,T]."""
+    heads, rows, columns = x.shape
+    return x.reshape(heads, columns, rows)[:, 1:, :].reshape(heads, rows, columns - 1)[:, :, :rows]
+
+
+def xlnet(config, w, tokens, types):
+    del types  # segments are left out
+    w = {name.removeprefix("transformer."): tensor for name, tensor in w.items()}
+    epsilon, act, width, length = config["layer_norm_eps"], ACTIVATIONS[config["ff_activation"]], config["d_model"], len(tokens)
+    x = w["word_embedding.weight"][tokens]
+    hooks = {"hook_embed": x}
+    distances = torch.arange(length, -length, -1.0, dtype=x.dtype)
+    angles = distances[:, None] / 10000 ** (torch.arange(0, width, 2.0, dtype=x.dtype) / width)
+    r = torch.cat((torch.sin(angles), torch.cos(angles)), -1)  # [2T,C]
+    for layer in range(config["n_layer"]):
+        at, block, site = f"layer.{layer}.", f"blocks.{layer}.hook_", f"blocks.{layer}.attn.hook_"
+        hooks[block + "resid_pre"] = x
+        a = at + "rel_attn."
+        q, k, v = (torch.einsum("th,hnd->tnd", x, w[a + part]) for part in "qkv")
+        rows = torch.einsum("rh,hnd->rnd", r, w[a + "r"])
+        scale = config["d_head"] ** -0.5
+        content = torch.einsum("tnd,snd->nts", q, k) * scale
+        terms = {"xl_content_position": shifted(torch.einsum("tnd,rnd->ntr", q, rows)) * scale,
+                 "xl_global_content": torch.einsum("nd,snd->ns", w[a + "r_w_bias"], k)[:, None].expand_as(content) * scale,
+                 "xl_global_position": shifted(torch.einsum("nd,rnd->nr", w[a + "r_r_bias"], rows)[:, None].expand(-1, length, -1)) * scale}
+        scores = content + sum(terms.values())
+        pattern = torch.softmax(scores, -1)
+        z = torch.einsum("nts,snd->tnd", pattern, v)
+        for name, tensor in (("q", q), ("k", k), ("v", v), *terms.items(), ("attn_scores", scores), ("pattern", pattern), ("z", z)):
+            hooks[site + name] = tensor
+        hooks[block + "attn_out"] = torch.einsum("tnd,hnd->th", z, w[a + "o"])
+        x = hooks[block + "resid_mid"] = norm(x + hooks[block + "attn_out"], w, a + "layer_norm", epsilon)
+        hooks[block + "mlp_out"] = linear(act(linear(x, w, at + "ff.layer_1")), w, at + "ff.layer_2")
+        x = hooks[block + "resid_post"] = norm(x + hooks[block + "mlp_out"], w, at + "ff.layer_norm", epsilon)
+    if "lm_loss.bias" in w:
+        tied = config.get("tie_word_embeddings", True)
+        hooks["logits"] = x @ w["word_embedding.weight" if tied else "lm_loss.weight"].T + w["lm_loss.bias"]
+    return hooks
+
+
+FAMILIES = {"xlnet": xlnet, "bert": bert, "roberta": roberta, "xlm-roberta": roberta, "distilbert": distilbert}
 
 
 class Encoder:

@@ -62,16 +62,30 @@ void referenceShawValues(ReferenceFlow& flow, PartValues values) {
 
 // Transformer-XL -----------------------------------------------------------------------------------------------------
 
-/// r of every distance i - j, in the order of the score's columns: j - i from -(T - 1) to S - 1. Each r has head width
-/// D, where the paper (section 3.3) has model width C.
-void buildTransformerXl(AttentionFlow& flow, PartValues) {
-    const int64_t D = flow.width, H = flow.heads, count = flow.queries + flow.keys - 1;
-    const Tensor r = flow.byDistance("position.sinusoid", D,
-                                     [D](int64_t distance, int64_t d) { return sinusoid(-distance, d, D, 10000); });
-    const Tensor w = flow.parameter("position.W_R", {H, D, D}, {InitialValue::Kind::Normal, 0.2});
+constexpr std::array<Param, 1> kTransformerXlParams{
+    {{"features", "Features of a distance",
+      "0: as many as a head has, sines and cosines in turn. Else so many, the sines "
+      "first, as in XLNet, which has as many as the model is wide",
+      Param::Kind::Integer, 0, 4096, 1, 0}}};
+
+/// Feature d of r for a distance i - j.
+double distanceFeature(int64_t distance, int64_t d, int64_t width, int64_t features) {
+    if (features == 0) return sinusoid(distance, d, width, 10000);
+    const int64_t half = features / 2; // the pair's sine and cosine stand beside each other in sinusoid()
+    return sinusoid(distance, d < half ? 2 * d : 2 * (d - half) + 1, features, 10000);
+}
+
+/// r of every distance i - j, in the order of the score's columns: j - i from -(T - 1) to S - 1.
+void buildTransformerXl(AttentionFlow& flow, PartValues values) {
+    const int64_t D = flow.width, H = flow.heads, count = flow.queries + flow.keys - 1,
+                  features = values.integer("features"), F = features == 0 ? D : features;
+    const Tensor r = flow.byDistance("position.sinusoid", F, [D, features](int64_t distance, int64_t d) {
+        return distanceFeature(-distance, d, D, features);
+    });
+    const Tensor w = flow.parameter("position.W_R", {H, D, F}, {InitialValue::Kind::Normal, 0.2});
     const Tensor u = flow.parameter("position.u", {H, 1, D}, {InitialValue::Kind::Normal, 0.2});
     const Tensor v = flow.parameter("position.v", {H, 1, D}, {InitialValue::Kind::Normal, 0.2});
-    const Tensor rows = product(reshape(r, {1, count, D}), w); // [1,count,D] . [H,D,D]^T -> [H,count,D]
+    const Tensor rows = product(reshape(r, {1, count, F}), w); // [1,count,F] . [H,D,F]^T -> [H,count,D]
     const auto scaled = [&](Tensor x) { return affine(x, flow.scoreScale(), 0); };
     const Tensor contentPosition = scaled(diagonals(product(flow.q, rows), flow.keys)); // [B,H,T,S]
     const Tensor globalContent = scaled(product(u, flow.k));                            // [B,H,1,S]
@@ -85,7 +99,8 @@ void buildTransformerXl(AttentionFlow& flow, PartValues) {
     flow.addToScores("xl.global_content", globalContent);
     flow.addToScores("xl.global_position", globalPosition);
 }
-void referenceTransformerXl(ReferenceFlow& flow, PartValues) {
+void referenceTransformerXl(ReferenceFlow& flow, PartValues values) {
+    const int64_t features = values.integer("features"), F = features == 0 ? flow.width : features;
     const Dense &w = flow.parameters.at("position.W_R"), &u = flow.parameters.at("position.u"),
                 &v = flow.parameters.at("position.v");
     for (int64_t h = 0; h < flow.heads; ++h)
@@ -94,7 +109,8 @@ void referenceTransformerXl(ReferenceFlow& flow, PartValues) {
                 double sum = 0;
                 for (int64_t d = 0; d < flow.width; ++d) {
                     double r = 0; // (W_R r_{i-j})_d
-                    for (int64_t e = 0; e < flow.width; ++e) r += w.at(h, d, e) * sinusoid(t - s, e, flow.width, 10000);
+                    for (int64_t e = 0; e < F; ++e)
+                        r += w.at(h, d, e) * distanceFeature(t - s, e, flow.width, features);
                     sum += flow.q.at(h, t, d) * r + u.at(h, 0, d) * flow.k.at(h, s, d) + v.at(h, 0, d) * r;
                 }
                 flow.scores.at(h, t, s) += flow.scoreScale() * sum;
@@ -128,10 +144,11 @@ const Part kTransformerXlPosition{
     .idea = "The score is a sum of four terms: content with content, content with distance, and two biases that are "
             "the same for every query, one on content and one on distance. Distances are sinusoids, so distances "
             "longer than in training work. The paper's sinusoids (section 3.3) are as wide as the model; here they "
-            "are as wide as a head, and each head has its own W_R.",
+            "are as wide as a head unless their number is set, and each head has its own W_R.",
     .formula = "s(i,j) = (q_i.k_j + q_i.W_R r_{i-j} + u.k_j + v.W_R r_{i-j}) / sqrt(D)",
     .source = {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context",
                "section 3.3", "arXiv:1901.02860"},
+    .params = kTransformerXlParams,
     .time = "O(T S D)",
     .memory = "O(T S)",
     .hooks = {{Stage::Bias, buildTransformerXl, referenceTransformerXl}},

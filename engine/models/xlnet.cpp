@@ -1,0 +1,70 @@
+#include "engine/models/config_reader.h"
+#include "engine/models/families.h"
+#include "engine/models/hook_names.h"
+#include "engine/models/recipes.h"
+
+#include <fmt/format.h>
+
+// XLNet, as it reads a text: every token sees every token, by content and by distance. The second stream of its
+// training, which predicts a token without seeing it, and segments are left out. @source Yang et al. 2019, "XLNet:
+// Generalized Autoregressive Pretraining for Language Understanding", arXiv:1906.08237; tensor names as in Hugging
+// Face's files.
+
+namespace attn {
+namespace {
+
+constexpr int64_t kContext = 512; ///< the model allows any length
+
+DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
+    const ConfigReader read(json, file);
+    const int64_t width = read.size("d_model"), heads = read.heads("n_head", width, "d_model"),
+                  headWidth = read.size("d_head", width / heads);
+    if (const std::string kind = read.text("attn_type", "bi"); kind != "bi")
+        read.fail("attn_type", fmt::format("is \"{}\", but only \"bi\" is supported", kind));
+    if (width % 2 != 0) read.fail("d_model", fmt::format("is {} but must be even", width));
+    LayerAttention attention{.spec = plainAttention({heads, heads}, {}), .headWidth = headWidth};
+    attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(width)});
+    const bool hasHead = names.contains("lm_loss.bias");
+    return {.vocabulary = read.size("vocab_size"),
+            .modelWidth = width,
+            .context = kContext,
+            .normEpsilon = read.number("layer_norm_eps", 1e-12),
+            .finalNorm = false,
+            .postNorm = true,
+            .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
+            .hasMaskedHead = false,
+            .tiedEmbedding = read.flag("tie_word_embeddings", true) || !names.contains("lm_loss.weight"),
+            .unembedBias = hasHead,
+            .feedForward = {.width = read.size("d_inner"), .activation = read.activation("ff_activation", "gelu")},
+            .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("n_layer")), attention)};
+}
+
+WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+    static const FamilyNames kNames{.prefix = "transformer.",
+                                    .global = {{"embed.W_E", "word_embedding.weight"},
+                                               {"unembed.W_U", "lm_loss.weight"},
+                                               {"unembed.b_U", "lm_loss.bias"}},
+                                    .blocks = "layer.",
+                                    .inBlock = {{"attn.W_Q", "rel_attn.q"},
+                                                {"attn.W_K", "rel_attn.k"},
+                                                {"attn.W_V", "rel_attn.v"},
+                                                {"attn.W_O", "rel_attn.o"},
+                                                {"attn.position.W_R", "rel_attn.r"},
+                                                {"attn.position.u", "rel_attn.r_w_bias"},
+                                                {"attn.position.v", "rel_attn.r_r_bias"},
+                                                {"ln1", "rel_attn.layer_norm"},
+                                                {"mlp.in", "ff.layer_1"},
+                                                {"mlp.out", "ff.layer_2"},
+                                                {"ln2", "ff.layer_norm"}}};
+    const std::string name = kNames.tensorOf(parameter, names), inBlock = splitName(parameter).rest;
+    // Projections have the axes width, head and feature.
+    const bool isProjection = projectionOf(inBlock) >= 0 || inBlock == "attn.position.W_R";
+    return {.source = name, .transposed = isProjection, .flattened = isProjection || inBlock == "attn.W_O"};
+}
+
+} // namespace
+
+const ModelFamily kXlNet{
+    .id = "xlnet", .title = "XLNet", .modelTypes = {"xlnet"}, .config = config, .recipe = recipe, .describe = nullptr};
+
+} // namespace attn
