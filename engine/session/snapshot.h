@@ -88,7 +88,7 @@ struct Snapshot {
 
 private:
     std::span<const TokenInfo> tokensOf(int site, int Site::*stream) const {
-        if (!sequence || !model) return {};
+        if (!sequence || !model || site < 0 || site >= model->siteCount()) return {};
         const bool isOfSource = model->readsSource && model->site(site).*stream == 0;
         return isOfSource ? sequence->source : sequence->tokens;
     }

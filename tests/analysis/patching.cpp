@@ -1,3 +1,4 @@
+#include "engine/analysis/one_stack.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/models/bundled.h"
@@ -123,6 +124,10 @@ TEST_CASE("patch sweep: every hook of every text family gives numbers or a refus
         INFO(folder.path().string());
         const auto model = opened(folder.path().string());
         if (model->info().structure.readouts.empty()) continue; // an encoder without its head predicts nothing
+        if (model->info().readsSource) {
+            CHECK_THROWS_WITH(requireOneStack(*model), CONTAINS("needs a model with one stack of layers"));
+            continue;
+        }
         // 3: as many as a pattern of three tokens has rows and columns.
         checkHooks(*model, 3);
     }

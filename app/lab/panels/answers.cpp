@@ -109,7 +109,7 @@ void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sig
         const bool hasBoth = row.first && row.second;
         const double difference = hasBoth ? sign * (shown(*row.first) - shown(*row.second)) : 0;
         addPlainRow(&table, {row.name, percent(row.first), percent(row.second),
-                             hasBoth ? QObject::tr("%1 points").arg(formatSigned(difference, 1)) : QString()});
+                             hasBoth ? formatSigned(difference, 1) : QString()});
     }
 }
 

@@ -291,7 +291,9 @@ void AttentionPanel::showSettings() {
     layer_->setRange(0, model ? std::max(0, model->siteCount() - 1) : 0);
     layer_->setPrefix(model && model->readsSource ? bench_.siteLabel(bench_.selection().site) + QStringLiteral(": ")
                                                   : QString());
-    head_->setRange(0, model ? std::max(0, model->site(bench_.selection().site).heads - 1) : 0);
+    // The selection may already be one of the next model.
+    const bool hasSite = model && bench_.selection().site < model->siteCount();
+    head_->setRange(0, hasSite ? std::max(0, model->site(bench_.selection().site).heads - 1) : 0);
     layer_->setValue(bench_.selection().site);
     head_->setValue(bench_.selection().head);
     const HeadAggregate aggregate = choice().aggregate;
