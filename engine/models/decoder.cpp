@@ -27,7 +27,7 @@ public:
     }
 
     ModelGraph build() {
-        const Tensor x = rows(crossSite());
+        const Tensor x = rows(crossKeys());
         const bool isOne = build_.queries == 1;
         if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
         if (config_.readout != TextReadout::None) result_.logits = graph_.probe(unembedded(x), "logits", "TV");
@@ -39,7 +39,7 @@ public:
 
     /// The encoder, and the keys of every cross-attention, kept for steps of the decoder.
     ModelGraph buildSource(int64_t capacity) {
-        AttentionSite cross = crossSite();
+        AttentionSite cross = crossKeys();
         cross.cacheCapacity = capacity;
         for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
             cross.prefix = blocks_.nameOf(layer) + ".cross_attn";
@@ -54,7 +54,7 @@ public:
 
 private:
     /// The keys of cross-attention: rows of the encoder, or those that a run of it keeps.
-    AttentionSite crossSite() {
+    AttentionSite crossKeys() {
         if (!config_.hasEncoder()) return {};
         const DecoderConfig& source = config_.encoder.front();
         if (hasCache())

@@ -24,7 +24,7 @@ WIDTH, INNER, VOCABULARY, CONTEXT, SOURCE, LENGTH, CONTINUATION, LIMIT_BYTES = 2
 
 # A vocabulary for one of the models; "\u2581" stands for a space.
 PIECES = ["<pad>", "</s>", "<unk>", *("\u2581" + word for word in
-          "the a cat dog house is small red sat on mat der die das Haus ist klein rot Katze Hund".split()),
+          "the a cat dog house is small red sat on mat der die das Haus war klein rot Katze Hund".split()),
           "\u2581", ".", "?", ",", *"abcdeghilorstu"]
 
 

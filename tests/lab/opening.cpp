@@ -187,7 +187,7 @@ TEST_CASE("opening: what is dropped opens, or a sentence says why it does not", 
     }
     drop(prompt, picture);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && setup(lab).name == picture; }));
-    REQUIRE(lab.settle()); // a result that comes later takes a message away
+    REQUIRE(lab.settle());  // a result that comes later takes a message away
     drop(input(lab), text); // where the picture is
     REQUIRE(lab.waitFor([&] { return failure.isVisible(); }));
     drop(input(lab), session);

@@ -154,7 +154,8 @@ void ComparePanel::showMatrices(bool isOn) {
                     other != a.rowLabels[token])
                     difference.rowLabels[token] = tr("%1 | %2", "tokens of A and B").arg(a.rowLabels[token], other);
         difference.columnLabels = difference.rowLabels;
-    } else if (const ModelInfo& other = *second_.snapshot()->model; site >= other.siteCount() || number >= other.heads) {
+    } else if (const ModelInfo& other = *second_.snapshot()->model;
+               site >= other.siteCount() || number >= other.heads) {
         b.note = difference.note =
             tr("B has no %1: it has %2 layers of %3 heads. Select one of them in the Heads panel.")
                 .arg(head)

@@ -132,7 +132,8 @@ private:
     /// The session to save for the next start: not a lesson's, nor the run that trains.
     SessionDocument ownDocument() const;
     void keepModelBefore(const Snapshot& next);
-    /// @param path of the model that is open after the step  @param again does the step once more; null: opens the model
+    /// @param path of the model that is open after the step  @param again does the step once more; null: opens the
+    /// model
     void pushModelStep(const QString& text, const QString& path, std::function<void()> again = {});
     void reopen(const QString& path); ///< as a part of a step of undo
     void openFresh();                 ///< the default model with its example
