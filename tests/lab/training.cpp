@@ -300,6 +300,8 @@ TEST_CASE("lab: a lens stays current while training is paused, and the views fol
     lab.showPanel("lenses");
     auto& pages = lab.find<QComboBox>("lensPage");
     pages.setCurrentIndex(pages.findData("ablation"));
+    REQUIRE(lab.settle()); // until then, a view of the newest step may take the answer away
+    REQUIRE(lab.waitFor([&] { return lab.find<QAbstractButton>("lensRun").isEnabled(); }));
     lab.clickAndSettle("lensRun");
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
     const uint64_t version = lab.snapshot().sequenceVersion;
