@@ -1,6 +1,7 @@
 #include "engine/core/environment.h"
 
 #include <cstdlib>
+#include <sstream>
 
 namespace attn::environment {
 namespace {
@@ -19,6 +20,14 @@ std::string cacheDirectory() {
     if (const auto xdg = read("XDG_CACHE_HOME")) return *xdg + "/attention-lab";
     if (const auto home = read("HOME")) return *home + "/.cache/attention-lab";
     return {};
+}
+
+std::vector<std::string> dataDirectories() {
+    std::vector<std::string> folders;
+    std::istringstream list(read("XDG_DATA_DIRS").value_or("/usr/local/share:/usr/share"));
+    for (std::string folder; std::getline(list, folder, ':');)
+        if (!folder.empty()) folders.push_back(folder);
+    return folders;
 }
 
 void setSoftwareVulkanThreads(std::optional<int> threads) {

@@ -1,0 +1,166 @@
+#include "engine/training/tasks/parallel_text.h"
+
+#include "engine/core/environment.h"
+#include "engine/core/error.h"
+#include "engine/core/folder.h"
+#include "engine/io/input_file.h"
+#include "engine/text/utf8.h"
+#include "engine/training/tasks/gettext_catalogue.h"
+#include "engine/training/tasks/translation_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, std::string what, std::string hint) {
+    throw Error({.what = std::move(what), .where = path.string(), .hint = std::move(hint)});
+}
+
+std::string readBytes(const fs::path& path) {
+    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+    std::string bytes = readTextFile(path, kMostBytes);
+    if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3); // a byte order mark
+    return bytes;
+}
+
+void requireUtf8(std::string_view text, const fs::path& path) {
+    if (const auto at = utf8::firstInvalid(text))
+        fail(path, fmt::format("line {} is not UTF-8", 1 + std::ranges::count(text.substr(0, *at), '\n')),
+             "save the text as UTF-8");
+}
+
+/// @param text valid UTF-8
+std::string_view withoutSpaceAround(std::string_view text) {
+    for (size_t end = 0; !text.empty() && utf8::isWhitespace(utf8::next(text, end)); end = 0) text.remove_prefix(end);
+    while (!text.empty()) {
+        const size_t begin = utf8::previous(text, text.size());
+        size_t end = begin;
+        if (!utf8::isWhitespace(utf8::next(text, end))) break;
+        text = text.substr(0, begin);
+    }
+    return text;
+}
+
+std::vector<std::string_view> linesOf(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const size_t end = text.find('\n');
+        lines.push_back(text.substr(0, end));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return lines;
+}
+
+std::vector<TextPair> readTabs(std::string_view text, const fs::path& path) {
+    std::vector<TextPair> pairs;
+    size_t number = 0;
+    for (const std::string_view line : linesOf(text)) {
+        ++number;
+        const size_t tab = line.find('\t');
+        if (tab == std::string_view::npos && withoutSpaceAround(line).empty()) continue;
+        if (tab == std::string_view::npos)
+            fail(path, fmt::format("line {} has no tab between a text and its translation", number),
+                 "write both on each line, separated by a tab, or choose a second file with the translation");
+        const std::string_view rest = line.substr(tab + 1);
+        pairs.push_back({std::string(line.substr(0, tab)), std::string(rest.substr(0, rest.find('\t')))});
+    }
+    return pairs;
+}
+
+std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& translation) {
+    const std::string first = readBytes(text), second = readBytes(translation);
+    requireUtf8(first, text);
+    requireUtf8(second, translation);
+    const std::vector<std::string_view> sources = linesOf(first), targets = linesOf(second);
+    if (sources.size() != targets.size())
+        fail(translation, fmt::format("has {} lines, but the text has {}", targets.size(), sources.size()),
+             "choose two files in which line after line corresponds");
+    std::vector<TextPair> pairs;
+    for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({std::string(sources[i]), std::string(targets[i])});
+    return pairs;
+}
+
+std::vector<TextPair> readOneFile(const fs::path& path, const std::string& languages) {
+    const std::string bytes = readBytes(path);
+    std::string kind = path.extension().string();
+    for (char& letter : kind) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    if (kind == ".mo" || kind == ".gmo") return readMoCatalogue(bytes, path);
+    if (kind == ".po") {
+        std::vector<TextPair> pairs = readPoCatalogue(bytes, path); // refuses other charsets by their name
+        requireUtf8(bytes, path);
+        return pairs;
+    }
+    if (kind != ".tmx" || !isUtf16(bytes)) requireUtf8(bytes, path);
+    return kind == ".tmx" ? readTranslationMemory(bytes, path, languages) : readTabs(bytes, path);
+}
+
+/// Leaves the first of equal pairs, in order.
+void dropRepeated(std::vector<TextPair>& pairs) {
+    std::vector<size_t> order(pairs.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, [&](size_t a, size_t b) {
+        return std::tie(pairs[a].source, pairs[a].target, a) < std::tie(pairs[b].source, pairs[b].target, b);
+    });
+    std::vector<bool> isRepeated(pairs.size());
+    for (size_t i = 1; i < order.size(); ++i) isRepeated[order[i]] = pairs[order[i]] == pairs[order[i - 1]];
+    std::erase_if(pairs, [&, i = size_t{0}](const TextPair&) mutable { return isRepeated[i++]; });
+}
+
+} // namespace
+
+std::vector<TextPair> readPairs(const fs::path& text, const fs::path& translation, const std::string& languages) {
+    if (text.empty())
+        throw Error({.what = "the task needs a text and its translation",
+                     .where = "text",
+                     .hint = "choose lines with a tab, a TMX file, a catalogue of gettext, or two files"});
+    std::vector<TextPair> pairs = translation.empty() ? readOneFile(text, languages) : readTwoFiles(text, translation);
+    size_t number = 0;
+    for (TextPair& pair : pairs) {
+        ++number;
+        for (std::string* side : {&pair.source, &pair.target}) {
+            if (utf8::firstInvalid(*side)) // by an escape or a number, or in a format without lines
+                fail(text, fmt::format("text {} is not UTF-8", number), "choose a file in UTF-8");
+            *side = withoutSpaceAround(*side);
+        }
+    }
+    std::erase_if(pairs, [](const TextPair& pair) { return pair.source.empty() || pair.target.empty(); });
+    dropRepeated(pairs);
+    if (pairs.empty()) fail(text, "has no text with a translation", "choose a file in which texts have translations");
+    return pairs;
+}
+
+std::vector<fs::path> installedCatalogues(const std::string& language) {
+    std::string folder = language;
+    std::ranges::replace(folder, '-', '_');
+    const auto isPart = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '@'; };
+    if (folder.empty() || !std::ranges::all_of(folder, isPart)) return {}; // ".." would lead elsewhere
+    std::vector<std::string> roots = environment::dataDirectories();
+    roots.emplace_back("/usr/share"); // also for a program that has folders of its own, such as a Flatpak
+    std::set<std::pair<uint64_t, fs::path>, std::greater<>> found; // by size; the same folder may come twice
+    for (const std::string& root : roots)
+        for (const char* locales : {"locale", "locale-langpack"}) { // the latter on Ubuntu
+            std::error_code ignored;
+            for (const fs::path& entry : entriesOf(fs::path(root) / locales / folder / "LC_MESSAGES", ignored)) {
+                std::error_code error;
+                const uint64_t size = fs::file_size(entry, error);
+                if (entry.extension() == ".mo" && !error) found.emplace(size, entry.lexically_normal());
+            }
+        }
+    std::vector<fs::path> paths;
+    for (const auto& [size, path] : found) paths.push_back(path);
+    return paths;
+}
+
+} // namespace attn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A text and its translation.
+struct TextPair {
+    std::string source, target;
+    bool operator==(const TextPair&) const = default;
+};
+
+/// Reads pairs from a file with a text and its translation on each line, separated by a tab; a TMX file; a catalogue of
+/// gettext (.po or .mo); or two files whose lines correspond. White space around a text goes. Pairs with an empty side
+/// and repeated pairs are left out.
+/// @param translation second file; empty: `text` holds both  @param languages of a TMX file, "en-de"
+/// @throws Error naming the file, the problem and the remedy
+std::vector<TextPair> readPairs(const std::filesystem::path& text, const std::filesystem::path& translation,
+                                const std::string& languages);
+
+/// The catalogues (.mo) with which programs on this computer speak a language, the largest first.
+/// @param language "de", "pt-BR" or "pt_BR"
+std::vector<std::filesystem::path> installedCatalogues(const std::string& language);
+
+} // namespace attn
