@@ -2,17 +2,16 @@
 
 #include "app/figures/read_image.h"
 #include "app/lab/common/control_groups.h"
+#include "app/lab/panels/picture_files.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/widget_makers.h"
-#include "engine/io/image_preprocessing.h"
 #include "engine/models/vision_source.h"
 
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QCoreApplication>
-#include <QDirIterator>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QGuiApplication>
@@ -36,17 +35,6 @@ constexpr double kGrey = 0.5, kDark = 0.4; ///< brightness of pictures, from 0 t
 constexpr qsizetype kMostMeasured = 8;     ///< examples
 constexpr const char* kFolder = "folder:"; ///< in place of a picture's name: ask for a folder
 
-/// "Circle, example 1" for a file "1 circle.ppm"; the name of the file if it has no number.
-QString exampleTitle(const QString& path) {
-    const QString name = QFileInfo(path).completeBaseName(), number = name.section(' ', 0, 0);
-    QString title = name.section(' ', 1);
-    bool isNumber = false;
-    number.toInt(&isNumber);
-    if (!isNumber || title.isEmpty()) return name;
-    title[0] = title[0].toUpper();
-    return PictureInputPanel::tr("%1, example %2").arg(title, number);
-}
-
 /// @return "4", or "3 to 24" if layers have different numbers of heads
 QString headsText(const ModelInfo& info) {
     const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
@@ -62,43 +50,6 @@ QString textOf(const ModelInfo& info) {
         .arg(info.grid.height)
         .arg(info.grid.width)
         .arg(info.patch);
-}
-
-/// The mean brightness of pictures, from 0 to 1; grey if none can be read.
-double brightnessOf(const QStringList& paths) {
-    double sum = 0, count = 0;
-    for (const QString& path : paths)
-        if (const auto read = readImage(path); const auto* image = std::get_if<Image>(&read)) {
-            for (const uint8_t value : image->rgb) sum += value / 255.0;
-            count += static_cast<double>(image->rgb.size());
-        }
-    return count > 0 ? sum / count : kGrey;
-}
-
-/// Models are made for pictures without distortion, but most stretch what they read to a square.
-Image middleSquare(const Image& image) {
-    const int64_t side = std::min(image.height, image.width);
-    return side == std::max(image.height, image.width) ? image : fitted(image, {.crop = ImageSize{side, side}});
-}
-
-/// The first pictures of a folder by name.
-QStringList picturesIn(const QString& folder, const std::atomic<bool>& isStopped) {
-    constexpr qsizetype kMost = 2000;
-    QStringList patterns, paths;
-    for (const QByteArray& format : QImageReader::supportedImageFormats())
-        patterns << QStringLiteral("*.") + QString::fromLatin1(format);
-    for (QDirIterator each(folder, patterns, QDir::Files | QDir::Readable); each.hasNext() && !isStopped;)
-        paths << QFileInfo(each.next()).absoluteFilePath();
-    paths.sort();
-    return paths.first(std::min(paths.size(), kMost));
-}
-
-/// What was dropped or copied, in a format that can be decoded on another thread; empty if there is none.
-QString pictureFormat(const QMimeData& data) {
-    const QByteArrayList known = QImageReader::supportedMimeTypes();
-    for (const QString& format : data.formats())
-        if (known.contains(format.toLatin1())) return format;
-    return {};
 }
 
 } // namespace
@@ -154,7 +105,7 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
         pictures_.edit(after, tr("hiding patches"), QStringLiteral("patches %1").arg(bench_.undoStack().count()));
     });
     connect(&pictures_, &PictureBench::changed, this, &PictureInputPanel::showSetup);
-    connect(&pictures_, &PictureBench::otherRequested, this, &PictureInputPanel::openOther);
+    connect(&pictures_, &PictureBench::otherRequested, this, [this](const QString& name) { openOther(name, {}); });
     connect(&bench_, &Workbench::pictureRequested, this,
             [this](const std::shared_ptr<const Image>& picture, const QString& name) {
                 editPicture(name, picture);
@@ -261,6 +212,10 @@ void PictureInputPanel::cross(int patch, bool isFirst) {
 
 void PictureInputPanel::choosePicture(int index) {
     const QString name = picture_->itemData(index).toString();
+    if (name == pictures_.setup().name) { // it may have no file: it was pasted, or a session kept it
+        stop(reading_);
+        return editPicture(name, pictures_.setup().given.image);
+    }
     if (name != QLatin1String(kFolder)) return openPicture(name);
     auto* dialog = makeFileDialog(this, tr("Choose a folder of pictures"), QFileDialog::Directory);
     connect(dialog, &QFileDialog::fileSelected, this, &PictureInputPanel::openPictures);
@@ -294,26 +249,44 @@ void PictureInputPanel::listPictures() {
     pictures_.setChoices(choices);
 }
 
+/// @return the pixels of a picture that another computer may not have; empty for a built-in one
+QString PictureInputPanel::keptText(const QString& name, const std::shared_ptr<const Image>& picture) const {
+    const bool isBuiltIn = std::ranges::any_of(
+        builtInPictures(), [&](const BuiltInPicture& each) { return name == QLatin1String(each.id); });
+    return picture && !isBuiltIn ? kept_.textOf(picture) : QString();
+}
+
 QJsonObject PictureInputPanel::saveView() const {
     const PictureSetup& setup = pictures_.setup();
     QJsonArray hidden;
     for (const int patch : setup.given.hidden) hidden.append(patch);
-    return {{"picture", setup.name}, {"hidden", hidden}, {"other", setup.otherName}};
+    return {{"picture", setup.name},
+            {"pixels", keptText(setup.name, setup.given.image)},
+            {"hidden", hidden},
+            {"other", setup.otherName},
+            {"otherPixels", keptText(setup.otherName, setup.given.other)}};
 }
 
 void PictureInputPanel::restoreView(const QJsonObject& view) {
-    const QString name = view["picture"].toString(), other = view["other"].toString();
+    const QString name = view["picture"].toString(), pixels = view["pixels"].toString();
+    const QString other = view["other"].toString(), otherPixels = view["otherPixels"].toString();
+    // Older files have no pixels: they name the file of the picture.
+    const auto isShown = [this](const QString& shown, const std::shared_ptr<const Image>& picture,
+                                const QString& wanted, const QString& text) {
+        return shown == wanted && (text.isEmpty() || text == keptText(shown, picture));
+    };
     const int64_t patches = bench_.readsPictures() ? bench_.snapshot()->model->grid.area() : 0;
     std::set<int> hidden;
     for (const QJsonValue& value : view["hidden"].toArray())
         if (const int patch = value.toInt(-1); patch >= 0 && patch < patches) hidden.insert(patch);
     PictureSetup next = pictures_.setup();
     next.given.hidden.assign(hidden.begin(), hidden.end());
-    if (!name.isEmpty() && (name != next.name || picksExample_ || reading_.isRunning()))
-        restorePicture(name, next.given.hidden);
+    if (!name.isEmpty() &&
+        (!isShown(next.name, next.given.image, name, pixels) || picksExample_ || reading_.isRunning()))
+        restorePicture(name, pixels, next.given.hidden);
     else if (next != pictures_.setup())
         pictures_.set(next);
-    if (other != pictures_.setup().otherName) openOther(other);
+    if (!isShown(next.otherName, next.given.other, other, otherPixels)) openOther(other, otherPixels);
 }
 
 // Pictures that are opened, dropped or pasted: they are read and decoded beside the window.
@@ -367,7 +340,7 @@ void PictureInputPanel::listExamples() {
             showModel();
             if (!picksExample_ || reading_.isRunning()) return listPictures(); // the user has chosen another
             if (examples_.isEmpty()) return endWaiting();
-            readAside(reading_, examples_.front(),
+            readAside(reading_, examples_.front(), {},
                       [this](const QString& name, const std::shared_ptr<const Image>& picture) {
                           if (!picture) return endWaiting();
                           showPicture(name, picture);
@@ -375,8 +348,11 @@ void PictureInputPanel::listExamples() {
         });
 }
 
-void PictureInputPanel::readAside(BackgroundTask& task, const QString& name, Reader then) {
+void PictureInputPanel::readAside(BackgroundTask& task, const QString& name, const QString& pixels, Reader then) {
     stop(task);
+    if (!pixels.isEmpty())
+        return decodeAside(
+            task, name, [pixels, name] { return keptPicture(pixels, name); }, std::move(then));
     if (const auto picture = builtInPicture(name))
         return then(name, std::make_shared<const Image>(imageFrom(*picture)));
     decodeAside(
@@ -402,22 +378,22 @@ void PictureInputPanel::decodeAside(BackgroundTask& task, const QString& name,
 
 void PictureInputPanel::openPicture(const QString& name) {
     isChosen_ = isModelComing();
-    readAside(reading_, name, opener());
+    readAside(reading_, name, {}, opener());
 }
 
-void PictureInputPanel::restorePicture(const QString& name, const std::vector<int>& hidden) {
+void PictureInputPanel::restorePicture(const QString& name, const QString& pixels, const std::vector<int>& hidden) {
     isChosen_ = isModelComing();
-    readAside(reading_, name, [this, hidden](const QString& read, const std::shared_ptr<const Image>& picture) {
+    readAside(reading_, name, pixels, [this, hidden](const QString& read, const std::shared_ptr<const Image>& picture) {
         isChosen_ = picture && isModelComing();
         if (!picture) return endWaiting();
         showPicture(read, picture, hidden);
     });
 }
 
-void PictureInputPanel::openOther(const QString& name) {
+void PictureInputPanel::openOther(const QString& name, const QString& pixels) {
     stop(readingOther_);
     if (name.isEmpty()) return pictures_.setOther(name, nullptr);
-    readAside(readingOther_, name, [this](const QString& read, const std::shared_ptr<const Image>& picture) {
+    readAside(readingOther_, name, pixels, [this](const QString& read, const std::shared_ptr<const Image>& picture) {
         if (picture)
             pictures_.setOther(read, picture);
         else

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
+#include "app/lab/panels/picture_files.h"
 #include "app/lab/workbench/panel.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/workbench.h"
@@ -40,8 +41,9 @@ public:
     void openPicture(const QString& name);
     /// Lists the pictures of a folder by name and opens the first. Shows a message if there are none.
     void openPictures(const QString& folder);
-    /// Reads the picture that changes and analyses copy values from. @param name empty: none
-    void openOther(const QString& name);
+    /// Reads the picture that changes and analyses copy values from. @param name empty: none  @param pixels as session
+    /// files keep them; empty: read the file of that name
+    void openOther(const QString& name, const QString& pixels = {});
     /// Whether a picture or a folder is being read that is to be opened.
     bool isReading() const { return reading_.isRunning() || readingOther_.isRunning() || listingExamples_.isRunning(); }
     void cancelReading();
@@ -64,13 +66,15 @@ private:
               std::function<void(std::variant<Result, Failure>)> done);
     void stop(BackgroundTask& task);
     using Reader = std::function<void(const QString& name, const std::shared_ptr<const Image>& picture)>;
-    /// Reads a picture: a built-in one at once, a file on another thread. @param then gets null after a failure, which
-    /// is shown
-    void readAside(BackgroundTask& task, const QString& name, Reader then);
+    /// Reads a picture: a built-in one at once, a file on another thread. @param pixels of a session file; empty: read
+    /// the file of that name  @param then gets null after a failure, which is shown
+    void readAside(BackgroundTask& task, const QString& name, const QString& pixels, Reader then);
     void decodeAside(BackgroundTask& task, const QString& name, std::function<std::variant<Image, Failure>()> decode,
                      Reader then);
-    void restorePicture(const QString& name, const std::vector<int>& hidden); ///< without a step of undo
-    Reader opener();                                                          ///< shows the picture that was read
+    /// Shows the picture of a session file, without a step of undo.
+    void restorePicture(const QString& name, const QString& pixels, const std::vector<int>& hidden);
+    QString keptText(const QString& name, const std::shared_ptr<const Image>& picture) const;
+    Reader opener(); ///< shows the picture that was read
     /// Opens a picture that was dropped or copied. @param name shown on screen  @return false if there is none
     bool openData(const QMimeData& mime, const QString& name);
     void showPictures(const QString& folder, QStringList paths);
@@ -92,6 +96,7 @@ private:
     void cross(int patch, bool isFirst);
 
     PictureBench& pictures_;
+    mutable KeptPictures kept_; ///< of the last saved sessions
     std::shared_ptr<const Snapshot> snapshot_;
     QStringList examples_, others_;         ///< paths: of the model, and of an opened folder
     double brightness_ = 0.5;               ///< of the examples, from 0 to 1

@@ -10,6 +10,7 @@ namespace {
 
 constexpr QLatin1String kScheme("attnlab:");
 constexpr qsizetype kMostLetters = 1 << 20;
+constexpr qsizetype kMostWithPictures = 1 << 16; ///< letters; a link is for a message
 constexpr quint32 kMostBytes = 64 << 20;
 constexpr size_t kMostBranches = 2000; ///< tokens of a tree that a link still holds whole
 
@@ -29,6 +30,23 @@ void keepCurrentBranch(SessionDocument& document) {
     document.branches = std::move(path);
 }
 
+/// Leaves the names of the user's pictures.
+void dropPixels(SessionDocument& document) {
+    for (auto view = document.view.begin(); view != document.view.end(); ++view) {
+        QJsonObject panel = view->toObject(), picture = panel["picture"].toObject();
+        if (!picture.contains("pixels")) continue;
+        for (const char* each : {"pixels", "otherPixels"}) picture.remove(QLatin1String(each));
+        panel["picture"] = picture;
+        *view = panel;
+    }
+}
+
+QString linkTo(const SessionDocument& document) {
+    const QByteArray json = QJsonDocument::fromJson(sessionToJson(document)).toJson(QJsonDocument::Compact);
+    return kScheme + QString::fromLatin1(
+                         qCompress(json, 9).toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals));
+}
+
 } // namespace
 
 bool isSessionLink(const QString& text) { return text.trimmed().startsWith(kScheme); }
@@ -37,9 +55,10 @@ QString sessionLink(SessionDocument document) {
     document.layout.clear();
     document.locks.clear();
     if (document.branches.size() > kMostBranches) keepCurrentBranch(document);
-    const QByteArray json = QJsonDocument::fromJson(sessionToJson(document)).toJson(QJsonDocument::Compact);
-    return kScheme + QString::fromLatin1(
-                         qCompress(json, 9).toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals));
+    QString link = linkTo(document);
+    if (link.size() <= kMostWithPictures) return link;
+    dropPixels(document);
+    return linkTo(document);
 }
 
 std::variant<SessionDocument, Failure> sessionFromLink(const QString& link) {

@@ -9,7 +9,7 @@ bool isSessionLink(const QString& text);
 
 /// A text that opens this view again: "attnlab:" and the session as compressed JSON, in letters that survive mail and
 /// chats (base64url). It holds no model, no window layout and no locks. Of more tokens than a message can carry it
-/// holds the current branch alone.
+/// holds the current branch alone, and of larger pictures the names.
 QString sessionLink(SessionDocument document);
 
 /// Refuses texts of more than 1 MiB, and those that hold more than 64 MiB.
