@@ -1,4 +1,5 @@
 #include "app/figures/read_image.h"
+#include "app/lab/widgets/drawing_pad.h"
 #include "app/lab/workbench/session_link.h"
 #include "tests/lab/vision_test.h"
 
@@ -25,6 +26,11 @@ bool opens(LabWindow& lab, const QString& path) {
 
 /// The "picture" of a session that a panel saved.
 QJsonObject savedPicture(LabWindow& lab) { return lab.window().view("generate")["picture"].toObject(); }
+
+DrawingCanvas& canvasOf(LabWindow& lab) {
+    lab.click("pictureDraw");
+    return lab.find<DrawingCanvas>("drawing");
+}
 
 } // namespace
 
@@ -95,4 +101,50 @@ TEST_CASE("own pictures: a damaged one in a session is refused with a sentence",
         CHECK(setup(lab).name == before.name);
         input(lab).openPicture(before.name); // takes the message away
     }
+}
+
+TEST_CASE("own pictures: one draws a picture, and it is kept like one from a file", "[lab][vision]") {
+    LabWindow lab("builtin:vit-shapes");
+    REQUIRE(lab.waitFor([&] { return lab.window().workbench().readsPictures() && reads(lab); }));
+    DrawingCanvas& canvas = canvasOf(lab);
+    const auto pixel = [&](int x, int y) { return canvas.drawing().pixelColor(x, y); };
+    CHECK(pixel(128, 128) == Qt::black); // as the model's examples are
+    const QPoint middle = canvas.rect().center();
+    QTest::mousePress(&canvas, Qt::LeftButton, {}, middle);
+    QTest::mouseMove(&canvas, middle + QPoint(60, 0));
+    QTest::mouseRelease(&canvas, Qt::LeftButton, {}, middle + QPoint(60, 0));
+    CHECK(pixel(150, 128) == Qt::white);
+    lab.click("drawingUndo");
+    CHECK(pixel(150, 128) == Qt::black);
+    CHECK_FALSE(lab.find<QPushButton>("drawingUndo").isEnabled());
+
+    auto& colour = lab.find<QComboBox>("penColour");
+    colour.setCurrentIndex(colour.findText("red"));
+    lab.find<QSpinBox>("penWidth").setValue(40);
+    canvas.setFocus(); // now with the keyboard
+    CHECK(canvas.accessibleDescription().contains("above the paper"));
+    QTest::keyClick(&canvas, Qt::Key_Space);
+    CHECK(canvas.accessibleDescription().contains("on the paper"));
+    for (int step = 0; step < 5; ++step) QTest::keyClick(&canvas, Qt::Key_Down);
+    const QColor ink = pixel(176, 144); // below the end of the line, where the pen was
+    CHECK(ink.red() > 200);
+    CHECK(ink.blue() < 60);
+    lab.click("drawingClear");
+    CHECK(pixel(176, 144) == Qt::black);
+    lab.click("drawingUndo");
+    const Image drawn = imageFrom(canvas.drawing());
+    lab.click("drawingUse");
+    REQUIRE(lab.waitFor([&] { return setup(lab).name == "Drawn picture"; }));
+    CHECK(*setup(lab).given.image == drawn);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().picture->image == setup(lab).given.image; }));
+
+    const QString session = lab.folder() + "/drawn.attnlab";
+    lab.saveSession(session);
+    CHECK(imageFrom(canvasOf(lab).drawing()) == drawn); // one goes on with it
+    lab.find<DrawingPad>("drawingPad").reject();
+    lab.press(lab.action("undo"));
+    CHECK(setup(lab).name != "Drawn picture");
+    lab.window().open(session);
+    REQUIRE(lab.waitFor([&] { return setup(lab).name == "Drawn picture"; }));
+    CHECK(*setup(lab).given.image == drawn);
 }

@@ -4,6 +4,8 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/panels/picture_files.h"
 #include "app/lab/widgets/choice_keys.h"
+#include "app/lab/widgets/drawing_pad.h"
+#include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/models/vision_source.h"
@@ -73,13 +75,17 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
         connect(dialog, &QFileDialog::fileSelected, this, &PictureInputPanel::openPicture);
         dialog->open();
     });
+    auto* draw = helped(new QPushButton(tr("Draw a picture…")), "pictureDraw", tr("Draw a picture for the model"));
+    connect(draw, &QPushButton::clicked, this, &PictureInputPanel::drawPicture);
     auto* paste = helped(new QPushButton(tr("Paste")), "picturePaste", tr("Use the picture from the clipboard"));
     auto* drop = makeHintLabel(
         "pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Of a picture that "
                           "is not square the model sees the square in its middle."));
     makeColumn(this, spacing::kGap, {controls_});
+    auto* ways = new FlowLayout;
+    for (QPushButton* way : {open, draw}) ways->addWidget(way);
     makeColumn(controls_, 0,
-               {modelText_, makeRow({labelFor(picture_, tr("Picture")), {picture_, 1}, open}),
+               {modelText_, makeRow({labelFor(picture_, tr("Picture")), {picture_, 1}}), ways,
                 makeRow({hide_, showAll_, room(), paste}), message_, drop, room()});
 
     connect(picture_, &QComboBox::activated, this, &PictureInputPanel::choosePicture);
@@ -227,6 +233,21 @@ void PictureInputPanel::pastePicture() {
     const QMimeData* mime = QGuiApplication::clipboard()->mimeData();
     if (mime && openData(*mime, tr("Pasted"))) return;
     showProblem(tr("The clipboard contains no picture. Copy one first."));
+}
+
+void PictureInputPanel::drawPicture() {
+    const QString name = tr("Drawn picture");
+    const PictureSetup& setup = pictures_.setup();
+    auto* pad = new DrawingPad({.isDark = brightness_ < kDark,
+                                .isColour = !bench_.hasModel() || bench_.snapshot()->model->channels != 1,
+                                .first = setup.name == name ? toQImage(*setup.given.image) : QImage()},
+                               this);
+    pad->setAttribute(Qt::WA_DeleteOnClose);
+    connect(pad, &DrawingPad::drawn, this, [this, name](const QImage& picture) {
+        stop(reading_);
+        editPicture(name, std::make_shared<const Image>(imageFrom(picture)));
+    });
+    pad->open();
 }
 
 /// Lists the model's example pictures, those of an opened folder, the built-in ones, and the current one.

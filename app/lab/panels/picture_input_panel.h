@@ -89,6 +89,7 @@ private:
     void showProblem(const QString& text);
     void choosePicture(int index);
     void pastePicture();
+    void drawPicture();
     void listPictures();
     void showSetup();
     void showModel();
