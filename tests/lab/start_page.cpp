@@ -23,6 +23,37 @@ TEST_CASE("start page: the greeting leaves when the user goes on", "[lab][lesson
     CHECK(QTest::qWaitFor([&] { return !window.findChild<QWidget*>("offerBanner")->isVisible(); }));
 }
 
+TEST_CASE("start page: the greeting hides no control in a small window", "[lab][lessons]") {
+    LabWindow lab;
+    for (const char* theme : {"themeLight", "themeProjector"}) {
+        QSettings().remove("greeted");
+        MainWindow window({.preferences = Preferences{}, .device = {}, .greets = true});
+        window.resize(1024, 700);
+        window.show();
+        window.findChild<QAction*>(theme)->trigger();
+        auto* greeting = window.findChild<QWidget*>("offerBanner");
+        REQUIRE(greeting->isVisible());
+        REQUIRE(QTest::qWaitFor([&] { return window.workbench().hasModel() && !window.isOpening(); }));
+        QTest::qWait(500); // it slides into its place
+        CAPTURE(theme, greeting->x(), greeting->y(), greeting->width(), greeting->height());
+        CHECK(window.rect().contains(greeting->geometry()));
+        int count = 0;
+        for (const QWidget* control : window.findChildren<QWidget*>()) {
+            const bool isControl = control->focusPolicy() != Qt::NoFocus && control->isVisible() &&
+                                   !greeting->isAncestorOf(control) &&
+                                   qobject_cast<const QDockWidget*>(control) == nullptr;
+            if (!isControl || control->findChild<QWidget*>()) continue; // a container is as good as what it holds
+            const QRect place(control->mapTo(&window, QPoint()), control->size());
+            if (place.size().height() > 300) continue; // a figure, which keeps the largest part
+            INFO(control->metaObject()->className() << " " << control->objectName().toStdString());
+            CHECK_FALSE(place.intersected(window.rect()).intersects(greeting->geometry()));
+            ++count;
+        }
+        CHECK(count > 20);
+        window.findChild<QAction*>("themeLight")->trigger();
+    }
+}
+
 TEST_CASE("start page: opens by its keys, shows each bundled model, and opens what is clicked", "[lab][lessons]") {
     LabWindow lab;
     lab.press(lab.action("start"));

@@ -43,7 +43,7 @@ Banner* BannerStack::add(const char* name, const QString& title) {
 }
 
 void BannerStack::keepClearOf(QWidget& widget) {
-    clear_ = &widget;
+    clear_.emplace_back(&widget);
     widget.installEventFilter(this);
 }
 
@@ -65,7 +65,10 @@ void BannerStack::present(const Entry& entry) {
 }
 
 void BannerStack::place() {
-    const int left = clear_ && clear_->isVisible() ? clear_->mapTo(&window_, clear_->rect().topRight()).x() : 0;
+    int left = 0;
+    for (const auto& widget : clear_)
+        if (widget && widget->isVisible() && !widget->isWindow()) // a panel of its own window covers nothing here
+            left = std::max(left, widget->mapTo(&window_, widget->rect().topRight()).x());
     const bool fills = left > window_.width() / 2; // its lowest row stays free then
     const int begin = fills ? 0 : left;
     const int width = std::min(kWidest, window_.width() - begin - 2 * kMargin);

@@ -23,7 +23,7 @@ public:
     /// Adds a place for messages, above those that were added before.
     Banner* add(const char* name, const QString& title);
     /// Puts the messages to the right of a widget at the left edge while it is visible, or above the lowest row of one
-    /// that fills the window.
+    /// that fills the window. Of several widgets, the widest counts.
     void keepClearOf(QWidget& widget);
 
 protected:
@@ -39,7 +39,7 @@ private:
     void place();
 
     QWidget& window_;
-    QPointer<QWidget> clear_; ///< of messages; null: none
+    std::vector<QPointer<QWidget>> clear_; ///< of messages
     std::vector<Entry> entries_;
     QVariantAnimation slide_; ///< of the message that was presented last
     QWidget* sliding_ = nullptr;

@@ -26,7 +26,8 @@ constexpr auto kOpenLesson = "openLesson"; ///< the setting: id of the lesson th
 
 void MainWindow::makeLessons(const QString& folder) {
     lessons_ = std::make_unique<LessonPlayer>(*this);
-    findChild<BannerStack*>()->keepClearOf(*docks_.at("lessons")); // its buttons are at the lower edge
+    for (const char* panel : {"lessons", "generate"}) // controls are at the lower edge of their column
+        findChild<BannerStack*>()->keepClearOf(*docks_.at(panel));
     lessonPanel_->setPlayer(*lessons_, *this, folder);
     connect(lessonPanel_, &LessonPanel::failed, this, &MainWindow::showFailure);
     connect(lessons_.get(), &LessonPlayer::ended, this, [this](const QString&, bool isFinished) {
