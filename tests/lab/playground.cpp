@@ -78,6 +78,36 @@ TEST_CASE("lab: masks are sorted by title, and a part of a title finds one", "[l
     CHECK(lab.find<QLineEdit>("maskText").text().contains("window(16)"));
 }
 
+TEST_CASE("lab: lists of parts and masks say what each entry does, also in a search", "[lab]") {
+    PlaygroundWindow lab;
+    const auto ideaAt = [](const QAbstractItemView& list, int row) {
+        return list.model()->index(row, 0).data(Qt::AccessibleDescriptionRole).toString();
+    };
+    const auto height = [](const QAbstractItemView& list, int row) {
+        return list.sizeHintForIndex(list.model()->index(row, 0)).height();
+    };
+    auto& masks = lab.find<QComboBox>("maskPick");
+    for (const char* name : {"maskPick", "slot.mixer", "slot.normaliser", "slot.norm"}) {
+        const auto& box = lab.find<QComboBox>(name);
+        for (int row = 0; row < box.count(); ++row) {
+            if (box.itemData(row).toString().isEmpty()) continue; // "the model's own"
+            INFO(name << ", " << box.itemText(row).toStdString());
+            const QString idea = ideaAt(*box.view(), row);
+            CHECK((idea.size() > 20 && idea.endsWith('.')));
+            CHECK_FALSE(idea.contains(". "));
+            CHECK(height(*box.view(), row) >= 1.8 * box.view()->fontMetrics().height());
+        }
+    }
+    masks.lineEdit()->setFocus();
+    QTest::keyClicks(masks.lineEdit(), "bigb");
+    const QAbstractItemView& found = *masks.completer()->popup();
+    REQUIRE(lab.waitFor([&] { return found.isVisible(); }));
+    REQUIRE(found.model()->rowCount() == 1);
+    CHECK(ideaAt(found, 0).contains("blocks"));
+    CHECK(height(found, 0) >= 1.8 * found.fontMetrics().height());
+    QTest::keyClick(masks.lineEdit(), Qt::Key_Escape);
+}
+
 TEST_CASE("lab: dragging a slider of the mask changes the picture and the text", "[lab]") {
     PlaygroundWindow lab;
     type(lab.find<QLineEdit>("maskText"), "causal & window(3)");

@@ -1,5 +1,7 @@
 #include "app/lab/widgets/item_delegates.h"
 
+#include "app/figures/spacing.h"
+#include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
 #include "app/lab/models/sample_model.h"
 
@@ -55,6 +57,34 @@ void ProbabilityDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
                                            : option.palette.color(QPalette::Text));
     painter->setFont(option.font);
     painter->drawText(option.rect.adjusted(4, 0, -6, 0), Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
+}
+
+QSize DescribedDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    constexpr int kCharacters = 52; ///< of a line of the sentence
+    const QString name = index.data().toString(), sentence = index.data(Qt::AccessibleDescriptionRole).toString();
+    const QFontMetrics large(option.font), small(textFont(TextSize::Caption));
+    const int width = std::max(large.horizontalAdvance(name), kCharacters * large.averageCharWidth());
+    const int below =
+        sentence.isEmpty() ? 0 : small.boundingRect({0, 0, width, 0}, Qt::TextWordWrap, sentence).height();
+    return {width + 2 * spacing::kGap, large.height() + below + 2 * spacing::kTight};
+}
+
+void DescribedDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    QStyleOptionViewItem background = option;
+    initStyleOption(&background, index);
+    background.text.clear();
+    QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &background, painter, option.widget);
+    const QRect room = option.rect.adjusted(spacing::kGap, spacing::kTight, -spacing::kGap, -spacing::kTight);
+    const int line = option.fontMetrics.height();
+    painter->save();
+    painter->setPen(
+        option.palette.color(option.state & QStyle::State_Selected ? QPalette::HighlightedText : QPalette::Text));
+    painter->setFont(option.font);
+    painter->drawText(room, Qt::AlignLeft | Qt::AlignTop | Qt::TextSingleLine, index.data().toString());
+    painter->setFont(textFont(TextSize::Caption));
+    painter->drawText(room.adjusted(0, line, 0, 0), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
+                      index.data(Qt::AccessibleDescriptionRole).toString());
+    painter->restore();
 }
 
 } // namespace attn

@@ -28,4 +28,14 @@ private:
     QColor colour_;
 };
 
+/// Draws an entry with a sentence about it (Qt::AccessibleDescriptionRole) in small lines below its name.
+class DescribedDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
 } // namespace attn

@@ -3,6 +3,7 @@
 #include "app/figures/formula.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/item_delegates.h"
 #include "app/lab/widgets/mask_term_controls.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
@@ -44,7 +45,7 @@ QString slotTitle(Slot slot) {
     return SpecEditor::tr(kTitles.at(slot));
 }
 
-/// Keeps a list that drops down as wide as its longest name.
+/// Keeps a list that drops down as wide as its widest entry.
 class WholeNames : public QObject {
 public:
     explicit WholeNames(QAbstractItemView& list) : QObject(&list), list_(list) { list.installEventFilter(this); }
@@ -60,6 +61,20 @@ protected:
 private:
     QAbstractItemView& list_;
 };
+
+/// Says below the name of the entry that was added last what it does: the first sentence of its idea.
+void explainLast(QComboBox& box, const QString& idea, const QString& toolTip) {
+    const qsizetype end = idea.indexOf(QStringLiteral(". "));
+    const int last = box.count() - 1;
+    box.setItemData(last, end < 0 ? idea : idea.first(end + 1), Qt::AccessibleDescriptionRole);
+    box.setItemData(last, toolTip, Qt::ToolTipRole);
+}
+
+/// Shows those sentences in a list that drops down.
+void showIdeas(QAbstractItemView& list) {
+    list.setItemDelegate(new DescribedDelegate(&list));
+    new WholeNames(list);
+}
 
 int titleWidth(const QFontMetrics& font) {
     int width = 0;
@@ -123,8 +138,9 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     for (const Part* part : partCatalogue()) {
         if (part->slot != slot) continue;
         row.choice->addItem(fromEngine(part->title), fromEngine(part->id));
-        row.choice->setItemData(row.choice->count() - 1, fromEngine(part->idea), Qt::ToolTipRole);
+        explainLast(*row.choice, fromEngine(part->idea), fromEngine(part->idea));
     }
+    showIdeas(*row.choice->view());
     auto* title = labelFor(row.choice, slotTitle(slot));
     title->setMinimumWidth(titleWidth(fontMetrics()));
     row.caution = makeHintLabel();
@@ -183,21 +199,22 @@ void SpecEditor::makeMaskPick() {
     search->setCompletionMode(QCompleter::PopupCompletion);
     search->setFilterMode(Qt::MatchContains);
     struct Entry {
-        QString title, expression, help;
+        QString title, expression, idea, help;
     };
     std::vector<Entry> entries;
     for (const Part* part : maskParts())
         entries.push_back({fromEngine(part->title), QString::fromStdString(termText(*part, initialValues(*part))),
-                           fromEngine(part->idea)});
+                           fromEngine(part->idea), fromEngine(part->idea)});
     for (const MaskRecipe& recipe : maskRecipes())
-        entries.push_back({fromEngine(recipe.title), fromEngine(recipe.expression), fromEngine(recipe.expression)});
+        entries.push_back({fromEngine(recipe.title), fromEngine(recipe.expression), fromEngine(recipe.idea),
+                           fromEngine(recipe.idea) + '\n' + fromEngine(recipe.expression)});
     std::ranges::sort(entries, [](const Entry& a, const Entry& b) { return a.title.localeAwareCompare(b.title) < 0; });
     for (const Entry& entry : entries) {
         maskPick_->addItem(entry.title, entry.expression);
-        maskPick_->setItemData(maskPick_->count() - 1, entry.help, Qt::ToolTipRole);
+        explainLast(*maskPick_, entry.idea, entry.help);
     }
     maskPick_->setCurrentIndex(-1);
-    for (QAbstractItemView* list : {maskPick_->view(), search->popup()}) new WholeNames(*list);
+    for (QAbstractItemView* list : {maskPick_->view(), search->popup()}) showIdeas(*list);
     connect(maskPick_, &QComboBox::activated, this, &SpecEditor::pickMask);
     // Enter takes the first title found, unless another one is chosen in the list.
     connect(maskPick_->lineEdit(), &QLineEdit::returnPressed, this, [this, search] {

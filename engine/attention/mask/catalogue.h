@@ -22,6 +22,7 @@ std::string termText(const Part& part, std::span<const double> values);
 /// A mask from the literature that is an expression of several terms.
 struct MaskRecipe {
     std::string_view title;
+    std::string_view idea;       ///< one sentence
     std::string_view expression; ///< with numbers that suit a drawing of 64 tokens
     Citation source;
 };
