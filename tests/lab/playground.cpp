@@ -1,3 +1,4 @@
+#include "app/lab/widgets/elided_label.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/spec_editor.h"
@@ -106,6 +107,22 @@ TEST_CASE("lab: lists of parts and masks say what each entry does, also in a sea
     CHECK(ideaAt(found, 0).contains("blocks"));
     CHECK(height(found, 0) >= 1.8 * found.fontMetrics().height());
     QTest::keyClick(masks.lineEdit(), Qt::Key_Escape);
+}
+
+TEST_CASE("lab: the line below the heatmaps is whole, or its tool tip is", "[lab]") {
+    PlaygroundWindow lab;
+    lab.act("workspace.build");
+    lab.window().resize(1024, 700);
+    lab.action("themeProjector").trigger();
+    lab.layOut();
+    auto& line = lab.find<ElidedLabel>("playReading");
+    CHECK(line.shown() == line.text()); // the hint
+    line.setText(QString("A long reading of a cell. ").repeated(9));
+    CHECK(line.shown().endsWith(QStringLiteral("…")));
+    QHelpEvent help(QEvent::ToolTip, QPoint(5, 5), line.mapToGlobal(QPoint(5, 5)));
+    QCoreApplication::sendEvent(&line, &help);
+    CHECK(QToolTip::text() == line.text());
+    lab.action("themeLight").trigger();
 }
 
 TEST_CASE("lab: dragging a slider of the mask changes the picture and the text", "[lab]") {

@@ -4,6 +4,7 @@
 #include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/widgets/comparison_view.h"
 #include "app/lab/widgets/cost_view.h"
+#include "app/lab/widgets/elided_label.h"
 #include "app/lab/widgets/input_controls.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/mask_painter.h"
@@ -176,7 +177,7 @@ QWidget* PlaygroundPanel::makeMaps() {
     planeTitle_->hide();
     state_ = makeHintLabel("playState", tr("Preparing the device. The first heatmaps take a moment."));
     row->addWidget(state_, 1);
-    reading_ = identified(new QLabel, "playReading");
+    reading_ = identified(new ElidedLabel, "playReading");
     reading_->setMargin(spacing::kTight);
     maps_ = identified(new MapGrid, "playMaps");
     comparison_ = identified(new ComparisonView, "comparison");
@@ -192,9 +193,8 @@ QWidget* PlaygroundPanel::makeMaps() {
     connect(comparison_, &ComparisonView::rowPointed, this, &PlaygroundPanel::showPatches);
     connect(patches_, &PatchView::pointedAt, this, &PlaygroundPanel::showPatches);
     column->addWidget(reading_);
-    const QString hint = tr("Point at a cell to read it. Double-click to enlarge a heatmap.");
+    const QString hint = tr("Point at a cell. Double-click to enlarge its heatmap.");
     reading_->setText(hint);
-    reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     const auto read = [this, hint](const QString& text) { reading_->setText(text.isEmpty() ? hint : text); };
     connect(maps_, &MapGrid::readingChanged, this, read);
     connect(comparison_, &ComparisonView::readingChanged, this, read);
