@@ -1,8 +1,7 @@
-#include "engine/inference/changes.h"
+#include "engine/inference/named_changes.h"
 
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
-#include "engine/models/head_name.h"
 #include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
@@ -43,20 +42,37 @@ std::string quoted(const std::string& text) {
     return fmt::format("\"{}{}\"", text.substr(0, end), end < text.size() ? "…" : "");
 }
 
+/// What a site of this name would be in a model with one stack.
+Site numberedSite(int layer) { return {.name = siteName(layer), .block = blockName(layer), .layer = layer}; }
+
+std::string labelOf(const ModelStructure& structure, int site) {
+    return static_cast<size_t>(site) < structure.sites.size() ? structure.labelOf(site) : fmt::format("L{}", site);
+}
+
+/// The place of a change at a site: "L1 H0", "Decoder L0"; empty if the hook is not one of the site's.
+/// @param label of the site
+std::string placeAt(const Site& site, const std::string& label, const Intervention& change) {
+    const std::string& hook = change.hook;
+    const std::string layer = label.starts_with('L') ? fmt::format("layer {}", site.layer) : label;
+    if (hook == site.hook("z"))
+        return change.head < 0 ? "all heads of " + layer : fmt::format("{} H{}", label, change.head);
+    if (hook == outputHook(site)) return "attention output of " + layer;
+    if (hook == site.block) return layer; // the whole layer
+    if (hook == site.inBlock("hook_mlp_out")) return "MLP output of " + layer;
+    if (hook == site.inBlock("hook_resid_pre")) return "residual stream before " + layer;
+    return {};
+}
+
 /// The place of a change: "L1 H0", or the name of the hook.
-std::string placeOf(const Intervention& intervention) {
-    const std::string& hook = intervention.hook;
-    const std::string head = intervention.head >= 0 ? fmt::format(", head {}", intervention.head) : "";
-    if (hook == "hook_embed") return "embedding";
-    const auto [layer, end] = splitName(hook);
-    if (layer < 0) return hook + head;
-    if (end.empty()) return fmt::format("layer {}", layer); // the whole layer
-    if (end == "attn.hook_z")
-        return head.empty() ? fmt::format("all heads of layer {}", layer) : headName(layer, intervention.head);
-    if (end == "hook_attn_out") return fmt::format("attention output of layer {}", layer);
-    if (end == "hook_mlp_out") return fmt::format("MLP output of layer {}", layer);
-    if (end == "hook_resid_pre") return fmt::format("residual stream before layer {}", layer);
-    return hook + head;
+std::string placeOf(const Intervention& change, const ModelStructure& structure) {
+    if (change.hook == "hook_embed") return "embedding";
+    for (size_t site = 0; site < structure.sites.size(); ++site)
+        if (auto place = placeAt(structure.sites[site], structure.labelOf(static_cast<int>(site)), change);
+            !place.empty())
+            return place;
+    if (const int layer = splitName(change.hook).layer; layer >= 0)
+        if (auto place = placeAt(numberedSite(layer), fmt::format("L{}", layer), change); !place.empty()) return place;
+    return change.hook + (change.head >= 0 ? fmt::format(", head {}", change.head) : "");
 }
 
 Json toJson(const Intervention& each) {
@@ -98,9 +114,10 @@ Intervention interventionOf(const Json& object) {
             .contrast = object.value("contrast", std::string())};
 }
 
-Json toJson(const PatternEdit& each) {
-    Json object{
-        {"kind", kPatternKinds[static_cast<size_t>(each.kind)]}, {"site", siteName(each.site)}, {"head", each.head}};
+Json toJson(const PatternEdit& each, const ModelStructure& structure) {
+    Json object{{"kind", kPatternKinds[static_cast<size_t>(each.kind)]},
+                {"site", siteName(structure, each.site)},
+                {"head", each.head}};
     if (each.kind == PatternEdit::Kind::Pin) object["key"] = each.key;
     if (each.kind != PatternEdit::Kind::Rows) return object;
     object["rows"] = Json::array();
@@ -108,18 +125,18 @@ Json toJson(const PatternEdit& each) {
     return object;
 }
 
-/// The layer of the site that an object names. Files from before version 0.3 have the layer itself.
-int layerOf(const Json& object) {
+/// The site that an object names. Files from before version 0.3 have the layer itself.
+int siteOf(const Json& object, const ModelStructure& structure) {
     const bool isNew = object.contains("site");
-    if (const auto layer = isNew ? layerOfSite(object.at("site").get<std::string>()) : whole(object, "layer");
-        layer >= 0)
-        return *layer;
+    if (const auto site = isNew ? siteNamed(structure, object.at("site").get<std::string>()) : whole(object, "layer");
+        site >= 0)
+        return *site;
     if (!isNew) throw wrong("a layer is below 0", "layer");
     throw wrong(fmt::format("{} is no site", shownJson(object.at("site"))), "site");
 }
 
-PatternEdit patternEditOf(const Json& object) {
-    PatternEdit edit{.site = layerOf(object),
+PatternEdit patternEditOf(const Json& object, const ModelStructure& structure) {
+    PatternEdit edit{.site = siteOf(object, structure),
                      .head = whole(object, "head"),
                      .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object))};
     if (edit.kind == PatternEdit::Kind::Pin) edit.key = whole(object, "key", 0);
@@ -134,9 +151,27 @@ PatternEdit patternEditOf(const Json& object) {
 
 } // namespace
 
-std::string describe(const Intervention& intervention) {
-    const std::string place =
-        placeOf(intervention) + (intervention.position >= 0 ? fmt::format(", token {}", intervention.position) : "");
+std::string siteName(const ModelStructure& structure, int site) {
+    const auto at = static_cast<size_t>(site);
+    return at < structure.sites.size() ? structure.sites[at].name : siteName(site);
+}
+
+std::optional<int> siteNamed(const ModelStructure& structure, const std::string& name) {
+    const auto found = std::ranges::find(structure.sites, name, &Site::name);
+    return found == structure.sites.end() ? layerOfSite(name)
+                                          : std::optional(static_cast<int>(found - structure.sites.begin()));
+}
+
+std::string outputHook(const Site& site) {
+    return site.inBlock(fmt::format("hook_{}_out", site.name.substr(site.block.size() + 1)));
+}
+
+std::string describe(const Intervention& intervention) { return describe(intervention, {}); }
+std::string describe(const PatternEdit& edit) { return describe(edit, {}); }
+
+std::string describe(const Intervention& intervention, const ModelStructure& structure) {
+    const std::string place = placeOf(intervention, structure) +
+                              (intervention.position >= 0 ? fmt::format(", token {}", intervention.position) : "");
     const std::string token =
         intervention.textPosition >= 0 ? fmt::format(", token {}", intervention.textPosition) : "";
     const auto share = [&] {
@@ -156,8 +191,8 @@ std::string describe(const Intervention& intervention) {
     return {};
 }
 
-std::string describe(const PatternEdit& edit) {
-    const std::string head = "pattern of " + headName(edit.site, edit.head);
+std::string describe(const PatternEdit& edit, const ModelStructure& structure) {
+    const std::string head = fmt::format("pattern of {} H{}", labelOf(structure, edit.site), edit.head);
     switch (edit.kind) {
     case PatternEdit::Kind::Rows:
         return fmt::format("{}: {} row{} set", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");
@@ -169,31 +204,40 @@ std::string describe(const PatternEdit& edit) {
     return {};
 }
 
-bool takesFromHead(const Intervention& intervention, int site, int head) {
+bool takesFromHead(const Intervention& intervention, const Site& site, int head) {
     if (intervention.kind != Intervention::Kind::Zero || intervention.position >= 0) return false;
-    const auto [layer, hook] = splitName(intervention.hook);
-    if (layer != site) return false;
     const bool isOfHead = intervention.head < 0 || intervention.head == head;
-    return hook == "hook_attn_out" || (hook == "attn.hook_z" && isOfHead);
+    return intervention.hook == outputHook(site) || (intervention.hook == site.hook("z") && isOfHead);
 }
 
-float keptShare(const Changes& changes, int site, int head) {
+bool takesFromHead(const Intervention& intervention, int site, int head) {
+    return takesFromHead(intervention, numberedSite(site), head);
+}
+
+float keptShare(const Changes& changes, const ModelStructure& structure, int site, int head) {
+    const auto at = static_cast<size_t>(site);
+    const Site found = at < structure.sites.size() ? structure.sites[at] : numberedSite(site);
     float share = changes.gate(site, head);
     for (const Intervention& each : changes.interventions)
-        if (takesFromHead(each, site, head)) share *= 1 - each.amount;
+        if (takesFromHead(each, found, head)) share *= 1 - each.amount;
     return share;
 }
 
-std::string changesToJson(const Changes& changes) {
+float keptShare(const Changes& changes, int site, int head) { return keptShare(changes, {}, site, head); }
+
+std::string changesToJson(const Changes& changes) { return changesToJson(changes, {}); }
+Changes changesFromJson(const std::string& json) { return changesFromJson(json, {}); }
+
+std::string changesToJson(const Changes& changes, const ModelStructure& structure) {
     Json object{{"interventions", Json::array()}, {"patterns", Json::array()}, {"gates", Json::array()}};
     for (const Intervention& each : changes.interventions) object["interventions"].push_back(toJson(each));
-    for (const PatternEdit& each : changes.patterns) object["patterns"].push_back(toJson(each));
+    for (const PatternEdit& each : changes.patterns) object["patterns"].push_back(toJson(each, structure));
     for (const auto& [at, gate] : changes.gates)
-        object["gates"].push_back({{"site", siteName(at.first)}, {"head", at.second}, {"gate", gate}});
+        object["gates"].push_back({{"site", siteName(structure, at.first)}, {"head", at.second}, {"gate", gate}});
     return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Changes changesFromJson(const std::string& json) {
+Changes changesFromJson(const std::string& json, const ModelStructure& structure) {
     const Json object = parseJson(json, "edits");
     if (!object.is_object()) throw wrong("this is not a list of changes", "edits");
     Changes changes;
@@ -201,9 +245,9 @@ Changes changesFromJson(const std::string& json) {
         for (const Json& each : object.value("interventions", Json::array()))
             changes.interventions.push_back(interventionOf(each));
         for (const Json& each : object.value("patterns", Json::array()))
-            changes.patterns.push_back(patternEditOf(each));
+            changes.patterns.push_back(patternEditOf(each, structure));
         for (const Json& each : object.value("gates", Json::array()))
-            changes.setGate(layerOf(each), whole(each, "head"), finite(each.at("gate"), "gate"));
+            changes.setGate(siteOf(each, structure), whole(each, "head"), finite(each.at("gate"), "gate"));
     } catch (const Json::exception& error) {
         throw wrong(error.what(), "edits");
     }

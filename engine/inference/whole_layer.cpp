@@ -1,5 +1,7 @@
 #include "engine/inference/whole_layer.h"
 
+#include "engine/inference/named_changes.h"
+
 #include <string_view>
 
 namespace attn {
@@ -60,10 +62,10 @@ void removeChange(Changes& edits, int row) {
     }
 }
 
-std::string describe(std::span<const Intervention> change) {
+std::string describe(std::span<const Intervention> change, const ModelStructure& structure) {
     Intervention named = change.front();
     if (change.size() > 1) named.hook = blockOf(named);
-    return describe(named);
+    return describe(named, structure);
 }
 
 } // namespace attn

@@ -20,7 +20,4 @@ std::span<Intervention> changeAt(Changes& edits, int row);
 /// Removes a row of the list of changes: interventions, then patterns, then gates.
 void removeChange(Changes& edits, int row);
 
-/// The text of a change in a list: "layer 2 removed". @param change from changesOf()
-std::string describe(std::span<const Intervention> change);
-
 } // namespace attn

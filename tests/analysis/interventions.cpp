@@ -2,6 +2,7 @@
 #include "engine/inference/cell_explainer.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/hook_edits.h"
+#include "engine/inference/named_changes.h"
 #include "engine/inference/whole_layer.h"
 #include "engine/models/hook_names.h"
 #include "tests/analysis/golden_case.h"
@@ -153,15 +154,44 @@ TEST_CASE("edits: attention and MLP of a layer that are changed alike are one ch
     list.push_back({.hook = "blocks.1.hook_mlp_out", .amount = 0.5f});
     list.push_back({.hook = "blocks.0.hook_mlp_out"});
     std::vector<std::string> said;
-    for (const auto change : changesOf(list)) said.push_back(describe(change));
+    for (const auto change : changesOf(list)) said.push_back(describe(change, {}));
     CHECK(said == std::vector<std::string>{"L1 H2 removed", "50 % of layer 2, token 3 removed",
                                            "attention output of layer 1 removed",
                                            "50 % of MLP output of layer 1 removed", "MLP output of layer 0 removed"});
     CHECK(changesOf(changesFromJson(changesToJson({list, {}})).interventions).size() == 5); // session files keep it
     const auto patched =
         wholeLayer({.kind = Intervention::Kind::Patch, .text = "a cat", .textPosition = 1}, "blocks.0", true);
-    CHECK(describe(changesOf(patched).front()) == "layer 0 replaced by its value from \"a cat\", token 1");
+    CHECK(describe(changesOf(patched).front(), {}) == "layer 0 replaced by its value from \"a cat\", token 1");
     CHECK(wholeLayer({}, "blocks.0", false).size() == 1);
+}
+
+TEST_CASE("edits: of a model with an encoder and a decoder, changes name and say their sites", "[analysis]") {
+    const ModelStructure two{
+        .axes = {{}},
+        .streams = {{.name = "encoder"}, {.name = "decoder"}},
+        .sites = {{.name = "encoder.0.attn", .block = "encoder.0"},
+                  {.name = "decoder.0.attn", .block = "decoder.0", .queryStream = 1, .keyStream = 1},
+                  {.name = "decoder.0.cross_attn", .block = "decoder.0", .queryStream = 1}},
+        .readouts = {}};
+    const auto said = [&](const std::string& hook, int head) {
+        return describe(Intervention{.hook = hook, .head = head}, two);
+    };
+    CHECK(said("decoder.0.cross_attn.hook_z", 1) == "Cross L0 H1 removed");
+    CHECK(said("encoder.0.attn.hook_z", -1) == "all heads of Encoder L0 removed");
+    CHECK(said("decoder.0.hook_cross_attn_out", -1) == "attention output of Cross L0 removed");
+    CHECK(said("decoder.0.hook_mlp_out", -1) == "MLP output of Decoder L0 removed");
+    CHECK(describe(wholeLayer({}, "encoder.0", true), two) == "Encoder L0 removed");
+    const Changes changes{.interventions = {{.hook = "decoder.0.cross_attn.hook_z", .head = 1}},
+                          .patterns = {{.site = 2, .head = 0, .kind = PatternEdit::Kind::Uniform}},
+                          .gates = {{{1, 1}, 0.5f}}};
+    CHECK(describe(changes.patterns[0], two) == "pattern of Cross L0 H0: uniform");
+    CHECK(keptShare(changes, two, 2, 1) == 0);
+    CHECK(keptShare(changes, two, 1, 1) == 0.5f);
+    const std::string json = changesToJson(changes, two);
+    CHECK(json.find("\"site\":\"decoder.0.cross_attn\"") != std::string::npos);
+    CHECK(json.find("\"site\":\"blocks.") == std::string::npos);
+    CHECK(changesFromJson(json, two) == changes);
+    CHECK(changesFromJson(changesToJson(changes), two) == changes); // an older file, which numbers the sites
 }
 
 TEST_CASE("interventions: what cannot be is refused in a sentence", "[analysis][gpu]") {

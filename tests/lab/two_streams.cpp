@@ -4,6 +4,7 @@
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/workbench/session_link.h"
 #include "engine/inference/language_model.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/farthest.h"
@@ -109,4 +110,43 @@ TEST_CASE("two streams: the grid names the three kinds of sites, and a cell is e
     const CellExplanation& cell = *lab.snapshot().explanation;
     CHECK_FALSE(cell.isMasked);
     CHECK(cell.probability == Approx(cell.displayed).margin(1e-5));
+}
+
+TEST_CASE("two streams: sessions, links and the list of changes name sites as the model does", "[lab]") {
+    LabWindow lab(kModel.c_str(), "the cat is small.");
+    Workbench& bench = lab.window().workbench();
+    const Changes changes{.interventions = {{.hook = "decoder.0.cross_attn.hook_z", .head = 1}},
+                          .patterns = {{.site = 0, .head = 2, .kind = PatternEdit::Kind::Uniform}},
+                          .gates = {{{kCross, 0}, 0.5f}}};
+    bench.setChanges(changes);
+    bench.selectHead(kCross, 1);
+    REQUIRE(lab.settle());
+    CHECK(bench.removedHeads() == "Head Cross L0 H1 is removed.");
+    lab.showPanel("interventions");
+    const auto& list = lab.find<QTreeWidget>("interventionsList");
+    REQUIRE(list.topLevelItemCount() == 3);
+    CHECK(list.topLevelItem(0)->text(0) == "Cross L0 H1 removed");
+    CHECK(list.topLevelItem(1)->text(0) == "pattern of Encoder L0 H2: uniform");
+    CHECK(list.topLevelItem(2)->text(0).contains("Cross L0 H0"));
+
+    const SessionDocument document = lab.window().document();
+    const QByteArray json = sessionToJson(document);
+    CHECK(json.contains("\"decoder.0.cross_attn\""));
+    CHECK_FALSE(json.contains("\"blocks."));
+    const QString link = sessionLink(document);
+    bench.setChanges({});
+    bench.selectHead(0, 0);
+    lab.window().openLink(link);
+    REQUIRE(lab.waitFor([&] { return bench.changes() == changes && !lab.window().isRestoring(); }));
+    CHECK(bench.selection().site == kCross);
+    CHECK(bench.selection().head == 1);
+
+    // Files of before number the sites.
+    lab.window().setView("attention", {{"level", "head"}, {"site", "blocks.3.attn"}, {"head", 2}});
+    CHECK(bench.selection().site == 3);
+    lab.window().setView(
+        "interventions",
+        {{"edits",
+          QJsonObject{{"gates", QJsonArray{QJsonObject{{"site", "blocks.4.attn"}, {"head", 2}, {"gate", 0.25}}}}}}});
+    CHECK(bench.changes() == Changes{.interventions = {}, .patterns = {}, .gates = {{{kCross, 2}, 0.25f}}});
 }

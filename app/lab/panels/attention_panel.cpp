@@ -272,7 +272,7 @@ void AttentionPanel::resizeEvent(QResizeEvent* event) {
 }
 
 void AttentionPanel::restoreView(const QJsonObject& view) {
-    auto [look, selection] = attentionFromJson(view);
+    auto [look, selection] = attentionFromJson(view, bench_);
     bench_.select(selection);
     // The text of the view may not be there yet; a cell of the present one would be asked of it.
     if (look.level == AttentionLevel::OneCell && !bench_.selection().cell) look.level = AttentionLevel::OneHead;
@@ -482,14 +482,14 @@ QString AttentionPanel::exportName() const {
     if (bench_.readsPictures() && bench_.pictures().look().isRollout) return QStringLiteral("rollout");
     const auto head = exportedHead();
     if (!head) return QStringLiteral("L%1-heads").arg(bench_.selection().site);
-    const QString name = QStringLiteral("L%1-H%2").arg(head->first).arg(head->second);
+    const QString name = bench_.headLabel(head->first, head->second).replace(' ', '-');
     const auto& cell = bench_.selection().cell;
     const bool isCell = exportedLevel() == AttentionLevel::OneCell && cell;
     return isCell ? name + QStringLiteral("-q%1-k%2").arg(cell->query).arg(cell->key) : name;
 }
 
 QJsonObject AttentionPanel::saveView() const {
-    QJsonObject view = attentionToJson(look_, bench_.selection()), picture = pictureTools_->saveView();
+    QJsonObject view = attentionToJson(look_, bench_), picture = pictureTools_->saveView();
     picture["level"] = pictureLevel_ == AttentionLevel::AllHeads ? "all" : "head";
     view["picture"] = picture;
     return view;

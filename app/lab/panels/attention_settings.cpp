@@ -1,6 +1,6 @@
 #include "app/lab/panels/attention_settings.h"
 
-#include "engine/models/hook_names.h"
+#include "engine/inference/named_changes.h"
 
 #include <QJsonArray>
 
@@ -21,19 +21,28 @@ template <class T, size_t N> T named(const QJsonValue& value, const char* const 
     return found == std::end(names) ? T{} : static_cast<T>(found - std::begin(names));
 }
 
+ModelStructure structureOf(const Workbench& bench) {
+    return bench.hasModel() ? bench.snapshot()->model->structure : ModelStructure{};
+}
+
 } // namespace
 
-int savedLayer(const QJsonObject& view, int absent) {
+QString savedSiteName(const Workbench& bench) {
+    return QString::fromStdString(siteName(structureOf(bench), bench.selection().site));
+}
+
+int savedSite(const QJsonObject& view, int absent, const Workbench& bench) {
     const QJsonValue site = view["site"];
-    return site.isString() ? layerOfSite(site.toString().toStdString()).value_or(absent)
+    return site.isString() ? siteNamed(structureOf(bench), site.toString().toStdString()).value_or(absent)
                            : std::max(0, view["layer"].toInt(absent));
 }
 
-QJsonObject attentionToJson(const AttentionLook& look, const Selection& selection) {
+QJsonObject attentionToJson(const AttentionLook& look, const Workbench& bench) {
+    const Selection& selection = bench.selection();
     QJsonObject object{{"level", QLatin1String(kLevels[static_cast<size_t>(look.level)])},
                        {"drawnAs", QLatin1String(kPictures[static_cast<size_t>(look.picture)])},
                        {"arcsOfLayer", look.arcsOfLayer},
-                       {"site", QString::fromStdString(siteName(selection.site))},
+                       {"site", savedSiteName(bench)},
                        {"head", selection.head},
                        {"aggregate", QLatin1String(kAggregates[static_cast<size_t>(look.aggregate)])},
                        {"scale", scaleKey(look.scale.kind)},
@@ -43,14 +52,14 @@ QJsonObject attentionToJson(const AttentionLook& look, const Selection& selectio
     return object;
 }
 
-std::pair<AttentionLook, Selection> attentionFromJson(const QJsonObject& object) {
+std::pair<AttentionLook, Selection> attentionFromJson(const QJsonObject& object, const Workbench& bench) {
     const AttentionLook look{.level = named<AttentionLevel>(object["level"], kLevels),
                              .picture = named<AttentionPicture>(object["drawnAs"], kPictures),
                              .arcsOfLayer = object["arcsOfLayer"].toBool(),
                              .aggregate = named<HeadAggregate>(object["aggregate"], kAggregates),
                              .scale = {scaleFromKey(object["scale"].toString()), object["hidesFirst"].toBool()},
                              .colours = colourMapFromKey(object["colours"].toString())};
-    Selection selection{.site = savedLayer(object, 0), .head = std::max(0, object["head"].toInt())};
+    Selection selection{.site = savedSite(object, 0, bench), .head = std::max(0, object["head"].toInt())};
     if (const QJsonArray cell = object["cell"].toArray();
         cell.size() == 2 && cell[0].toInt(-1) >= 0 && cell[1].toInt(-1) >= 0)
         selection.cell = Cell{cell[0].toInt(), cell[1].toInt()};

@@ -31,12 +31,14 @@ struct AttentionLook {
     bool isPlain() const { return scale.isPlain() && aggregate == HeadAggregate::None; }
 };
 
-/// The layer of the site that a saved view names; views from before version 0.3 have the layer itself.
-int savedLayer(const QJsonObject& view, int absent);
+/// How a saved view names the selected site of the open model.
+QString savedSiteName(const Workbench& bench);
+/// The site that a saved view names; views from before version 0.3 have the layer itself.
+int savedSite(const QJsonObject& view, int absent, const Workbench& bench);
 
 /// A session file keeps the look and what is selected together.
-QJsonObject attentionToJson(const AttentionLook& look, const Selection& selection);
+QJsonObject attentionToJson(const AttentionLook& look, const Workbench& bench);
 /// Reads them. Unknown keys are ignored; missing keys keep their defaults.
-std::pair<AttentionLook, Selection> attentionFromJson(const QJsonObject& object);
+std::pair<AttentionLook, Selection> attentionFromJson(const QJsonObject& object, const Workbench& bench);
 
 } // namespace attn

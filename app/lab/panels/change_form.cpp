@@ -4,9 +4,8 @@
 #include "app/lab/panels/other_picture_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "engine/inference/named_changes.h"
 #include "engine/inference/whole_layer.h"
-
-#include <fmt/format.h>
 
 #include <QComboBox>
 #include <QFormLayout>
@@ -29,7 +28,7 @@ std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Int
         change.hook = site.hook("z");
         break;
     case ChangePlace::AttentionOut:
-        change.hook = site.inBlock(fmt::format("hook_{}_out", site.name.substr(site.block.size() + 1)));
+        change.hook = outputHook(site);
         break;
     case ChangePlace::MlpOut:
         change.hook = site.inBlock("hook_mlp_out");

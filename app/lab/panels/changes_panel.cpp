@@ -17,6 +17,7 @@
 #include "app/lab/workbench/workbench.h"
 #include "engine/analysis/continuation.h"
 #include "engine/analysis/text_tokens.h"
+#include "engine/inference/named_changes.h"
 #include "engine/inference/whole_layer.h"
 
 #include <QComboBox>
@@ -178,11 +179,12 @@ void ChangesPanel::showList() {
     const int current = list_->currentItem() ? list_->indexOfTopLevelItem(list_->currentItem()) : -1;
     {
         const QSignalBlocker quiet(list_);
+        const ModelStructure structure = bench_.hasModel() ? bench_.snapshot()->model->structure : ModelStructure{};
         list_->clear();
         for (const auto change : changesOf(bench_.changes().interventions))
-            new QTreeWidgetItem(list_, {QString::fromStdString(describe(change))});
+            new QTreeWidgetItem(list_, {QString::fromStdString(describe(change, structure))});
         for (const PatternEdit& each : bench_.changes().patterns)
-            new QTreeWidgetItem(list_, {QString::fromStdString(describe(each))});
+            new QTreeWidgetItem(list_, {QString::fromStdString(describe(each, structure))});
         for (const auto& [at, gate] : bench_.changes().gates) {
             const QString head = bench_.headLabel(at.first, at.second);
             new QTreeWidgetItem(list_,
@@ -235,8 +237,8 @@ ExportNumbers ChangesPanel::numbers() const {
     NumberArray gates{.name = "gate", .shape = {}, .values = {}};
     if (bench_.hasModel()) {
         const ModelInfo& model = *bench_.snapshot()->model;
-        gates.shape = {model.layers, model.heads};
-        for (int site = 0; site < model.layers; ++site)
+        gates.shape = {model.siteCount(), model.heads};
+        for (int site = 0; site < model.siteCount(); ++site)
             for (int head = 0; head < model.heads; ++head) gates.values.push_back(bench_.changes().gate(site, head));
     }
     return {.csv = [text = plainCsv(*effect_, "answer,before,after,difference")] { return text; },
@@ -244,8 +246,8 @@ ExportNumbers ChangesPanel::numbers() const {
 }
 
 QJsonObject ChangesPanel::saveView() const {
-    if (bench_.changes().empty()) return {};
-    const std::string json = changesToJson(bench_.changes());
+    if (bench_.changes().empty() || !bench_.hasModel()) return {};
+    const std::string json = changesToJson(bench_.changes(), bench_.snapshot()->model->structure);
     return {{"edits", QJsonDocument::fromJson(QByteArray::fromStdString(json)).object()}};
 }
 
@@ -255,7 +257,7 @@ void ChangesPanel::restoreView(const QJsonObject& view) {
     QString problem;
     try {
         const QByteArray json = QJsonDocument(view.value("edits").toObject()).toJson(QJsonDocument::Compact);
-        changes = changesFromJson(json.toStdString());
+        changes = changesFromJson(json.toStdString(), bench_.snapshot()->model->structure);
     } catch (const std::exception& error) { // the rest of the session is restored
         problem = QString::fromUtf8(error.what());
     }

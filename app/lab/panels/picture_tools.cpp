@@ -5,7 +5,6 @@
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
-#include "engine/models/hook_names.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -124,7 +123,7 @@ void PictureTools::show() {
 QJsonObject PictureTools::saveView() const {
     const VisionLook look = pictures_.look();
     return {{"view", savedChoice(*view_)},
-            {"site", QString::fromStdString(siteName(look.site))},
+            {"site", savedSiteName(bench_)},
             {"head", look.head},
             {"fusion", savedChoice(*fusion_)},
             {"discard", discard_->value()},
@@ -155,7 +154,7 @@ void PictureTools::restoreViewOfModel() {
     VisionLook look = pictures_.look();
     const int head = view["head"].toInt(look.head);
     if (head >= VisionLook::Maximum && head < model_->heads) look.head = head;
-    bench_.selectHead(savedLayer(view, look.site), std::max(0, head));
+    bench_.selectHead(savedSite(view, look.site, bench_), std::max(0, head));
     pictures_.setLook(look);
     if (const int at = weighted_->findData(view["weighted"].toInt(-1)); at >= 0) weighted_->setCurrentIndex(at);
 }

@@ -11,7 +11,7 @@
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_link.h"
-#include "engine/inference/changes.h"
+#include "engine/inference/named_changes.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/hook_names.h"
 
@@ -63,7 +63,7 @@ RunOrigin originOf(const Snapshot& snapshot, const Changes& changes, ShownRun sh
     RunOrigin origin{.model = QString::fromStdString(snapshot.model->name),
                      .modelPath = QString::fromStdString(snapshot.path()),
                      .run = changes.empty() ? QStringLiteral("as opened") : runs[static_cast<size_t>(shown)]};
-    if (!changes.empty()) origin.changes = QString::fromStdString(changesToJson(changes));
+    if (!changes.empty()) origin.changes = QString::fromStdString(changesToJson(changes, snapshot.model->structure));
     if (snapshot.sequence)
         for (const TokenInfo& token : snapshot.sequence->tokens)
             origin.tokens.push_back(QString::fromStdString(token.text));

@@ -3,6 +3,7 @@
 #include "app/figures/head_label.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/undo_commands.h"
+#include "engine/inference/named_changes.h"
 
 #include <algorithm>
 #include <utility>
@@ -142,7 +143,8 @@ float Workbench::shownGate(int site, int head) const {
 }
 
 float Workbench::shownShare(int site, int head) const {
-    return shownRun_ == ShownRun::Original ? 1.0f : keptShare(*changes_, site, head);
+    if (shownRun_ == ShownRun::Original) return 1.0f;
+    return keptShare(*changes_, hasModel() ? snapshot_->model->structure : ModelStructure{}, site, head);
 }
 
 QString Workbench::conditionOf(int site, int head) const {
@@ -155,7 +157,7 @@ QString Workbench::removedHeads() const {
     constexpr qsizetype kMostNamed = 6;
     if (!hasModel() || changes_->empty()) return {};
     QStringList names;
-    for (int site = 0; site < snapshot_->model->layers; ++site)
+    for (int site = 0; site < snapshot_->model->siteCount(); ++site)
         for (int head = 0; head < snapshot_->model->site(site).heads; ++head)
             if (shownShare(site, head) == 0) names << headLabel(site, head);
     if (names.isEmpty()) return {};
@@ -170,8 +172,9 @@ QString Workbench::removedHeads() const {
 void Workbench::reopenHead(int site, int head, float gate) {
     Changes after = *changes_;
     after.setGate(site, head, gate);
-    std::erase_if(after.interventions,
-                  [&](const Intervention& each) { return each.head == head && takesFromHead(each, site, head); });
+    std::erase_if(after.interventions, [&](const Intervention& each) {
+        return each.head == head && takesFromHead(each, snapshot_->model->site(site), head);
+    });
     change(std::move(after), tr("restoring a head"), QStringLiteral("gate %1.%2").arg(site).arg(head));
 }
 
