@@ -158,7 +158,7 @@ std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisC
     reported.report = [&](float fraction, const std::string& what) {
         if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
     };
-    requireOneStack(model);
+    if (!analysis.followsTwoStacks()) requireOneStack(model);
     auto result = analysis.run(model, reported);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     return result;

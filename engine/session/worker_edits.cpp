@@ -164,7 +164,7 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
 std::shared_ptr<AnalysisResult>
 Session::Worker::analysed(const Analysis& analysis, bool unedited,
                           const std::function<void(float, const std::string&)>& report) {
-    requireOneStack(model());
+    if (!analysis.followsTwoStacks()) requireOneStack(model());
     const Input given = input();
     const std::vector<float> gates = model().gates();
     const HookEdits edits = model().hookEdits();

@@ -1,7 +1,9 @@
 #include "app/figures/arcs_figure.h"
+#include "app/figures/drawing.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/workbench/session_link.h"
@@ -149,4 +151,17 @@ TEST_CASE("two streams: sessions, links and the list of changes name sites as th
         {{"edits",
           QJsonObject{{"gates", QJsonArray{QJsonObject{{"site", "blocks.4.attn"}, {"head", 2}, {"gate", 0.25}}}}}}});
     CHECK(bench.changes() == Changes{.interventions = {}, .patterns = {}, .gates = {{{kCross, 2}, 0.25f}}});
+}
+
+TEST_CASE("two streams: the formed path stands beside the run", "[lab]") {
+    LabWindow lab(kModel.c_str(), "the cat is small.");
+    lab.press(lab.action("formedPath"));
+    const auto& view = lab.find<LensAnswerView>("lensAnswer");
+    REQUIRE(lab.waitFor([&] { return !view.answer().rows.empty(); }));
+    CHECK(view.answer().summary.contains("Both predict"));
+    for (const auto& row : view.answer().rows) {
+        const auto logit = readNumber(row[1]), formed = readNumber(row[2]);
+        REQUIRE((logit && formed));
+        CHECK(*logit == Approx(*formed).margin(1e-3)); // of another order of summation
+    }
 }
