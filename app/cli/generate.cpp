@@ -100,8 +100,8 @@ int generate(const GenerateOptions& options) {
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
 
+    model->setSource(options.prompt.encodeSource(*model));
     if (options.beam.width > 0) {
-        model->setSource(options.prompt.encodeSource(*model));
         model->feed(tokens);
         return generateByBeam(options, *model);
     }
@@ -119,13 +119,11 @@ int generate(const GenerateOptions& options) {
         }
         std::fflush(stdout);
     };
-    show();
-
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
-    model->setSource(options.prompt.encodeSource(*model));
     model->feed(tokens);
     const double prefillSeconds = std::chrono::duration<double>(Clock::now() - start).count();
+    show(); // what the model does not take is refused before anything is printed
     const auto decodeStart = Clock::now();
     std::string end = "max-tokens";
     nlohmann::json steps = nlohmann::json::array();
