@@ -4,7 +4,6 @@
 #include "app/lab/models/candidate_model.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
-#include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/weight_canvas.h"
@@ -436,60 +435,6 @@ TEST_CASE("model: choosing a parameter shows its weight", "[lab]") {
     CHECK(canvas.isVisible());
     REQUIRE(canvas.numbers().csv);
     CHECK_FALSE(canvas.numbers().csv().isEmpty());
-}
-
-TEST_CASE("export: the picture and the numbers of the current panel are written and copied", "[lab]") {
-    LabWindow lab;
-    lab.find<QTreeView>("candidates").setFocus();
-    for (const char* name : {"figure.png", "figure.svg", "figure.pdf", "figure.csv", "figure.npz"}) {
-        const QString path = lab.folder() + "/" + name;
-        lab.window().exportFigure(path);
-        REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
-        CHECK(QFileInfo(path).size() > 200);
-    }
-    QFile csv(lab.folder() + "/figure.csv");
-    REQUIRE(csv.open(QIODevice::ReadOnly));
-    CHECK(csv.readLine() == "token,text,probability,logit\n");
-    QFile npz(lab.folder() + "/figure.npz");
-    REQUIRE(npz.open(QIODevice::ReadOnly));
-    const QByteArray archive = npz.readAll();
-    for (const char* array : {"token.npy", "probability.npy", "logit.npy"}) CHECK(archive.contains(array));
-    for (const char* array : {"tokens.npy", "model.npy", "model_path.npy", "program.npy", "device.npy", "changes.npy"})
-        CHECK(archive.contains(array));
-    CHECK_FALSE(archive.contains("head.npy")); // the next token is no head's
-    lab.action("copyFigure").trigger();
-    CHECK_FALSE(QGuiApplication::clipboard()->image().isNull());
-    CHECK(lab.find<QWidget>("offerBanner").isVisible());
-    CHECK(banner(lab, "offerBanner").text().endsWith(" as a picture."));
-}
-
-TEST_CASE("export: a head's numbers say whose they are, and its file has a name", "[lab]") {
-    LabWindow lab("builtin:induction", "abcabc");
-    lab.window().workbench().selectHead(1, 0);
-    lab.showPanel("attention");
-    auto& heatmap = *lab.window().findChild<HeatmapView*>();
-    lab.window().setView("attention", {{"level", "head"}, {"site", "blocks.1.attn"}, {"head", 0}});
-    REQUIRE(lab.settle());
-    REQUIRE(heatmap.isVisible());
-    heatmap.setFocus();
-    REQUIRE(lab.waitFor([&] { return heatmap.hasFocus(); }));
-    const QString path = lab.folder() + "/head.npz";
-    lab.window().exportFigure(path);
-    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
-    QFile npz(path);
-    REQUIRE(npz.open(QIODevice::ReadOnly));
-    const QByteArray archive = npz.readAll();
-    for (const char* array : {"pattern.npy", "tokens.npy", "layer.npy", "head.npy"}) CHECK(archive.contains(array));
-    lab.action("exportSvg").trigger();
-    auto& dialog = lab.find<QFileDialog>("fileDialog");
-    CHECK(QFileInfo(dialog.selectedFiles().front()).fileName() == "induction-L1-H0.svg");
-    dialog.reject();
-    lab.find<QPlainTextEdit>("prompt").setFocus(); // who types and then exports wants the figure
-    REQUIRE(lab.waitFor([&] { return lab.find<QPlainTextEdit>("prompt").hasFocus(); }));
-    const QString figure = lab.folder() + "/figure.csv";
-    lab.window().exportFigure(figure);
-    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(figure); }));
-    CHECK(banner(lab, "offerBanner").text().startsWith("Saved Attention: "));
 }
 
 TEST_CASE("lab: the prompt shows whole lines in a small window", "[lab]") {

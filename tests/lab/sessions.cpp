@@ -2,10 +2,8 @@
 #include "tests/lab/small_session.h"
 #include "tests/support/answers.h"
 
-#include "app/lab/bridge/background_task.h"
 #include "app/lab/models/branch_tree_model.h"
 #include "app/lab/panels/generate_panel.h"
-#include "app/lab/shell/autosave.h"
 #include "app/lab/shell/launch_options.h"
 #include "app/lab/widgets/generated_text.h"
 
@@ -259,61 +257,6 @@ TEST_CASE("lab: a model that fails as the very first one is named too, and the e
     lab.act("openExample");
     CHECK(lab.snapshot().grid);
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
-}
-
-TEST_CASE("autosave: what a crash left behind is offered, and after a clean exit nothing is", "[lab]") {
-    QTemporaryDir folder;
-    {
-        Autosave crashed(folder.path(), sample);
-        crashed.markChanged();
-        crashed.saveNow();
-        REQUIRE(QTest::qWaitFor([&] { return QFile::exists(folder.path() + "/autosave.attnlab"); }));
-    }
-    {
-        Autosave next(folder.path(), sample);
-        const auto leftover = next.takeLeftover();
-        REQUIRE(leftover);
-        CHECK(*leftover == sample());
-        Autosave second(folder.path(), sample); // another program at the same time keeps its hands off
-        CHECK_FALSE(second.takeLeftover());
-        next.finish(false);
-    }
-    Autosave last(folder.path(), sample);
-    CHECK_FALSE(last.takeLeftover());
-    last.markChanged();
-    last.saveNow();
-    last.finish(true); // the save on the other thread must not write the file again
-    BackgroundTask::threads().waitForDone();
-    CHECK_FALSE(QFile::exists(folder.path() + "/autosave.attnlab"));
-    CHECK(QFile::exists(folder.path() + "/last.attnlab"));
-}
-
-TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
-    QTemporaryDir folder;
-    makeApplication(folder.path());
-    SessionDocument document = sample();
-    const size_t few = document.branches.size();
-    document.branches.resize(262'145, {0, 1});
-    Autosave autosave(folder.path(), [&] { return document; });
-    QStringList reasons;
-    QObject::connect(&autosave, &Autosave::failed,
-                     [&](const Failure& failure) { reasons << QString::fromStdString(failure.what); });
-    const auto save = [&] {
-        autosave.markChanged();
-        autosave.saveNow();
-        BackgroundTask::threads().waitForDone();
-        QCoreApplication::processEvents();
-    };
-    save();
-    save();
-    REQUIRE(reasons.size() == 1);
-    CHECK(reasons.front().contains("cannot be saved automatically: the branches have 262145 tokens"));
-    document.branches.resize(few);
-    save();
-    CHECK(QFile::exists(folder.path() + "/autosave.attnlab"));
-    document.branches.resize(262'145, {0, 1});
-    save();
-    CHECK(reasons.size() == 2);
 }
 
 TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go, and both come back", "[lab]") {
