@@ -9,6 +9,7 @@
 #include "engine/models/head_name.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/translation_quality.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -76,13 +77,15 @@ std::string minutes(double seconds) {
 }
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
-    std::vector<int32_t> inputs, targets;
+    std::vector<int32_t> inputs, targets, sources;
     std::vector<float> patches;
     const Recipe& recipe = trainer.recipe();
-    int64_t columns = 0;
+    int64_t columns = 0, sourceColumns = 0;
     for (int64_t step = 0; step < recipe.schedule.steps; ++step) {
         const Batch batch = trainer.objective().batch(Split::Train, static_cast<uint64_t>(step), recipe.batch);
         columns = batch.columns;
+        sourceColumns = batch.sourceColumns;
+        sources.insert(sources.end(), batch.sources.begin(), batch.sources.end());
         inputs.insert(inputs.end(), batch.inputs.begin(), batch.inputs.end());
         patches.insert(patches.end(), batch.patches.begin(), batch.patches.end());
         targets.insert(targets.end(), batch.targets.begin(), batch.targets.end());
@@ -98,6 +101,10 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
                            .values = patches});
     } else {
         tensors.push_back({.name = "inputs", .shape = tensors.front().shape, .integers = inputs});
+        if (sourceColumns > 0)
+            tensors.push_back({.name = "sources",
+                               .shape = {recipe.schedule.steps, recipe.batch, sourceColumns},
+                               .integers = sources});
     }
     writeSafetensors(path, tensors);
 }
@@ -108,6 +115,14 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
         fmt::print("  {} {:.2f} % of {} (success: {:.0f} %)", trainer.task().metricName, evaluation.metric * 100,
                    evaluation.examples, trainer.task().successLevel * 100);
     fmt::print("\n");
+}
+
+/// Prints how well targets are written from their sources alone, each to its own end.
+void printBleu(Trainer& trainer, Split split, std::string_view name) {
+    if (!trainer.task().hasSource) return;
+    constexpr int64_t kMost = 256;
+    const auto count = static_cast<int>(std::min(kMost, exampleCount(trainer, split)));
+    fmt::print("{} BLEU {:.2f} of {}\n", name, translationQuality(trainer, split, count).score, count);
 }
 
 /// Prints how many pictures of each class (rows) the model takes for each class (columns).
@@ -172,6 +187,7 @@ int train(const TrainOptions& options) {
     }
     const Trainer::Evaluation evaluation = run.finish();
     printEvaluation(trainer, evaluation, "validation");
+    printBleu(trainer, Split::Validation, "validation");
     if (trainer.images())
         printEvaluation(trainer, trainer.evaluate(Split::Test, exampleCount(trainer, Split::Test)), "test");
     if (!problem) return kDone;
@@ -212,16 +228,17 @@ int evaluate(const EvalOptions& options) {
     }
     const Trainer::Evaluation evaluation = trainer.evaluate(split, count);
     printEvaluation(trainer, evaluation, options.split);
+    printBleu(trainer, split, options.split);
     if (trainer.images()) printConfusion(trainer, evaluation);
     if (!options.sweepsHeads) return kDone;
-    const std::vector<LayerAttention>& layers = trainer.objective().layers();
-    for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer)
-        for (int head = 0; head < static_cast<int>(layers[static_cast<size_t>(layer)].heads().heads); ++head) {
-            trainer.setEvaluationGate(layer, head, 0);
-            fmt::print("without {}: ", headName(layer, head));
+    const ModelStructure& structure = trainer.objective().structure();
+    for (int site = 0; site < static_cast<int>(structure.sites.size()); ++site)
+        for (int head = 0; head < structure.sites[static_cast<size_t>(site)].heads; ++head) {
+            trainer.setEvaluationGate(site, head, 0);
+            fmt::print("without {} H{}: ", structure.labelOf(site), head);
             printEvaluation(trainer, trainer.evaluate(split, std::min<int64_t>(count, 256)), options.split);
             std::fflush(stdout);
-            trainer.setEvaluationGate(layer, head, 1);
+            trainer.setEvaluationGate(site, head, 1);
         }
     return kDone;
 }
@@ -283,7 +300,12 @@ void addTrain(Command& command) {
     };
     text("--task TASK", "task", "task to train: " + fmt::format("{}", fmt::join(tasks, ", ")));
     path("--text FILE", "text",
-         "for the tasks text and masked-text: file to learn from; builtin:stories for masked-text");
+         "for the tasks text, masked-text and translation: file to learn from; builtin:stories for masked-text");
+    path("--translation FILE", "translation",
+         "for the task translation: file whose lines translate those of --text; without it, --text holds both "
+         "languages");
+    text("--languages FROM-TO", "languages",
+         "for the tasks numbers, dates and translation (TMX): codes of two languages, such as en-de");
     text("--tokenizer KIND", "tokenizer", "for the task text: chars, bytes or bpe:N, with N tokens");
     command
         .wholeNumberOption(
@@ -291,10 +313,12 @@ void addTrain(Command& command) {
             "for the tasks text and masked-text: tokens of a sequence")
         .atLeast(1);
     path("--data DIR", "data", "for the tasks images and fashion-mnist: folder of pictures");
-    text("--family NAME", "family", "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text");
+    text("--family NAME", "family",
+         "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text; t5, bart or marian for "
+         "tasks with a source");
     whole("--patch N", "patch", "vit: pixels on a side of a patch").range(1, 512);
     text("--pooling HOW", "pooling", "vit: what the classifier reads, cls or the mean of the patches");
-    text("--positions KIND", "positions", "vit: learned, sinusoidal or none");
+    text("--positions KIND", "positions", "vit: learned, sinusoidal or none; t5 and bart: learned or none");
     whole("--window N", "window", "vit with --pooling mean: tokens on a side of Swin's windows; 0: no windows")
         .range(0, 64);
     whole("--merges N", "merges", "vit with --pooling mean: how often 2 x 2 tokens become one, as in Swin").range(0, 6);

@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
 
@@ -105,13 +106,17 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 
 } // namespace
 
-const ModelFamily kBart{
-    .id = "bart", .title = "BART", .modelTypes = {"bart"}, .config = config, .recipe = recipe, .describe = nullptr};
+const ModelFamily kBart{.id = "bart",
+                        .title = "BART",
+                        .modelTypes = {"bart"},
+                        .config = config,
+                        .recipe = recipe,
+                        .describe = describeBart};
 const ModelFamily kMarian{.id = "marian",
                           .title = "Marian",
                           .modelTypes = {"marian"},
                           .config = config,
                           .recipe = recipe,
-                          .describe = nullptr};
+                          .describe = describeBart};
 
 } // namespace attn

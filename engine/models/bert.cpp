@@ -4,9 +4,9 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 // BERT: an encoder that fills in masked tokens. Its second pre-training task, and the pooler that only this task reads,
 // are left out. @source Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language
@@ -91,26 +91,6 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
     return {.source = rest == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};
 }
 
-nlohmann::json describe(const DecoderConfig& config) {
-    const LayerAttention& attention = config.layers.front();
-    return {{"architectures", {config.readout == TextReadout::None ? "BertModel" : "BertForMaskedLM"}},
-            {"model_type", "bert"},
-            {"vocab_size", config.vocabulary},
-            {"hidden_size", config.modelWidth},
-            {"num_attention_heads", attention.heads().heads},
-            {"num_hidden_layers", config.layers.size()},
-            {"intermediate_size", config.feedForward.width},
-            {"max_position_embeddings", config.context},
-            {"type_vocab_size", config.tokenTypes},
-            {"hidden_act", activationName(config.feedForward.activation)},
-            {"layer_norm_eps", config.normEpsilon},
-            {"position_embedding_type", "absolute"},
-            {"tie_word_embeddings", config.tiedEmbedding},
-            {"hidden_dropout_prob", 0.0},
-            {"attention_probs_dropout_prob", 0.0},
-            {"torch_dtype", "float32"}};
-}
-
 } // namespace
 
 const ModelFamily kBert{.id = "bert",
@@ -118,7 +98,7 @@ const ModelFamily kBert{.id = "bert",
                         .modelTypes = {"bert"},
                         .config = config,
                         .recipe = recipe,
-                        .describe = describe,
+                        .describe = describeBert,
                         .prefix = kPrefix,
                         .unprefixed = "cls."};
 

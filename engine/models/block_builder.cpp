@@ -12,7 +12,7 @@ const BlockHooks* BlockBuilder::hooksOf(size_t layer, Slot slot) const {
     return part ? part->block : nullptr;
 }
 
-Tensor BlockBuilder::dropped(Tensor x) { return settings_.dropout > 0 ? dropout(x, settings_.dropout, sites_++) : x; }
+Tensor BlockBuilder::dropped(Tensor x) { return settings_.dropout > 0 ? dropout(x, settings_.dropout, dropouts++) : x; }
 
 void BlockBuilder::widen() {
     settings_.modelWidth *= 2;
@@ -112,6 +112,7 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const Att
             result = graph_.probe(result, prefix + ".hook_resid_mid", "TC");
             AttentionSite other = cross;
             other.queryPosition = site.queryPosition;
+            other.sequence = site.sequence;
             other.prefix = other.weights = prefix + ".cross_attn";
             result = attended(settings_.cross[layer], other, result, "ln_cross");
         }

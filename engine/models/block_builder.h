@@ -75,6 +75,7 @@ public:
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states
     std::vector<NodeRange> blocks{};                       ///< the nodes of each layer
     PartTensors partTensors{};                             ///< those of the layers' parts
+    uint32_t dropouts = 0;                                 ///< number of dropout nodes so far in the graph
 
 private:
     BlockFlow blockFlow(const std::string& weights);
@@ -92,7 +93,6 @@ private:
 
     Graph& graph_;
     BlockSettings settings_;
-    uint32_t sites_ = 0; // number of dropout nodes so far
 };
 
 } // namespace attn

@@ -63,9 +63,13 @@ private:
                     .cacheCapacity = build_.sourceCapacity,
                     .heldKeys = build_.source,
                     .reach = source.context};
-        const DecoderBuild build{.queries = build_.source, .isFormed = build_.isFormed, .dropout = build_.dropout};
+        const DecoderBuild build{.queries = build_.source,
+                                 .isFormed = build_.isFormed,
+                                 .sequence = build_.source * build_.sequence / build_.queries,
+                                 .dropout = build_.dropout};
         DecoderBuilder encoder(source, build, result_.graph, "encoder");
         const Tensor rows = encoder.blocks_.finalNorm(encoder.rows());
+        blocks_.dropouts = encoder.blocks_.dropouts;
         blocks_.blocks = std::move(encoder.blocks_.blocks);
         blocks_.partTensors = std::move(encoder.blocks_.partTensors);
         return {.keyInput = rows, .keyPosition = encoder.keyPositions_, .reach = source.context};

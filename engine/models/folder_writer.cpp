@@ -17,7 +17,7 @@ namespace {
 /// A tensor of the file, made of one or several parameters.
 struct Gathered {
     int64_t rows = 0, columns = 0; ///< as the engine sees it: [out, in]; vectors have one column
-    bool isVector = false, transposed = false;
+    bool isVector = false, transposed = false, isFlattened = false;
     struct Part {
         int64_t firstRow;
         std::vector<float> values;
@@ -58,6 +58,7 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
         Gathered& tensor = tensors[name];
         tensor.isVector = shape.rank() == 1;
         tensor.transposed = recipe.transposed;
+        tensor.isFlattened = recipe.flattened;
         tensor.columns = tensor.isVector ? 1 : shape.columns();
         tensor.rows = std::max(tensor.rows, recipe.offset + (tensor.isVector ? shape[0] : shape.rows()));
         tensor.parts.push_back({recipe.offset, read(node->name)});
@@ -67,6 +68,7 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     for (const auto& [name, tensor] : tensors) {
         values.push_back(tensor.values());
         std::vector<int64_t> shape{tensor.rows};
+        if (tensor.isVector && tensor.isFlattened) shape.insert(shape.begin(), 1);
         if (!tensor.isVector)
             shape =
                 tensor.transposed ? std::vector{tensor.columns, tensor.rows} : std::vector{tensor.rows, tensor.columns};

@@ -1,9 +1,9 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 #include "engine/models/recipes.h"
+#include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -99,27 +99,6 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
     return {.source = kNames.tensorOf(parameter, names)};
 }
 
-nlohmann::json describe(const DecoderConfig& config) {
-    const LayerAttention& attention = config.layers.front();
-    return {{"architectures", {"LlamaForCausalLM"}},
-            {"model_type", "llama"},
-            {"vocab_size", config.vocabulary},
-            {"hidden_size", config.modelWidth},
-            {"num_attention_heads", attention.heads().heads},
-            {"num_key_value_heads", attention.heads().groups},
-            {"head_dim", attention.headWidth},
-            {"num_hidden_layers", config.layers.size()},
-            {"intermediate_size", config.feedForward.width},
-            {"max_position_embeddings", config.context},
-            {"rms_norm_eps", config.normEpsilon},
-            {"rope_theta", 10000.0},
-            {"hidden_act", "silu"},
-            {"attention_bias", false},
-            {"mlp_bias", false},
-            {"tie_word_embeddings", config.tiedEmbedding},
-            {"torch_dtype", "float32"}};
-}
-
 } // namespace
 
 const ModelFamily kLlama{.id = "llama",
@@ -127,7 +106,7 @@ const ModelFamily kLlama{.id = "llama",
                          .modelTypes = {"llama", "mistral", "qwen2"},
                          .config = config,
                          .recipe = recipe,
-                         .describe = describe,
+                         .describe = describeLlama,
                          .prefix = kNames.prefix};
 
 } // namespace attn

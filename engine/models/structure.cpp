@@ -63,6 +63,13 @@ std::string ModelStructure::labelOf(int site) const {
 
 int ModelStructure::mostHeads() const { return sites.empty() ? 0 : std::ranges::max(sites, {}, &Site::heads).heads; }
 
+std::vector<std::string> ModelStructure::blocks() const {
+    std::vector<std::string> names;
+    for (const Site& site : sites)
+        if (names.empty() || names.back() != site.block) names.push_back(site.block);
+    return names;
+}
+
 std::string_view nameOf(AxisKind kind) { return kind == AxisKind::Tokens ? "tokens" : "patches"; }
 
 ModelStructure structureOf(const DecoderConfig& config, int64_t length) {

@@ -69,8 +69,9 @@ struct ModelStructure {
 
     const Axis& queryAxis(int site) const;
     const Axis& keyAxis(int site) const;
-    int mostHeads() const;        ///< largest number of heads in a site
-    bool isCross(int site) const; ///< whether the keys of a site are rows of another stream than its queries
+    int mostHeads() const;                   ///< largest number of heads in a site
+    std::vector<std::string> blocks() const; ///< names of the blocks, in execution order
+    bool isCross(int site) const;            ///< whether the keys of a site are rows of another stream than its queries
     /// How figures name a site: "L2"; with two streams "Encoder L2", "Decoder L2" or "Cross L2".
     std::string labelOf(int site) const;
     /// The axis along which the rows of a hook lie, or the keys. @param letter 'T' or 'S' of the probe's axes

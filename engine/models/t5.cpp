@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
 
@@ -74,7 +75,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     return decoder;
 }
 
-std::string tensorOf(const std::string& parameter, const TensorNames& names) {
+std::string tensorOf(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
     if (parameter == "embed.W_E") {
         for (const std::string_view name : kEmbeddings)
             if (names.contains(name)) return std::string(name);
@@ -102,21 +103,21 @@ std::string tensorOf(const std::string& parameter, const TensorNames& names) {
                                       {"mlp.out", "layer.{}.DenseReluDense.wo"}};
         const std::string block = fmt::format("{}.block.{}.", stack, layer);
         if (rest == "mlp.W_in") {
-            const std::string wi = fmt::format("{}layer.{}.DenseReluDense.wi", block, last);
-            return wi + (names.contains(wi + "_1.weight") ? "_1.weight" : ".weight");
+            const bool isGated = config.feedForward.gated;
+            return fmt::format("{}layer.{}.DenseReluDense.wi{}.weight", block, last, isGated ? "_1" : "");
         }
         return block + fmt::format(fmt::runtime(lookUp(kBlock, rest)), last);
     }
     return lookUp({}, parameter);
 }
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
-    return {.source = tensorOf(parameter, names)};
+WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+    return {.source = tensorOf(config, parameter, names)};
 }
 
 } // namespace
 
 const ModelFamily kT5{
-    .id = "t5", .title = "T5", .modelTypes = {"t5", "mt5"}, .config = config, .recipe = recipe, .describe = nullptr};
+    .id = "t5", .title = "T5", .modelTypes = {"t5", "mt5"}, .config = config, .recipe = recipe, .describe = describeT5};
 
 } // namespace attn

@@ -44,6 +44,7 @@ struct ShowWeightsCommand {
     std::string run{};               ///< the training run's folder, as the path of a model
     std::string title{};             ///< title of the checkpoint: "step 250"
     std::vector<int> promptTokens{}; ///< the prompt if it opens as a model; empty: the model's example
+    std::vector<int> targetTokens{}; ///< with promptTokens: see SetPromptCommand::target
     int64_t step = -1;               ///< of the training run
 };
 /// Longer prompts are refused. A model reads at most 4096 tokens at a time and forgets those before them.
@@ -54,6 +55,7 @@ struct SetPromptCommand {
     std::string text;
     std::vector<int> tokens{}; ///< replaces `text` if not empty
     std::string second{};      ///< second text of a pair; empty: none
+    std::vector<int> target{}; ///< with a source in `tokens`: the first tokens of its target, as if they were written
 };
 /// Replaces the picture that a vision model reads.
 struct SetPictureCommand {

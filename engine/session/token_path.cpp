@@ -28,7 +28,9 @@ void TokenPath::setPrompt(const std::vector<int>& tokens) {
     promptEnd_ = tree_.current;
 }
 
-void TokenPath::take(int token, float probability) { tree_.current = child(tree_.current, token, probability); }
+void TokenPath::take(int token, std::optional<float> probability) {
+    tree_.current = child(tree_.current, token, probability);
+}
 
 void TokenPath::goTo(int node) {
     if (node < 0 || static_cast<size_t>(node) >= tree_.nodes.size())

@@ -14,8 +14,8 @@ class TokenPath {
 public:
     /// Starts a new tree with these tokens as one chain.
     void setPrompt(const std::vector<int>& tokens);
-    /// Moves to the child with this token, and creates it if missing.
-    void take(int token, float probability);
+    /// Moves to the child with this token, and creates it if missing. @param probability none: not known
+    void take(int token, std::optional<float> probability);
     /// Moves to a node. @throws Error if there is no such node
     void goTo(int node);
     void reset(); ///< moves to the last prompt token

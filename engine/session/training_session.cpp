@@ -186,7 +186,7 @@ private:
             Trainer trainer(asked.recipe, choice_, {.cutsFinely = true});
             const auto weights = weightsOf(trainer, trainer.objective().describe());
             if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && trainer.sequences())
-                prepareViews(weights, exampleTokens(trainer), [&] { return !goesOn(kTrainingPart); });
+                prepareViews(weights, exampleInput(trainer), [&] { return !goesOn(kTrainingPart); });
             prepared_->saveKernels();
         } catch (const std::exception&) { // the run itself will say why
         }
@@ -194,10 +194,12 @@ private:
     }
 
     /// Draws what the views show of a model that trains.
-    void prepareViews(std::shared_ptr<const WeightSet> weights, const std::vector<int>& tokens,
+    void prepareViews(std::shared_ptr<const WeightSet> weights, const ExampleInput& example,
                       const std::function<bool()>& isEnded) {
         LanguageModel model(makeMemorySource(std::move(weights)), {.device = choice_});
-        if (model.feed(tokens, isEnded)) model.patterns().grid(kThumbnail);
+        const bool hasSource = model.info().readsSource;
+        if (hasSource) model.setSource(example.prompt);
+        if (model.feed(hasSource ? example.target : example.prompt, isEnded)) model.patterns().grid(kThumbnail);
     }
 
     void begin(const Start& start) {
@@ -208,7 +210,7 @@ private:
         run_ = std::make_unique<TrainingRun>(start.folder, start.recipe, choice_, !checkpoints(start.folder).empty());
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
-        next_.exampleTokens = exampleTokens(run_->trainer());
+        next_.example = exampleInput(run_->trainer());
         next_.step = run_->trainer().stepsDone();
         {
             const std::lock_guard lock(mutex_);
@@ -281,9 +283,9 @@ private:
             return result;
         };
         for (const Trainer::Answer& answer : run_->trainer().answers(Split::Validation, 0, kSamples)) {
-            const std::vector<int> prompt(answer.example.prompt.begin(), answer.example.prompt.end());
-            samples->push_back({.prompt = tokenizer.decode(prompt, true),
-                                .expected = texts(answer.example.answer),
+            const auto& [prompt, expected, source] = answer.example;
+            samples->push_back({.prompt = tokenizer.decode(source.empty() ? prompt : source, true),
+                                .expected = texts(expected),
                                 .given = texts(answer.given)});
         }
         next_.answers.samples = std::move(samples);

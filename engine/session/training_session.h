@@ -2,6 +2,7 @@
 
 #include "engine/core/failure.h"
 #include "engine/runtime/device.h"
+#include "engine/training/example_input.h"
 #include "engine/training/image_prediction.h"
 #include "engine/training/metrics.h"
 
@@ -52,8 +53,8 @@ struct TrainingSnapshot {
     int64_t parameterCount = 0;
     int64_t step = 0;
     double secondsPerStep = 0;
-    std::vector<int> exampleTokens; ///< a question with its answer, to show in views
-    AnswersAtStep answers;          ///< the newest
+    ExampleInput example;  ///< to show in views
+    AnswersAtStep answers; ///< the newest
     /// Those of the steps that were evaluated since the run was opened, up to the newest; of long runs only some.
     std::shared_ptr<const AnswersBySteps> allAnswers = std::make_shared<const AnswersBySteps>();
     std::shared_ptr<const WeightSet> weights; ///< answer to the last requestWeights()

@@ -141,7 +141,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     next_.shown = command;
     const std::string example = next_.readsPictures() ? std::string() : text().source().example();
     if (command.promptTokens.empty() && example.empty()) return publish();
-    on(SetPromptCommand{example, command.promptTokens});
+    on(SetPromptCommand{.text = example, .tokens = command.promptTokens, .target = command.targetTokens});
     example_ = prompt_.text;
 }
 

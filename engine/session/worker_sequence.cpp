@@ -81,10 +81,12 @@ void Session::Worker::on(const SetPromptCommand& command) {
     const std::vector<int>& tokens = text().info().readsSource ? prompt.source : prompt.encoding.ids;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     check(tokens.size(), kMostPromptTokens, "tokens");
-    for (int token : prompt.encoding.ids) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
+    for (const std::vector<int>& ids : {prompt.encoding.ids, command.target})
+        for (const int token : ids) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     text().predictAt(-1);
     TokenPath path;
     path.setPrompt(prompt.encoding.ids);
+    for (const int token : command.target) path.take(token, {});
     hasStaleChanges_ = true;
     moveTo(std::move(path), std::move(prompt));
 }

@@ -63,7 +63,7 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
 
 ImageObjective::ImageObjective(const Recipe& recipe)
     : instance_(makeImageTask(taskNamed(recipe.task), recipe.settings)),
-      config_(visionOf(recipe.architecture, *instance_)) {}
+      config_(visionOf(recipe.architecture, *instance_)), structure_(structureOf(config_)) {}
 
 Objective::Forward ImageObjective::forward(int rows, double dropout) const {
     ModelGraph encoder = buildVisionEncoder(config_, {.images = rows, .dropout = dropout, .mayTrain = true});

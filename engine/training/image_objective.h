@@ -16,7 +16,7 @@ public:
     const VisionConfig& config() const { return config_; }
 
     Forward forward(int rows, double dropout) const override;
-    const std::vector<LayerAttention>& layers() const override { return config_.layers; }
+    const ModelStructure& structure() const override { return structure_; }
     int64_t targetsPerRow() const override { return 1; }
     /// Training pictures are augmented with the settings of the task. Others are not changed.
     Batch batch(Split split, uint64_t index, int rows) const override;
@@ -32,6 +32,7 @@ private:
 
     std::unique_ptr<ImageTaskInstance> instance_;
     VisionConfig config_;
+    ModelStructure structure_;
 };
 
 /// The description of a model for a task. @throws Error as check()

@@ -2,6 +2,7 @@
 
 #include "engine/attention/site_attention.h"
 #include "engine/models/memory_source.h"
+#include "engine/models/structure.h"
 #include "engine/ops/gradient.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/training/recipe.h"
@@ -34,7 +35,7 @@ public:
     };
     /// Builds the graph. @param rows examples per batch
     virtual Forward forward(int rows, double dropout) const = 0;
-    virtual const std::vector<LayerAttention>& layers() const = 0;
+    virtual const ModelStructure& structure() const = 0;
     /// The number of targets in a row, at least Batch::columns.
     virtual int64_t targetsPerRow() const = 0;
     /// Rows for training, or for measuring the loss.

@@ -27,6 +27,21 @@ const Names<Optimiser::Kind> kOptimisers{
 const Names<Activation> kActivations{
     {"gelu_new", Activation::GeluTanh}, {"gelu", Activation::GeluErf}, {"relu", Activation::Relu}};
 
+using Families = std::vector<std::string_view>;
+const Families kWithEncoder{"t5", "bart", "marian"};
+/// The families that can learn each kind of task.
+const struct {
+    Families families;
+    bool (*learn)(const Task& task);
+} kFamilies[] = {{{"vit"}, [](const Task& task) { return task.hasImages(); }},
+                 {{"bert"}, [](const Task& task) { return task.masksTokens; }},
+                 {kWithEncoder, [](const Task& task) { return task.hasSource; }},
+                 {{"gpt2", "llama"}, [](const Task&) { return true; }}};
+
+bool isOneOf(std::string_view family, const Families& families) {
+    return std::ranges::find(families, family) != families.end();
+}
+
 [[noreturn]] void fail(std::string_view field, std::string what, std::string hint = {}) {
     throw Error({.what = std::move(what), .where = fmt::format("recipe: {}", field), .hint = std::move(hint)});
 }
@@ -75,6 +90,10 @@ void shareHeads(AttentionSpec& spec, const Architecture& a) {
 
 } // namespace
 
+std::vector<std::string_view> familiesFor(const Task& task) {
+    return std::ranges::find_if(kFamilies, [&](const auto& use) { return use.learn(task); })->families;
+}
+
 Recipe suggestedRecipe(const Task& task) {
     Recipe recipe{.task = std::string(task.id),
                   .optimiser = {.beta2 = 0.98},
@@ -90,6 +109,13 @@ Recipe suggestedRecipe(const Task& task) {
                 .optimiser = {.beta2 = 0.98, .decay = 0.01},
                 .schedule = {.rate = 2e-3, .finalRate = 1e-4, .warmUp = 200, .steps = 3000},
                 .batch = 32,
+                .evaluateEvery = 250};
+    if (task.hasSource)
+        return {.task = recipe.task,
+                .architecture = {.family = "t5", .layers = 2, .heads = 4, .width = 64, .initialDeviation = 0.05},
+                .optimiser = {.beta2 = 0.98, .decay = 0.01},
+                .schedule = {.rate = 2e-3, .finalRate = 1e-4, .warmUp = 200, .steps = 3000},
+                .batch = 64,
                 .evaluateEvery = 250};
     if (task.readsText) // nanoGPT's settings for a laptop. @source Karpathy 2022, github.com/karpathy/nanoGPT
         return {.task = recipe.task,
@@ -138,18 +164,22 @@ void check(const Recipe& recipe) {
     if (a.width % a.heads != 0)
         fail("width", fmt::format("{} cannot be divided into {} heads", a.width, a.heads),
              "choose a multiple of the number of heads");
-    if (a.family != "gpt2" && a.family != "llama" && a.family != "vit" && a.family != "bert")
+    if (std::ranges::none_of(kFamilies, [&](const auto& use) { return isOneOf(a.family, use.families); }))
         fail("family", fmt::format("cannot train \"{}\"", a.family),
-             "choose gpt2 or llama, vit for pictures, or bert for masked text");
+             "choose gpt2 or llama, vit for pictures, bert for masked text, or t5, bart or marian for a source");
     const Task& task = taskNamed(recipe.task);
-    if (task.hasImages() != (a.family == "vit") || task.masksTokens != (a.family == "bert"))
+    const auto families = familiesFor(task);
+    if (!isOneOf(a.family, families))
         fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),
-             task.hasImages()   ? "choose vit"
-             : task.masksTokens ? "choose bert"
-                                : "choose gpt2 or llama");
-    if (a.family == "bert" && !a.attention.empty())
-        fail("attention", "the format of BERT has no composed attention", "leave it empty");
-    if (a.family == "bert" && !a.bias) fail("bias", "the layers of BERT have biases", "choose true");
+             fmt::format("choose {}", fmt::join(families, " or ")));
+    const bool hasEncoder = task.hasSource, isPlain = hasEncoder || a.family == "bert";
+    if (isPlain && !a.attention.empty())
+        fail("attention", fmt::format("the format of {} has no composed attention", a.family), "leave it empty");
+    if (isPlain && a.family != "t5" && !a.bias)
+        fail("bias", fmt::format("the layers of {} have biases", a.family), "choose true");
+    if (hasEncoder && a.positions != "learned" && (a.positions != "none" || a.family == "marian"))
+        fail("positions", fmt::format("{} cannot have the positions \"{}\"", a.family, a.positions),
+             a.family == "marian" ? "choose learned, which means the family's own" : "choose learned or none");
     within("patch", static_cast<double>(a.patch), 1, 512);
     if (a.pooling != "cls" && a.pooling != "mean")
         fail("pooling", fmt::format("there is no \"{}\"", a.pooling), "choose one of: cls, mean");
@@ -214,6 +244,8 @@ nlohmann::json toJson(const Recipe& recipe) {
     return {{"task", recipe.task},
             {"values", values},
             {"text", recipe.settings.text.string()},
+            {"translation", recipe.settings.translation.string()},
+            {"languages", recipe.settings.languages},
             {"tokenizer", recipe.settings.tokens},
             {"data", recipe.settings.data.string()},
             {"seed", recipe.settings.seed},
@@ -295,6 +327,8 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
         recipe.settings.values[id] = value.get<double>();
     }
     recipe.settings.text = text("text");
+    recipe.settings.translation = text("translation");
+    recipe.settings.languages = text("languages");
     recipe.settings.tokens = text("tokenizer");
     recipe.settings.data = text("data");
     within("seed", number("seed"), 0, 1e15);
@@ -403,7 +437,55 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
     return AttentionProblem{error.hint().empty() ? error.message() : error.message() + "; " + error.hint(), {}};
 }
 
+namespace {
+
+/// An encoder and a decoder of the same size. @source those of engine/models/t5.cpp and engine/models/bart.cpp
+DecoderConfig encoderDecoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
+    const bool isT5 = a.family == "t5", isMarian = a.family == "marian", hasPositions = a.positions != "none";
+    LayerAttention attention{.spec = plainAttention({a.heads, a.heads}, {}),
+                             .headWidth = a.width / a.heads,
+                             .queryKeyValueBias = !isT5,
+                             .outputBias = !isT5};
+    if (isT5) attention.spec.put(Slot::Score, "dot", {1});
+    const auto layers = static_cast<size_t>(a.layers);
+    DecoderConfig decoder{
+        .family = a.family,
+        .vocabulary = vocabulary,
+        .modelWidth = a.width,
+        .context = context,
+        .norm = isT5 ? NormKind::RmsNorm : NormKind::LayerNorm,
+        .normEpsilon = isT5 ? 1e-6 : 1e-5,
+        .finalNorm = isT5,
+        .positions = isT5 || !hasPositions ? TextPositions::None
+                     : isMarian            ? TextPositions::Sinusoidal
+                                           : TextPositions::Learned,
+        .embeddingNorm = !isT5 && !isMarian,
+        .embeddingScale = isMarian ? std::sqrt(static_cast<double>(a.width)) : 1,
+        .postNorm = !isT5,
+        .tiedEmbedding = !isT5, // as in version 1.1
+        .unembedBias = !isT5,
+        .feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
+                        .activation = isT5 ? Activation::GeluTanh : kindNamed(kActivations, "activation", a.activation),
+                        .gated = isT5,
+                        .bias = !isT5},
+        .sharesPositions = isT5,
+        .crossAttention = std::vector(layers, attention)};
+    if (isT5 && hasPositions) attention.spec.put(Slot::Position, "t5", {32, 128});
+    DecoderConfig encoder = decoder;
+    encoder.readout = TextReadout::None;
+    encoder.unembedBias = false;
+    encoder.crossAttention.clear();
+    encoder.layers.assign(layers, attention);
+    attention.spec.mask = MaskExpression::causal();
+    decoder.layers.assign(layers, attention);
+    decoder.encoder.push_back(std::move(encoder));
+    return decoder;
+}
+
+} // namespace
+
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
+    if (isOneOf(a.family, kWithEncoder)) return encoderDecoderOf(a, vocabulary, context);
     const bool isLlama = a.family == "llama", isBert = a.family == "bert";
     const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
     LayerAttention attention{.spec = plainAttention({a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads},

@@ -2,7 +2,6 @@
 
 #include "engine/core/error.h"
 #include "engine/core/folder.h"
-#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 
@@ -56,10 +55,13 @@ std::map<std::string, std::vector<float>> TrainingRun::trainedWeights() const {
 }
 
 std::vector<double> TrainingRun::ratiosSince(const std::map<std::string, std::vector<float>>& before) const {
-    const size_t groups = trainer_.objective().layers().size() + 1;
+    const std::vector<std::string> blocks = trainer_.objective().structure().blocks();
+    const size_t groups = blocks.size() + 1;
     std::vector<double> change(groups), length(groups), ratios;
     for (const auto& [name, old] : before) {
-        const size_t group = static_cast<size_t>(splitName(name).layer + 1);
+        const auto block =
+            std::ranges::find_if(blocks, [&](const std::string& b) { return name.starts_with(b + "."); });
+        const size_t group = block == blocks.end() ? 0 : static_cast<size_t>(block - blocks.begin()) + 1;
         const std::vector<float> now = trainer_.read(name);
         for (size_t i = 0; i < now.size(); ++i) {
             const double difference = static_cast<double>(now[i]) - static_cast<double>(old[i]);
@@ -114,12 +116,13 @@ std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_p
     return set;
 }
 
-std::vector<int> exampleTokens(const Trainer& trainer) {
+ExampleInput exampleInput(const Trainer& trainer) {
     if (!trainer.sequences()) return {};
-    const Example example = trainer.sequences()->instance().example(Split::Validation, 0);
-    std::vector<int> tokens(example.prompt.begin(), example.prompt.end());
-    if (!example.answer.empty()) tokens.insert(tokens.end(), example.answer.begin(), example.answer.end() - 1);
-    return tokens;
+    Example example = trainer.sequences()->instance().example(Split::Validation, 0);
+    if (!example.answer.empty()) example.answer.pop_back();
+    if (!example.source.empty()) return {.prompt = std::move(example.source), .target = std::move(example.answer)};
+    example.prompt.insert(example.prompt.end(), example.answer.begin(), example.answer.end());
+    return {.prompt = std::move(example.prompt), .target = {}};
 }
 
 } // namespace attn

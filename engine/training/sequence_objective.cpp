@@ -9,33 +9,68 @@
 
 namespace attn {
 
-Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows) {
-    Batch batch{.rows = rows, .columns = task.contextLength()};
-    batch.inputs.assign(static_cast<size_t>(rows * batch.columns), 0);
-    batch.targets.assign(batch.inputs.size(), Batch::kIgnored);
-    for (int row = 0; row < rows; ++row) {
-        const Example example = task.example(split, first + static_cast<uint64_t>(row));
-        std::vector<int32_t> tokens = example.prompt;
-        tokens.insert(tokens.end(), example.answer.begin(), example.answer.end());
-        const auto base = static_cast<size_t>(row * batch.columns);
-        for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-            batch.inputs[base + i] = tokens[i];
-            if (i + 1 >= example.prompt.size()) batch.targets[base + i] = tokens[i + 1];
-        }
+namespace {
+
+/// Writes the tokens and positions of a stream's rows. Keys of padding have a position that no query reaches.
+/// @param prefix of the names of the stream's inputs  @param ids [rows, columns], columns at most those of the inputs
+void fillStream(GpuExecutor& executor, const std::string& prefix, int rows, std::span<const int32_t> ids,
+                int64_t context) {
+    const auto input = [&](const char* name) { // parts may compute their own positions
+        return executor.hasInput(prefix + name) ? executor.inputIntegers(prefix + name) : std::span<int32_t>{};
+    };
+    const auto tokens = input(decoder_names::kTokens), positions = input(decoder_names::kPositions),
+               keyPositions = input(decoder_names::kKeyPositions);
+    const size_t width = tokens.size() / static_cast<size_t>(rows), columns = ids.size() / static_cast<size_t>(rows);
+    for (size_t to = 0; to < tokens.size(); ++to) {
+        const size_t row = to / width, column = to % width;
+        const int32_t token = column < columns ? ids[row * columns + column] : Batch::kIgnored;
+        const auto position = static_cast<int32_t>(column);
+        tokens[to] = std::max(token, 0);
+        if (!positions.empty()) positions[to] = position;
+        if (!keyPositions.empty())
+            keyPositions[to] = token == Batch::kIgnored ? -static_cast<int32_t>(context) : position;
     }
-    return batch;
 }
+
+/// Reads parameters; those that the written format has and the model lacks are zeros, which change nothing.
+ReadParameter withZeros(const DecoderConfig& written, const DecoderConfig& config, const ReadParameter& read) {
+    if (written == config) return read;
+    std::map<std::string, Shape> lacking;
+    for (const Node* node : storedParameters(*buildForListing(written).graph))
+        lacking.emplace(node->name, node->outputs[0].shape);
+    for (const Node* node : storedParameters(*buildForListing(config).graph)) lacking.erase(node->name);
+    return [=](const std::string& name) {
+        const auto found = lacking.find(name);
+        return found == lacking.end() ? read(name)
+                                      : std::vector<float>(static_cast<size_t>(found->second.elements()), 0.0f);
+    };
+}
+
+} // namespace
 
 SequenceObjective::SequenceObjective(const Recipe& recipe)
     : instance_(makeTask(taskNamed(recipe.task), recipe.settings)) {
-    const auto roundUp = [&](int64_t unit) { return (instance_->contextLength() + unit - 1) / unit * unit; };
+    const auto roundUp = [](int64_t length, int64_t unit) { return (length + unit - 1) / unit * unit; };
     // Some parts learn a number for every pair of positions of the context.
-    columns_ = roundUp(recipe.architecture.attention.empty() ? 4 : 8);
-    config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), roundUp(8)); // as in checkpoints
+    const int64_t unit = recipe.architecture.attention.empty() ? 4 : 8;
+    columns_ = roundUp(instance_->contextLength(), unit);
+    sources_ = roundUp(instance_->sourceLength(), unit);
+    const int64_t context = roundUp(std::max(instance_->contextLength(), instance_->sourceLength()), 8);
+    config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
+    if (config_.hasEncoder()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
+    structure_ = structureOf(config_, context);
+    written_ = config_;
+    if (config_.hasEncoder() && recipe.architecture.positions == "none") { // a format that no family has
+        Architecture architecture = recipe.architecture;
+        architecture.positions = Architecture().positions;
+        written_ = decoderOf(architecture, config_.vocabulary, context);
+        written_.startToken = config_.startToken;
+    }
 }
 
-Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, double dropout) const {
-    ModelGraph decoder = buildDecoder(config_, {.queries = rows * columns, .sequence = columns, .dropout = dropout});
+Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const {
+    ModelGraph decoder = buildDecoder(
+        config_, {.queries = rows * columns, .source = rows * sources, .sequence = columns, .dropout = dropout});
     return {.graph = decoder.graph,
             .logits = decoder.logits,
             .blocks = std::move(decoder.blocks),
@@ -54,35 +89,26 @@ Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const 
 }
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
-    // Parts compute their own positions.
-    const bool asksPositions = executor.hasInput(decoder_names::kPositions);
-    const auto tokens = executor.inputIntegers(decoder_names::kTokens),
-               positions = asksPositions ? executor.inputIntegers(decoder_names::kPositions) : std::span<int32_t>{};
-    const auto columns = static_cast<int64_t>(tokens.size()) / batch.rows;
-    for (int row = 0; row < batch.rows; ++row)
-        for (int64_t column = 0; column < columns; ++column) {
-            const auto to = static_cast<size_t>(row * columns + column);
-            tokens[to] = column < batch.columns ? batch.inputs[static_cast<size_t>(row * batch.columns + column)] : 0;
-            if (asksPositions) positions[to] = static_cast<int32_t>(column);
-        }
-    if (executor.hasInput(decoder_names::kKeyPositions)) // rows of encoders have no padding
-        std::ranges::copy(positions, executor.inputIntegers(decoder_names::kKeyPositions).begin());
+    if (config_.hasEncoder())
+        fillStream(executor, decoder_names::kSource, batch.rows, batch.sources, config_.encoder.front().context);
+    fillStream(executor, {}, batch.rows, batch.inputs, config_.context);
     if (executor.hasInput(decoder_names::kTokenTypes))
         std::ranges::fill(executor.inputIntegers(decoder_names::kTokenTypes), 0);
 }
 
 void SequenceObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
     const Tokenizer& tokenizer = instance_->tokenizer();
-    std::vector<int32_t> prompt = instance_->example(Split::Validation, 0).prompt;
+    const Example first = instance_->example(Split::Validation, 0);
+    std::vector<int32_t> prompt = config_.hasEncoder() ? first.source : first.prompt;
     const bool keepsMasks = isEncoder(config_);
     if (keepsMasks) prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
     std::string example = tokenizer.decode(prompt, !keepsMasks);
     example.erase(0, example.find_first_not_of(' '));
-    writeModelFolder(folder, config_,
+    writeModelFolder(folder, written_,
                      {.tokenizerJson = instance_->tokenizerJson(),
                       .endToken = keepsMasks ? std::nullopt : tokenizer.endId(),
                       .examplePrompt = std::move(example)},
-                     read);
+                     withZeros(written_, config_, read));
 }
 
 ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) const {

@@ -13,10 +13,10 @@ public:
     const TaskInstance& instance() const { return *instance_; }
     const DecoderConfig& config() const { return config_; }
 
-    Forward forward(int rows, double dropout) const override { return forwardOf(rows, columns_, dropout); }
-    /// The graph for sequences of another length. @param columns a multiple of 8
-    Forward forwardOf(int rows, int64_t columns, double dropout) const;
-    const std::vector<LayerAttention>& layers() const override { return config_.layers; }
+    Forward forward(int rows, double dropout) const override { return forwardOf(rows, columns_, sources_, dropout); }
+    /// The graph for sequences of another length. @param columns a multiple of 8  @param sources tokens of a source
+    Forward forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const;
+    const ModelStructure& structure() const override { return structure_; }
     int64_t targetsPerRow() const override { return columns_; }
     Batch batch(Split split, uint64_t index, int rows) const override { return instance_->batch(split, index, rows); }
     Batch questions(Split split, uint64_t first, int rows) const override;
@@ -28,12 +28,10 @@ public:
 
 private:
     std::unique_ptr<TaskInstance> instance_;
-    int64_t columns_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention
+    int64_t columns_ = 0, sources_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention
     DecoderConfig config_;
+    DecoderConfig written_; ///< as the files of a model say it
+    ModelStructure structure_;
 };
-
-/// A batch of examples whose targets are only the answers. Greedy generation gives an answer if and only if each of its
-/// tokens is the most likely one after the tokens before it.
-Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows);
 
 } // namespace attn

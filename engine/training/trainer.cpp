@@ -57,8 +57,7 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
         sequences_ = sequences.get();
         objective_ = std::move(sequences);
     }
-    const std::vector<LayerAttention>& layers = objective_->layers();
-    openGates_.assign(firstGate(layers.size()), 1.0f);
+    openGates_.assign(firstGate(objective_->structure().sites.size()), 1.0f);
     evaluationGates_ = openGates_;
     device_ = Device::shared(choice);
     store_ = std::make_unique<TensorStore>(*device_);
@@ -106,8 +105,8 @@ void Trainer::describe() {
         write(parameter.name,
               part != learned.end()
                   ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - learned.begin()))
-                  : initialWeights(static_cast<int64_t>(objective_->layers().size()), parameter.name, parameter.shape,
-                                   recipe_.architecture.initialDeviation, recipe_.settings.seed));
+                  : initialWeights(static_cast<int64_t>(objective_->structure().blocks().size()), parameter.name,
+                                   parameter.shape, recipe_.architecture.initialDeviation, recipe_.settings.seed));
     }
 }
 
@@ -175,11 +174,11 @@ void Trainer::buildStep(const GpuExecutorOptions& execution) {
     step_ = makeExecutor(loss.model, stepOutputs, execution);
 }
 
-/// The index of the first gate of a layer. Layers may have different numbers of heads.
-size_t Trainer::firstGate(size_t layer) const {
+/// The index of the first gate of a site. Sites may have different numbers of heads.
+size_t Trainer::firstGate(size_t site) const {
     size_t first = 0;
-    for (size_t before = 0; before < layer; ++before)
-        first += static_cast<size_t>(objective_->layers()[before].heads().heads);
+    for (size_t before = 0; before < site; ++before)
+        first += static_cast<size_t>(objective_->structure().sites[before].heads);
     return first;
 }
 
@@ -194,12 +193,10 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
                 column < batch.columns ? batch.targets[static_cast<size_t>(row * batch.columns + column)]
                                        : Batch::kIgnored;
     std::ranges::fill(executor.input(kWeights), static_cast<float>(weightOfTarget));
-    const std::vector<LayerAttention>& layers = objective_->layers();
-    for (size_t layer = 0; layer < layers.size(); ++layer) {
-        const size_t first = firstGate(layer);
-        std::ranges::copy(openness.subspan(first, firstGate(layer + 1) - first),
-                          executor.input(inBlock(layer, "attn.gates")).begin());
-    }
+    const std::vector<Site>& sites = objective_->structure().sites;
+    for (size_t site = 0; site < sites.size(); ++site)
+        std::ranges::copy(openness.subspan(firstGate(site), static_cast<size_t>(sites[site].heads)),
+                          executor.input(sites[site].inSite("gates")).begin());
 }
 
 bool Trainer::warmUp(const std::function<bool(double)>& goesOn) {
@@ -301,8 +298,9 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
 
 Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets) {
     if (!sequences_) failOther("sequences");
-    const int64_t columns = (instance.contextLength() + 7) / 8 * 8;
-    const Loss loss = withLoss(sequences_->forwardOf(rows, columns, 0));
+    const auto roundUp = [](int64_t length) { return (length + 7) / 8 * 8; };
+    const int64_t columns = roundUp(instance.contextLength());
+    const Loss loss = withLoss(sequences_->forwardOf(rows, columns, roundUp(instance.sourceLength()), 0));
     const auto executor =
         makeExecutor(loss.model, {{"losses", loss.losses}, {"best", topK(loss.model.logits, 1).indices}});
     const Batch batch = task_.metric == Task::Metric::ExactMatch ? questionsOf(instance, split, 0, rows)
@@ -327,18 +325,18 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
     return result;
 }
 
-void Trainer::setEvaluationGate(int layer, int head, float gate) {
-    const std::vector<LayerAttention>& layers = objective_->layers();
-    const bool isLayer = layer >= 0 && layer < static_cast<int>(layers.size());
-    const int64_t heads = layers[isLayer ? static_cast<size_t>(layer) : 0].heads().heads;
-    if (!isLayer || head < 0 || head >= heads)
-        throw Error({.what = fmt::format("there is no layer {}, head {}", layer, head),
+void Trainer::setEvaluationGate(int site, int head, float gate) {
+    const std::vector<Site>& sites = objective_->structure().sites;
+    const bool isSite = site >= 0 && site < static_cast<int>(sites.size());
+    const int heads = sites[isSite ? static_cast<size_t>(site) : 0].heads;
+    if (!isSite || head < 0 || head >= heads)
+        throw Error({.what = fmt::format("there is no layer {}, head {}", site, head),
                      .where = task_.id.data(),
-                     .hint = fmt::format("layers go to {}, heads to {}", layers.size() - 1, heads - 1)});
-    evaluationGates_[firstGate(static_cast<size_t>(layer)) + static_cast<size_t>(head)] = gate;
+                     .hint = fmt::format("layers go to {}, heads to {}", sites.size() - 1, heads - 1)});
+    evaluationGates_[firstGate(static_cast<size_t>(site)) + static_cast<size_t>(head)] = gate;
 }
 
-std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int count) {
+std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int count, Until until) {
     if (!sequences_) failOther("sequences");
     GpuExecutor& executor = evaluator();
     const TaskInstance& task = sequences_->instance();
@@ -364,15 +362,21 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
         size_t longest = 0;
         for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
             result.push_back({.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
-            longest = std::max(longest, result.back().example.answer.size());
+            const auto& example = result.back().example;
+            const size_t room = static_cast<size_t>(task.contextLength()) + 1 - example.prompt.size();
+            longest = std::max(longest, until == Until::EndToken ? room : example.answer.size());
         }
+        const auto isDone = [&](const Answer& answer) {
+            if (until == Until::RightLength) return answer.given.size() >= answer.example.answer.size();
+            return !answer.given.empty() && answer.given.back() == task.tokenizer().endId();
+        };
         for (size_t i = 0; i < longest; ++i) { // each token is written before the next is generated
             fill(executor, batch, 1, evaluationGates_);
             executor.run({});
             const auto best = executor.resultIntegers("best");
             for (size_t row = 0; begin + static_cast<std::ptrdiff_t>(row) < std::ssize(result); ++row) {
                 Answer& answer = result[static_cast<size_t>(begin) + row];
-                if (i >= answer.example.answer.size()) continue;
+                if (isDone(answer)) continue;
                 const size_t column = answer.example.prompt.size() - 1 + i;
                 answer.given.push_back(best[(row * columns + column) * 4]);
                 if (column + 1 < static_cast<size_t>(batch.columns))

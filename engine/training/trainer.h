@@ -72,14 +72,19 @@ public:
     /// @throws Error if the model has parameters that depend on the length, or reads pictures
     LengthEvaluation evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets);
 
-    /// Sets a gate for the following evaluations. @param gate factor on the head's output: 0 removes it, 1 leaves it
-    void setEvaluationGate(int layer, int head, float gate);
+    /// Sets a gate for the following evaluations.
+    /// @param site index into ModelStructure::sites  @param gate factor on the head's output: 0 removes it, 1 leaves it
+    void setEvaluationGate(int site, int head, float gate);
     struct Answer {
         Example example;
         std::vector<int32_t> given; ///< the model's answer, by greedy generation
     };
+    enum class Until : uint8_t {
+        RightLength, ///< as many tokens as the right answer has
+        EndToken     ///< up to the task's end token, or as many tokens as fit
+    };
     /// The model's answers to `count` examples from `first` on. @throws Error for a task with pictures
-    std::vector<Answer> answers(Split split, uint64_t first, int count);
+    std::vector<Answer> answers(Split split, uint64_t first, int count, Until until = Until::RightLength);
     /// The predictions for `count` pictures from `first` on. @throws Error for a task with sequences
     std::vector<ImagePrediction> predictions(Split split, uint64_t first, int count);
 
@@ -104,7 +109,7 @@ private:
                                               const std::map<std::string, Tensor>& outputs,
                                               const GpuExecutorOptions& execution = {});
     void buildStep(const GpuExecutorOptions& execution);
-    size_t firstGate(size_t layer) const;
+    size_t firstGate(size_t site) const;
     void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
     GpuExecutor& evaluator();
 

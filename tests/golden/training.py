@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Trains the models of training/*.json in PyTorch and writes the loss of every step beside them.
 
-usage: training.py build/release/bin/attention-cli
+usage: training.py build/release/bin/attention-cli [NAME...]
 
 The program gives the initial weights and the batches (attention-cli train --export-batches); everything else, the forward pass
 (reference.py), its gradient, clipping, AdamW and the schedule, is PyTorch's or written here.
@@ -18,6 +18,7 @@ import torch
 import encoder_reference
 import reference
 import safetensors_file
+import two_stream_reference
 import vision_reference
 
 HERE = pathlib.Path(__file__).parent / "training"
@@ -46,6 +47,10 @@ def logits_of(config, weights, batches, step):
     if config["model_type"] == "bert":  # dynamic masking: the batches hold what is hidden
         encode = lambda tokens: encoder_reference.bert(config, weights, tokens, torch.zeros_like(tokens))["logits"]
         return torch.cat([encode(tokens) for tokens in batches["inputs"][step].long()])
+    if config.get("is_encoder_decoder"):
+        forward = two_stream_reference.FAMILIES[config["model_type"]]
+        rows = zip(batches["sources"][step].long(), batches["inputs"][step].long())
+        return torch.cat([forward(config, weights, source[source >= 0], tokens)["logits"] for source, tokens in rows])
     forward = getattr(reference, config["model_type"])
     return torch.cat([forward(config, weights, tokens)["logits"] for tokens in batches["inputs"][step].long()])
 
@@ -61,8 +66,9 @@ def train(cli, path):
         batches = safetensors_file.read(batches)
     for tensor in weights.values():
         tensor.requires_grad_(True)
-    groups = [{"params": [w for w in weights.values() if w.dim() > 1], "weight_decay": recipe["weight_decay"]},
-              {"params": [w for w in weights.values() if w.dim() == 1], "weight_decay": 0.0}]
+    is_vector = lambda name: weights[name].dim() == 1 or name == "final_logits_bias"  # of shape [1, vocabulary]  # noqa: E731
+    groups = [{"params": [w for name, w in weights.items() if not is_vector(name)], "weight_decay": recipe["weight_decay"]},
+              {"params": [w for name, w in weights.items() if is_vector(name)], "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=1, betas=(recipe["beta1"], recipe["beta2"]), eps=recipe["epsilon"])
     losses = []
     for step in range(recipe["steps"]):
@@ -80,4 +86,5 @@ def train(cli, path):
 
 
 for recipe in sorted(HERE.glob("*.recipe.json")):
-    train(sys.argv[1], recipe)
+    if len(sys.argv) < 3 or recipe.name.split(".")[0] in sys.argv[2:]:
+        train(sys.argv[1], recipe)

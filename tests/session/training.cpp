@@ -76,7 +76,7 @@ TEST_CASE("training session: looking on changes no bit of a run", "[session][gpu
         watched.step();
         REQUIRE(watched.waitIdle());
         const auto now = watched.latest();
-        views.post(ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->exampleTokens});
+        views.post(ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->example.prompt});
         REQUIRE(views.waitIdle());
         REQUIRE_FALSE(views.latest()->failure);
         shown += views.latest()->grid ? 1 : 0;
@@ -131,7 +131,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     const auto end = training.latest();
     const auto all = checkpoints(folder.path() / "run");
     Session session({.softwareThreads = 0});
-    session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->exampleTokens});
+    session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->example.prompt});
     session.post(test::gateOf(1, 1, 0));
     const auto before = test::after(session, GenerateCommand{.maxTokens = 1});
     REQUIRE_FALSE(before->failure);
@@ -146,7 +146,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     CHECK(after->next->logits != before->next->logits);
 
     Session fresh({.softwareThreads = 0}); // the same from the file, opened as any model
-    fresh.post(OpenModelCommand{.path = all.back().string(), .prompt = {}, .promptTokens = end->exampleTokens});
+    fresh.post(OpenModelCommand{.path = all.back().string(), .prompt = {}, .promptTokens = end->example.prompt});
     fresh.post(test::gateOf(1, 1, 0));
     session.post(ResetCommand{});
     REQUIRE(fresh.waitIdle());
@@ -165,8 +165,8 @@ TEST_CASE("session: opening a run ends what another model was writing", "[sessio
     Session session({.softwareThreads = 0});
     session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc", .promptTokens = {}});
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 1});
-    test::after(session, ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->exampleTokens});
+    test::after(session, ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->example.prompt});
     CHECK(session.latest()->model->name == "run");
     CHECK(session.latest()->status.activity == Activity::Idle);
-    CHECK(session.latest()->sequence->tokens.size() == now->exampleTokens.size());
+    CHECK(session.latest()->sequence->tokens.size() == now->example.prompt.size());
 }

@@ -12,6 +12,7 @@ const Task& taskNamed(std::string_view id);
 
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,
     kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
-    kMaskedTextTask, kStoriesTask, kShapesTask, kFashionMnistTask, kImagesTask;
+    kMaskedTextTask, kNumbersTask, kDatesTask, kTranslationTask, kSpanCorruptionTask, kDenoisingTask, kStoriesTask,
+    kShapesTask, kFashionMnistTask, kImagesTask;
 
 } // namespace attn

@@ -57,6 +57,25 @@ void TaskInstance::requireRows(int rows) {
             {.what = fmt::format("a batch cannot have {} rows", rows), .where = "batch", .hint = "ask for 1 or more"});
 }
 
+Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows) {
+    Batch batch{.rows = rows, .columns = task.contextLength(), .sourceColumns = task.sourceLength()};
+    batch.inputs.assign(static_cast<size_t>(rows * batch.columns), 0);
+    batch.targets.assign(batch.inputs.size(), Batch::kIgnored);
+    batch.sources.assign(static_cast<size_t>(rows * batch.sourceColumns), Batch::kIgnored);
+    for (int row = 0; row < rows; ++row) {
+        const Example example = task.example(split, first + static_cast<uint64_t>(row));
+        std::vector<int32_t> tokens = example.prompt;
+        tokens.insert(tokens.end(), example.answer.begin(), example.answer.end());
+        std::ranges::copy(example.source, batch.sources.begin() + row * batch.sourceColumns);
+        const auto base = static_cast<size_t>(row * batch.columns);
+        for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+            batch.inputs[base + i] = tokens[i];
+            if (i + 1 >= example.prompt.size()) batch.targets[base + i] = tokens[i + 1];
+        }
+    }
+    return batch;
+}
+
 std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings) {
     const std::vector<double> values = checkedValues(task, settings);
     return task.make({task.params, values}, settings);

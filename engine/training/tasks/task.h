@@ -24,16 +24,17 @@ enum class Split { Train, Validation, Test };
 struct Batch {
     static constexpr int32_t kIgnored = -1;
 
-    int rows = 0, columns = 0;
+    int rows = 0, columns = 0, sourceColumns = 0;
     std::vector<int32_t> inputs{}, targets{}; ///< [rows, columns]
+    std::vector<int32_t> sources{};           ///< [rows, sourceColumns]; kIgnored after the end of a shorter source
     std::vector<float> patches{};             ///< [rows, patches, values per patch]
     bool operator==(const Batch&) const = default;
 };
 
 /// A question for greedy generation. For an exact match, the next answer.size() tokens must be the answer. If the task
-/// masks tokens, the answer is what the prompt hides.
+/// masks tokens, the answer is what the prompt hides. If it has a source, the prompt is the token that begins a target.
 struct Example {
-    std::vector<int32_t> prompt{}, answer{};
+    std::vector<int32_t> prompt{}, answer{}, source{};
     bool operator==(const Example&) const = default;
 };
 
@@ -42,8 +43,10 @@ struct TaskSettings {
     std::map<std::string, double, std::less<>> values{}; ///< by Param::id
     uint64_t seed = 0;                                   ///< selects the examples; does not change splits
     std::filesystem::path text{};                        ///< file, for tasks that read a text
-    std::string tokens = "chars"; ///< for these tasks: "chars", "bytes", or "bpe:N" with N merges
-    std::filesystem::path data{}; ///< folder, for tasks that read pictures
+    std::filesystem::path translation{}; ///< of the text, line by line; empty: the text holds both languages
+    std::string languages = "en-de";     ///< from and to, for tasks between languages: codes as in BCP 47
+    std::string tokens = "chars";        ///< for these tasks: "chars", "bytes", or "bpe:N" with N merges
+    std::filesystem::path data{};        ///< folder, for tasks that read pictures
     bool operator==(const TaskSettings&) const = default;
 };
 
@@ -60,6 +63,8 @@ public:
     int vocabularySize() const { return tokenizer_.vocabularySize(); }
     /// The number of columns of every batch.
     int contextLength() const { return contextLength_; }
+    /// The number of columns of every batch's sources; 0: the task has none.
+    int sourceLength() const { return sourceLength_; }
 
     /// A batch. The same index and number of rows give the same batch.
     /// @throws Error if rows < 1
@@ -71,17 +76,21 @@ public:
     virtual std::optional<uint64_t> rowCount(Split) const { return std::nullopt; }
 
 protected:
-    TaskInstance(std::string tokenizerJson, int contextLength)
+    TaskInstance(std::string tokenizerJson, int contextLength, int sourceLength = 0)
         : tokenizerJson_(std::move(tokenizerJson)), tokenizer_(Tokenizer::fromJson(tokenizerJson_)),
-          contextLength_(contextLength) {}
+          contextLength_(contextLength), sourceLength_(sourceLength) {}
 
     static void requireRows(int rows);
 
 private:
     std::string tokenizerJson_;
     Tokenizer tokenizer_;
-    int contextLength_;
+    int contextLength_, sourceLength_;
 };
+
+/// A batch of examples whose targets are only the answers. Greedy generation gives an answer if and only if each of its
+/// tokens is the most likely one after the tokens before it.
+Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows);
 
 /// A task's values, read by Param::id: every parameter is present and in range.
 using TaskValues = ParamValues;
@@ -111,9 +120,12 @@ struct Task {
     Metric metric = Metric::ExactMatch;
     std::string_view metricName = "exact match";
     double successLevel = 0.99;
-    bool readsText = false;   ///< needs TaskSettings::text
-    bool masksTokens = false; ///< hides tokens, which an encoder fills in; targets stand where they are
-    bool readsData = false;   ///< needs TaskSettings::data
+    bool readsText = false;      ///< needs TaskSettings::text
+    bool masksTokens = false;    ///< hides tokens, which an encoder fills in; targets stand where they are
+    bool readsData = false;      ///< needs TaskSettings::data
+    bool hasSource = false;      ///< examples have a source, which an encoder reads
+    bool splitsText = false;     ///< cuts the text as TaskSettings::tokens says
+    bool readsLanguages = false; ///< needs TaskSettings::languages
     std::unique_ptr<TaskInstance> (*make)(const TaskValues& values, const TaskSettings& settings) = nullptr;
     /// Replaces `make` for tasks with pictures.
     std::unique_ptr<ImageTaskInstance> (*makeImages)(const TaskValues& values, const TaskSettings& settings) = nullptr;

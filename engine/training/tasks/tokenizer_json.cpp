@@ -38,6 +38,16 @@ Json specialToken(std::string_view content, size_t id) {
             {"rstrip", false}, {"normalized", false}, {"special", true}};
 }
 
+/// Adds special tokens to the end of a vocabulary.
+Json specialTokens(const std::vector<std::string>& specials, std::vector<std::string>& tokens) {
+    Json added = Json::array();
+    for (const std::string& special : specials) {
+        added.push_back(specialToken(special, tokens.size()));
+        tokens.push_back(special);
+    }
+    return added;
+}
+
 struct Stages {
     Json specials = Json::array();
     Json preTokenizer{}, decoder{}, postProcessor{};
@@ -78,8 +88,10 @@ std::string symbolTokenizerJson(const std::vector<std::string>& symbols) {
                                              .preTokenizer = {{"type", "WhitespaceSplit"}}});
 }
 
-std::string characterTokenizerJson(const std::vector<std::string>& alphabet) {
-    return document(model(alphabet), {.decoder = {{"type", "Fuse"}}});
+std::string characterTokenizerJson(const std::vector<std::string>& alphabet, const std::vector<std::string>& specials) {
+    std::vector<std::string> tokens = alphabet;
+    Json added = specialTokens(specials, tokens);
+    return document(model(tokens), {.specials = std::move(added), .decoder = {{"type", "Fuse"}}});
 }
 
 std::vector<unsigned char> gpt2Bytes() {
@@ -93,7 +105,7 @@ std::vector<unsigned char> gpt2Bytes() {
     return bytes;
 }
 
-std::string byteLevelTokenizerJson(std::span<const MergePair> merges) {
+std::string byteLevelTokenizerJson(std::span<const MergePair> merges, const std::vector<std::string>& specials) {
     std::vector<std::string> tokens;
     for (const unsigned char byte : gpt2Bytes())
         tokens.push_back(inByteAlphabet(std::string(1, static_cast<char>(byte))));
@@ -102,9 +114,11 @@ std::string byteLevelTokenizerJson(std::span<const MergePair> merges) {
         tokens.push_back(inByteAlphabet(left + right));
         pairs.push_back(inByteAlphabet(left) + " " + inByteAlphabet(right));
     }
+    Json added = specialTokens(specials, tokens);
     Json byteModel = model(tokens);
     byteModel["merges"] = std::move(pairs);
-    return document(std::move(byteModel), {.preTokenizer = byteLevel(), .decoder = byteLevel()});
+    return document(std::move(byteModel),
+                    {.specials = std::move(added), .preTokenizer = byteLevel(), .decoder = byteLevel()});
 }
 
 std::string wordTokenizerJson(const std::vector<std::string>& characters, const std::vector<std::string>& words) {

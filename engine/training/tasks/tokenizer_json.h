@@ -20,15 +20,17 @@ constexpr std::string_view kEndOfText = "<|endoftext|>";
 std::string symbolTokenizerJson(const std::vector<std::string>& symbols);
 
 /// A tokenizer with one token per character, numbered as listed. It skips other characters.
-std::string characterTokenizerJson(const std::vector<std::string>& alphabet);
+/// @param specials special tokens, which have the last ids
+std::string characterTokenizerJson(const std::vector<std::string>& alphabet,
+                                   const std::vector<std::string>& specials = {});
 
 /// Two adjacent tokens, as bytes, that become one.
 using MergePair = std::pair<std::string, std::string>;
 
 /// A tokenizer with byte-level BPE as in GPT-2. Ids 0 to 255 are the bytes in the order of gpt2Bytes(); then each merge
 /// has an id.
-/// @param merges empty: plain bytes
-std::string byteLevelTokenizerJson(std::span<const MergePair> merges);
+/// @param merges empty: plain bytes  @param specials special tokens, which have the last ids
+std::string byteLevelTokenizerJson(std::span<const MergePair> merges, const std::vector<std::string>& specials = {});
 
 /// The 256 bytes in the order of GPT-2's ids: bytes with a printable character, then the others.
 std::vector<unsigned char> gpt2Bytes();

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+namespace attn {
+
+/// A question from the validation split with its answer, except its last token. Empty for a task with pictures.
+struct ExampleInput {
+    std::vector<int> prompt; ///< the question and its answer; in a task with sources, the source
+    std::vector<int> target; ///< of a source, without the token that begins it
+};
+
+} // namespace attn

@@ -1,0 +1,103 @@
+#include "engine/training/tasks/text_corpus.h"
+
+#include "engine/core/error.h"
+#include "engine/io/input_file.h"
+#include "engine/text/utf8.h"
+#include "engine/training/tasks/bpe_learner.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <set>
+#include <unordered_map>
+
+namespace attn {
+namespace {
+
+std::string readText(const std::filesystem::path& path) {
+    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+    if (path.empty())
+        throw Error(
+            {.what = "the task needs a text to learn from", .where = "text", .hint = "choose a UTF-8 text file"});
+    return readTextFile(path, kMostBytes);
+}
+
+/// The byte offset at 90 % of the characters of a text.
+/// @throws Error if the text is not UTF-8
+size_t endOfTrain(std::string_view text, const std::filesystem::path& path) {
+    if (const auto at = utf8::firstInvalid(text))
+        throw Error({.what = fmt::format("byte {} is not UTF-8", *at),
+                     .where = path.string(),
+                     .hint = "save the text as UTF-8, or choose bytes as tokens"});
+    size_t characters = 0, end = 0;
+    for (size_t at = 0; at < text.size(); ++characters) utf8::next(text, at);
+    for (size_t left = static_cast<size_t>(static_cast<double>(characters) * 0.9); left > 0; --left)
+        utf8::next(text, end);
+    return end;
+}
+
+TextCorpus asCharacters(std::string_view text, const std::filesystem::path& path,
+                        const std::vector<std::string>& specials) {
+    const size_t end = endOfTrain(text, path);
+    std::set<char32_t> characters;
+    for (size_t at = 0; at < text.size();) characters.insert(utf8::next(text, at));
+    std::vector<std::string> alphabet;
+    std::unordered_map<char32_t, int32_t> ids;
+    for (const char32_t character : characters) {
+        ids.emplace(character, static_cast<int32_t>(alphabet.size()));
+        alphabet.push_back(utf8::encode(character));
+    }
+    TextCorpus corpus{characterTokenizerJson(alphabet, specials)};
+    for (size_t at = 0; at < text.size();) {
+        std::vector<int32_t>& part = at < end ? corpus.train : corpus.validation;
+        part.push_back(ids.at(utf8::next(text, at)));
+    }
+    return corpus;
+}
+
+/// Accepts any file. The parts are split after 90 % of the bytes.
+TextCorpus asBytes(std::string_view text, const std::vector<std::string>& specials) {
+    std::array<int32_t, 256> ids{};
+    int32_t next = 0;
+    for (const unsigned char byte : gpt2Bytes()) ids[byte] = next++;
+    const auto end = static_cast<size_t>(static_cast<double>(text.size()) * 0.9);
+    TextCorpus corpus{byteLevelTokenizerJson({}, specials)};
+    for (size_t at = 0; at < text.size(); ++at)
+        (at < end ? corpus.train : corpus.validation).push_back(ids[static_cast<unsigned char>(text[at])]);
+    return corpus;
+}
+
+/// The merges are learned from the training part.
+TextCorpus asBpe(std::string_view text, int merges, const std::filesystem::path& path,
+                 const std::vector<std::string>& specials) {
+    const size_t end = endOfTrain(text, path);
+    TextCorpus corpus{byteLevelTokenizerJson(learnBpe(text.substr(0, end), merges), specials)};
+    const Tokenizer tokenizer = Tokenizer::fromJson(corpus.tokenizerJson);
+    corpus.train = tokenizer.encode(text.substr(0, end)).ids;
+    corpus.validation = tokenizer.encode(text.substr(end)).ids;
+    return corpus;
+}
+
+} // namespace
+
+TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
+                          const std::vector<std::string>& specials) {
+    constexpr std::string_view kBpe = "bpe:";
+    constexpr int kMostMerges = 50000;
+    const std::string_view tokens = settings.tokens;
+    int merges = 0;
+    if (tokens.starts_with(kBpe)) {
+        const char* end = tokens.data() + tokens.size();
+        const auto [stop, error] = std::from_chars(tokens.data() + kBpe.size(), end, merges);
+        if (error != std::errc() || stop != end || merges < 1 || merges > kMostMerges) merges = -1;
+    }
+    if (merges < 0 || (merges == 0 && tokens != "chars" && tokens != "bytes"))
+        failParameter(task, "tokens", fmt::format("\"{}\" is not a kind of tokens", tokens),
+                      fmt::format("choose chars, bytes, or bpe:N with N from 1 to {} merges", kMostMerges));
+    const std::string text = readText(settings.text);
+    if (merges > 0) return asBpe(text, merges, settings.text, specials);
+    return tokens == "chars" ? asCharacters(text, settings.text, specials) : asBytes(text, specials);
+}
+
+} // namespace attn

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "engine/training/tasks/task.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// The tokens of the two parts of a text, and their vocabulary.
+struct TextCorpus {
+    std::string tokenizerJson;
+    std::vector<int32_t> train{}, validation{};
+};
+
+/// Reads TaskSettings::text and cuts it into tokens as TaskSettings::tokens says. The first 90 % are for training;
+/// merges of BPE are learned from them.
+/// @param task id, for messages  @param specials special tokens, which have the last ids
+/// @throws Error naming the file or the setting, the problem and the remedy
+TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
+                          const std::vector<std::string>& specials = {});
+
+} // namespace attn

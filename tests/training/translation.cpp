@@ -1,0 +1,121 @@
+#include "engine/training/tasks/translation.h"
+#include "engine/text/speller.h"
+#include "engine/training/recipe.h"
+#include "tests/io/files.h"
+#include "tests/training/tasks_test.h"
+
+#include <set>
+
+using namespace attn;
+
+namespace {
+
+std::unique_ptr<TaskInstance> between(const char* task, const char* languages,
+                                      std::map<std::string, double, std::less<>> values = {}) {
+    return makeTask(taskNamed(task), {.values = std::move(values), .seed = 3, .languages = languages});
+}
+
+std::string text(const TaskInstance& task, const std::vector<int32_t>& ids) {
+    return task.tokenizer().decode({ids.begin(), ids.end()}, true);
+}
+
+} // namespace
+
+TEST_CASE("numbers: the languages spell them as their grammars do", "[training][translation]") {
+    CHECK(Speller("de").number(312) == "dreihundertzwölf"); // without the soft hyphens of Unicode's rules
+    CHECK(Speller("en").number(312) == "three hundred twelve");
+    CHECK(Speller("fr").number(80) == "quatre-vingts");
+    CHECK(Speller("ja").number(777312) == "七十七万七千三百十二");
+    CHECK(Speller("de").date(0) == "Donnerstag, 1. Januar 1970");
+    CHECK(Speller::languages().size() >= 70);
+    CHECK(Speller::nameOf("de") == "German");
+    CHECK(attn::test::sentenceOf([] { Speller("xx"); }).find("no words for numbers in the language \"xx\"") !=
+          std::string::npos);
+    for (const char* languages : {"en", "-de", "en-", "", "en-xx", "klingon-de"}) {
+        INFO(languages);
+        CHECK(attn::test::sentenceOf([&] { between("numbers", languages); }) != "accepted");
+    }
+}
+
+TEST_CASE("numbers: every example is a number in both languages, and the splits have none in common",
+          "[training][translation]") {
+    const Speller english("en"), german("de");
+    std::map<std::string, std::string> all;
+    for (int64_t number = 0; number < 1000; ++number) all[english.number(number)] = german.number(number);
+    const auto task = between("numbers", "en-de", {{"digits", 3}});
+    std::map<Split, std::set<std::string>> seen;
+    for (const Split split : {Split::Train, Split::Validation, Split::Test})
+        for (uint64_t index = 0; index < 300; ++index) {
+            const Example example = task->example(split, index);
+            const std::string source = text(*task, example.source);
+            INFO(source);
+            REQUIRE(all.contains(source));
+            CHECK(text(*task, example.answer) == all[source]);
+            CHECK(example.prompt == std::vector<int32_t>{*task->tokenizer().endId()});
+            CHECK(example.answer.back() == example.prompt.front());
+            seen[split].insert(source);
+        }
+    for (const std::string& source : seen[Split::Validation]) {
+        CHECK_FALSE(seen[Split::Train].contains(source));
+        CHECK_FALSE(seen[Split::Test].contains(source));
+    }
+    CHECK(seen[Split::Validation].size() > 50);
+}
+
+TEST_CASE("numbers: the pieces are the words of which numbers consist", "[training][translation]") {
+    const auto task = between("numbers", "en-de");
+    const Tokenizer& tokenizer = task->tokenizer();
+    const auto pieces = [&](const char* number) {
+        std::vector<std::string> result;
+        for (const int id : tokenizer.encode(number, false).ids) result.push_back(tokenizer.tokenText(id));
+        return result;
+    };
+    CHECK(pieces("dreihundertzwölf") == std::vector<std::string>{"drei", "hundert", "zwölf"});
+    CHECK(pieces("siebenundzwanzigtausendneunzig") ==
+          std::vector<std::string>{"sieben", "und", "zwanzig", "tausend", "neunzig"});
+    CHECK(pieces("three hundred twelve") == std::vector<std::string>{"three", " hundred", " twelve"});
+}
+
+TEST_CASE("translation: a batch holds the sources, and the targets behind the token that begins them",
+          "[training][translation]") {
+    const auto task = between("dates", "en-fr");
+    const auto reversed = between("dates", "en-fr", {{"reversed", 1}});
+    const Batch batch = task->batch(Split::Train, 2, 5);
+    REQUIRE(batch.sources.size() == static_cast<size_t>(5 * task->sourceLength()));
+    for (uint64_t row = 0; row < 5; ++row) {
+        const Example example = task->example(Split::Train, 10 + row);
+        const auto at = [&](const std::vector<int32_t>& values, int columns) {
+            return std::span(values).subspan(row * static_cast<size_t>(columns), static_cast<size_t>(columns));
+        };
+        const auto source = at(batch.sources, batch.sourceColumns), inputs = at(batch.inputs, batch.columns),
+                   targets = at(batch.targets, batch.columns);
+        const size_t length = example.answer.size(), read = example.source.size();
+        CHECK(std::ranges::equal(source.first(read), example.source));
+        CHECK(std::ranges::all_of(source.subspan(read), [](int32_t id) { return id == Batch::kIgnored; }));
+        CHECK(inputs.front() == example.prompt.front());
+        CHECK(std::ranges::equal(inputs.subspan(1, length - 1), std::span(example.answer).first(length - 1)));
+        CHECK(std::ranges::equal(targets.first(length), example.answer));
+        CHECK(std::ranges::all_of(targets.subspan(length), [](int32_t id) { return id == Batch::kIgnored; }));
+        std::vector<int32_t> turned = reversed->example(Split::Train, 10 + row).source;
+        std::ranges::reverse(turned);
+        CHECK(turned == example.source);
+    }
+    CHECK(task->batch(Split::Train, 2, 5) == batch);
+}
+
+TEST_CASE("translation: families that cannot learn a task are refused with those that can", "[training][translation]") {
+    CHECK(familiesFor(taskNamed("numbers")) == std::vector<std::string_view>{"t5", "bart", "marian"});
+    const auto refusal = [](Recipe recipe) { return attn::test::sentenceOf([&] { check(recipe); }); };
+    Recipe recipe = suggestedRecipe(taskNamed("numbers"));
+    CHECK(refusal(recipe) == "accepted");
+    recipe.architecture.family = "gpt2";
+    CHECK(refusal(recipe).find("choose t5 or bart or marian") != std::string::npos);
+    recipe.architecture.family = "bart";
+    recipe.architecture.positions = "none";
+    CHECK(refusal(recipe) == "accepted");
+    recipe.architecture.family = "marian";
+    CHECK(refusal(recipe).find("positions") != std::string::npos);
+    recipe.architecture = suggestedRecipe(taskNamed("numbers")).architecture;
+    recipe.architecture.attention = "position=alibi";
+    CHECK(refusal(recipe).find("no composed attention") != std::string::npos);
+}
