@@ -87,7 +87,8 @@ void TrainingBridge::showNewest() {
                                    .path = snapshot_->folder,
                                    .run = snapshot_->folder,
                                    .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
-                                   .promptTokens = snapshot_->exampleTokens,
+                                   .promptTokens = snapshot_->example.prompt,
+                                   .targetTokens = snapshot_->example.target,
                                    .step = snapshot_->weightsStep});
 }
 
@@ -114,7 +115,8 @@ void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t
     views_.post(ShowWeightsCommand{.path = checkpoint.toStdString(), // opening it reports what is wrong with it
                                    .run = run.toStdString(),
                                    .title = tr("step %1").arg(step).toStdString(),
-                                   .promptTokens = snapshot_->exampleTokens,
+                                   .promptTokens = snapshot_->example.prompt,
+                                   .targetTokens = snapshot_->example.target,
                                    .step = step});
 }
 

@@ -8,6 +8,7 @@
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/translation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -126,11 +127,7 @@ QWidget* RecipeForm::makeModel() {
     });
     QWidget* section = makeSection(
         tr("Model"), "modelSection",
-        {{"family",
-          choice("family", tr("Family"), {"gpt2", "llama", "bert"},
-                 {tr("GPT-2: learned positions, layer norm, GELU"), tr("Llama: rotary positions, RMS norm, SwiGLU"),
-                  tr("BERT: fills in hidden words, for the task Masked text")},
-                 tr("Positions, norms and activation of the layers")),
+        {{"family", choice("family", tr("Family"), {}, {}, tr("Positions, norms and activation of the layers")),
           For::Sequences},
          {"pooling",
           choice("pooling", tr("Source of the answer"), {"cls", "mean"},
@@ -139,9 +136,9 @@ QWidget* RecipeForm::makeModel() {
           For::Pictures},
          {"positions",
           choice("positions", tr("Positions"), {"learned", "sinusoidal", "none"},
-                 {tr("Learned positions"), tr("Sines of row and column"), tr("No positions")},
-                 tr("How the position of a patch is encoded")),
-          For::Pictures},
+                 {tr("Positions of the family"), tr("Sines of row and column"), tr("No positions")},
+                 tr("How the model knows the position of a patch or a token")),
+          For::PicturesAndSources},
          {"activation",
           choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
                  {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Activation of the feed-forward layers"))}},
@@ -157,21 +154,59 @@ QWidget* RecipeForm::makeTask() {
     summary_ = makeHintLabel("taskSummary");
     taskColumn_ = makeColumn(container, 0, {task_, summary_});
     text_ = new QWidget;
-    auto* tokens =
-        choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
-               {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)")},
-               tr("How to split the text into tokens"));
-    choices_.push_back({"tokenizer", tokens});
-    makeColumn(
-        text_, 0,
-        {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns to continue")), tokens});
+    tokens_ = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
+                     {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)")},
+                     tr("How to split the text into tokens"));
+    choices_.push_back({"tokenizer", tokens_});
+    translation_ =
+        makePathRow(translationPath_, "translation", tr("Translation (if it is a second file)"),
+                    tr("A file whose lines translate those of the text file. Leave it empty if the text file "
+                       "holds both languages: lines with a tab, TMX, .po or .mo"));
+    makeColumn(text_, 0,
+               {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns from")),
+                translation_, tokens_});
     taskColumn_->addWidget(text_);
+    taskColumn_->addWidget(makeLanguages());
     data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
                         tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "
                            "pictures per class"));
     taskColumn_->addWidget(data_);
     connect(task_, &QComboBox::activated, this, &RecipeForm::chooseTask);
     return container;
+}
+
+QWidget* RecipeForm::makeLanguages() {
+    languages_ = new QWidget;
+    const auto box = [this](const char* name, const QString& title, const QString& help) {
+        auto* made = named(new QComboBox, name, title, help);
+        for (const auto& [code, name] : spelledLanguages())
+            made->addItem(QString::fromStdString(name), QString::fromStdString(code));
+        made->model()->sort(0);
+        connect(made, &QComboBox::activated, this, [this] {
+            set("languages", (from_->currentData().toString() + "-" + to_->currentData().toString()).toStdString());
+        });
+        return made;
+    };
+    from_ = box("fromLanguage", tr("From"), tr("The language that the model reads"));
+    to_ = box("toLanguage", tr("To"), tr("The language that it writes"));
+    makeRow(languages_, 0, {{from_, 1}, makeTextLabel({}, tr("to")), {to_, 1}});
+    return languages_;
+}
+
+void RecipeForm::showFamilies(const Task& task) {
+    const std::map<std::string_view, QString> titles{
+        {"gpt2", tr("GPT-2: learned positions, layer norm, GELU")},
+        {"llama", tr("Llama: rotary positions, RMS norm, SwiGLU")},
+        {"bert", tr("BERT: fills in hidden words")},
+        {"t5", tr("T5: relative positions, RMS norm, gated GELU")},
+        {"bart", tr("BART: learned positions, norms after the sums")},
+        {"marian", tr("Marian: sines as positions, norms after the sums")}};
+    const auto family = std::ranges::find(choices_, std::string_view("family"), &Choice::field);
+    const QSignalBlocker quiet(family->box);
+    family->box->clear();
+    for (const std::string_view id : familiesFor(task))
+        if (const auto title = titles.find(id); title != titles.end())
+            family->box->addItem(title->second, fromView(id));
 }
 
 QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help) {
@@ -227,7 +262,7 @@ void RecipeForm::chooseTask(int index) {
     Recipe recipe = withMoments(suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]));
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
-    if (model.family != "bert" && (model.family == "vit") == ((*json_)["family"].get<std::string>() == "vit"))
+    if (std::ranges::count(familiesFor(taskNamed(recipe.task)), (*json_)["family"].get<std::string>()) > 0)
         model.attention =
             (*json_)["attention"].get<std::string>(); // attention for text may be causal, which pictures are not
     if (!model.attention.empty()) {
@@ -260,11 +295,20 @@ void RecipeForm::makeTaskControls() {
     data_->setVisible(task.readsData || task.id == "fashion-mnist");
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")
                                                  : tr("Default: where the package installs it"));
+    tokens_->setVisible(task.splitsText);
+    translation_->setVisible(task.id == "translation");
+    languages_->setVisible(task.readsLanguages);
+    attention_->setVisible(!task.hasSource);
     for (const Choice& each : choices_)
-        if (each.tasks != For::Both) each.box->setVisible(task.hasImages() == (each.tasks == For::Pictures));
+        if (each.tasks != For::All)
+            each.box->setVisible(each.tasks == For::Sequences
+                                     ? !task.hasImages()
+                                     : task.hasImages() || (task.hasSource && each.tasks == For::PicturesAndSources));
+    showFamilies(task);
     for (const char* field : {"patch", "window", "merges", "pooled_tokens"})
         modelControls_->setShown(field, task.hasImages());
-    for (const char* field : {"key_value_heads", "attention_only"}) modelControls_->setShown(field, !task.hasImages());
+    for (const char* field : {"key_value_heads", "attention_only"})
+        modelControls_->setShown(field, !task.hasImages() && !task.hasSource);
     if (taskControls_) taskControls_->deleteLater();
     taskControls_ = new ParamControls(task.params);
     taskColumn_->addWidget(taskControls_);
@@ -287,6 +331,10 @@ void RecipeForm::show() {
         each.box->setCurrentIndex(each.box->findData(id));
     }
     textPath_->setText(QString::fromStdString((*json_)["text"].get<std::string>()));
+    translationPath_->setText(QString::fromStdString((*json_)["translation"].get<std::string>()));
+    const QStringList pair = QString::fromStdString((*json_)["languages"].get<std::string>()).split('-');
+    for (const auto& [box, code] : {std::pair{from_, pair.front()}, std::pair{to_, pair.back()}})
+        box->setCurrentIndex(box->findData(code));
     dataPath_->setText(QString::fromStdString((*json_)["data"].get<std::string>()));
     const auto value = [&](std::string_view id) {
         const auto& field = (*json_)[std::string(id)];

@@ -38,11 +38,11 @@ signals:
     void changed();
 
 private:
-    enum class For : uint8_t { Both, Sequences, Pictures };
+    enum class For : uint8_t { All, Sequences, Pictures, PicturesAndSources };
     struct Choice {
         const char* field;
         QComboBox* box;
-        For tasks = For::Both; ///< other tasks hide it
+        For tasks = For::All; ///< other tasks hide it
     };
 
     QWidget* makeTask();
@@ -54,7 +54,9 @@ private:
     void chooseTask(int index);
     void choosePath(const QString& title, const char* field, QLineEdit* line);
     QWidget* makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help);
+    QWidget* makeLanguages();
     void makeTaskControls();
+    void showFamilies(const Task& task);
     void show();
     void set(const std::string& field, nlohmann::json value);
     void settle(); ///< reads the recipe from the fields
@@ -67,8 +69,9 @@ private:
     QLabel *summary_, *problem_;
     QVBoxLayout* taskColumn_;
     ParamControls *taskControls_ = nullptr, *modelControls_, *trainingControls_;
-    QWidget *text_, *data_;
-    QLineEdit *textPath_, *dataPath_;
+    QWidget *text_, *data_, *translation_, *languages_;
+    QLineEdit *textPath_, *dataPath_, *translationPath_;
+    QComboBox *tokens_, *from_, *to_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
 };

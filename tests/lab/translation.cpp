@@ -1,0 +1,60 @@
+#include "engine/training/tasks/catalogue.h"
+#include "tests/lab/lab_window.h"
+
+#include <QComboBox>
+
+using namespace attn;
+
+namespace {
+
+using State = TrainingSnapshot::State;
+
+void choose(LabWindow& lab, const char* name, const QString& item) {
+    auto& box = lab.find<QComboBox>(name);
+    box.setCurrentIndex(box.findText(item));
+    emit box.activated(box.currentIndex());
+}
+
+} // namespace
+
+TEST_CASE("training: numbers ask for two languages, and for a family that reads a source", "[lab][translation]") {
+    LabWindow lab;
+    lab.showPanel("train");
+    choose(lab, "task", "Translate numbers");
+    CHECK(lab.find<QComboBox>("fromLanguage").currentText() == "English");
+    CHECK(lab.find<QComboBox>("toLanguage").currentText() == "German");
+    auto& family = lab.find<QComboBox>("family");
+    CHECK(family.findData("t5") >= 0);
+    CHECK(family.findData("gpt2") < 0);
+    choose(lab, "task", "Sort");
+    CHECK(family.findData("gpt2") >= 0);
+    CHECK(family.findData("t5") < 0);
+}
+
+TEST_CASE("training: while a translation trains, the views show source and target, and samples show the source",
+          "[lab][translation]") {
+    LabWindow lab;
+    Recipe recipe = suggestedRecipe(taskNamed("numbers"));
+    recipe.settings.values = {{"digits", 3}};
+    recipe.architecture.layers = 1;
+    recipe.architecture.heads = 2;
+    recipe.architecture.width = 16;
+    recipe.batch = 8;
+    recipe.schedule.steps = 20;
+    recipe.evaluateEvery = recipe.checkpointEvery = 10;
+    lab.window().workbench().requestRecipe(recipe);
+    lab.showPanel("train");
+    lab.click("train.play");
+    const auto& training = lab.window().workbench().training();
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->state == State::Finished; }));
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 20"; }));
+    const Snapshot& snapshot = lab.snapshot();
+    REQUIRE(snapshot.model->readsSource);
+    const ExampleInput& example = training.snapshot()->example;
+    CHECK(snapshot.sequence->source.size() == example.prompt.size());
+    CHECK(snapshot.sequence->tokens.size() == example.target.size() + 1); // and the token that begins it
+    const auto& samples = *training.snapshot()->answers.samples;
+    REQUIRE_FALSE(samples.empty());
+    CHECK(samples.front().prompt.find("hundred") != std::string::npos);
+}
