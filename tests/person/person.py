@@ -141,9 +141,22 @@ class Person:
         box = box_of(thing)
         run("xdotool", "mousemove", int(box.x + box.width * x), int(box.y + box.height * y))
 
+    def scroll_to(self, thing):
+        """Turns the mouse wheel over a page until a control that lies below or above it can be pointed at."""
+        status_bar = 40
+        frame = box_of(next(each for each in self.application() if each.getRole() == pyatspi.ROLE_FRAME))
+        top, bottom = frame.y, frame.y + frame.height - status_bar
+        for _ in range(50):
+            box = box_of(thing)
+            if top <= box.y + box.height // 2 <= bottom:
+                return
+            run("xdotool", "mousemove", box.x + box.width // 2, (top + bottom) // 2, "click", 5 if box.y > top else 4)
+            time.sleep(0.1)
+
     def click_on(self, thing, x=0.5, y=0.5):
         """Clicks, but waits first while the control is grey."""
         wait(lambda: has_state(thing, pyatspi.STATE_ENABLED), f"{name_of(thing)!r} stays grey")
+        self.scroll_to(thing)
         self.point(thing, x, y)
         run("xdotool", "click", 1)
         time.sleep(0.3)
