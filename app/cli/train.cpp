@@ -58,7 +58,8 @@ Recipe recipeOf(const TrainOptions& options) {
     if (options.resumes) return readRecipe(kept);
     const std::string task = options.fields.value("task", Recipe{}.task);
     nlohmann::json json =
-        toJson(options.recipe.empty() ? suggestedRecipe(taskNamed(task)) : readRecipe(options.recipe));
+        toJson(options.recipe.empty() ? suggestedRecipe(taskNamed(task), options.fields.value("from", std::string()))
+                                      : readRecipe(options.recipe));
     json.update(options.fields);
     for (const std::string& value : options.values) {
         const size_t equals = value.find('=');
@@ -306,13 +307,20 @@ void addTrain(Command& command) {
          "languages");
     text("--languages FROM-TO", "languages",
          "for the tasks numbers, dates and translation (TMX): codes of two languages, such as en-de");
-    text("--tokenizer KIND", "tokenizer", "for the task text: chars, bytes or bpe:N, with N tokens");
+    text("--tokenizer KIND", "tokenizer",
+         "for the tasks text, span-corruption and denoising: chars, bytes or bpe:N, with N tokens; model for those of "
+         "--from, its default then");
     command
         .wholeNumberOption(
             "--context N", [=](int64_t value) { options->values.push_back(fmt::format("context={}", value)); },
             "for the tasks text and masked-text: tokens of a sequence")
         .atLeast(1);
     path("--data DIR", "data", "for the tasks images and fashion-mnist: folder of pictures");
+    path("--from MODEL", "from",
+         "model to start from, a folder or builtin:NAME, in place of new parameters; it sets the architecture");
+    text("--trained WHAT", "trained",
+         "parameters that training changes: all, 'norms and readout', or names such as 'blocks.3.*,ln_final.*'");
+    number("--layer-decay X", "layer_decay", "factor of the learning rate for each layer below the last").range(0, 1);
     text("--family NAME", "family",
          "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text; t5, bart or marian for "
          "tasks with a source");
@@ -371,6 +379,8 @@ void addTrain(Command& command) {
     command.example("attention-cli train --task sort --steps 1000 --lr 3e-3 --beta2 0.98 --out runs/sort");
     command.example("attention-cli train --task text --text book.txt --context 64 --layers 4 --width 128 --batch 12 "
                     "--steps 2000 --out runs/book");
+    command.example(
+        "attention-cli train --from builtin:stories --task text --text book.txt --steps 200 --out runs/mine");
     command.example("attention-cli train --task fashion-mnist --out runs/fashion");
     command.example("attention-cli train --task images --data pictures --set size=64 --patch 8 --out runs/pictures");
     command.action([=] { return train(*options); });

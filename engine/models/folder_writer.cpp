@@ -36,26 +36,52 @@ struct Gathered {
     }
 };
 
+/// The family of a model. @return null if it can only be read
+const ModelFamily* writtenFamily(const DecoderConfig& config) {
+    const auto family =
+        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
+    return family == familyCatalogue().end() || (*family)->describe == nullptr ? nullptr : *family;
+}
+
+std::string nameInFile(const ModelFamily& family, const WeightRecipe& recipe) {
+    return recipe.source.starts_with(family.unprefixed) ? recipe.source : std::string(family.prefix) + recipe.source;
+}
+
 } // namespace
+
+void requireWritable(const DecoderConfig& config, const std::string& where) {
+    const ModelFamily* family = writtenFamily(config);
+    if (family == nullptr)
+        throw Error({.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
+                     .where = where,
+                     .hint = "choose a model of the family gpt2, llama or bert"});
+    std::vector<std::string> names;
+    const ModelGraph decoder = buildForListing(config);
+    for (const Node* node : storedParameters(*decoder.graph))
+        names.push_back(nameInFile(*family, family->recipe(config, node->name, TensorNames({}))));
+    DecoderConfig read = family->config(family->describe(config), "config.json", TensorNames(std::move(names)));
+    read.name = config.name;
+    read.family = config.family;
+    if (read != config)
+        throw Error({.what = fmt::format("the program writes models of the family \"{}\" only with the settings that "
+                                         "it trains, and this one has others",
+                                         config.family),
+                     .where = where,
+                     .hint = "choose a model that was trained with Attention Lab, or GPT-2"});
+}
 
 void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config, const FolderText& text,
                       const std::function<std::vector<float>(const std::string&)>& read) {
-    const auto family =
-        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
-    if (family == familyCatalogue().end() || (*family)->describe == nullptr)
-        throw Error({.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
-                     .where = folder.string(),
-                     .hint = {}});
+    const ModelFamily* family = writtenFamily(config);
+    if (family == nullptr) requireWritable(config, folder.string());
 
     std::map<std::string, Gathered> tensors;
     const TensorNames none({});
     const ModelGraph decoder = buildForListing(config);
     for (const Node* node : storedParameters(*decoder.graph)) {
-        const WeightRecipe recipe = (*family)->recipe(config, node->name, none);
+        const WeightRecipe recipe = family->recipe(config, node->name, none);
         const Shape& shape = node->outputs[0].shape;
-        const bool isPrefixed = !recipe.source.starts_with((*family)->unprefixed);
-        const std::string name = isPrefixed ? std::string((*family)->prefix) + recipe.source : recipe.source;
-        Gathered& tensor = tensors[name];
+        Gathered& tensor = tensors[nameInFile(*family, recipe)];
         tensor.isVector = shape.rank() == 1;
         tensor.transposed = recipe.transposed;
         tensor.isFlattened = recipe.flattened;
@@ -77,7 +103,7 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
 
     createFolder(folder);
-    nlohmann::json json = (*family)->describe(config);
+    nlohmann::json json = family->describe(config);
     if (text.endToken) json["eos_token_id"] = *text.endToken;
     if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
     writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
@@ -85,10 +111,6 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     writeAtomically(folder / "config.json", json.dump(2) + "\n");
 }
 
-std::string writtenConfig(const DecoderConfig& config) {
-    const auto family =
-        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
-    return (*family)->describe(config).dump(2);
-}
+std::string writtenConfig(const DecoderConfig& config) { return writtenFamily(config)->describe(config).dump(2); }
 
 } // namespace attn

@@ -24,6 +24,10 @@ struct FolderText {
 void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config, const FolderText& text,
                       const std::function<std::vector<float>(const std::string& parameter)>& read);
 
+/// Checks that writeModelFolder() can write a model, so that it is read again as it is.
+/// @param where for the message  @throws Error if the family, or a setting of this model, can only be read
+void requireWritable(const DecoderConfig& config, const std::string& where);
+
 /// The config.json of a model. The family must be one that can be written.
 std::string writtenConfig(const DecoderConfig& config);
 

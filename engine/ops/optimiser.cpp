@@ -144,7 +144,7 @@ uint32_t factorInput(const OpTypes& types) { return static_cast<uint32_t>(types.
 void referenceAdam(const ReferenceCall& call) {
     const Attributes& a = call.attributes;
     const double beta1 = a.number("beta1"), beta2 = a.number("beta2"),
-                 rate = call.step.number(StepScalar::LearningRate);
+                 rate = call.step.number(StepScalar::LearningRate) * a.number("rateFactor");
     for (size_t tensor = 0; tensor < call.outputs.size() / 3; ++tensor)
         for (int64_t i = 0; i < call.outputs[tensor * 3].shape.paddedElements(); ++i) {
             const auto state = [&](size_t n) -> double& { return call.outputs[tensor * 3 + n].data[i]; };
@@ -164,11 +164,11 @@ void referenceAdam(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchAdam(const OpTypes& types, const KernelTraits& traits) {
     const Attributes& a = types.attributes;
-    return dispatchSlots<3>(types, chosen(traits, {"ops/adam", kSlots}, {"ops/adam_few", kFewSlots}),
-                            {readInput(factorInput(types))},
-                            {pushFloat(a.number("beta1")), pushFloat(a.number("beta2")), pushFloat(a.number("epsilon")),
-                             pushFloat(a.number("decay")), a.flag("isDecoupled") ? 1u : 0u},
-                            true);
+    return dispatchSlots<3>(
+        types, chosen(traits, {"ops/adam", kSlots}, {"ops/adam_few", kFewSlots}), {readInput(factorInput(types))},
+        {pushFloat(a.number("beta1")), pushFloat(a.number("beta2")), pushFloat(a.number("epsilon")),
+         pushFloat(a.number("decay")), pushFloat(a.number("rateFactor")), a.flag("isDecoupled") ? 1u : 0u},
+        true);
 }
 
 void referenceSgd(const ReferenceCall& call) {
@@ -178,15 +178,15 @@ void referenceSgd(const ReferenceCall& call) {
             double &p = call.outputs[tensor * 2].data[i], &u = call.outputs[tensor * 2 + 1].data[i];
             const double g = call.inputs[call.outputs.size() + tensor].data[i] * call.inputs.back().data[0];
             u = a.number("momentum") * u + g + decayOf(a, call.outputs[tensor * 2].shape) * p;
-            p -= call.step.number(StepScalar::LearningRate) * u;
+            p -= call.step.number(StepScalar::LearningRate) * a.number("rateFactor") * u;
         }
 }
 
 std::vector<Dispatch> dispatchSgd(const OpTypes& types, const KernelTraits& traits) {
     const Attributes& a = types.attributes;
-    return dispatchSlots<2>(types, chosen(traits, {"ops/sgd", kSlots}, {"ops/sgd_few", kFewSlots}),
-                            {readInput(factorInput(types))},
-                            {pushFloat(a.number("momentum")), pushFloat(a.number("decay"))}, true);
+    return dispatchSlots<2>(
+        types, chosen(traits, {"ops/sgd", kSlots}, {"ops/sgd_few", kFewSlots}), {readInput(factorInput(types))},
+        {pushFloat(a.number("momentum")), pushFloat(a.number("decay")), pushFloat(a.number("rateFactor"))}, true);
 }
 
 void referenceAccumulate(const ReferenceCall& call) {
@@ -258,12 +258,14 @@ std::vector<Tensor> adamUpdate(std::span<const Tensor> states, std::span<const T
                    {"beta2", options.beta2},
                    {"epsilon", options.epsilon},
                    {"decay", options.decay},
-                   {"isDecoupled", options.isDecoupled ? 1 : 0}});
+                   {"isDecoupled", options.isDecoupled ? 1 : 0},
+                   {"rateFactor", options.rateFactor}});
 }
 
 std::vector<Tensor> sgdUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,
-                              double momentum, double decay) {
-    return update(kSgd, {states.begin(), states.end()}, gradients, factor, {{"momentum", momentum}, {"decay", decay}});
+                              double momentum, double decay, double rateFactor) {
+    return update(kSgd, {states.begin(), states.end()}, gradients, factor,
+                  {{"momentum", momentum}, {"decay", decay}, {"rateFactor", rateFactor}});
 }
 
 std::vector<Tensor> accumulate(std::span<const Tensor> states, std::span<const Tensor> gradients) {

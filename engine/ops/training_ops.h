@@ -29,13 +29,15 @@ struct Clip {
 /// The factor that clips gradients to a total norm. @param squares from squareNorms()  @param maximum 0: never clips
 Clip clipFactor(Tensor squares, double maximum);
 
-// Updates of many tensors in place, several per dispatch. The learning rate and the corrections come from StepParams.
-// The functions return all states after the update; request any of them when compiling.
+// Updates of many tensors in place, several per dispatch. The learning rate and the corrections come from StepParams;
+// `rateFactor` multiplies the learning rate. The functions return all states after the update; request any of them when
+// compiling.
 
 struct AdamOptions {
     double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
     double decay = 0;        ///< weight decay of matrices; tensors of one axis (norms, biases) have none
     bool isDecoupled = true; ///< AdamW's decay; if false, the decay is added to the gradient
+    double rateFactor = 1;
 };
 /// Adam and AdamW.
 /// @param states    parameter, moment and variance of each tensor in turn
@@ -50,7 +52,7 @@ std::vector<Tensor> adamUpdate(std::span<const Tensor> states, std::span<const T
 /// @param decay  as in AdamOptions
 /// @source Sutskever et al. 2013 (momentum), in PyTorch's form
 std::vector<Tensor> sgdUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,
-                              double momentum, double decay);
+                              double momentum, double decay, double rateFactor = 1);
 /// Adds each gradient to its state; in micro-step 0, replaces the state by the gradient.
 std::vector<Tensor> accumulate(std::span<const Tensor> states, std::span<const Tensor> gradients);
 

@@ -94,15 +94,8 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
 
 void loadWeights(Trainer& trainer, const fs::path& folder) {
     const ReadStored stored = trainer.objective().openModel(folder);
-    for (const Trainer::Named& parameter : trainer.parameters()) {
-        std::vector<float> values(static_cast<size_t>(parameter.shape.elements()));
-        std::vector<float> rows(static_cast<size_t>(parameter.shape.paddedElements()));
-        stored(parameter.name, parameter.shape, [&](const auto& fill) { fill(0, rows); });
-        const auto columns = static_cast<size_t>(parameter.shape.columns()),
-                   stride = static_cast<size_t>(parameter.shape.rowStride());
-        for (size_t i = 0; i < values.size(); ++i) values[i] = rows[i / columns * stride + i % columns];
-        trainer.write(parameter.name, values);
-    }
+    for (const Trainer::Named& parameter : trainer.parameters())
+        trainer.write(parameter.name, readDense(stored, parameter.name, parameter.shape));
 }
 
 int64_t stepsDoneIn(const nlohmann::json& state, const std::string& file) {

@@ -4,6 +4,7 @@
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
+#include "engine/core/globs.h"
 #include "engine/io/json_file.h"
 #include "engine/models/decoder.h"
 #include "engine/training/tasks/catalogue.h"
@@ -88,6 +89,8 @@ void shareHeads(AttentionSpec& spec, const Architecture& a) {
         setHeads(spec, {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads});
 }
 
+constexpr std::string_view kTrainedChoices = "\"all\" or \"norms and readout\"";
+
 } // namespace
 
 std::vector<std::string_view> familiesFor(const Task& task) {
@@ -155,8 +158,20 @@ Recipe suggestedRecipe(const Task& task) {
     return recipe;
 }
 
-void check(const Recipe& recipe) {
-    const Architecture& a = recipe.architecture;
+Recipe suggestedRecipe(const Task& task, const std::string& model) {
+    Recipe recipe = suggestedRecipe(task);
+    if (model.empty()) return recipe;
+    recipe.start.model = model;
+    if (task.readsText) recipe.settings.tokens = kModelTokens;
+    recipe.schedule = {
+        .rate = recipe.schedule.rate, .finalRate = recipe.schedule.rate / 10, .warmUp = 20, .steps = 500};
+    recipe.evaluateEvery = 50;
+    return recipe;
+}
+
+namespace {
+
+void checkArchitecture(const Architecture& a, const Task& task) {
     within("layers", static_cast<double>(a.layers), 1, 96);
     within("heads", static_cast<double>(a.heads), 1, 128);
     within("width", static_cast<double>(a.width), 1, 8192);
@@ -167,7 +182,6 @@ void check(const Recipe& recipe) {
     if (std::ranges::none_of(kFamilies, [&](const auto& use) { return isOneOf(a.family, use.families); }))
         fail("family", fmt::format("cannot train \"{}\"", a.family),
              "choose gpt2 or llama, vit for pictures, bert for masked text, or t5, bart or marian for a source");
-    const Task& task = taskNamed(recipe.task);
     const auto families = familiesFor(task);
     if (!isOneOf(a.family, families))
         fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),
@@ -212,6 +226,20 @@ void check(const Recipe& recipe) {
                                       : "the nearest valid composition: " + problem->nearest);
     within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
+}
+
+} // namespace
+
+void check(const Recipe& recipe) {
+    const Task& task = taskNamed(recipe.task);
+    const StartingPoint& start = recipe.start;
+    if (start.model.empty())
+        checkArchitecture(recipe.architecture, task);
+    else if (task.hasImages())
+        fail("from", "a model of pictures cannot be trained further", "choose a task with text, or new weights");
+    if (splitAtCommas(start.trained).empty())
+        fail("trained", "names no parameters", fmt::format("choose {}, or name parameters", kTrainedChoices));
+    within("layer_decay", start.layerDecay, 0, 1);
     within("batch", recipe.batch, 1, 65536);
     within("accumulation", recipe.accumulation, 1, 4096);
     if (recipe.batch % recipe.accumulation != 0)
@@ -249,6 +277,10 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"tokenizer", recipe.settings.tokens},
             {"data", recipe.settings.data.string()},
             {"seed", recipe.settings.seed},
+            {"from", recipe.start.model},
+            {"from_hash", recipe.start.hash},
+            {"trained", recipe.start.trained},
+            {"layer_decay", recipe.start.layerDecay},
             {"family", a.family},
             {"layers", a.layers},
             {"heads", a.heads},
@@ -333,6 +365,10 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     recipe.settings.data = text("data");
     within("seed", number("seed"), 0, 1e15);
     recipe.settings.seed = static_cast<uint64_t>(integer("seed"));
+    recipe.start = {.model = text("from"),
+                    .hash = text("from_hash"),
+                    .trained = text("trained"),
+                    .layerDecay = number("layer_decay")};
     recipe.architecture = {.family = text("family"),
                            .layers = integer("layers"),
                            .heads = integer("heads"),

@@ -52,10 +52,25 @@ struct Optimiser {
     bool operator==(const Optimiser&) const = default;
 };
 
+/// Where training starts, and which parameters it changes.
+struct StartingPoint {
+    std::string model{}; ///< a folder, or "builtin:NAME"; the architecture is then the model's. Empty: new parameters
+    std::string hash{};  ///< contentHash() of the model; empty until the training run starts
+    /// "all"; "norms and readout", with the embedding if it is the readout too or the tokens are new; or globs of names
+    /// of parameters, separated by commas.
+    /// @source Lu et al. 2021, arXiv:2103.05247 (norms and readout)
+    std::string trained = "all";
+    /// Factor of the learning rate for each layer below the last; the embedding is below the first.
+    /// @source Howard and Ruder 2018, arXiv:1801.06146
+    double layerDecay = 1;
+    bool operator==(const StartingPoint&) const = default;
+};
+
 /// All settings of a training run. The same recipe on the same device gives the same bits.
 struct Recipe {
     std::string task = "sort";
     TaskSettings settings; ///< its seed is that of the training run
+    StartingPoint start{};
     Architecture architecture;
     Optimiser optimiser;
     Schedule schedule;    ///< its steps are those of the training run
@@ -72,6 +87,8 @@ struct Recipe {
 std::vector<std::string_view> familiesFor(const Task& task);
 /// A recipe for a task. It reaches the task's success level, if a recipe that does is known.
 Recipe suggestedRecipe(const Task& task);
+/// A recipe that starts from a model, and reads a text with its tokens. @param model as StartingPoint::model
+Recipe suggestedRecipe(const Task& task, const std::string& model);
 
 /// Checks a recipe. @throws Error naming the field and its valid values
 void check(const Recipe& recipe);

@@ -33,7 +33,7 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Dev
                      .hint = "add --resume to continue it, or choose another folder"});
     if (resumes && all.empty())
         throw Error({.what = "contains no checkpoint", .where = folder.string(), .hint = "train without --resume"});
-    startRun(folder, recipe);
+    startRun(folder, trainer_.recipe());
     if (resumes) {
         resume(trainer_, all.back());
         saved_ = trainer_.stepsDone();

@@ -1,14 +1,17 @@
 #include "engine/training/sequence_objective.h"
 
+#include "engine/core/error.h"
 #include "engine/models/family.h"
 #include "engine/models/folder_writer.h"
 #include "engine/models/model_source.h"
 #include "engine/training/tasks/catalogue.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 namespace attn {
-
 namespace {
 
 /// Writes the tokens and positions of a stream's rows. Keys of padding have a position that no query reaches.
@@ -46,19 +49,28 @@ ReadParameter withZeros(const DecoderConfig& written, const DecoderConfig& confi
     };
 }
 
+TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
+    TaskSettings settings = recipe.settings;
+    if (start) settings.modelTokenizer = start->tokenizerJson;
+    return settings;
+}
+
 } // namespace
 
-SequenceObjective::SequenceObjective(const Recipe& recipe)
-    : instance_(makeTask(taskNamed(recipe.task), recipe.settings)) {
+SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<StartingModel> start)
+    : start_(std::move(start)), instance_(makeTask(taskNamed(recipe.task), settingsFor(recipe, start_))) {
     const auto roundUp = [](int64_t length, int64_t unit) { return (length + unit - 1) / unit * unit; };
     // Some parts learn a number for every pair of positions of the context.
     const int64_t unit = recipe.architecture.attention.empty() ? 4 : 8;
     columns_ = roundUp(instance_->contextLength(), unit);
     sources_ = roundUp(instance_->sourceLength(), unit);
     const int64_t context = roundUp(std::max(instance_->contextLength(), instance_->sourceLength()), 8);
-    config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
+    if (start_)
+        fitTo(*start_, taskNamed(recipe.task));
+    else
+        config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
     if (config_.hasEncoder()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
-    structure_ = structureOf(config_, context);
+    structure_ = structureOf(config_, config_.context);
     written_ = config_;
     if (config_.hasEncoder() && recipe.architecture.positions == "none") { // a format that no family has
         Architecture architecture = recipe.architecture;
@@ -66,6 +78,55 @@ SequenceObjective::SequenceObjective(const Recipe& recipe)
         written_ = decoderOf(architecture, config_.vocabulary, context);
         written_.startToken = config_.startToken;
     }
+}
+
+/// Takes the model's description, with the tokens of the task.
+void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
+    config_ = start.source->config();
+    const auto refuse = [&](std::string what, std::string hint) {
+        throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
+    };
+    if ((config_.readout == TextReadout::MaskedToken) != task.masksTokens || config_.readout == TextReadout::None)
+        refuse(fmt::format("{} cannot learn the task {}", config_.name, task.id),
+               task.masksTokens ? "choose a model that fills in masked tokens"
+                                : "choose a model that predicts the next token");
+    if (columns_ > config_.context)
+        refuse(fmt::format("{} reads at most {} tokens but the task has {}", config_.name, config_.context, columns_),
+               "choose a shorter context, or smaller settings of the task");
+    if (instance_->tokenizerJson() != start.tokenizerJson) {
+        const Tokenizer &before = *start.source->tokenizer(), &now = instance_->tokenizer();
+        for (int id = 0; id < now.vocabularySize(); ++id) {
+            const auto token = now.token(id);
+            oldIds_.push_back(token ? before.idOf(*token) : std::nullopt);
+        }
+        config_.vocabulary = now.vocabularySize();
+    }
+    const auto shapesOf = [](const Graph& graph) {
+        std::map<std::string, Shape> shapes;
+        for (const Node* node : storedParameters(graph)) shapes[node->name] = node->outputs[0].shape;
+        return shapes;
+    };
+    if (shapesOf(*buildForListing(config_).graph) != shapesOf(*forward(1, 0).graph))
+        refuse(fmt::format("{} has parameters for each of {} positions", config_.name, config_.context),
+               fmt::format("choose a context of {}", config_.context));
+}
+
+std::vector<float> SequenceObjective::startOf(const std::string& parameter, const Shape& shape,
+                                              std::vector<float> fresh) const {
+    if (!start_) return fresh;
+    const ReadStored stored = [&](const std::string& name, const Shape& wanted, const RowWriter& write) {
+        start_->source->read(name, wanted, write);
+    };
+    if (!hasNewTokens() || (parameter != "embed.W_E" && !parameter.starts_with("unembed.")))
+        return readDense(stored, parameter, shape);
+    std::vector<int64_t> extents = shape.extents();
+    extents.front() = start_->source->config().vocabulary;
+    const std::vector<float> old = readDense(stored, parameter, Shape(extents));
+    const auto width = static_cast<std::ptrdiff_t>(shape.elements() / shape[0]);
+    for (std::ptrdiff_t id = 0; id < std::ssize(oldIds_); ++id)
+        if (const auto before = oldIds_[static_cast<size_t>(id)])
+            std::copy_n(old.begin() + *before * width, width, fresh.begin() + id * width);
+    return fresh;
 }
 
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const {

@@ -1,14 +1,16 @@
 #pragma once
 
 #include "engine/training/objective.h"
+#include "engine/training/starting_model.h"
 
 namespace attn {
 
 /// A decoder that continues sequences of tokens.
 class SequenceObjective : public Objective {
 public:
-    /// @throws Error as check() and makeTask()
-    explicit SequenceObjective(const Recipe& recipe);
+    /// @param start the model to train further, if there is one
+    /// @throws Error as check() and makeTask(), or if the model cannot learn the task
+    explicit SequenceObjective(const Recipe& recipe, std::optional<StartingModel> start = {});
 
     const TaskInstance& instance() const { return *instance_; }
     const DecoderConfig& config() const { return config_; }
@@ -26,7 +28,17 @@ public:
     ReadStored openModel(const std::filesystem::path& folder) const override;
     std::shared_ptr<const WeightSet::Model> describe() const override;
 
+    /// Whether the task has other tokens than the model from which training starts. Rows of tokens that both have are
+    /// copied; the others are new.
+    bool hasNewTokens() const { return !oldIds_.empty(); }
+    /// The values with which training starts. @param fresh initial values of a new model
+    std::vector<float> startOf(const std::string& parameter, const Shape& shape, std::vector<float> fresh) const;
+
 private:
+    void fitTo(const StartingModel& start, const Task& task);
+
+    std::optional<StartingModel> start_;
+    std::vector<std::optional<int>> oldIds_; ///< of each token, its id in the model before; empty: the same
     std::unique_ptr<TaskInstance> instance_;
     int64_t columns_ = 0, sources_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention
     DecoderConfig config_;

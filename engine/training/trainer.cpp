@@ -48,12 +48,17 @@ struct Trainer::Loss {
 Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
     : recipe_(recipe), cutsFinely_(execution.cutsFinely), task_(taskNamed(recipe.task)) {
     check(recipe_);
+    std::optional<StartingModel> start;
+    if (!recipe_.start.model.empty()) {
+        start = openStartingModel(recipe_.start);
+        recipe_ = startingFrom(*start, recipe_);
+    }
     if (task_.hasImages()) {
         auto images = std::make_unique<ImageObjective>(recipe_);
         images_ = images.get();
         objective_ = std::move(images);
     } else {
-        auto sequences = std::make_unique<SequenceObjective>(recipe_);
+        auto sequences = std::make_unique<SequenceObjective>(recipe_, std::move(start));
         sequences_ = sequences.get();
         objective_ = std::move(sequences);
     }
@@ -66,11 +71,6 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
 }
 
 Trainer::~Trainer() = default;
-
-bool Trainer::isFrozen(const std::string& parameter) const {
-    if (decoder_names::isComputed(parameter)) return true;
-    return !recipe_.architecture.bias && (parameter.ends_with(".b") || parameter.find(".b_") != std::string::npos);
-}
 
 Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     Graph& graph = *forward.graph;
@@ -86,11 +86,17 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
 void Trainer::describe() {
     const Objective::Forward model = objective_->forward(1, 0);
     evaluationRows_ = evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
-    std::vector<std::pair<std::string, Shape>> room;
+    std::vector<std::string> learned;
     for (const Node* node : storedParameters(*model.graph)) {
+        parameters_.push_back({node->name, node->outputs[0].shape});
         const std::string& name = node->name;
-        const Shape& shape = node->outputs[0].shape;
-        parameters_.push_back({name, shape});
+        const bool isBias = name.ends_with(".b") || name.find(".b_") != std::string::npos;
+        if (!decoder_names::isComputed(name) && (recipe_.architecture.bias || !isBias)) learned.push_back(name);
+    }
+    for (std::string& name : trainedParameters(recipe_.start, learned, sequences_ && sequences_->hasNewTokens()))
+        trained_.insert(std::move(name));
+    std::vector<std::pair<std::string, Shape>> room;
+    for (const auto& [name, shape] : parameters_) {
         room.emplace_back(name, shape);
         if (isFrozen(name)) continue;
         states_.push_back({"moment." + name, shape});
@@ -100,13 +106,15 @@ void Trainer::describe() {
     for (const Named& state : states_) room.emplace_back(state.name, state.shape);
     store_->reserve(room);
     for (const Named& parameter : parameters_) {
-        const auto& learned = model.partTensors.parameters;
-        const auto part = std::ranges::find(learned, parameter.name, &FlowParameter::name);
-        write(parameter.name,
-              part != learned.end()
-                  ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - learned.begin()))
-                  : initialWeights(static_cast<int64_t>(objective_->structure().blocks().size()), parameter.name,
-                                   parameter.shape, recipe_.architecture.initialDeviation, recipe_.settings.seed));
+        const auto& parts = model.partTensors.parameters;
+        const auto part = std::ranges::find(parts, parameter.name, &FlowParameter::name);
+        std::vector<float> values =
+            part != parts.end()
+                ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - parts.begin()))
+                : initialWeights(static_cast<int64_t>(objective_->structure().blocks().size()), parameter.name,
+                                 parameter.shape, recipe_.architecture.initialDeviation, recipe_.settings.seed);
+        if (sequences_) values = sequences_->startOf(parameter.name, parameter.shape, std::move(values));
+        write(parameter.name, values);
     }
 }
 
@@ -123,8 +131,40 @@ std::unique_ptr<GpuExecutor> Trainer::makeExecutor(const Objective::Forward& mod
     return std::make_unique<GpuExecutor>(*device_, *store_, plan, execution);
 }
 
-void Trainer::buildStep(const GpuExecutorOptions& execution) {
+/// Adds the optimiser's update to a graph, one for each factor of the learning rate. @return what to compute
+std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vector<std::string>& names,
+                                                  const std::vector<Tensor>& gradients) const {
     const Optimiser& optimiser = recipe_.optimiser;
+    const bool isSgd = optimiser.kind == Optimiser::Kind::Sgd;
+    const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
+    std::map<double, std::vector<size_t>, std::greater<>> groups;
+    for (size_t i = 0; i < names.size(); ++i)
+        groups[rateFactor(recipe_.start, names[i], static_cast<int64_t>(objective_->structure().blocks().size()))]
+            .push_back(i);
+    std::map<std::string, Tensor> outputs{{"norm", clip.norm}};
+    for (const auto& [factor, members] : groups) {
+        std::vector<Tensor> states, own;
+        for (const size_t i : members) {
+            const Shape& shape = gradients[i].shape();
+            own.push_back(gradients[i]);
+            states.push_back(graph.parameter(names[i], shape));
+            states.push_back(graph.state("moment." + names[i], {.shape = shape}));
+            if (!isSgd) states.push_back(graph.state("variance." + names[i], {.shape = shape}));
+        }
+        outputs[fmt::format("updated.{}", outputs.size())] =
+            isSgd ? sgdUpdate(states, own, clip.factor, optimiser.momentum, optimiser.decay, factor)[0]
+                  : adamUpdate(states, own, clip.factor,
+                               {.beta1 = optimiser.beta1,
+                                .beta2 = optimiser.beta2,
+                                .epsilon = optimiser.epsilon,
+                                .decay = optimiser.decay,
+                                .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW,
+                                .rateFactor = factor})[0];
+    }
+    return outputs;
+}
+
+void Trainer::buildStep(const GpuExecutorOptions& execution) {
     Loss loss = withLoss(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout));
     const bool accumulates = recipe_.accumulation > 1;
     const auto updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
@@ -137,35 +177,18 @@ void Trainer::buildStep(const GpuExecutorOptions& execution) {
     }
     const auto recomputed = recipe_.gradientCheckpointing ? loss.model.blocks : std::vector<NodeRange>{};
     std::vector<Tensor> gradients = gradient(loss.total, trained, recomputed);
-    std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}}, updateOutputs;
-    const auto statesOf = [&](Graph& graph, const std::string& kind) {
-        std::vector<Tensor> states;
-        for (size_t i = 0; i < names.size(); ++i)
-            states.push_back(graph.state(kind + names[i], {.shape = trained[i].shape()}));
-        return states;
-    };
+    std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}};
     if (accumulates) {
-        stepOutputs["gradient"] = accumulate(statesOf(*loss.model.graph, "gradient."), gradients)[0];
-        gradients = statesOf(*updateGraph, "gradient.");
+        const auto sumsIn = [&](Graph& graph) {
+            std::vector<Tensor> sums;
+            for (size_t i = 0; i < names.size(); ++i)
+                sums.push_back(graph.state("gradient." + names[i], {.shape = trained[i].shape()}));
+            return sums;
+        };
+        stepOutputs["gradient"] = accumulate(sumsIn(*loss.model.graph), gradients)[0];
+        gradients = sumsIn(*updateGraph);
     }
-    const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
-    updateOutputs["norm"] = clip.norm;
-    const bool isSgd = optimiser.kind == Optimiser::Kind::Sgd;
-    const std::vector<Tensor> moments = statesOf(*updateGraph, "moment."),
-                              variances = isSgd ? std::vector<Tensor>{} : statesOf(*updateGraph, "variance.");
-    std::vector<Tensor> states;
-    for (size_t i = 0; i < names.size(); ++i) {
-        states.push_back(updateGraph->parameter(names[i], trained[i].shape()));
-        states.push_back(moments[i]);
-        if (!isSgd) states.push_back(variances[i]);
-    }
-    updateOutputs["updated"] = isSgd ? sgdUpdate(states, gradients, clip.factor, optimiser.momentum, optimiser.decay)[0]
-                                     : adamUpdate(states, gradients, clip.factor,
-                                                  {.beta1 = optimiser.beta1,
-                                                   .beta2 = optimiser.beta2,
-                                                   .epsilon = optimiser.epsilon,
-                                                   .decay = optimiser.decay,
-                                                   .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW})[0];
+    std::map<std::string, Tensor> updateOutputs = addUpdates(*updateGraph, names, gradients);
     if (accumulates)
         update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(updateGraph, updateOutputs),
                                                 GpuExecutorOptions{.cutsFinely = cutsFinely_});

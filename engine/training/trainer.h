@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ public:
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
 
+    /// The recipe, with the hash and the architecture of the model from which training starts.
     const Recipe& recipe() const { return recipe_; }
     const Task& task() const { return task_; }
     const Objective& objective() const { return *objective_; }
@@ -96,7 +98,7 @@ public:
         Shape shape;
     };
     /// Whether training does not change a parameter.
-    bool isFrozen(const std::string& parameter) const;
+    bool isFrozen(const std::string& parameter) const { return !trained_.contains(parameter); }
     const std::vector<Named>& parameters() const { return parameters_; } ///< all, including frozen ones
     const std::vector<Named>& states() const { return states_; }         ///< optimiser states
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
@@ -104,6 +106,8 @@ public:
 private:
     struct Loss; // a graph with its loss
     Loss withLoss(Objective::Forward forward) const;
+    std::map<std::string, Tensor> addUpdates(Graph& graph, const std::vector<std::string>& names,
+                                             const std::vector<Tensor>& gradients) const;
     void describe();
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
                                               const std::map<std::string, Tensor>& outputs,
@@ -122,6 +126,7 @@ private:
     std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
+    std::set<std::string> trained_; ///< names of the parameters that training changes
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int evaluationRows_ = 1; ///< examples that are measured at once
     int64_t stepsDone_ = 0;

@@ -4,9 +4,9 @@
 
 namespace attn {
 
-/// How a model was trained, such as "task text, 1800 steps, validation loss 4.12", from the recipe and the metrics in
-/// its folder or, for a checkpoint, in that of its training run. The loss, in nats, is that of a finished run: its last
-/// step ends with an evaluation.
+/// How a model was trained, such as "from builtin:stories, task text, 200 steps, validation loss 4.12", from the recipe
+/// and the metrics in its folder or, for a checkpoint, in that of its training run. The loss, in nats, is that of a
+/// finished run: its last step ends with an evaluation.
 /// @param path as modelFolder() takes it  @return empty if there is no recipe that can be read
 std::string trainingSummary(const std::string& path);
 

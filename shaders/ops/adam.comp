@@ -6,7 +6,7 @@
 // One step of Adam (Kingma and Ba 2015, arXiv:1412.6980) or AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), in place.
 layout(push_constant) uniform Push {
     SLOT_PUSH
-    float beta1, beta2, epsilon, decay;
+    float beta1, beta2, epsilon, decay, rateFactor;
     uint isDecoupled, decays; // bit n: slot n decays
 };
 INPUT_F(1, factor); // on the gradients
@@ -31,6 +31,6 @@ FOR_SLOTS(TENSORS)
 
 void main() {
     LOCATE_SLOT
-    const float rate = STEP_FLOAT(STEP_LEARNING_RATE), momentRate = rate * STEP_FLOAT(STEP_MOMENT_CORRECTION);
+    const float rate = STEP_FLOAT(STEP_LEARNING_RATE) * rateFactor, momentRate = rate * STEP_FLOAT(STEP_MOMENT_CORRECTION);
     FOR_SLOTS(UPDATE)
 }

@@ -6,7 +6,7 @@
 // One step of stochastic gradient descent with momentum, in place (Sutskever et al. 2013; PyTorch's convention for the rate).
 layout(push_constant) uniform Push {
     SLOT_PUSH
-    float momentum, decay;
+    float momentum, decay, rateFactor;
     uint decays; // bit n: slot n decays
 };
 INPUT_F(1, factor); // on the gradients
@@ -22,7 +22,7 @@ FOR_SLOTS(TENSORS)
         const vec4 u = momentum * velocity##n[index] + LOAD4(gradient##n, index) * factor[0] +                                    \
                        (decays >> n & 1u) * decay * p;                                                                            \
         velocity##n[index] = u;                                                                                                   \
-        parameter##n[index] = p - STEP_FLOAT(STEP_LEARNING_RATE) * u;                                                             \
+        parameter##n[index] = p - STEP_FLOAT(STEP_LEARNING_RATE) * rateFactor * u;                                                \
     }
 
 void main() {

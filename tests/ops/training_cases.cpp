@@ -205,13 +205,13 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         for (auto& [name, values] : t.values)
             if (name.starts_with("variance"))
                 for (double& value : values) value = std::abs(value);
-        expectAll(
-            t, adamUpdate(states, gradients, t.real("factor", {1}), {.decay = 0.1, .isDecoupled = randomSize(2) == 1}));
+        expectAll(t, adamUpdate(states, gradients, t.real("factor", {1}),
+                                {.decay = 0.1, .isDecoupled = randomSize(2) == 1, .rateFactor = 0.4}));
     };
     all["sgd"] = [=](Case& t) {
         std::vector<Tensor> states, gradients;
         updated(t, {"parameter", "moment"}, states, gradients);
-        expectAll(t, sgdUpdate(states, gradients, t.real("factor", {1}), 0.9, 0.1));
+        expectAll(t, sgdUpdate(states, gradients, t.real("factor", {1}), 0.9, 0.1, 0.4));
     };
     all["accumulate"] = [=](Case& t) {
         std::vector<Tensor> states, gradients;

@@ -75,7 +75,16 @@ struct Corpus {
     std::vector<int32_t> train{}, validation{};
 };
 
-/// The vocabulary is learned from the first 90 % of the lines' bytes, on which the model trains.
+std::string learnTokenizer(std::string_view text, int vocabulary) {
+    const BertOptions bert;
+    std::vector<std::string> tokens{bert.padding, bert.unknown, bert.first, bert.separator, bert.mask};
+    const size_t room = static_cast<size_t>(vocabulary) - tokens.size();
+    std::ranges::move(learnWordPieces(countWords(text), room), std::back_inserter(tokens));
+    return bertTokenizerJson(tokens, bert);
+}
+
+/// The vocabulary, unless it is that of a model, is learned from the first 90 % of the lines' bytes, on which the model
+/// trains.
 Corpus read(const TaskValues& values, const TaskSettings& settings) {
     const std::string text = readText(settings.text);
     const size_t middle = text.size() / 10 * 9, found = text.find('\n', middle),
@@ -83,12 +92,12 @@ Corpus read(const TaskValues& values, const TaskSettings& settings) {
     if (found == std::string::npos)
         failParameter(kId, "text", "the last tenth of the text has no line break", "break the text into lines");
     const std::string_view train = std::string_view(text).substr(0, end), rest = std::string_view(text).substr(end);
-    const BertOptions bert;
-    std::vector<std::string> tokens{bert.padding, bert.unknown, bert.first, bert.separator, bert.mask};
-    const size_t room = static_cast<size_t>(values.integer("vocabulary")) - tokens.size();
-    std::ranges::move(learnWordPieces(countWords(train), room), std::back_inserter(tokens));
-    Corpus corpus{bertTokenizerJson(tokens, bert)};
+    Corpus corpus{settings.tokens == kModelTokens ? settings.modelTokenizer
+                                                  : learnTokenizer(train, values.integer("vocabulary"))};
     const Tokenizer tokenizer = Tokenizer::fromJson(corpus.tokenizerJson);
+    if (!tokenizer.beginId() || !tokenizer.endId() || !tokenizer.maskId())
+        failParameter(kId, "tokenizer", "the model has no token that stands for a hidden word",
+                      "choose a model that fills in masked tokens");
     const auto readPart = [&](std::string_view part, std::vector<int>& ids) {
         forEachLine(part, [&](std::string_view line) {
             std::ranges::copy(tokenizer.encode(line, false).ids, std::back_inserter(ids));

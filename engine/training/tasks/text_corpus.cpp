@@ -68,14 +68,15 @@ TextCorpus asBytes(std::string_view text, const std::vector<std::string>& specia
     return corpus;
 }
 
-/// The merges are learned from the training part.
-TextCorpus asBpe(std::string_view text, int merges, const std::filesystem::path& path,
-                 const std::vector<std::string>& specials) {
+/// @param tokenizerJson empty: merges are learned from the training part
+TextCorpus asPieces(std::string_view text, int merges, std::string tokenizerJson, const std::filesystem::path& path,
+                    const std::vector<std::string>& specials) {
     const size_t end = endOfTrain(text, path);
-    TextCorpus corpus{byteLevelTokenizerJson(learnBpe(text.substr(0, end), merges), specials)};
+    if (tokenizerJson.empty()) tokenizerJson = byteLevelTokenizerJson(learnBpe(text.substr(0, end), merges), specials);
+    TextCorpus corpus{std::move(tokenizerJson)};
     const Tokenizer tokenizer = Tokenizer::fromJson(corpus.tokenizerJson);
-    corpus.train = tokenizer.encode(text.substr(0, end)).ids;
-    corpus.validation = tokenizer.encode(text.substr(end)).ids;
+    corpus.train = tokenizer.encode(text.substr(0, end), false).ids;
+    corpus.validation = tokenizer.encode(text.substr(end), false).ids;
     return corpus;
 }
 
@@ -92,11 +93,16 @@ TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
         const auto [stop, error] = std::from_chars(tokens.data() + kBpe.size(), end, merges);
         if (error != std::errc() || stop != end || merges < 1 || merges > kMostMerges) merges = -1;
     }
-    if (merges < 0 || (merges == 0 && tokens != "chars" && tokens != "bytes"))
-        failParameter(task, "tokens", fmt::format("\"{}\" is not a kind of tokens", tokens),
-                      fmt::format("choose chars, bytes, or bpe:N with N from 1 to {} merges", kMostMerges));
+    const bool isModels = tokens == kModelTokens && !settings.modelTokenizer.empty() && specials.empty();
+    if (merges < 0 || (merges == 0 && tokens != "chars" && tokens != "bytes" && !isModels))
+        failParameter(
+            task, "tokens", fmt::format("\"{}\" is not a kind of tokens", tokens),
+            fmt::format(
+                "choose chars, bytes, or bpe:N with N from 1 to {} merges; or {}, if training starts from a model",
+                kMostMerges, kModelTokens));
     const std::string text = readText(settings.text);
-    if (merges > 0) return asBpe(text, merges, settings.text, specials);
+    if (isModels || merges > 0)
+        return asPieces(text, merges, isModels ? settings.modelTokenizer : std::string(), settings.text, specials);
     return tokens == "chars" ? asCharacters(text, settings.text, specials) : asBytes(text, specials);
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace attn {
+
+/// The SHA-256 of some bytes, as 64 hexadecimal digits. @source NIST 2015, FIPS 180-4
+std::string sha256(std::span<const std::byte> bytes);
+
+/// A hash of the names and the contents of files, as 64 hexadecimal digits: the SHA-256 of what `sha256sum` prints for
+/// them, in the order of their names. @throws Error if a file cannot be read
+std::string contentHash(std::span<const std::filesystem::path> files);
+
+} // namespace attn

@@ -1,0 +1,267 @@
+#include "engine/training/starting_model.h"
+#include "engine/inference/language_model.h"
+#include "engine/io/input_file.h"
+#include "engine/training/checkpoint.h"
+#include "engine/training/run.h"
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/training_summary.h"
+#include "tests/io/files.h"
+
+#include <cmath>
+
+using namespace attn;
+using attn::test::sentenceOf;
+
+namespace {
+
+/// On one thread: small models are faster so.
+DeviceChoice onOneThread() { return {.softwareThreads = 0}; }
+
+const char* const kLine = "There was a clever girl. She was afraid of the dark, and her father had a lamp.\n";
+
+/// A text of its own, and a recipe that trains a model on it further.
+class Start {
+public:
+    explicit Start(const std::string& model = "builtin:stories") {
+        std::string text;
+        for (int i = 0; i < 20; ++i) text += kLine;
+        test::writeFile(folder_ / "text.txt", text);
+        recipe_ = suggestedRecipe(taskNamed("text"), model);
+        recipe_.settings.text = folder_ / "text.txt";
+        recipe_.settings.values = {{"context", 24}};
+        recipe_.batch = 2;
+    }
+    Recipe& recipe() { return recipe_; }
+    Recipe with(StartingPoint start) const {
+        Recipe recipe = recipe_;
+        start.model = recipe.start.model;
+        recipe.start = std::move(start);
+        return recipe;
+    }
+    fs::path folder() const { return folder_.path(); }
+
+private:
+    TemporaryFolder folder_;
+    Recipe recipe_;
+};
+
+std::map<std::string, std::vector<float>> parametersOf(const Trainer& trainer) {
+    std::map<std::string, std::vector<float>> values;
+    for (const Trainer::Named& parameter : trainer.parameters()) values[parameter.name] = trainer.read(parameter.name);
+    return values;
+}
+
+std::set<std::string> changedBy(Trainer& trainer, int steps) {
+    const auto before = parametersOf(trainer);
+    for (int i = 0; i < steps; ++i) trainer.step();
+    std::set<std::string> changed;
+    for (const auto& [name, values] : parametersOf(trainer))
+        if (values != before.at(name)) changed.insert(name);
+    return changed;
+}
+
+/// The loss of the model itself on the rows of a split, by whole patterns instead of the kernels for training.
+double lossOf(const std::string& path, const TaskInstance& task, Split split) {
+    LanguageModel model(openModelSource(path), {.device = onOneThread()});
+    const int rows = static_cast<int>(task.rowCount(split).value());
+    const Batch batch = task.batch(split, 0, rows);
+    double loss = 0;
+    int64_t targets = 0;
+    for (int row = 0; row < rows; ++row) {
+        const auto begin = batch.inputs.begin() + row * batch.columns;
+        const std::vector<float> logits = model.formedLogits(std::vector<int>(begin, begin + batch.columns));
+        const auto choices = static_cast<size_t>(model.choices());
+        for (int column = 0; column < batch.columns; ++column) {
+            const int target = batch.targets[static_cast<size_t>(row * batch.columns + column)];
+            if (target == Batch::kIgnored) continue;
+            const auto at = logits.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(column) * choices);
+            double sum = 0;
+            for (size_t i = 0; i < choices; ++i) sum += std::exp(static_cast<double>(at[static_cast<int>(i)]));
+            loss += std::log(sum) - static_cast<double>(at[target]);
+            ++targets;
+        }
+    }
+    return loss / static_cast<double>(targets);
+}
+
+} // namespace
+
+TEST_CASE("training from a model: before the first step the loss is the model's own", "[training][gpu]") {
+    const char* model = GENERATE("builtin:stories", "builtin:english");
+    INFO(model);
+    Start start(model);
+    Trainer trainer(start.recipe(), onOneThread());
+    CHECK(trainer.sequences()->hasNewTokens() == false);
+    const double loss = trainer.evaluate(Split::Validation, 1024).loss;
+    CHECK(loss == Approx(lossOf(model, trainer.sequences()->instance(), Split::Validation)).epsilon(1e-4));
+    CHECK(loss < std::log(trainer.sequences()->config().vocabulary) - 1); // a new model is at the logarithm
+    for (int i = 0; i < 20; ++i) trainer.step();
+    CHECK(trainer.evaluate(Split::Validation, 1024).loss < loss - 1);
+}
+
+TEST_CASE("training from a model: the recipe names the model, its hash and its architecture", "[training][gpu]") {
+    Start start;
+    const Recipe recipe = Trainer(start.recipe(), onOneThread()).recipe();
+    CHECK(recipe.start.hash.size() == 64);
+    CHECK(recipe.architecture.family == "llama");
+    CHECK(recipe.architecture.layers == 5);
+    CHECK(recipe.architecture.heads == 8);
+    CHECK(recipe.architecture.keyValueHeads == 4);
+    CHECK(recipe.architecture.width == 128);
+    startRun(start.folder() / "run", recipe);
+    CHECK(readRecipe(start.folder() / "run/recipe.json") == recipe);
+    CHECK(trainingSummary((start.folder() / "run").string()) == "from builtin:stories, task text");
+}
+
+TEST_CASE("training from a model: only the named parameters change", "[training][gpu]") {
+    Start start("builtin:reverse");
+    start.recipe() = suggestedRecipe(taskNamed("reverse"), "builtin:reverse");
+    start.recipe().batch = 4;
+    Trainer two(start.with({.trained = "blocks.1.*, ln_final.w"}), onOneThread());
+    const auto changed = changedBy(two, 2);
+    CHECK(changed.contains("blocks.1.attn.W_Q"));
+    CHECK(changed.contains("ln_final.w"));
+    for (const std::string& name : changed) CHECK((name.starts_with("blocks.1.") || name == "ln_final.w"));
+    for (const auto& [name, values] : parametersOf(two)) CHECK(two.isFrozen(name) == !changed.contains(name));
+    Trainer norms(start.with({.trained = "norms and readout"}), onOneThread());
+    const auto few = changedBy(norms, 2);
+    CHECK(few.contains("blocks.0.ln1.w"));
+    CHECK(few.contains("embed.W_E")); // the readout too
+    CHECK_FALSE(few.contains("pos_embed.W_pos"));
+    for (const std::string& name : few) CHECK((name.find("ln") != std::string::npos || name == "embed.W_E"));
+    CHECK(norms.parameterCount() < Trainer(start.recipe(), onOneThread()).parameterCount());
+    CHECK_THAT(sentenceOf([&] { Trainer(start.with({.trained = "blocks.9.*"}), onOneThread()); }),
+               CONTAINS("no parameter matches \"blocks.9.*\"") && CONTAINS("blocks.*.attn.W_Q"));
+    CHECK_THAT(sentenceOf([&] { Trainer(start.with({.trained = " , "}), onOneThread()); }),
+               CONTAINS("names no parameters"));
+}
+
+TEST_CASE("training: each layer below the last learns at a smaller rate", "[training][gpu]") {
+    Recipe recipe = suggestedRecipe(taskNamed("reverse"));
+    recipe.architecture = {.layers = 3, .heads = 2, .width = 16, .initialDeviation = 0.1};
+    recipe.batch = 4;
+    recipe.optimiser = {.kind = Optimiser::Kind::Sgd, .momentum = 0, .decay = 0, .clip = 0};
+    recipe.schedule = {.kind = Schedule::Kind::Constant, .rate = 0.5, .warmUp = 0, .steps = 10};
+    Trainer whole(recipe, onOneThread());
+    recipe.start.layerDecay = 0.25;
+    Trainer decayed(recipe, onOneThread());
+    const auto before = parametersOf(whole);
+    REQUIRE(before == parametersOf(decayed));
+    whole.step();
+    decayed.step();
+    const auto full = parametersOf(whole), small = parametersOf(decayed);
+    const int64_t layers = std::ssize(whole.objective().layers());
+    const auto factorOf = [&](const std::string& name) {
+        if (name.starts_with("blocks.")) return std::pow(0.25, layers - 1 - std::stoi(name.substr(7)));
+        return name.starts_with("ln_final") || name.starts_with("unembed") ? 1 : std::pow(0.25, layers);
+    };
+    double worst = 0, largest = 0;
+    for (const auto& [name, values] : before)
+        for (size_t i = 0; i < values.size(); ++i) {
+            const double step = static_cast<double>(full.at(name)[i]) - static_cast<double>(values[i]);
+            const double expected = static_cast<double>(values[i]) + step * factorOf(name);
+            worst = std::max(worst, std::abs(static_cast<double>(small.at(name)[i]) - expected));
+            largest = std::max(largest, std::abs(step));
+        }
+    CHECK(largest > 1e-3);
+    CHECK(worst < 3e-7); // the rounding of parameters to 24 bits
+    CHECK(full.at("ln_final.w") == small.at("ln_final.w"));
+    CHECK(full.at("embed.W_E") != small.at("embed.W_E"));
+}
+
+TEST_CASE("training from a model: a resumed run equals an unbroken one, and a changed model is refused",
+          "[training][gpu]") {
+    Start start;
+    const fs::path model = start.folder() / "model";
+    fs::copy(ATTN_SOURCE_DIR "/assets/models/stories", model);
+    start.recipe().start = {.model = model.string(), .trained = "norms and readout", .layerDecay = 0.5};
+    start.recipe().schedule.steps = 6;
+    const auto trained = [&](const fs::path& folder, int stop) {
+        TrainingRun run(folder, start.recipe(), onOneThread(), false);
+        while (run.trainer().stepsDone() < stop) run.advance();
+        run.save();
+        return parametersOf(run.trainer());
+    };
+    const auto unbroken = trained(start.folder() / "a", 6);
+    trained(start.folder() / "b", 3);
+    const Recipe kept = readRecipe(start.folder() / "b/recipe.json");
+    CHECK(kept.start.hash.size() == 64);
+    {
+        TrainingRun resumed(start.folder() / "b", kept, onOneThread(), true);
+        while (!resumed.isFinished()) resumed.advance();
+        CHECK(parametersOf(resumed.trainer()) == unbroken);
+    }
+    CHECK(trained(start.folder() / "c", 6) == unbroken);
+    test::writeFile(model / "config.json", readTextFile(model / "config.json", 10'000) + "\n");
+    CHECK_THAT(sentenceOf([&] { TrainingRun(start.folder() / "b", kept, onOneThread(), true); }),
+               CONTAINS("is not the model from which the training run started"));
+}
+
+TEST_CASE("training from a model: another task gets new rows, and rows of known tokens are copied", "[training][gpu]") {
+    Recipe recipe = suggestedRecipe(taskNamed("sort"), "builtin:reverse");
+    recipe.batch = 4;
+    recipe.settings.values = {{"length", 5}};
+    Trainer trainer(recipe, onOneThread());
+    const auto source = openModelSource("builtin:reverse");
+    CHECK(trainer.sequences()->hasNewTokens());
+    const Tokenizer &now = trainer.sequences()->instance().tokenizer(), &before = *source->tokenizer();
+    const ReadStored stored = [&](const std::string& name, const Shape& shape, const RowWriter& write) {
+        source->read(name, shape, write);
+    };
+    const int64_t width = source->config().modelWidth;
+    const auto rows = trainer.read("embed.W_E"),
+               old = readDense(stored, "embed.W_E", {source->config().vocabulary, width});
+    CHECK(std::ssize(rows) == now.vocabularySize() * width);
+    int copied = 0, fresh = 0;
+    for (int id = 0; id < now.vocabularySize(); ++id) {
+        const auto was = before.idOf(now.token(id).value());
+        const auto row = std::span(rows).subspan(static_cast<size_t>(id * width), static_cast<size_t>(width));
+        CHECK(std::ranges::any_of(row, [](float value) { return value != 0; }));
+        (was ? copied : fresh) += 1;
+        if (was)
+            CHECK(std::ranges::equal(
+                row, std::span(old).subspan(static_cast<size_t>(*was * width), static_cast<size_t>(width))));
+    }
+    CHECK(copied > 0);
+    CHECK(fresh > 0);
+    const auto query = trainer.read("blocks.0.attn.W_Q");
+    CHECK(query == readDense(stored, "blocks.0.attn.W_Q", {width, width}));
+    Recipe frozen = recipe;
+    frozen.start.trained = "norms and readout";
+    Trainer few(frozen, onOneThread());
+    CHECK(changedBy(few, 1).contains("embed.W_E"));
+}
+
+TEST_CASE("training from a model: a model of masked tokens learns another text", "[training][gpu]") {
+    Recipe recipe = suggestedRecipe(taskNamed("masked-text"), "builtin:masked");
+    recipe.settings.text = "builtin:stories";
+    recipe.settings.values = {{"context", 32}};
+    recipe.batch = 2;
+    Trainer trainer(recipe, onOneThread());
+    CHECK_FALSE(trainer.sequences()->hasNewTokens());
+    CHECK(trainer.evaluate(Split::Validation, 32).loss < 3); // ln(1000) is 6.9
+    CHECK(trainer.step().loss < 4);
+}
+
+TEST_CASE("training from a model: what cannot be trained further is refused in a sentence", "[training]") {
+    Start start;
+    const auto sentence = [&](const std::string& task, const std::string& model, double context = 0) {
+        return sentenceOf([&] {
+            Recipe recipe = suggestedRecipe(taskNamed(task), model);
+            recipe.settings.text = start.recipe().settings.text;
+            if (context > 0) recipe.settings.values["context"] = context;
+            Trainer(recipe, onOneThread());
+        });
+    };
+    CHECK_THAT(sentence("shapes", "builtin:vit-shapes"), CONTAINS("a model of pictures cannot be trained further"));
+    CHECK_THAT(sentence("text", "builtin:vit-shapes"), CONTAINS("vision model"));
+    CHECK_THAT(sentence("text", "builtin:masked", 24), CONTAINS("masked cannot learn the task text"));
+    CHECK_THAT(sentence("masked-text", "builtin:stories", 16), CONTAINS("has no token that stands for a hidden word"));
+    CHECK_THAT(sentence("sort", "builtin:masked"), CONTAINS("masked cannot learn the task sort"));
+    CHECK_THAT(sentence("text", "builtin:stories", 168), CONTAINS("reads at most 160 tokens but the task has 168"));
+    CHECK_THAT(sentence("text", "builtin:induction", 24), CONTAINS("cannot write models of the family"));
+    CHECK_THAT(sentence("text", ATTN_TEST_DIR "/golden/t5_gated"), CONTAINS("encoder"));
+    start.recipe().start = {};
+    CHECK_THAT(sentenceOf([&] { Trainer(start.recipe(), onOneThread()); }),
+               CONTAINS("if training starts from a model"));
+}
