@@ -208,6 +208,7 @@ private:
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
         publish();
         run_ = std::make_unique<TrainingRun>(start.folder, start.recipe, choice_, !checkpoints(start.folder).empty());
+        next_.recipe = std::make_shared<const Recipe>(run_->trainer().recipe());
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
         next_.example = exampleInput(run_->trainer());

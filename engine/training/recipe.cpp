@@ -237,6 +237,8 @@ void check(const Recipe& recipe) {
         checkArchitecture(recipe.architecture, task);
     else if (task.hasImages())
         fail("from", "a model of pictures cannot be trained further", "choose a task with text, or new weights");
+    if (task.readsText && recipe.settings.tokens == kModelTokens && start.model.empty())
+        fail("tokenizer", "there is no model whose tokens the text can have", "choose chars, or a model to start from");
     if (splitAtCommas(start.trained).empty())
         fail("trained", "names no parameters", fmt::format("choose {}, or name parameters", kTrainedChoices));
     within("layer_decay", start.layerDecay, 0, 1);

@@ -4,6 +4,7 @@
 #include "engine/models/bundled.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics.h"
+#include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
 
@@ -14,14 +15,21 @@ namespace {
 /// "builtin:stories", or the title of a folder.
 std::string titleOf(const std::string& model) { return model.starts_with("builtin:") ? model : folderTitle(model); }
 
+/// The folder of the training run that made a model. @return empty if there is none
+fs::path runOf(const std::string& path) {
+    const fs::path folder = modelFolder(path);
+    std::error_code error;
+    for (const fs::path& run : {folder, folder.parent_path().parent_path()})
+        if (fs::exists(run / "recipe.json", error)) return run;
+    return {};
+}
+
 } // namespace
 
 std::string trainingSummary(const std::string& path) {
     try {
-        const fs::path folder = modelFolder(path);
-        std::error_code error;
-        const fs::path run = fs::exists(folder / "recipe.json", error) ? folder : folder.parent_path().parent_path();
-        if (!fs::exists(run / "recipe.json", error)) return {};
+        const fs::path run = runOf(path);
+        if (run.empty()) return {};
         const Recipe recipe = readRecipe(run / "recipe.json");
         const std::string& start = recipe.start.model;
         const std::string what =
@@ -32,6 +40,20 @@ std::string trainingSummary(const std::string& path) {
     } catch (const Error&) {
         return {}; // a model opens without them, and builtin:induction has none
     }
+}
+
+Recipe furtherRecipe(const std::string& path) {
+    try {
+        if (const fs::path run = runOf(path); !run.empty()) {
+            const Recipe before = readRecipe(run / "recipe.json");
+            Recipe recipe = suggestedRecipe(taskNamed(before.task), path);
+            recipe.settings.values = before.settings.values;
+            recipe.settings.text = before.settings.text;
+            return recipe;
+        }
+    } catch (const Error&) { // no recipe that can be read
+    }
+    return suggestedRecipe(kTextTask, path);
 }
 
 } // namespace attn

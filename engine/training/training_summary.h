@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/training/recipe.h"
+
 #include <string>
 
 namespace attn {
@@ -9,5 +11,9 @@ namespace attn {
 /// finished run: its last step ends with an evaluation.
 /// @param path as modelFolder() takes it  @return empty if there is no recipe that can be read
 std::string trainingSummary(const std::string& path);
+
+/// A recipe that trains a model further: on its own task, if it was trained here, else on a text.
+/// @param path as StartingPoint::model
+Recipe furtherRecipe(const std::string& path);
 
 } // namespace attn

@@ -118,6 +118,7 @@ QString RunListModel::newFolder(const QString& task) const {
 int RunListModel::add(const QString& folder, const Recipe& recipe) {
     int row = rowOf(folder);
     if (row < 0) row = insert({folder, QFileInfo(folder).fileName(), recipe, {}, false, {}});
+    runs_[static_cast<size_t>(row)].recipe = recipe;
     runs_[static_cast<size_t>(row)].isShown = true;
     emit dataChanged(index(row, 0), index(row, ColumnCount - 1));
     emit curvesChanged();

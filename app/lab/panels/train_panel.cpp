@@ -9,7 +9,9 @@
 #include "app/lab/widgets/recipe_form.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
+#include "engine/training/attention_recipe.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/training_summary.h"
 
 #include <QCheckBox>
 #include <QCoreApplication>
@@ -288,10 +290,21 @@ void TrainPanel::openRun(const QString& folder) {
 
 void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot) {
     training_ = snapshot;
+    const QString active = bench_.runs().active();
+    if (snapshot->folder == active.toStdString() && snapshot->recipe && continues() &&
+        *form_->recipe() != *snapshot->recipe) { // a model from which a run starts has filled in its architecture
+        bench_.runs().add(active, *snapshot->recipe);
+        form_->setRecipe(*snapshot->recipe);
+    }
     if (snapshot->folder == starting_.toStdString() || snapshot->failure) starting_.clear();
     const bool isListed = std::exchange(checkpointCount_, snapshot->checkpointCount) == snapshot->checkpointCount;
     isListed ? showTimeline() : listCheckpoints();
     updateButtons();
+}
+
+void TrainPanel::trainFromHere() {
+    bench_.requestRecipe(withMoments(furtherRecipe(bench_.snapshot()->path())));
+    bench_.showPanel("train");
 }
 
 void TrainPanel::listCheckpoints() {

@@ -33,6 +33,8 @@ public:
     void playOrPause();
     /// Starts or continues a training run. One that trains goes on.
     void play();
+    /// Sets the form to train the open model further.
+    void trainFromHere();
     bool isTraining() const; ///< and not paused
     /// Whether a run is about to train: the session has not opened it yet.
     bool isStarting() const;

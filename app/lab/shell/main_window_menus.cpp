@@ -233,6 +233,9 @@ void MainWindow::makeTrainMenu() {
     addAction(menu, "trainAgain", tr("&Reset"),
               tr("Start a new training run from untrained parameters. The current run stays in the list."), "F8",
               "training", [this] { train_->reset(); });
+    addAction(menu, "trainWithModel", tr("Train from &here"),
+              tr("Train the open model further, on the same task or another one"), "Shift+F6", "training",
+              [this] { train_->trainFromHere(); });
     addAction(menu, "exportRunAnimation", tr("&Export the training run…"),
               tr("Save the current figure at every checkpoint, as a GIF or as PNG files"), "Ctrl+Shift+G", "export",
               [this] { chooseRunExport(); });
@@ -367,6 +370,8 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
+    actions_.at("trainWithModel")
+        ->setEnabled(bench_.snapshot() && bench_.snapshot()->model && !bench_.snapshot()->readsPictures());
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);
     actions_.at("stop")->setEnabled(activity != Activity::Idle || train_->isTraining());

@@ -64,6 +64,9 @@ constexpr std::array kTrainingParams{
     Param{"weight_decay", "Weight decay", "How strongly weight matrices are pulled towards zero", Kind::Real, 0, 1,
           0.01, 0.1},
     Param{"clip", "Gradient clip", "Largest length of the gradient. 0: no limit", Kind::Real, 0, 10, 0.1, 1},
+    Param{"layer_decay", "Layer decay",
+          "Factor of the learning rate for each layer below the last. 1: all layers learn alike", Kind::Real, 0, 1,
+          0.05, 1},
     Param{"dropout", "Dropout", "Share of activations that are set to zero at random", Kind::Real, 0, 0.5, 0.01, 0},
     Param{"smoothing", "Label smoothing", "Share of each target's probability that is spread over all tokens",
           Kind::Real, 0, 0.5, 0.01, 0},
@@ -90,7 +93,7 @@ RecipeForm::RecipeForm(QWidget* parent)
     problem_ = makeHintLabel("recipeProblem");
     makeColumn(
         this, 0,
-        {makeTask(), makeModel(),
+        {makeTask(), model_ = makeModel(),
          makeSection(
              tr("Training"), "trainingSection",
              {{"optimiser",
@@ -153,9 +156,20 @@ QWidget* RecipeForm::makeTask() {
     for (const Task* task : taskCatalogue()) task_->addItem(fromView(task->title));
     summary_ = makeHintLabel("taskSummary");
     taskColumn_ = makeColumn(container, 0, {task_, summary_});
+    from_ = new QWidget;
+    auto* trained = choice("trained", tr("Trained parameters"), {"all", "norms and readout"},
+                           {tr("Train all parameters"), tr("Train only norms and readout")},
+                           tr("Which parameters training changes. The others stay as they are"));
+    choices_.push_back({"trained", trained});
+    QWidget* row = makePathRow(fromPath_, "from", tr("Model to start from"),
+                               tr("A folder with a model that is trained further. It sets the architecture"));
+    fromPath_->setPlaceholderText(tr("Start from: new parameters"));
+    makeColumn(from_, 0, {row, trained});
+    taskColumn_->addWidget(from_);
     text_ = new QWidget;
-    tokens_ = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000"},
-                     {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)")},
+    tokens_ = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000", kModelTokens},
+                     {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)"),
+                      tr("Those of the model to start from")},
                      tr("How to split the text into tokens"));
     choices_.push_back({"tokenizer", tokens_});
     translation_ =
@@ -183,13 +197,14 @@ QWidget* RecipeForm::makeLanguages() {
             made->addItem(QString::fromStdString(name), QString::fromStdString(code));
         made->model()->sort(0);
         connect(made, &QComboBox::activated, this, [this] {
-            set("languages", (from_->currentData().toString() + "-" + to_->currentData().toString()).toStdString());
+            set("languages",
+                (fromLanguage_->currentData().toString() + "-" + toLanguage_->currentData().toString()).toStdString());
         });
         return made;
     };
-    from_ = box("fromLanguage", tr("From"), tr("The language that the model reads"));
-    to_ = box("toLanguage", tr("To"), tr("The language that it writes"));
-    makeRow(languages_, 0, {{from_, 1}, makeTextLabel({}, tr("to")), {to_, 1}});
+    fromLanguage_ = box("fromLanguage", tr("From"), tr("The language that the model reads"));
+    toLanguage_ = box("toLanguage", tr("To"), tr("The language that it writes"));
+    makeRow(languages_, 0, {{fromLanguage_, 1}, makeTextLabel({}, tr("to")), {toLanguage_, 1}});
     return languages_;
 }
 
@@ -259,10 +274,13 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
 }
 
 void RecipeForm::chooseTask(int index) {
-    Recipe recipe = withMoments(suggestedRecipe(*taskCatalogue()[static_cast<size_t>(index)]));
+    const Task& task = *taskCatalogue()[static_cast<size_t>(index)];
+    Recipe recipe =
+        withMoments(suggestedRecipe(task, task.hasImages() ? std::string() : (*json_)["from"].get<std::string>()));
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
-    if (std::ranges::count(familiesFor(taskNamed(recipe.task)), (*json_)["family"].get<std::string>()) > 0)
+    const std::string family = (*json_)["family"].get<std::string>();
+    if (!startsFromModel() && std::ranges::count(familiesFor(task), family) > 0)
         model.attention =
             (*json_)["attention"].get<std::string>(); // attention for text may be causal, which pictures are not
     if (!model.attention.empty()) {
@@ -291,6 +309,7 @@ void RecipeForm::makeTaskControls() {
         task_->setCurrentIndex(static_cast<int>(found - tasks.begin()));
     }
     summary_->setText(fromView(task.summary));
+    from_->setVisible(!task.hasImages());
     text_->setVisible(task.readsText);
     data_->setVisible(task.readsData || task.id == "fashion-mnist");
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")
@@ -330,10 +349,12 @@ void RecipeForm::show() {
         if (each.box->findData(id) < 0) each.box->addItem(id, id);                // "bpe:750" from a file
         each.box->setCurrentIndex(each.box->findData(id));
     }
+    model_->setVisible(!startsFromModel());
+    fromPath_->setText(QString::fromStdString((*json_)["from"].get<std::string>()));
     textPath_->setText(QString::fromStdString((*json_)["text"].get<std::string>()));
     translationPath_->setText(QString::fromStdString((*json_)["translation"].get<std::string>()));
     const QStringList pair = QString::fromStdString((*json_)["languages"].get<std::string>()).split('-');
-    for (const auto& [box, code] : {std::pair{from_, pair.front()}, std::pair{to_, pair.back()}})
+    for (const auto& [box, code] : {std::pair{fromLanguage_, pair.front()}, std::pair{toLanguage_, pair.back()}})
         box->setCurrentIndex(box->findData(code));
     dataPath_->setText(QString::fromStdString((*json_)["data"].get<std::string>()));
     const auto value = [&](std::string_view id) {
@@ -345,12 +366,21 @@ void RecipeForm::show() {
 }
 
 void RecipeForm::set(const std::string& field, nlohmann::json value) {
+    const bool isOtherModel = field == "from" && value != (*json_)["from"];
     (*json_)[field] = std::move(value);
+    if (isOtherModel) {
+        (*json_)["from_hash"] = "";
+        (*json_)["tokenizer"] = startsFromModel() ? kModelTokens : TaskSettings{}.tokens;
+        show();
+    }
     settle();
     emit changed();
 }
 
+bool RecipeForm::startsFromModel() const { return !(*json_)["from"].get<std::string>().empty(); }
+
 bool RecipeForm::settleAttention() {
+    if (startsFromModel()) return true;
     const std::string text = (*json_)["attention"].get<std::string>();
     attention_->setText(text, [&](const std::string& typed) { return typed == text; });
     const auto number = [&](const char* field) { return (*json_)[field].get<int64_t>(); };
@@ -386,7 +416,7 @@ void RecipeForm::settle() {
 }
 
 void RecipeForm::choosePath(const QString& title, const char* field, QLineEdit* line) {
-    auto* dialog = makeFileDialog(this, title, line == dataPath_ ? QFileDialog::Directory : QFileDialog::ExistingFile);
+    auto* dialog = makeFileDialog(this, title, line == textPath_ ? QFileDialog::ExistingFile : QFileDialog::Directory);
     connect(dialog, &QFileDialog::fileSelected, this, [this, line, field](const QString& path) {
         line->setText(path);
         set(field, path.toStdString());

@@ -59,7 +59,8 @@ private:
     void showFamilies(const Task& task);
     void show();
     void set(const std::string& field, nlohmann::json value);
-    void settle(); ///< reads the recipe from the fields
+    void settle();                ///< reads the recipe from the fields
+    bool startsFromModel() const; ///< which then sets the architecture
     /// Checks the line of attention. @return whether it can be trained
     bool settleAttention();
 
@@ -69,9 +70,9 @@ private:
     QLabel *summary_, *problem_;
     QVBoxLayout* taskColumn_;
     ParamControls *taskControls_ = nullptr, *modelControls_, *trainingControls_;
-    QWidget *text_, *data_, *translation_, *languages_;
-    QLineEdit *textPath_, *dataPath_, *translationPath_;
-    QComboBox *tokens_, *from_, *to_;
+    QWidget *from_, *text_, *data_, *model_, *translation_, *languages_;
+    QLineEdit *fromPath_, *textPath_, *dataPath_, *translationPath_;
+    QComboBox *tokens_, *fromLanguage_, *toLanguage_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
 };
