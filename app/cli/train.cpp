@@ -123,7 +123,9 @@ void printBleu(Trainer& trainer, Split split, std::string_view name) {
     if (!trainer.task().hasSource) return;
     constexpr int64_t kMost = 256;
     const auto count = static_cast<int>(std::min(kMost, exampleCount(trainer, split)));
-    fmt::print("{} BLEU {:.2f} of {}\n", name, translationQuality(trainer, split, count).score, count);
+    const Bleu bleu = translationQuality(trainer, split, count);
+    if (bleu.precisions.back() > 0) // else no target has four words, and the score is 0 by definition
+        fmt::print("{} BLEU {:.2f} of {}\n", name, bleu.score, count);
 }
 
 /// Prints how many pictures of each class (rows) the model takes for each class (columns).

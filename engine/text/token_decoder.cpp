@@ -196,7 +196,7 @@ void TokenDecoder::Run::feedWordPiece(size_t step, std::string piece) {
     if (!isFirst && piece.starts_with(words.prefix) && !words.prefix.empty())
         piece.erase(0, words.prefix.size());
     else if (!isFirst)
-        piece.insert(0, " ");
+        piece = " " + piece;
     if (words.cleansUp) // in this order, as in Hugging Face's library
         for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{{" .", "."},
                                                                                                  {" ?", "?"},

@@ -4,6 +4,7 @@
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heads_grid.h"
+#include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "tests/lab/playground_test.h"
 
@@ -107,6 +108,12 @@ public:
     void clickHead(int layer, int head) {
         auto& grid = find<HeadsGrid>("headsGrid");
         QTest::mouseClick(grid.viewport(), Qt::LeftButton, {}, grid.cellRect(layer, head).center());
+    }
+    void clickCell(int query, int key) {
+        auto& heatmap = find<HeatmapView>("attentionHeatmap");
+        REQUIRE(waitFor([&] { return heatmap.figure().keyCount > key; }));
+        QTest::mouseClick(&heatmap, Qt::LeftButton, {},
+                          heatmap.figureLayout().cellRect({query, key}).center().toPoint());
     }
     void shutGate(int layer, int head) {
         clickHead(layer, head);
@@ -224,10 +231,47 @@ TEST_CASE("lessons: 7, training, is done with Step, Train and the timeline", "[l
                  }});
 }
 
+TEST_CASE("lessons: 8, the gap, is done in the prompt, in a cell and at the gate", "[lab][lessons]") {
+    Student lab("builtin:induction", "abab");
+    const auto likeliest = [&] {
+        return lab.find<QTreeView>("candidates").model()->index(0, 0).data().toString().trimmed();
+    };
+    lab.take(7, {[&] {
+                     CHECK(likeliest() == "girl");
+                     lab.writePrompt("There was a clever [MASK] named Omar.");
+                     REQUIRE(lab.waitFor([&] { return likeliest() == "boy"; }));
+                 },
+                 [&] { lab.clickCell(5, 6); },
+                 [&] {
+                     CHECK(likeliest() == "boy");
+                     lab.shutGate(0, 1);
+                     REQUIRE(lab.waitFor([&] { return likeliest() == "girl"; }));
+                 }});
+}
+
+TEST_CASE("lessons: 9, translation, is done with Run, in a cell and in the prompt", "[lab][lessons]") {
+    Student lab("builtin:induction", "abab");
+    const auto write = [&](const char* german) {
+        lab.click("run");
+        REQUIRE(lab.settle());
+        CHECK(lab.snapshot().sequence->text.find(german) != std::string::npos);
+    };
+    lab.take(8, {[&] { write("dreihunderteinundzwanzig"); },
+                 [&] {
+                     write("dreihunderteinundzwanzig");
+                     lab.clickCell(2, 4);
+                 },
+                 [&] {
+                     lab.writePrompt("forty-six thousand nine hundred eighty-five");
+                     REQUIRE(lab.settle());
+                     write("sechsundvierzigtausendneunhundertfünfundachtzig");
+                 }});
+}
+
 TEST_CASE("lessons: each step asks before it shows, and points at what is there", "[lab][lessons]") {
     LabWindow lab;
     const auto& lessons = lab.window().findChild<LessonPanel*>()->lessons();
-    CHECK(lessons.size() == 7);
+    CHECK(lessons.size() == 9);
     for (const Lesson& lesson : lessons) {
         CHECK_FALSE(checkControls(lesson, lab.window()));
         for (const LessonStep& step : lesson.steps) {

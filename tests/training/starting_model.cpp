@@ -8,6 +8,7 @@
 #include "tests/io/files.h"
 
 #include <cmath>
+#include <filesystem>
 
 using namespace attn;
 using attn::test::sentenceOf;
@@ -38,7 +39,7 @@ public:
         recipe.start = std::move(start);
         return recipe;
     }
-    fs::path folder() const { return folder_.path(); }
+    std::filesystem::path folder() const { return folder_.path(); }
 
 private:
     TemporaryFolder folder_;
@@ -150,7 +151,7 @@ TEST_CASE("training: each layer below the last learns at a smaller rate", "[trai
     whole.step();
     decayed.step();
     const auto full = parametersOf(whole), small = parametersOf(decayed);
-    const int64_t layers = std::ssize(whole.objective().layers());
+    const int64_t layers = std::ssize(whole.objective().structure().sites);
     const auto factorOf = [&](const std::string& name) {
         if (name.starts_with("blocks.")) return std::pow(0.25, layers - 1 - std::stoi(name.substr(7)));
         return name.starts_with("ln_final") || name.starts_with("unembed") ? 1 : std::pow(0.25, layers);
@@ -172,11 +173,11 @@ TEST_CASE("training: each layer below the last learns at a smaller rate", "[trai
 TEST_CASE("training from a model: a resumed run equals an unbroken one, and a changed model is refused",
           "[training][gpu]") {
     Start start;
-    const fs::path model = start.folder() / "model";
-    fs::copy(ATTN_SOURCE_DIR "/assets/models/stories", model);
+    const std::filesystem::path model = start.folder() / "model";
+    std::filesystem::copy(ATTN_SOURCE_DIR "/assets/models/stories", model);
     start.recipe().start = {.model = model.string(), .trained = "norms and readout", .layerDecay = 0.5};
     start.recipe().schedule.steps = 6;
-    const auto trained = [&](const fs::path& folder, int stop) {
+    const auto trained = [&](const std::filesystem::path& folder, int stop) {
         TrainingRun run(folder, start.recipe(), onOneThread(), false);
         while (run.trainer().stepsDone() < stop) run.advance();
         run.save();

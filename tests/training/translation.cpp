@@ -70,10 +70,11 @@ TEST_CASE("numbers: the pieces are the words of which numbers consist", "[traini
         for (const int id : tokenizer.encode(number, false).ids) result.push_back(tokenizer.tokenText(id));
         return result;
     };
-    CHECK(pieces("dreihundertzwölf") == std::vector<std::string>{"drei", "hundert", "zwölf"});
-    CHECK(pieces("siebenundzwanzigtausendneunzig") ==
-          std::vector<std::string>{"sieben", "und", "zwanzig", "tausend", "neunzig"});
-    CHECK(pieces("three hundred twelve") == std::vector<std::string>{"three", " hundred", " twelve"});
+    using Pieces = std::vector<std::string>;
+    CHECK(pieces("dreihundertzwölf") == Pieces{" drei", "hundert", "zwölf"});
+    CHECK(pieces("siebenundzwanzigtausendneunzig") == Pieces{" sieben", "und", "zwanzig", "tausend", "neunzig"});
+    CHECK(pieces("einhunderteinundzwanzig") == Pieces{" ein", "hundert", "ein", "und", "zwanzig"});
+    CHECK(pieces("three hundred twenty-one") == Pieces{" three", " hundred", " twenty", "-", "one"});
 }
 
 TEST_CASE("translation: a batch holds the sources, and the targets behind the token that begins them",

@@ -28,6 +28,7 @@ constexpr Blurb kBlurbs[] = {
     {"english", QT_TRANSLATE_NOOP("attn::StartPanel", "writes everyday English")},
     {"stories", QT_TRANSLATE_NOOP("attn::StartPanel", "writes short stories")},
     {"masked", QT_TRANSLATE_NOOP("attn::StartPanel", "fills in hidden words")},
+    {"numbers-de", QT_TRANSLATE_NOOP("attn::StartPanel", "translates numbers")},
     {"induction", QT_TRANSLATE_NOOP("attn::StartPanel", "copies by formula")},
     {"induction-trained", QT_TRANSLATE_NOOP("attn::StartPanel", "learned to copy")},
     {"sort", QT_TRANSLATE_NOOP("attn::StartPanel", "sorts digits")},

@@ -275,8 +275,8 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
 
 void RecipeForm::chooseTask(int index) {
     const Task& task = *taskCatalogue()[static_cast<size_t>(index)];
-    Recipe recipe =
-        withMoments(suggestedRecipe(task, task.hasImages() ? std::string() : (*json_)["from"].get<std::string>()));
+    Recipe recipe = withMoments(suggestedRecipe(
+        task, task.hasImages() || task.hasSource ? std::string() : (*json_)["from"].get<std::string>()));
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
     const std::string family = (*json_)["family"].get<std::string>();
@@ -309,7 +309,7 @@ void RecipeForm::makeTaskControls() {
         task_->setCurrentIndex(static_cast<int>(found - tasks.begin()));
     }
     summary_->setText(fromView(task.summary));
-    from_->setVisible(!task.hasImages());
+    from_->setVisible(!task.hasImages() && !task.hasSource);
     text_->setVisible(task.readsText);
     data_->setVisible(task.readsData || task.id == "fashion-mnist");
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")

@@ -48,9 +48,9 @@ struct TaskSettings {
     std::filesystem::path text{};                        ///< file, for tasks that read a text
     std::filesystem::path translation{}; ///< of the text, line by line; empty: the text holds both languages
     std::string languages = "en-de";     ///< from and to, for tasks between languages: codes as in BCP 47
-    std::string tokens = "chars"; ///< for these tasks: "chars", "bytes", "bpe:N" with N merges, or kModelTokens
-    std::string modelTokenizer{}; ///< for kModelTokens: the tokenizer.json of the model
-    std::filesystem::path data{}; ///< folder, for tasks that read pictures
+    std::string tokens = "chars";        ///< for these tasks: "chars", "bytes", "bpe:N" with N merges, or kModelTokens
+    std::string modelTokenizer{};        ///< for kModelTokens: the tokenizer.json of the model
+    std::filesystem::path data{};        ///< folder, for tasks that read pictures
     bool operator==(const TaskSettings&) const = default;
 };
 

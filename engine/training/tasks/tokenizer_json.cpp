@@ -121,6 +121,23 @@ std::string byteLevelTokenizerJson(std::span<const MergePair> merges, const std:
                     {.specials = std::move(added), .preTokenizer = byteLevel(), .decoder = byteLevel()});
 }
 
+std::string pieceTokenizerJson(const std::vector<std::string>& pieces, const std::vector<std::string>& specials) {
+    constexpr const char* kBlank = "\u2581";
+    std::vector<std::string> tokens{"<unk>"};
+    for (std::string piece : pieces) {
+        for (size_t at = 0; (at = piece.find(' ', at)) != std::string::npos;) piece.replace(at, 1, kBlank);
+        tokens.push_back(std::move(piece));
+    }
+    Json added = specialTokens(specials, tokens);
+    added.insert(added.begin(), specialToken(tokens.front(), 0));
+    Json vocabulary = Json::array();
+    for (const std::string& token : tokens) vocabulary.push_back(Json::array({token, -1.0}));
+    const Json metaspace{
+        {"type", "Metaspace"}, {"replacement", kBlank}, {"add_prefix_space", true}, {"prepend_scheme", "always"}};
+    return document({{"type", "Unigram"}, {"unk_id", 0}, {"vocab", std::move(vocabulary)}, {"byte_fallback", false}},
+                    {.specials = std::move(added), .preTokenizer = metaspace, .decoder = metaspace});
+}
+
 std::string wordTokenizerJson(const std::vector<std::string>& characters, const std::vector<std::string>& words) {
     constexpr std::string_view kUnknown = "<unk>";
     std::vector<std::string> tokens{std::string(kEndOfText), std::string(kUnknown)};

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 
 namespace attn {
 namespace {
@@ -96,8 +97,8 @@ std::unique_ptr<TaskInstance> fromSample(std::unique_ptr<const PairSource> pairs
         const TextPair pair = pairs->at(Split::Train, index, 0);
         text += pair.source + "\n" + pair.target + "\n";
     }
-    const std::vector<MergePair> merges = learnBpe(text, values.integer("merges"));
-    return Translation::make(std::move(pairs), merges, longest, values.flag("reversed"));
+    std::string json = byteLevelTokenizerJson(learnBpe(text, values.integer("merges")), {std::string(kEndOfText)});
+    return Translation::make(std::move(pairs), std::move(json), longest, values.flag("reversed"));
 }
 
 // Numbers -------------------------------------------------------------------------------------------------------------
@@ -107,24 +108,17 @@ constexpr std::array<Param, 2> kNumberParams{{
     kReversed,
 }};
 
-/// A vocabulary whose pieces are the words of which numbers consist, such as "drei" and "hundert": they are learned
-/// from numbers in which only single words recur, because what recurs becomes a piece. Every character is a piece too.
-std::vector<MergePair> numberWords(std::initializer_list<const Speller*> languages, int digits) {
+/// A vocabulary whose pieces are the words of which numbers consist, such as "drei" and "hundert": they are learned for
+/// each language from numbers in which only single words recur, because what recurs becomes a piece. Every character is
+/// a piece too.
+std::string numberWords(std::initializer_list<const Speller*> languages, int digits) {
     constexpr int kMostMerges = 1000;
-    std::string text;
-    const auto add = [&](const std::string& word) { text += word + "\n"; };
+    std::set<std::string> pieces;
     for (const Speller* language : languages) {
-        std::string all;
-        for (int64_t number = 1; number < 1e12 && number < std::pow(10, digits); number = 7 * number + 3)
-            all += language->number(number);
-        for (int round = 0; round < 2; ++round) {
-            for (size_t at = 0; at < all.size();)
-                if (const char32_t character = utf8::next(all, at); character != U' ') add(utf8::encode(character));
-            for (int64_t number = 0; number < 100; number += number < 20 ? 1 : 10) {
-                add(language->number(number));
-                add(" " + language->number(number));
-            }
-        }
+        std::string text;
+        const auto add = [&](const std::string& word) { text += word + "\n"; };
+        for (int round = 0; round < 2; ++round)
+            for (int64_t number = 0; number < 100; number += number < 20 ? 1 : 10) add(language->number(number));
         for (int64_t digit = 1; digit <= 9; ++digit) { // no digit has the same neighbour twice, and none is zero
             int64_t number = digit;
             for (const int64_t step : {3, 5, 7}) number = 10 * number + (digit + step) % 9 + 1;
@@ -132,8 +126,18 @@ std::vector<MergePair> numberWords(std::initializer_list<const Speller*> languag
         }
         for (int64_t place = 1'000'000; place < std::pow(10, digits); place *= 1000)
             for (int64_t digit = 1; digit < 10; ++digit) add(language->number(digit * place));
+        for (const auto& [left, right] : learnBpe(text, kMostMerges))
+            if (std::string piece = left + right; !utf8::firstInvalid(piece) && piece.find('\n') == piece.npos) {
+                if (piece.front() == ' ') piece.erase(0, 1);
+                pieces.insert({piece, " " + piece}); // within a word, and at its beginning
+            }
+        for (int64_t number = 1; number < 1e12 && number < std::pow(10, digits); number = 7 * number + 3)
+            text += language->number(number); // has rarer characters
+        for (size_t at = 0; at < text.size();)
+            if (const char32_t character = utf8::next(text, at); character != U'\n')
+                pieces.insert(utf8::encode(character));
     }
-    return learnBpe(text, kMostMerges);
+    return pieceTokenizerJson({pieces.begin(), pieces.end()}, {std::string(kEndOfText)});
 }
 
 std::unique_ptr<TaskInstance> makeNumbers(const TaskValues& values, const TaskSettings& settings) {
@@ -204,9 +208,8 @@ std::vector<std::pair<std::string, std::string>> spelledLanguages() {
     return languages;
 }
 
-std::unique_ptr<TaskInstance> Translation::make(std::unique_ptr<const PairSource> pairs,
-                                                const std::vector<MergePair>& merges, int longest, bool isReversed) {
-    std::string json = byteLevelTokenizerJson(merges, {std::string(kEndOfText)});
+std::unique_ptr<TaskInstance> Translation::make(std::unique_ptr<const PairSource> pairs, std::string json, int longest,
+                                                bool isReversed) {
     const Tokenizer tokenizer = Tokenizer::fromJson(json);
     size_t source = 0, target = 0;
     for (uint64_t index = 0; index < kSample; ++index) {

@@ -22,16 +22,15 @@ public:
     virtual std::optional<uint64_t> count(Split split) const = 0;
 };
 
-/// An encoder reads a text, and a decoder writes its translation. The vocabulary is byte-level BPE that is learned from
-/// both languages. A special token begins and ends each target and pads rows.
+/// An encoder reads a text, and a decoder writes its translation. Both languages share a vocabulary. A special token
+/// begins and ends each target and pads rows.
 class Translation : public TaskInstance {
 public:
     /// Measures the pairs of the training split with the vocabulary.
-    /// @param merges the vocabulary: see byteLevelTokenizerJson()
     /// @param longest tokens of a source and of a target; longer pairs are left out
     /// @param isReversed whether the tokens of a source come in reverse order
-    static std::unique_ptr<TaskInstance> make(std::unique_ptr<const PairSource> pairs,
-                                              const std::vector<MergePair>& merges, int longest, bool isReversed);
+    static std::unique_ptr<TaskInstance> make(std::unique_ptr<const PairSource> pairs, std::string tokenizerJson,
+                                              int longest, bool isReversed);
 
     Batch batch(Split split, uint64_t index, int rows) const override;
     Example example(Split split, uint64_t index) const override;
