@@ -70,9 +70,10 @@ nlohmann::json describeT5(const DecoderConfig& config) {
         {"pad_token_id", config.startToken},
         {"tie_word_embeddings", config.tiedEmbedding},
         {"torch_dtype", "float32"}};
-    if (const PartChoice& position = attention.spec.parts.at(Slot::Position); position.id == "t5") {
-        json["relative_attention_num_buckets"] = static_cast<int64_t>(position.values.at(0));
-        json["relative_attention_max_distance"] = static_cast<int64_t>(position.values.at(1));
+    const std::vector<double>& position = attention.spec.parts.at(Slot::Position).values;
+    if (!position.empty()) { // else it has no positions
+        json["relative_attention_num_buckets"] = static_cast<int64_t>(position.at(0));
+        json["relative_attention_max_distance"] = static_cast<int64_t>(position.at(1));
     }
     return json;
 }
