@@ -80,7 +80,9 @@ private:
         const int64_t T = build_.queries, C = config_.modelWidth;
         const std::string from = isSource() ? decoder_names::kSource : "";
         const std::optional<StepScalar> live =
-            T > 1 && hasCache() && runsAnyLength(config_) ? std::optional(StepScalar::QueryLength) : std::nullopt;
+            T > 1 && hasCache() && runsAnyLength(config_) && !config_.hasEncoder()
+                ? std::optional(StepScalar::QueryLength)
+                : std::nullopt; // steps of a decoder with an encoder have as many rows as tokens
         const Tensor tokens =
             graph_.input(from + decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         const Tensor positions =

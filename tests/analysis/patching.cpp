@@ -114,7 +114,12 @@ TEST_CASE("patch sweep: every hook of every bundled text model gives numbers or 
     CHECK(paths.size() >= 5);
     for (const std::string& path : paths) {
         INFO(path);
-        checkHooks(*opened(path), 5);
+        const auto model = opened(path);
+        if (model->info().readsSource) {
+            CHECK_THROWS_WITH(requireOneStack(*model), CONTAINS("needs a model with one stack of layers"));
+            continue;
+        }
+        checkHooks(*model, 5);
     }
 }
 

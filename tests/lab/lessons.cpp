@@ -234,18 +234,18 @@ TEST_CASE("lessons: 7, training, is done with Step, Train and the timeline", "[l
 TEST_CASE("lessons: 8, the gap, is done in the prompt, in a cell and at the gate", "[lab][lessons]") {
     Student lab("builtin:induction", "abab");
     const auto likeliest = [&] {
-        return lab.find<QTreeView>("candidates").model()->index(0, 0).data().toString().trimmed();
+        return lab.find<QTreeView>("candidates").model()->index(0, 0).data().toString().trimmed().toStdString();
     };
     lab.take(7, {[&] {
-                     CHECK(likeliest() == "girl");
+                     CHECK(likeliest() == "␣girl");
                      lab.writePrompt("There was a clever [MASK] named Omar.");
-                     REQUIRE(lab.waitFor([&] { return likeliest() == "boy"; }));
+                     REQUIRE(lab.waitFor([&] { return likeliest() == "␣boy"; }));
                  },
                  [&] { lab.clickCell(5, 6); },
                  [&] {
-                     CHECK(likeliest() == "boy");
+                     CHECK(likeliest() == "␣boy");
                      lab.shutGate(0, 1);
-                     REQUIRE(lab.waitFor([&] { return likeliest() == "girl"; }));
+                     REQUIRE(lab.waitFor([&] { return likeliest() == "␣girl"; }));
                  }});
 }
 

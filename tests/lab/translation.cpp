@@ -49,6 +49,7 @@ TEST_CASE("training: while a translation trains, the views show source and targe
     REQUIRE(lab.waitFor([&] { return training.snapshot()->state == State::Finished; }));
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 20"; }));
+    REQUIRE(lab.settle());
     const Snapshot& snapshot = lab.snapshot();
     REQUIRE(snapshot.model->readsSource);
     const ExampleInput& example = training.snapshot()->example;

@@ -73,6 +73,20 @@ TEST_CASE("two streams: the most likely target is PyTorch's, and another source 
     }
 }
 
+TEST_CASE("two streams: tokens that come at once give what they give one by one", "[models][gpu]") {
+    for (const std::string name : {"t5", "t5_gated", "mt5", "bart", "marian", "marian_two_tables"}) {
+        INFO(name);
+        LanguageModel model = opened(name);
+        model.setSource(Golden(name).integers("source_tokens"));
+        const std::vector<int> target{0, 7, 11, 4, 22, 9, 3, 8, 15, 2, 6};
+        for (const int token : target) model.feed({&token, 1});
+        const std::vector<float> one(model.logits().begin(), model.logits().end());
+        model.truncate(0);
+        model.feed(target);
+        CHECK(farthest(one, {model.logits().begin(), model.logits().end()}) < 1e-5);
+    }
+}
+
 TEST_CASE("two streams: a model lists its streams, and its three kinds of sites", "[models]") {
     const auto source = openModelSource((kGoldenRoot / "t5_gated").string()); // three layers and one
     const ModelStructure structure = structureOf(source->config(), 64);

@@ -59,7 +59,7 @@ void TaskInstance::requireRows(int rows) {
 
 Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows) {
     Batch batch{.rows = rows, .columns = task.contextLength(), .sourceColumns = task.sourceLength()};
-    batch.inputs.assign(static_cast<size_t>(rows * batch.columns), 0);
+    batch.inputs.assign(static_cast<size_t>(rows * batch.columns), task.tokenizer().endId().value_or(0));
     batch.targets.assign(batch.inputs.size(), Batch::kIgnored);
     batch.sources.assign(static_cast<size_t>(rows * batch.sourceColumns), Batch::kIgnored);
     for (int row = 0; row < rows; ++row) {
