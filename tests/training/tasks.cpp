@@ -19,6 +19,11 @@ std::vector<const Task*> selfContained() {
     return tasks;
 }
 
+/// The tokens that an example asks about.
+std::vector<int32_t> questionOf(const Example& example) {
+    return example.source.empty() ? example.prompt : example.source;
+}
+
 std::unique_ptr<TaskInstance> instance(const Task& task, Values values = {}, uint64_t seed = 0) {
     return makeTask(task, {.values = std::move(values), .seed = seed});
 }
@@ -133,9 +138,9 @@ TEST_CASE("tasks: no example is in two splits, whatever the seeds", "[training]"
         const auto task = instance(*each, values), heldOut = instance(*each, values, 99);
         std::array<std::set<std::vector<int32_t>>, 3> prompts;
         for (size_t i = 0; i < 10000; ++i) {
-            prompts[0].insert(task->example(Split::Train, i).prompt);
-            prompts[1].insert(heldOut->example(Split::Validation, i).prompt);
-            prompts[2].insert(heldOut->example(Split::Test, i).prompt);
+            prompts[0].insert(questionOf(task->example(Split::Train, i)));
+            prompts[1].insert(questionOf(heldOut->example(Split::Validation, i)));
+            prompts[2].insert(questionOf(heldOut->example(Split::Test, i)));
         }
         const auto common = [&](size_t a, size_t b) {
             return std::ranges::count_if(prompts[a], [&](const auto& prompt) { return prompts[b].contains(prompt); });
@@ -202,9 +207,9 @@ TEST_CASE("tasks: token texts cover the ids, and typed prompts give the ids that
         }
         CHECK(tokenizer.endId().has_value());
         for (uint64_t i = 0; i < 20; ++i) {
-            const Example example = task->example(Split::Train, i);
-            const std::string typed = tokenizer.decode(example.prompt, true); // what a person would type
-            CHECK(std::ranges::equal(tokenizer.encode(typed).ids, example.prompt));
+            const std::vector<int32_t> question = questionOf(task->example(Split::Train, i));
+            const std::string typed = tokenizer.decode(question, true); // what a person would type
+            CHECK(std::ranges::equal(tokenizer.encode(typed).ids, question));
         }
     }
 }
