@@ -45,7 +45,7 @@ QString nameOf(const PictureRun& run, const VisionLook& look) {
 } // namespace
 
 PatchRow rowOf(const PictureRun& run, const VisionLook& look) {
-    if (look.patch && *look.patch >= run.model->grid.area()) return {};
+    if (!run.model || (look.patch && *look.patch >= run.model->grid.area())) return {};
     const std::optional<int> token = queryOf(*run.model, look);
     if (look.isRollout) return run.rollout ? patchRow(*run.rollout, token) : PatchRow{};
     const auto layer = static_cast<size_t>(look.site);

@@ -39,9 +39,9 @@ void fillStream(GpuExecutor& executor, const std::string& prefix, int rows, std:
 ReadParameter withZeros(const DecoderConfig& written, const DecoderConfig& config, const ReadParameter& read) {
     if (written == config) return read;
     std::map<std::string, Shape> lacking;
-    for (const Node* node : storedParameters(*buildForListing(written).graph))
-        lacking.emplace(node->name, node->outputs[0].shape);
-    for (const Node* node : storedParameters(*buildForListing(config).graph)) lacking.erase(node->name);
+    const ModelGraph all = buildForListing(written), own = buildForListing(config);
+    for (const Node* node : storedParameters(*all.graph)) lacking.emplace(node->name, node->outputs[0].shape);
+    for (const Node* node : storedParameters(*own.graph)) lacking.erase(node->name);
     return [=](const std::string& name) {
         const auto found = lacking.find(name);
         return found == lacking.end() ? read(name)

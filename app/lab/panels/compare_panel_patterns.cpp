@@ -173,7 +173,7 @@ void ComparePanel::showMatrices(bool isOn) {
 void ComparePanel::showOverlays(bool isOn) {
     for (const Map* map : {&a_, &b_}) map->overlay->setVisible(isOn);
     PatchOverlayFigure figure;
-    if (isOn) {
+    if (isOn && first_->readsPictures() && second_.snapshot()->readsPictures()) { // B may not have followed A yet
         const VisionLook look = bench_.pictures().look();
         const PictureRun first = pictureRun(*first_), second = pictureRun(*second_.snapshot());
         QString shown;

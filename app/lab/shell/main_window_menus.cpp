@@ -108,9 +108,11 @@ void MainWindow::makeFileMenu() {
     int bundledKey = 1;
     for (const BundledModel& model : bundledModels()) {
         const QString title = QString::fromStdString(model.title);
+        const QString keys = bundledKey > 10 ? QString() : QStringLiteral("Ctrl+Shift+%1").arg(bundledKey % 10);
+        ++bundledKey;
         addAction(bundled, QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(), title,
-                  tr("Open the trained model %1").arg(title), QStringLiteral("Ctrl+Shift+%1").arg(bundledKey++),
-                  "files", [this, path = QString::fromStdString(model.path)] { open(path); });
+                  tr("Open the trained model %1").arg(title), keys, "files",
+                  [this, path = QString::fromStdString(model.path)] { open(path); });
     }
     QMenu* recent = menu->addMenu(tr("&Recent"));
     recent->menuAction()->setToolTip(tr("Open a recent model or session"));
