@@ -1,6 +1,8 @@
 #include "engine/training/tasks/translation.h"
+#include "engine/inference/language_model.h"
 #include "engine/text/speller.h"
-#include "engine/training/recipe.h"
+#include "engine/training/checkpoint.h"
+#include "engine/training/trainer.h"
 #include "tests/io/files.h"
 #include "tests/training/tasks_test.h"
 
@@ -119,4 +121,32 @@ TEST_CASE("translation: families that cannot learn a task are refused with those
     recipe.architecture = suggestedRecipe(taskNamed("numbers")).architecture;
     recipe.architecture.attention = "position=alibi";
     CHECK(refusal(recipe).find("no composed attention") != std::string::npos);
+}
+
+TEST_CASE("translation: a model without positions is written with a table of zeros", "[training][translation][gpu]") {
+    const char* family = GENERATE("t5", "bart");
+    INFO(family);
+    Recipe recipe = suggestedRecipe(taskNamed("numbers"));
+    recipe.settings.values = {{"digits", 3}};
+    recipe.architecture = {.family = family, .layers = 1, .heads = 2, .width = 16, .positions = "none"};
+    recipe.batch = 4;
+    Trainer trainer(recipe, {.softwareThreads = 0});
+    trainer.step();
+    const attn::test::TemporaryFolder folder;
+    writeModel(folder.path(), trainer);
+    LanguageModel model(openModelSource(folder.path().string()), {});
+    CHECK(model.config().family == family);
+    // Other orders of the source give the same, because nothing tells them apart.
+    const Example example = trainer.sequences()->instance().example(Split::Validation, 0);
+    std::vector<int> source(example.source.begin(), example.source.end());
+    const auto logits = [&] {
+        model.truncate(0);
+        model.setSource(source);
+        model.feed(example.prompt);
+        return std::vector<float>(model.logits().begin(), model.logits().end());
+    };
+    const std::vector<float> forwards = logits();
+    std::ranges::reverse(source);
+    const std::vector<float> backwards = logits();
+    for (size_t i = 0; i < forwards.size(); ++i) CHECK(std::abs(forwards[i] - backwards[i]) < 1e-4f);
 }
