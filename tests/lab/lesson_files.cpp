@@ -82,7 +82,7 @@ TEST_CASE("lessons: those of a folder of one's own follow, and what is none is t
         writeText(folder.filePath(name), json);
     }
     const LessonLibrary library = lessonLibrary(folder.path());
-    REQUIRE(library.lessons.size() == 8);
+    REQUIRE(library.lessons.size() == 10);
     CHECK(library.lessons.back().id == "zz-mine");
     REQUIRE(library.failures.size() == 1);
     CHECK(library.failures[0].sentence().find("broken.json") != std::string::npos);

@@ -359,7 +359,7 @@ bool GeneratePanel::postPrompt() {
     Command before = SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
     if (!inFlight_.empty()) before = promptCommand(inFlight_.back());
     inFlight_.push_back(typed);
-    if (hasTokenizer) typed_ = shown;
+    if (hasTokenizer && !isLesson_) typed_ = shown;
     bench_.undoStack().push(
         new PromptEdit(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
     return true;

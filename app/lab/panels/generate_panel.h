@@ -64,6 +64,8 @@ public:
     void reset();
     void focusPrompt();
     const QString& typed() const { return typed_; } ///< the last text that was typed; empty: none
+    /// While a lesson runs, what is typed is not the user's own text.
+    void setLesson(bool isLesson) { isLesson_ = isLesson; }
     /// Puts a prompt that was typed, but that the model has not read yet, into a document in place of its text.
     void addUnread(SessionDocument& document) const;
 
@@ -109,6 +111,7 @@ private:
     /// Prompts that were posted but not yet shown. A snapshot with one of them must not overwrite newer typing.
     std::deque<Typed> inFlight_;
     QString typed_;
+    bool isLesson_ = false;
     Typed shownPrompt_; ///< prompt of the last snapshot
     uint64_t failureCount_ = 0;
 };

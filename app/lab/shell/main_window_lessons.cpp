@@ -65,6 +65,7 @@ void MainWindow::arrangeFor(const QStringList& panels) { layout_->arrangeFor(pan
 
 void MainWindow::setLessonUndo(bool isLesson) {
     lessonSteps_.clear();
+    generate_->setLesson(isLesson);
     undo_.setActiveStack(isLesson ? &lessonSteps_ : &ownSteps_);
 }
 
