@@ -153,6 +153,25 @@ TEST_CASE("two streams: sessions, links and the list of changes name sites as th
     CHECK(bench.changes() == Changes{.interventions = {}, .patterns = {}, .gates = {{{kCross, 2}, 0.25f}}});
 }
 
+TEST_CASE("two streams: heads of cross-attention have gates and changes of their own", "[lab]") {
+    LabWindow lab(kModel.c_str(), "the cat is small.");
+    Workbench& bench = lab.window().workbench();
+    bench.selectHead(kCross, 1);
+    REQUIRE(lab.settle());
+    auto& gate = lab.find<QSlider>("gate");
+    REQUIRE(gate.isEnabled());
+    gate.setValue(0);
+    REQUIRE(lab.settle());
+    CHECK(bench.changes() == Changes{.interventions = {}, .patterns = {}, .gates = {{{kCross, 1}, 0.0f}}});
+    bench.setChanges({});
+    lab.showPanel("interventions");
+    CHECK(lab.find<QSpinBox>("interventionLayer").text().contains("Cross L0"));
+    lab.click("interventionAdd");
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QTreeWidget>("interventionsList").topLevelItem(0)->text(0) == "Cross L0 H1 removed");
+    CHECK_FALSE(lab.snapshot().runFailure);
+}
+
 TEST_CASE("two streams: the formed path stands beside the run", "[lab]") {
     LabWindow lab(kModel.c_str(), "the cat is small.");
     lab.press(lab.action("formedPath"));

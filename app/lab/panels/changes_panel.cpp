@@ -101,6 +101,8 @@ void ChangesPanel::showSource() {
 void ChangesPanel::showHead() {
     const QSignalBlocker quietLayer(layer_), quietHead(head_);
     layer_->setValue(bench_.selection().site);
+    const bool hasTwo = bench_.hasModel() && bench_.snapshot()->model->readsSource; // whose sites are no layers
+    layer_->setSuffix(hasTwo ? QStringLiteral(" (%1)").arg(bench_.siteLabel(layer_->value())) : QString());
     head_->setValue(bench_.selection().head);
     const auto row = bench_.selection().row;
     if (std::exchange(selectedRow_, row) != row && row && token_->currentIndex() > 0 && bench_.hasModel())
@@ -119,7 +121,7 @@ void ChangesPanel::showModel() {
     const ModelInfo* model = snapshot_->model.get();
     {
         const QSignalBlocker quietLayer(layer_), quietHead(head_);
-        layer_->setRange(0, model ? model->layers - 1 : 0);
+        layer_->setRange(0, model ? model->siteCount() - 1 : 0);
         head_->setRange(0, model ? model->heads - 1 : 0);
     }
     const bool isPicture = snapshot_->readsPictures();

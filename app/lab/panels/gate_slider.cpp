@@ -29,7 +29,7 @@ GateSlider::GateSlider(const char* id, Workbench& bench)
 
 void GateSlider::show() {
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
-    const bool hasHead = bench_.hasModel() && site < bench_.snapshot()->model->layers &&
+    const bool hasHead = bench_.hasModel() && site < bench_.snapshot()->model->siteCount() &&
                          head < bench_.snapshot()->model->site(site).heads;
     head_->setText(bench_.hasModel() ? bench_.headLabel(site, head) : tr("No model"));
     const float share = bench_.shownShare(site, head), set = bench_.shownGate(site, head);

@@ -285,7 +285,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(prompt),
                      [](const TokenInfo& token) { return token.isPrompt; });
         const int written = static_cast<int>(tokens.size() - prompt.size());
-        chips_->setTokens(readsSource() ? snapshot->sequence->source : std::move(prompt));
+        chips_->setTokens(readsSource() ? snapshot->sequence->source : prompt);
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         const bool isWriting = !snapshot->model || snapshot->model->writesText();

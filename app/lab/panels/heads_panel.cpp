@@ -86,7 +86,7 @@ void HeadsPanel::showGates() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
     for (QPushButton* button : {layerOff_, restore_}) button->setEnabled(model != nullptr);
     decltype(Changes::gates) shares;
-    for (int site = 0; model && site < model->layers; ++site)
+    for (int site = 0; model && site < model->siteCount(); ++site)
         for (int head = 0; head < model->site(site).heads; ++head)
             if (const float share = bench_.shownShare(site, head); share != 1) shares[{site, head}] = share;
     std::vector<QString> labels;

@@ -132,7 +132,7 @@ void Workbench::addChanges(const std::vector<Intervention>& interventions) {
 void Workbench::setGate(int site, int head, float gate) {
     if (!hasModel()) return;
     Changes after = *changes_;
-    for (int s = 0; s < snapshot_->model->layers; ++s)
+    for (int s = 0; s < snapshot_->model->siteCount(); ++s)
         for (int h = 0; h < snapshot_->model->site(s).heads; ++h)
             if ((site < 0 || s == site) && (head < 0 || h == head)) after.setGate(s, h, gate);
     change(std::move(after), tr("changing a gate"), QStringLiteral("gate %1.%2").arg(site).arg(head));
