@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/inference/beam_search.h"
 #include "engine/inference/pattern_views.h"
 #include "engine/inference/picture_views.h"
 #include "engine/inference/sampling.h"
@@ -67,6 +68,18 @@ struct GenerateCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     int maxTokens = 1;
     double tokensPerSecond = 0;
+};
+/// Searches for the most probable texts after the prompt (Snapshot::beams) and goes to the best one. It continues the
+/// last search if that has the same settings and is not done.
+struct BeamSearchCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
+    BeamSettings settings;
+    int steps = 0; ///< number of tokens to add to each hypothesis; 0: until the search is done
+};
+/// Goes to the end of a hypothesis of Snapshot::beams.
+struct GoToHypothesisCommand {
+    static constexpr CommandKind kKind = CommandKind::Step;
+    int node = 0;
 };
 /// Stops generation, loading or an export within 50 ms.
 struct StopCommand {
@@ -154,9 +167,9 @@ struct CaptureInputsCommand {
 /// What a window asks of a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which the session
 /// computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
 using Command = std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, SetPictureCommand, GenerateCommand,
-                             StopCommand, ResetCommand, TakeTokenCommand, GoToBranchCommand, RestoreBranchesCommand,
-                             SetSamplingCommand, PredictWordCommand, PatternRequest, SetProfileCommand, CellRequest,
-                             ShowWeightCommand, CaptureCommand, CaptureInputsCommand, SetChangesCommand, ShowRunCommand,
-                             RunAnalysisCommand>;
+                             BeamSearchCommand, GoToHypothesisCommand, StopCommand, ResetCommand, TakeTokenCommand,
+                             GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, PredictWordCommand,
+                             PatternRequest, SetProfileCommand, CellRequest, ShowWeightCommand, CaptureCommand,
+                             CaptureInputsCommand, SetChangesCommand, ShowRunCommand, RunAnalysisCommand>;
 
 } // namespace attn

@@ -42,6 +42,15 @@ struct UneditedViews {
     std::shared_ptr<const CellExplanation> explanation;
 };
 
+/// A beam search after the prompt, as far as it has come.
+struct BeamTree {
+    BeamSettings settings;
+    std::vector<BeamNode> nodes;    ///< the root is the end of the prompt
+    std::vector<std::string> texts; ///< of the nodes' tokens; the root has none
+    std::vector<int> finished;      ///< last nodes of the finished hypotheses, the best first
+    bool isDone = false;
+};
+
 /// The state that views show. Consecutive snapshots share the parts that did not change.
 struct Snapshot {
     uint64_t version = 0;         ///< increases by one with each snapshot
@@ -51,6 +60,7 @@ struct Snapshot {
     std::shared_ptr<const ModelInfo> model;
     std::shared_ptr<const Sequence> sequence; ///< of a model of text
     std::shared_ptr<const BranchTree> branches;
+    std::shared_ptr<const BeamTree> beams; ///< the last search after this prompt; null: none
     std::shared_ptr<const NextToken> next;
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail; ///< the selected head (or aggregate)

@@ -79,8 +79,8 @@ void Session::Worker::run(const std::stop_token& stop) {
         {
             std::unique_lock lock(mutex_);
             const auto ready = [&] { return !queue_.empty(); };
-            if (isRefining_) {
-                // Do not wait: refine views until the next token is due or a command arrives.
+            if (isRefining_ || searchSteps_ > 0) {
+                // Do not wait: refine views until the next token is due, or search, until a command arrives.
             } else if (remaining_ > 0) {
                 changed_.wait_until(lock, stop, nextToken_, ready);
             } else {
@@ -109,6 +109,8 @@ void Session::Worker::run(const std::stop_token& stop) {
                 break;
             } else if (remaining_ > 0 && (!isRefining_ || Clock::now() >= nextToken_)) {
                 generateOne();
+            } else if (searchSteps_ > 0) {
+                searchOne();
             } else if (isRefining_) {
                 refineViews();
             }
@@ -120,6 +122,7 @@ void Session::Worker::run(const std::stop_token& stop) {
         } catch (const gpu::DeviceLost& error) {
             if (next_.model && (next_.picture || !path_.tokens().empty()))
                 lostInput_ = LostInput{next_.model->path, path_, prompt_, next_.picture};
+            forgetSearch();
             model_.reset();
             next_.model.reset();
             fail(error);
@@ -150,6 +153,10 @@ void Session::Worker::warmUp() {
 
 void Session::Worker::execute(Command command) {
     if (remaining_ > 0 && changesSequence(command)) finishGenerating();
+    if (searchSteps_ > 0 && changesSequence(command)) {
+        searchSteps_ = 0;
+        next_.status.activity = Activity::Idle;
+    }
     next_.failure.reset();
     analysing_.clear();
     isRun_ = changesSequence(command) || std::holds_alternative<ShowWeightsCommand>(command);
@@ -159,7 +166,7 @@ void Session::Worker::execute(Command command) {
 }
 
 void Session::Worker::fail(const Error& error) {
-    remaining_ = 0;
+    remaining_ = searchSteps_ = 0;
     next_.failure = Failure{error.message(), error.where(), error.hint()};
     ++next_.failureCount;
     if (isRun_) next_.runFailure = next_.failure;

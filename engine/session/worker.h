@@ -42,6 +42,8 @@ private:
     void on(const SetPromptCommand& command);
     void on(const SetPictureCommand& command);
     void on(const GenerateCommand& command);
+    void on(const BeamSearchCommand& command);
+    void on(const GoToHypothesisCommand& command);
     void on(const StopCommand& command);
     void on(const ResetCommand& command);
     void on(const TakeTokenCommand& command);
@@ -90,6 +92,7 @@ private:
     /// Runs the input if the model has not, after a Stop or a failure. Call before using the cache or the logits.
     /// @throws Error if there is no input
     void catchUp();
+    std::vector<int> promptTokens() const; ///< of the current path
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, Prompt prompt);
     /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
@@ -102,7 +105,13 @@ private:
     void warmUp(); ///< prepares one plan while idle
     void generateOne();
     void finishGenerating();
-    void refreshSequence(); ///< updates tokens, text, branches, logits, newest rows
+    void requireContinuable(); ///< @throws Error if the model cannot continue the text
+    void searchOne();          ///< one step of the beam search
+    void finishSearching();
+    void forgetSearch();           ///< it was after another prompt, or with other parameters or changes
+    void refreshSearch();          ///< updates Snapshot::beams
+    void takeHypothesis(int node); ///< makes the current path end there
+    void refreshSequence();        ///< updates tokens, text, branches, logits, newest rows
     /// Updates the next tokens and, if wanted, the views of the original run. Clears the cache if it had to run.
     void refreshUnedited(std::span<const int> tokens);
     UneditedViews uneditedViews(); ///< views of the tokens in the cache
@@ -149,7 +158,9 @@ private:
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};
     int generated_ = 0;
-    bool hasOpened_ = false; ///< a model, with success
+    std::optional<BeamSearch> search_; ///< of Snapshot::beams
+    int searchSteps_ = 0;              ///< still to do; 0: it rests
+    bool hasOpened_ = false;           ///< a model, with success
     bool canWarmUp_ = false, isRefining_ = false;
     bool hasStaleChanges_ = false;    ///< the prompt or the parameters changed since the changes were computed
     std::vector<int> uneditedTokens_; ///< tokens of Snapshot::unedited

@@ -16,6 +16,7 @@ void Session::Worker::on(const SetChangesCommand& command) {
     workOut(changes);
     next_.changes = changes.empty() ? nullptr : command.changes;
     hasStaleChanges_ = false;
+    forgetSearch();
     runAgain();
 }
 
@@ -124,7 +125,10 @@ void Session::Worker::on(const ShowRunCommand& command) {
         next_.uneditedAnalyses.clear();
     }
     if (model_) model_->bypassEdits(isOriginal);
-    if (isOther) return runAgain();
+    if (isOther) {
+        forgetSearch();
+        return runAgain();
+    }
     if (command.run == ShownRun::Difference && compareUnedited()) refreshViews();
     publish();
 }

@@ -68,11 +68,13 @@ bool Session::Worker::replaceWeights(AnySource& source) {
             throw;
         }
     }
+    forgetSearch();
     auto* open = dynamic_cast<LanguageModel*>(model_.get());
     return open && open->replaceWeights(std::get<std::unique_ptr<ModelSource>>(source));
 }
 
 void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::string& path) {
+    forgetSearch();
     model_ = std::move(model);
     remaining_ = 0; // generation belongs to the old model
     isRefining_ = false;

@@ -136,6 +136,12 @@ void Session::Worker::moveTo(TokenPath path, Prompt prompt) {
     }
 }
 
+std::vector<int> Session::Worker::promptTokens() const {
+    std::vector<int> tokens = path_.tokens(); // the path may end within the prompt
+    tokens.resize(std::min(tokens.size(), static_cast<size_t>(path_.promptLength())));
+    return tokens;
+}
+
 void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
@@ -143,6 +149,9 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     refreshChanges();
     std::vector<int> types = prompt_.encoding.types;
     types.erase(types.begin(), types.begin() + std::min(std::ssize(types), std::ssize(all) - std::ssize(tokens)));
+    if (search_ &&
+        (prompt_.source != text().sourceTokens() || !std::ranges::equal(search_->beginning(), promptTokens())))
+        forgetSearch();
     text().setTypes(std::move(types));
     text().setSource(prompt_.source);
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
@@ -163,24 +172,19 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     if (isPrepared) model().device().saveKernels();
 }
 
-namespace {
-
-/// @throws Error if the model cannot continue the text
-void requireContinuable(const LanguageModel& model, const TokenPath& path) {
-    if (path.tokens().empty())
+void Session::Worker::requireContinuable() {
+    if (path_.tokens().empty())
         throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
-    if (model.config().readout != TextReadout::NextToken)
+    if (text().config().readout != TextReadout::NextToken)
         throw Error({.what = "this model fills in hidden words; it does not continue a text",
-                     .where = model.info().name,
+                     .where = text().info().name,
                      .hint = "write [MASK] into the prompt: the candidates are for the last hidden word"});
 }
-
-} // namespace
 
 void Session::Worker::on(const GenerateCommand& command) {
     text();
     catchUp();
-    requireContinuable(text(), path_);
+    requireContinuable();
     if (command.maxTokens < 1) return;
     remaining_ = command.maxTokens;
     tokensPerSecond_ = command.tokensPerSecond;
@@ -259,7 +263,7 @@ void Session::Worker::on(const ResetCommand&) {
 void Session::Worker::on(const TakeTokenCommand& command) {
     checkToken(command.token, "generate", "choose one of the listed tokens");
     catchUp();
-    requireContinuable(text(), path_);
+    requireContinuable();
     float probability = 0;
     for (const Candidate& candidate : rankCandidates(text().logits(), sampling_, path_.tokens(), -1))
         if (candidate.token == command.token) probability = candidate.probability;

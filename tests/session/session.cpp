@@ -5,6 +5,7 @@
 #include "tests/session/session_test.h"
 
 using namespace attn;
+using namespace attn::test;
 
 TEST_CASE("queue: the newest of a kind wins, but nothing moves across what reads it", "[session]") {
     CommandQueue queue;

@@ -1,6 +1,7 @@
 #include "app/lab/panels/catalogue.h"
 
 #include "app/lab/panels/attention_panel.h"
+#include "app/lab/panels/beams_panel.h"
 #include "app/lab/panels/branches_panel.h"
 #include "app/lab/panels/by_input_panel.h"
 #include "app/lab/panels/cell_panel.h"
@@ -49,6 +50,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr, make<AttentionPanel>},
     {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, makeNext},
     {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, makeByInput<BranchesPanel, NothingForPictures>},
+    {"beams", QT_TRANSLATE_NOOP("attn::Panel", "Beam search"), nullptr, makeByInput<BeamsPanel, NothingForPictures>},
     {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
     {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr, make<ProfilePanel>},
     {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", makeByInput<CellPanel, NothingForPictures>},

@@ -12,7 +12,7 @@ const std::vector<Workspace>& workspaces() {
          .title = QT_TRANSLATE_NOOP("attn::Workspace", "Write"),
          .toolTip =
              QT_TRANSLATE_NOOP("attn::Workspace", "Write a prompt and watch the heads while the model continues it"),
-         .main = {"attention", "text"},
+         .main = {"attention", "text", "beams"},
          .above = {"generate"},
          .below = {"next", "branches"}},
         {.id = "inspect",
