@@ -147,9 +147,10 @@ HookEdits RunningModel::converted(const Changes& changes, const Input& own, cons
     for (const PatternEdit& change : changes.patterns) {
         info_.requireHead(change.site, change.head);
         if (!all.graph->probes().contains(info_.site(change.site).hook("pattern")))
-            throw Error({.what = fmt::format("the attention of layer {} forms no pattern", change.site),
-                         .where = info_.name,
-                         .hint = "set the head's gate to 0, or change hook_z"});
+            throw Error(
+                {.what = fmt::format("the attention of {} forms no pattern", info_.structure.labelOf(change.site)),
+                 .where = info_.name,
+                 .hint = "set the head's gate to 0, or change hook_z"});
         result.set(change);
         const Site& site = info_.site(change.site);
         result.declare(site.hook("z"), site.heads, int64_t{site.heads} * site.headWidth);

@@ -7,6 +7,7 @@
 #include "engine/session/thread_priority.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
+#include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
 #include <chrono>
@@ -277,15 +278,25 @@ private:
 
     void takeSamples() {
         auto samples = std::make_shared<std::vector<SampleAnswer>>();
-        const Tokenizer& tokenizer = run_->trainer().sequences()->instance().tokenizer();
+        const TaskInstance& task = run_->trainer().sequences()->instance();
+        const Tokenizer& tokenizer = task.tokenizer();
         const auto texts = [&](const std::vector<int32_t>& ids) {
             std::vector<std::string> result;
-            for (const int32_t id : ids) result.push_back(tokenizer.isSpecial(id) ? "∎" : tokenizer.tokenText(id));
+            for (const int32_t id : ids) {
+                const std::string text = tokenizer.tokenText(id);
+                result.push_back(tokenizer.isSpecial(id) && text != "<unk>" ? "∎" : text);
+            }
             return result;
         };
+        const bool isWritten = !taskNamed(run_->trainer().recipe().task).masksTokens;
         for (const Trainer::Answer& answer : run_->trainer().answers(Split::Validation, 0, kSamples)) {
             const auto& [prompt, expected, source] = answer.example;
-            samples->push_back({.prompt = tokenizer.decode(source.empty() ? prompt : source, true),
+            const auto room = static_cast<size_t>(task.contextLength()) - (source.empty() ? prompt.size() : 1);
+            const auto shown = std::span(answer.given).first(isWritten ? std::min(answer.given.size(), room) : 0);
+            const std::vector<int32_t>& tokens = source.empty() ? prompt : source;
+            samples->push_back({.prompt = tokenizer.decode(tokens, true),
+                                .tokens = tokens,
+                                .written = {shown.begin(), shown.end()},
                                 .expected = texts(expected),
                                 .given = texts(answer.given)});
         }

@@ -22,6 +22,8 @@ struct WeightSet;
 /// An example of the validation split and the model's answer, as texts of tokens.
 struct SampleAnswer {
     std::string prompt;
+    std::vector<int> tokens{};  ///< of the prompt, or of the source
+    std::vector<int> written{}; ///< the given answer, where the model writes it after the prompt or the source
     std::vector<std::string> expected, given;
     bool isRight() const { return expected == given; }
 };

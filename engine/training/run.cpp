@@ -60,7 +60,7 @@ std::vector<double> TrainingRun::ratiosSince(const std::map<std::string, std::ve
     std::vector<double> change(groups), length(groups), ratios;
     for (const auto& [name, old] : before) {
         const auto block =
-            std::ranges::find_if(blocks, [&](const std::string& b) { return name.starts_with(b + "."); });
+            std::ranges::find_if(blocks, [&name = name](const std::string& b) { return name.starts_with(b + "."); });
         const size_t group = block == blocks.end() ? 0 : static_cast<size_t>(block - blocks.begin()) + 1;
         const std::vector<float> now = trainer_.read(name);
         for (size_t i = 0; i < now.size(); ++i) {

@@ -206,6 +206,7 @@ TEST_CASE("lab: the finder knows help, controls, other words and what words mean
     };
     CHECK(found("bigger text").front().startsWith("Larger text"));
     CHECK(found("font").filter("Larger text").size() == 1);
+    CHECK(found("ALiBi").filter("Part of attention").front().contains("\n")); // with its idea
     CHECK(found("night").front().startsWith("Dark"));
     CHECK(found("what is a head?").front().startsWith("Head   ·   Word\nOne of the parts"));
     CHECK(found("photo").front().startsWith("Picture   ·   Word"));

@@ -2,6 +2,8 @@
 #include "tests/lab/lab_window.h"
 
 #include <QComboBox>
+#include <QTest>
+#include <QTreeView>
 
 using namespace attn;
 
@@ -58,4 +60,16 @@ TEST_CASE("training: while a translation trains, the views show source and targe
     const auto& samples = *training.snapshot()->answers.samples;
     REQUIRE_FALSE(samples.empty());
     CHECK(samples.front().prompt.find("hundred") != std::string::npos);
+
+    // A click on an answer shows the model while it gives it.
+    lab.showPanel("samples");
+    const auto& table = lab.find<QTreeView>("samples");
+    const QModelIndex row = table.model()->index(1, 0);
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualRect(row).center());
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->prompt == samples[1].prompt; }));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->source.size() == samples[1].tokens.size());
+    REQUIRE(lab.snapshot().sequence->tokens.size() == samples[1].written.size() + 1);
+    for (size_t i = 0; i < samples[1].written.size(); ++i)
+        CHECK(lab.snapshot().sequence->tokens[i + 1].id == samples[1].written[i]);
 }

@@ -1,15 +1,24 @@
 #include "app/figures/arcs_figure.h"
+#include "app/figures/beam_figure.h"
 #include "app/figures/drawing.h"
+#include "app/figures/word_rows.h"
+#include "app/lab/panels/pattern_editor.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/lens_answer_view.h"
+#include "app/lab/widgets/matrix_view.h"
+#include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/widgets/token_strip.h"
 #include "app/lab/workbench/session_link.h"
 #include "engine/inference/language_model.h"
 #include "tests/lab/lab_window.h"
 #include "tests/support/farthest.h"
+
+#include <QCheckBox>
+#include <QFile>
 
 // A model with an encoder and a decoder in the window.
 
@@ -183,4 +192,136 @@ TEST_CASE("two streams: the formed path stands beside the run", "[lab]") {
         REQUIRE((logit && formed));
         CHECK(*logit == Approx(*formed).margin(1e-3)); // of another order of summation
     }
+}
+
+TEST_CASE("two streams: both texts of cross-attention can be pointed at, painted and exported", "[lab]") {
+    LabWindow lab(kModel.c_str(), "the cat is small.");
+    Workbench& bench = lab.window().workbench();
+    lab.find<QSpinBox>("amount").setValue(3);
+    lab.find<QPushButton>("run").click();
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 4; }));
+    REQUIRE(lab.settle());
+    lab.action("attentionHead").trigger();
+    bench.selectHead(kCross, 1);
+    REQUIRE(lab.settle());
+
+    // Words: a click on a word that looks keeps it as the query; those that are looked at are shaded.
+    lab.find<QAbstractButton>("attentionAsText").click();
+    auto& queries = lab.find<TokenStrip>("attentionQueries");
+    auto& keys = lab.find<TokenStrip>("attentionTokens");
+    REQUIRE(lab.waitFor([&] { return queries.isVisible() && queries.count() == 4 && keys.count() == 6; }));
+    QTest::mouseClick(queries.viewport(), Qt::LeftButton, {}, queries.tokenRect(2).center());
+    CHECK(bench.selection().row == 2);
+    QTest::mouseClick(keys.viewport(), Qt::LeftButton, {}, keys.tokenRect(5).center());
+    CHECK(bench.selection().row == 2);
+    const HeatmapFigure& figure = lab.find<HeatmapView>("attentionHeatmap").figure();
+    REQUIRE(lab.waitFor([&] { return figure.tile && figure.tile->site == kCross && keys.shades().size() == 6; }));
+    for (int key = 0; key < 6; ++key)
+        CHECK(keys.shades()[static_cast<size_t>(key)] == Approx(figure.valueAt({2, key})));
+    bench.selectHead(0, 1); // of the encoder: one text
+    REQUIRE(lab.settle());
+    CHECK_FALSE(queries.isVisible());
+
+    // The pattern of a cross head names both texts, and is painted.
+    bench.selectHead(kCross, 1);
+    bench.selectCell(Cell{1, 3});
+    lab.showPanel("interventions");
+    REQUIRE(lab.settle());
+    const auto& matrix = lab.window().findChild<PatternEditor*>()->findChild<MatrixView*>()->figure();
+    REQUIRE(lab.waitFor([&] { return matrix.rows() == 4 && matrix.columns() == 6; }));
+    CHECK(joined(matrix.columnLabels).contains("cat|"));
+    const auto& pin = lab.find<QPushButton>("interventionPin");
+    CHECK(pin.text().contains(matrix.columnLabels[3]));
+    lab.click("interventionPin");
+    REQUIRE(lab.settle());
+    CHECK_FALSE(lab.snapshot().runFailure);
+    REQUIRE(lab.waitFor([&] { return matrix.rows() == 4 && matrix.valueAt({2, 3}) == 1; }));
+    CHECK(matrix.valueAt({2, 1}) == 0);
+    bench.setChanges({});
+    REQUIRE(lab.settle());
+
+    // The archive names the site and both texts.
+    lab.showPanel("attention");
+    lab.find<QAbstractButton>("attentionAsHeatmap").click();
+    lab.find<HeatmapView>("attentionHeatmap").setFocus();
+    const QString path = lab.folder() + "/cross.npz";
+    lab.window().exportFigure(path);
+    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
+    QFile npz(path);
+    REQUIRE(npz.open(QIODevice::ReadOnly));
+    const QByteArray archive = npz.readAll();
+    for (const char* array : {"tokens.npy", "source_tokens.npy", "site.npy", "layer.npy"})
+        CHECK(archive.contains(array));
+}
+
+TEST_CASE("two streams: a beam search draws its tree, and a click shows the attention of a text", "[lab]") {
+    LabWindow lab(kModel.c_str(), "the cat is small.");
+    lab.showPanel("beams");
+    CHECK(lab.find<QWidget>("beamsEmpty").isVisible());
+    lab.find<QSpinBox>("beamWidth").setValue(2);
+    lab.find<QSpinBox>("beamTokens").setValue(4);
+    lab.click("beamStep");
+    auto& tree = lab.find<PointedView>("beamTree");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().beams && tree.isVisible() && tree.figure()->items() > 3; }));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.size() == 2); // the start and one token
+    const int afterOne = tree.figure()->items();
+    lab.click("beamSearch");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().beams->isDone && tree.figure()->items() > afterOne; }));
+    REQUIRE(lab.settle());
+    const BeamFigure beam = dynamic_cast<const BeamFigure&>(*tree.figure());
+    CHECK(beam.chosen == lab.snapshot().beams->finished.front()); // the best text is written
+    CHECK(lab.find<QLabel>("beamHint").text().startsWith("Finished texts: "));
+
+    const auto places = beam.layout(tree.rect(), tree.theme());
+    const auto dropped = std::ranges::find(beam.nodes, BeamNode::Fate::Dropped, &BeamNode::fate) - beam.nodes.begin();
+    const auto place = places.at(static_cast<size_t>(dropped));
+    QTest::mouseClick(&tree, Qt::LeftButton, {}, place.center().toPoint());
+    REQUIRE(lab.waitFor(
+        [&] { return lab.snapshot().sequence->tokens.back().id == beam.nodes[static_cast<size_t>(dropped)].token; }));
+    REQUIRE(lab.settle());
+    CHECK(tree.figure()->chosen == static_cast<int>(dropped));
+    CHECK(lab.snapshot().beams->isDone);
+
+    const QString path = lab.folder() + "/beam.csv";
+    tree.setFocus();
+    lab.window().exportFigure(path);
+    REQUIRE(lab.waitFor([&] { return QFile(path).size() > 0; }));
+}
+
+TEST_CASE("two streams: whole words stand in place of their pieces, and cells still name tokens", "[lab]") {
+    LabWindow lab(kModel.c_str(), "the houses were smaller.");
+    Workbench& bench = lab.window().workbench();
+    lab.find<QSpinBox>("amount").setValue(3);
+    lab.find<QPushButton>("run").click();
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 4; }));
+    REQUIRE(lab.settle());
+    lab.action("attentionHead").trigger();
+    bench.selectHead(0, 1); // of the encoder
+    REQUIRE(lab.settle());
+    const HeatmapFigure& figure = lab.find<HeatmapView>("attentionHeatmap").figure();
+    const auto pieces = static_cast<int>(lab.snapshot().sequence->source.size());
+    REQUIRE(lab.waitFor([&] { return figure.tile && figure.tile->site == 0 && figure.keyCount == pieces; }));
+    const auto tokens = figure.tile;
+    const WordRows words = wordRows(lab.snapshot().sequence->source);
+    REQUIRE(words.count() < pieces);
+    lab.find<QCheckBox>("attentionWholeWords").setChecked(true);
+    REQUIRE(figure.keyCount == words.count());
+    CHECK(joined(figure.keyLabels()).startsWith("the|houses|"));
+    for (int row = 0; row < words.count(); ++row) {
+        float sum = 0;
+        for (int key = 0; key < words.count(); ++key) sum += figure.valueAt({row, key});
+        CHECK(sum == Approx(1).margin(1e-4));
+    }
+    // A click on a word chooses the first of its pieces.
+    auto& view = lab.find<HeatmapView>("attentionHeatmap");
+    const auto at = view.figureLayout().cellRect({1, 2}).center().toPoint();
+    QTest::mouseClick(&view, Qt::LeftButton, {}, at);
+    REQUIRE(lab.settle());
+    CHECK(bench.selection().cell == Cell{words.begins[1], words.begins[2]});
+    CHECK(figure.selected == Cell{1, 2});
+    lab.press(lab.action("undo"));
+    lab.find<QCheckBox>("attentionWholeWords").setChecked(false);
+    CHECK(figure.keyCount == pieces);
+    CHECK(figure.tile == tokens);
 }

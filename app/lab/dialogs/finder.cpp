@@ -150,7 +150,8 @@ void Finder::find(const QString& words) {
             found_, {}, [&](size_t i) { return std::pair(!isNamed[i], rankOf(entries_[i].title, wanted.join(' '))); });
     for (const size_t i : found_) {
         const Entry& entry = entries_[i];
-        const bool explains = !wanted.isEmpty() && (!entry.open || !isNamed[i]);
+        const bool explains =
+            !wanted.isEmpty() && !entry.help.isEmpty() && (!entry.open || !isNamed[i] || entry.explains);
         const QString title = QStringLiteral("%1   ·   %2").arg(entry.title, entry.kind);
         auto* item = new QListWidgetItem(explains ? title + '\n' + entry.help : title, list_);
         item->setData(kKeys, entry.keys);

@@ -23,6 +23,7 @@ public:
         QString keys;               ///< of an action; empty: none
         std::function<void()> open; ///< empty: there is nothing to open
         QString help;               ///< one or two sentences; empty: none
+        bool explains = false;      ///< the help stands below the name, not only where its words were sought
     };
 
     Finder(std::vector<Entry> entries, QWidget* parent);

@@ -137,10 +137,12 @@ void LessonPanel::start(const Lesson& lesson, int step) {
 std::vector<Panel::Place> LessonPanel::places() {
     std::vector<Place> places;
     for (const Lesson& lesson : library_.lessons)
-        places.push_back({lesson.title, tr("Lesson"), [this, lesson] {
+        places.push_back({lesson.title, tr("Lesson"),
+                          [this, lesson] {
                               bench_.showPanel("lessons");
                               start(lesson);
-                          }});
+                          },
+                          lesson.summary});
     return places;
 }
 

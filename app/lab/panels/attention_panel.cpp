@@ -10,6 +10,7 @@
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/site_box.h"
 #include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
@@ -57,7 +58,8 @@ void AttentionPanel::change(AttentionLook next, const QString& text) {
 }
 
 void AttentionPanel::apply(const AttentionLook& next) {
-    look_ = next;
+    const bool joinsOthers = std::exchange(look_, next).wholeWords != next.wholeWords;
+    if (joinsOthers && snapshot_) showPictures();
     if (look_.level == AttentionLevel::OneCell && !bench_.selection().cell && bench_.tokenCount() > 0)
         bench_.selectCell(strongestCell());
     showSettings();
@@ -110,11 +112,18 @@ void AttentionPanel::chooseColours(ColourMapId colours) {
     change(next, tr("changing the colour map"));
 }
 
+void AttentionPanel::chooseLevel(AttentionLevel level) {
+    awaited_.reset();
+    setLevel(level);
+}
+
 void AttentionPanel::setLevel(AttentionLevel level) {
     if (bench_.readsPictures()) {
         if (level != AttentionLevel::OneCell) pictureLevel_ = level;
         return showSettings();
     }
+    if (awaited_) awaited_->first = level;
+    if (awaited_ && level == AttentionLevel::OneCell && !bench_.selection().cell) level = AttentionLevel::OneHead;
     AttentionLook next = look_;
     next.level = level;
     apply(next);
@@ -154,6 +163,14 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
         if (look_.level == AttentionLevel::OneCell) look_.level = AttentionLevel::OneHead;
         heatmap_->resetZoom();
     }
+    if (isNewSequence && snapshot->sequence && awaited_) {
+        const auto [level, selection] = *awaited_;
+        bench_.select(selection);
+        if (bench_.selection() == selection) {
+            look_.level = level;
+            awaited_.reset();
+        }
+    }
     if (isNewSequence) {
         // The cell may not be in the new text: its column closes.
         if (look_.level == AttentionLevel::OneCell && !bench_.selection().cell) look_.level = AttentionLevel::OneHead;
@@ -186,44 +203,22 @@ void AttentionPanel::showPictures() {
     const bool isComparable =
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
     const int shown = snapshot_->detail ? snapshot_->detail->site : bench_.selection().site;
-    const std::vector<QString> queries = tokenLabels(snapshot_->queries(shown)),
-                               keys = tokenLabels(snapshot_->keys(shown));
+    joinWords(shown);
+    const std::vector<QString> queries = labelsOf(snapshot_->queries(shown), queryWords()),
+                               keys = labelsOf(snapshot_->keys(shown), keyWords());
     heatmap_->setLabels(queries, keys);
+    queries_->setLabels(queries);
+    queries_->setVisible(isOfTwoTexts());
     strip_->setLabels(keys);
-    cell_->setLabels(queries, keys, bench_.siteLabel(shown));
-    heatmap_->setTile(snapshot_->detail, static_cast<int>(queries.size()), static_cast<int>(keys.size()),
-                      isComparable ? compared->detail : nullptr);
+    cell_->setLabels(tokenLabels(snapshot_->queries(shown)), tokenLabels(snapshot_->keys(shown)),
+                     bench_.siteLabel(shown));
+    heatmap_->setTile(shownTile(snapshot_->detail), static_cast<int>(queries.size()), static_cast<int>(keys.size()),
+                      isComparable ? shownTile(compared->detail) : nullptr);
     if (const auto& cell = snapshot_->explanation)
         cell_->setCondition(bench_.conditionOf(cell->site, cell->head),
                             static_cast<double>(bench_.shownShare(cell->site, cell->head)));
     cell_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
     showArcs();
-}
-
-void AttentionPanel::showArcs() {
-    if (look_.picture != AttentionPicture::Arcs || !snapshot_ || bench_.readsPictures()) return;
-    ArcsFigure figure;
-    figure.title = headTitle(choice(), bench_.siteLabel(choice().site));
-    figure.hidesFirst = look_.scale.hidesFirst;
-    figure.labels = heatmap_->figure().queryLabels();
-    figure.keyLabels = heatmap_->figure().keyLabels();
-    const auto isCurrent = [&](const PatternTile& tile) {
-        return tile.queryEnd <= std::ssize(figure.labels) && tile.keyEnd <= std::ssize(figure.keyLabels);
-    };
-    if (look_.arcsOfLayer) {
-        const int site = bench_.selection().site;
-        figure.title = tr("All heads of %1").arg(bench_.siteLabel(site));
-        if (const auto& grid = snapshot_->grid; grid && site < grid->sites)
-            for (int head = 0; head < grid->heads; ++head)
-                if (const PatternTile& tile = grid->at(site, head); tile.rows > 0 && isCurrent(tile))
-                    figure.heads.push_back({head, {grid, &tile}});
-    } else if (snapshot_->detail && isCurrent(*snapshot_->detail)) {
-        figure.heads.push_back({std::max(0, snapshot_->detail->head), snapshot_->detail});
-    }
-    if (const int linked = hoveredToken_ >= 0 ? hoveredToken_ : bench_.selection().row.value_or(-1);
-        linked >= 0 && linked < bench_.queryCount())
-        figure.query = linked;
-    arcs_->setFigure(std::move(figure));
 }
 
 void AttentionPanel::want() {
@@ -275,6 +270,8 @@ void AttentionPanel::restoreView(const QJsonObject& view) {
     auto [look, selection] = attentionFromJson(view, bench_);
     bench_.select(selection);
     // The text of the view may not be there yet; a cell of the present one would be asked of it.
+    awaited_ = look.level == AttentionLevel::OneCell || selection.row ? std::optional(std::pair(look.level, selection))
+                                                                      : std::nullopt;
     if (look.level == AttentionLevel::OneCell && !bench_.selection().cell) look.level = AttentionLevel::OneHead;
     apply(look);
     const QJsonObject picture = view["picture"].toObject();
@@ -285,12 +282,12 @@ void AttentionPanel::restoreView(const QJsonObject& view) {
 
 void AttentionPanel::showSettings() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
-    const QSignalBlocker blockers[] = {
-        QSignalBlocker(layer_),   QSignalBlocker(head_),       QSignalBlocker(aggregate_),  QSignalBlocker(scale_),
-        QSignalBlocker(colours_), QSignalBlocker(hidesFirst_), QSignalBlocker(arcsOfLayer_)};
+    const QSignalBlocker blockers[] = {QSignalBlocker(layer_),       QSignalBlocker(head_),
+                                       QSignalBlocker(aggregate_),   QSignalBlocker(scale_),
+                                       QSignalBlocker(colours_),     QSignalBlocker(hidesFirst_),
+                                       QSignalBlocker(arcsOfLayer_), QSignalBlocker(wholeWords_)};
     layer_->setRange(0, model ? std::max(0, model->siteCount() - 1) : 0);
-    layer_->setPrefix(model && model->readsSource ? bench_.siteLabel(bench_.selection().site) + QStringLiteral(": ")
-                                                  : QString());
+    layer_->setNames(bench_.siteNames());
     // The selection may already be one of the next model.
     const bool hasSite = model && bench_.selection().site < model->siteCount();
     head_->setRange(0, hasSite ? std::max(0, model->site(bench_.selection().site).heads - 1) : 0);
@@ -303,6 +300,7 @@ void AttentionPanel::showSettings() {
     const bool isPicture = bench_.readsPictures();
     colours_->setCurrentIndex(static_cast<int>(isPicture ? bench_.pictures().look().colours : look_.colours));
     hidesFirst_->setChecked(look_.scale.hidesFirst);
+    wholeWords_->setChecked(look_.wholeWords);
     reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());
     const bool showsHead = look_.level != AttentionLevel::AllHeads;
     switch_->setExclusive(showsHead); // none is chosen while all heads are shown
@@ -321,7 +319,7 @@ void AttentionPanel::showSettings() {
             ? tr("Query %1 → key %2").arg(bench_.selection().cell->query).arg(bench_.selection().cell->key)
             : tr("One cell"));
 
-    for (QWidget* tool : std::initializer_list<QWidget*>{scale_->parentWidget(), hidesFirst_, reset_})
+    for (QWidget* tool : std::initializer_list<QWidget*>{scale_->parentWidget(), hidesFirst_, wholeWords_, reset_})
         tool->setVisible(!isPicture);
     for (QAbstractButton* button : switch_->buttons()) button->setVisible(!isPicture);
     arcsOfLayer_->setVisible(!isPicture && look_.level != AttentionLevel::AllHeads &&
@@ -347,10 +345,11 @@ void AttentionPanel::showSettings() {
                        (isHead ? bench_.conditionOf(shown.site, shown.head) : QString()) +
                        (isChange ? tr(", difference in attention") : QString()) + resolutionText(tile));
     // Pixels of several tokens, and what is scaled without the first token, are other numbers.
-    cell_->setHeatmap(shown.aggregate, isHead && !isChange && tile && tile->isExact() && !look_.scale.hidesFirst);
+    cell_->setHeatmap(shown.aggregate,
+                      isHead && !isChange && tile && tile->isExact() && !look_.scale.hidesFirst && !joined_);
     heatmap_->setScale(look_.scale);
     heatmap_->setColours(look_.colours);
-    heatmap_->setSelected(bench_.selection().cell);
+    heatmap_->setSelected(selectedPlace());
     grid_->setScale(look_.scale);
     grid_->setColours(look_.colours);
     grid_->setSelected(choice());
@@ -386,19 +385,18 @@ void AttentionPanel::showChange() {
 
 void AttentionPanel::showLinks() {
     // The token under the pointer takes precedence over the clicked one.
-    const int linked = hoveredToken_ >= 0 ? hoveredToken_ : bench_.selection().row.value_or(-1);
+    const int linked = linkedPlace();
     int query = linked, key = -1;
-    if (query < 0 && look_.picture == AttentionPicture::Text) query = bench_.queryCount() - 1;
+    if (query < 0 && look_.picture == AttentionPicture::Text) query = placeOf(bench_.queryCount() - 1, queryWords());
     if (hoveredCell_) {
         query = hoveredCell_->query;
         key = hoveredCell_->key;
-    } else if (linked < 0 && look_.level == AttentionLevel::OneCell && bench_.selection().cell) {
-        query = bench_.selection().cell->query;
-        key = bench_.selection().cell->key;
+    } else if (const auto cell = selectedPlace(); linked < 0 && look_.level == AttentionLevel::OneCell && cell) {
+        query = cell->query;
+        key = cell->key;
     }
-    strip_->setMarks(
-        snapshot_ && snapshot_->model && snapshot_->model->structure.isCross(bench_.selection().site) ? -1 : query,
-        key);
+    queries_->setMarks(query, -1);
+    strip_->setMarks(isOfTwoTexts() ? -1 : query, key);
     heatmap_->setLinkedToken(hoveredCell_ ? -1 : linked);
 
     std::vector<float> shades;
@@ -481,7 +479,7 @@ QString AttentionPanel::exportName() const {
     if (level() == AttentionLevel::AllHeads) return QStringLiteral("heads");
     if (bench_.readsPictures() && bench_.pictures().look().isRollout) return QStringLiteral("rollout");
     const auto head = exportedHead();
-    if (!head) return QStringLiteral("L%1-heads").arg(bench_.selection().site);
+    if (!head) return bench_.siteLabel(bench_.selection().site).replace(' ', '-') + QStringLiteral("-heads");
     const QString name = bench_.headLabel(head->first, head->second).replace(' ', '-');
     const auto& cell = bench_.selection().cell;
     const bool isCell = exportedLevel() == AttentionLevel::OneCell && cell;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/figures/word_rows.h"
 #include "app/lab/panels/attention_settings.h"
 #include "app/lab/workbench/panel.h"
 
@@ -23,6 +24,7 @@ class HeatmapView;
 class PictureHeads;
 class PictureTools;
 class PictureView;
+class SiteBox;
 class SlidingColumn;
 class ThumbnailGridView;
 class TokenStrip;
@@ -45,6 +47,8 @@ public:
 
     const AttentionLook& look() const { return look_; }
     AttentionLevel level() const { return bench_.readsPictures() ? pictureLevel_ : look_.level; }
+    /// The level once the text of a restored view is there.
+    AttentionLevel wantedLevel() const { return awaited_ ? awaited_->first : level(); }
     void setLevel(AttentionLevel level);
 
 protected:
@@ -55,7 +59,8 @@ protected:
 private:
     QWidget* makeBreadcrumbs();
     QWidget* makeTools();
-    QToolButton* makeDisplayButton(); ///< opens what is changed less often
+    QToolButton* makeDisplayButton();       ///< opens what is changed less often
+    void chooseLevel(AttentionLevel level); ///< as the user wants it
     void setPicture(AttentionPicture picture);
     void showArcs();
     QWidget* makeWords();
@@ -75,6 +80,22 @@ private:
     void showSettings();
     void showPictures();
     void showChange();
+    struct JoinedWords {
+        WordRows queries, keys;
+    };
+    bool canJoin(const PatternTile& tile) const;
+    void joinWords(int site); ///< sets joined_
+    std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const PatternTile>& tile) const;
+    static std::vector<QString> labelsOf(std::span<const TokenInfo> tokens, const WordRows* words);
+    static int placeOf(int token, const WordRows* words); ///< the row or column that shows a token
+    static int tokenAt(int place, const WordRows* words); ///< the first token of a row or column
+    const WordRows* queryWords() const;                   ///< null: pieces are shown
+    const WordRows* keyWords() const;
+    int linkedPlace() const; ///< the row under the pointer, or else the selected one; -1: none
+    std::optional<Cell> selectedPlace() const;
+    bool readsText() const;    ///< whether the queries of the head are tokens of the text that is written
+    bool isOfTwoTexts() const; ///< whether the keys of the head are of another text than its queries
+    void hoverRow(int row);    ///< of the head; -1: none
     void showLinks();
     void nameWords(int query); ///< -1: none
     void updateEmptyTexts();
@@ -87,7 +108,10 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     AttentionLook look_;                                    ///< of texts; that of pictures is in PictureBench
     AttentionLevel pictureLevel_ = AttentionLevel::OneHead; ///< a picture has no single cells
-    int hoveredToken_ = -1;                                 ///< token under the pointer in any panel; -1: none
+    /// Of a restored view, until its text is there or the user chooses something else.
+    std::optional<std::pair<AttentionLevel, Selection>> awaited_;
+    std::optional<JoinedWords> joined_; ///< whose rows and columns the views of one head have; none: tokens
+    int hoveredToken_ = -1;             ///< token under the pointer in any panel; -1: none
     std::optional<Cell> hoveredCell_;
     QRectF window_; ///< visible tokens of the heatmap
 
@@ -95,9 +119,10 @@ private:
     QWidget* tools_;
     PictureTools* pictureTools_;
     QLabel* change_; ///< explains the colours of a difference
-    QSpinBox *layer_, *head_;
+    SiteBox* layer_;
+    QSpinBox* head_;
     QComboBox *aggregate_, *scale_, *colours_;
-    QCheckBox* hidesFirst_;
+    QCheckBox *hidesFirst_, *wholeWords_;
     QPushButton* reset_;
     QStackedWidget *stack_, *views_;
     EmptyState* empty_;
@@ -112,7 +137,7 @@ private:
     HeatmapView* heatmap_;
     ArcsView* arcs_;
     CellView* cell_;
-    TokenStrip* strip_;
+    TokenStrip *queries_, *strip_; ///< words that look, where they are others; words that are looked at
     QLabel *wordsTitle_, *wordsMeaning_;
     QWidget* words_; ///< the strip with its title and the meaning of its colours
 };

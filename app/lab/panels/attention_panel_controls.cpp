@@ -10,6 +10,7 @@
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/site_box.h"
 #include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
@@ -49,14 +50,16 @@ QScrollArea* scrolling(QWidget* content) {
 AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton),
       tools_(nullptr), pictureTools_(new PictureTools(bench)), change_(makeHintLabel("attentionChange")),
-      layer_(new QSpinBox), head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox),
+      layer_(new SiteBox), head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox),
       colours_(new QComboBox), hidesFirst_(new QCheckBox(tr("&Hide first token"))),
-      reset_(new QPushButton(tr("Rese&t view"))), stack_(new QStackedWidget), views_(new QStackedWidget),
-      hero_(new QWidget), gridScroll_(nullptr), arcsScroll_(nullptr), cellColumn_(nullptr),
-      switch_(new QButtonGroup(this)), arcsOfLayer_(new QCheckBox(tr("All heads of the layer"))),
+      wholeWords_(new QCheckBox(tr("&Whole words"))), reset_(new QPushButton(tr("Rese&t view"))),
+      stack_(new QStackedWidget), views_(new QStackedWidget), hero_(new QWidget), gridScroll_(nullptr),
+      arcsScroll_(nullptr), cellColumn_(nullptr), switch_(new QButtonGroup(this)),
+      arcsOfLayer_(new QCheckBox(tr("All heads of the layer"))),
       pictures_(new PictureHeads("attentionPictures", PictureHeads::Kind::Overlays, bench)),
       picture_(new PictureView("attentionPicture", false, bench)), grid_(new ThumbnailGridView),
-      heatmap_(new HeatmapView), arcs_(new ArcsView), cell_(new CellView), strip_(new TokenStrip), words_(makeWords()) {
+      heatmap_(new HeatmapView), arcs_(new ArcsView), cell_(new CellView), queries_(new TokenStrip),
+      strip_(new TokenStrip), words_(makeWords()) {
     grid_->setObjectName("attentionGrid");
     heatmap_->setObjectName("attentionHeatmap");
     cell_->setObjectName("attentionCell");
@@ -65,14 +68,14 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     arcs_->setObjectName("attentionArcs");
     grid_->setWhatsThis(
         tr("A thumbnail for each head: one row for each layer, one column for each head. The strip below a "
-           "thumbnail is the row of the newest token. Click a thumbnail to enlarge it."));
+           "thumbnail is the row of the last token. Click a thumbnail to enlarge it."));
     heatmap_->setWhatsThis(
         tr("Each row is a query: a token that looks. Each column is a key: a token that it looks at. The "
            "colour is the attention weight; each row sums to 1. The mask hides the grey cells. Click a "
            "cell to see its arithmetic. The wheel zooms."));
     strip_->setWhatsThis(
         tr("Each word is shaded by the attention that one query pays to it: the word under the pointer, or "
-           "the newest token. Click a word to keep it as the query."));
+           "the last token. Click a word to keep it as the query."));
     arcs_->setWhatsThis(
         tr("Each line joins a query at the left to a key at the right. The larger the attention weight, the "
            "stronger the line. Point at a word to see its lines alone."));
@@ -106,7 +109,7 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
         showPictures();
         showSettings();
     });
-    followTheme(bench_, grid_, heatmap_, cell_, strip_, arcs_);
+    followTheme(bench_, grid_, heatmap_, cell_, queries_, strip_, arcs_);
     showSettings();
 }
 
@@ -123,8 +126,27 @@ QWidget* AttentionPanel::makeWords() {
     scale->setLabels({"0", "0.1", "0.25", "0.5", "1"});
     scale->setShades({0, 0.1f, 0.25f, 0.5f, 1});
     followTheme(bench_, scale);
-    makeColumn(words, spacing::kGap, {wordsTitle_, wordsMeaning_, scale, {strip_, 1}});
+    queries_->setObjectName("attentionQueries");
+    queries_->setWhatsThis(
+        tr("The words that look. Click one to keep it as the query: the words below are shaded by its attention."));
+    queries_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+    makeColumn(words, spacing::kGap, {wordsTitle_, queries_, wordsMeaning_, scale, {strip_, 1}});
     return words;
+}
+
+bool AttentionPanel::readsText() const {
+    return snapshot_ && snapshot_->sequence &&
+           snapshot_->queries(bench_.selection().site).data() == snapshot_->sequence->tokens.data();
+}
+
+bool AttentionPanel::isOfTwoTexts() const {
+    return snapshot_ && snapshot_->model && snapshot_->model->structure.isCross(bench_.selection().site);
+}
+
+void AttentionPanel::hoverRow(int row) {
+    bench_.hoverToken(readsText() ? tokenAt(row, queryWords()) : -1);
+    hoveredToken_ = row;
+    showLinks();
 }
 
 QWidget* AttentionPanel::makeBreadcrumbs() {
@@ -156,7 +178,7 @@ void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, 
     auto* action = helped(new QAction(toolTip, this), id, toolTip);
     action->setShortcut(keys);
     addAction(action);
-    connect(action, &QAction::triggered, this, [this, level] { setLevel(level); });
+    connect(action, &QAction::triggered, this, [this, level] { chooseLevel(level); });
     connect(button, &QToolButton::clicked, action, &QAction::trigger);
 }
 
@@ -219,7 +241,10 @@ QToolButton* AttentionPanel::makeDisplayButton() {
     column->addWidget(
         named(hidesFirst_, "attentionHideFirst",
               tr("Leave out the first token, to which many heads attend by default, and renormalise each row")));
-    column->addWidget(named(reset_, "attentionReset", tr("Restore one head, the linear scale and all tokens")));
+    column->addWidget(named(wholeWords_, "attentionWholeWords",
+                            tr("Show words in place of their pieces: the attention that pieces of a word receive is "
+                               "added, and the rows of its pieces are averaged")));
+    column->addWidget(named(reset_, "attentionReset", tr("Restore one head, the linear scale, pieces and all tokens")));
     aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
     for (const ScaleInfo& scale : scaleKinds()) {
         scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));
@@ -253,10 +278,16 @@ QToolButton* AttentionPanel::makeDisplayButton() {
         next.scale.hidesFirst = isHidden;
         change(next, tr("hiding the first token"));
     });
+    connect(wholeWords_, &QCheckBox::toggled, this, [this](bool isWhole) {
+        AttentionLook next = look_;
+        next.wholeWords = isWhole;
+        change(next, tr("showing whole words"));
+    });
     connect(reset_, &QPushButton::clicked, this, [this] {
         AttentionLook next = look_;
         next.scale = {};
         next.aggregate = HeadAggregate::None;
+        next.wholeWords = false;
         change(next, tr("resetting the view"));
         heatmap_->resetZoom();
     });
@@ -274,18 +305,29 @@ QToolButton* AttentionPanel::makeDisplayButton() {
 
 void AttentionPanel::connectViews() {
     connect(grid_, &ThumbnailGridView::selected, this, [this](const HeadChoice& choice) { choose(choice); });
-    connect(grid_, &ThumbnailGridView::activated, this, [this] { setLevel(AttentionLevel::OneHead); });
+    connect(grid_, &ThumbnailGridView::activated, this, [this] { chooseLevel(AttentionLevel::OneHead); });
     const auto pressed = [this](int query, int key) {
-        bench_.selectCell(Cell{query, key});
-        setLevel(AttentionLevel::OneCell);
+        bench_.selectCell(Cell{tokenAt(query, queryWords()), tokenAt(key, keyWords())});
+        chooseLevel(AttentionLevel::OneCell);
     };
     connect(heatmap_, &HeatmapView::cellSelected, this, pressed);
     connect(heatmap_, &HeatmapView::cellActivated, this, pressed);
-    connect(cellColumn_, &SlidingColumn::closeAsked, this, [this] { setLevel(AttentionLevel::OneHead); });
-    connect(arcs_, &ArcsView::tokenHovered, this, [this](int token) { bench_.hoverToken(token); });
-    connect(arcs_, &ArcsView::tokenClicked, this, [this](int token) {
-        bench_.selectRow(bench_.selection().row == token ? std::nullopt : std::optional(token));
-    });
+    connect(cellColumn_, &SlidingColumn::closeAsked, this, [this] { chooseLevel(AttentionLevel::OneHead); });
+    const auto selectRow = [this](int place) {
+        const int row = tokenAt(place, queryWords());
+        bench_.selectRow(bench_.selection().row == row ? std::nullopt : std::optional(row));
+    };
+    connect(arcs_, &ArcsView::tokenHovered, this, &AttentionPanel::hoverRow);
+    connect(arcs_, &ArcsView::tokenClicked, this, selectRow);
+    for (TokenStrip* each : {queries_, strip_}) {
+        const auto holdsQueries = [this, each] { return each == (isOfTwoTexts() ? queries_ : strip_); };
+        connect(each, &TokenStrip::tokenHovered, this, [this, holdsQueries](int row) {
+            if (holdsQueries()) hoverRow(row);
+        });
+        connect(each, &TokenStrip::tokenClicked, this, [selectRow, holdsQueries](int row) {
+            if (holdsQueries()) selectRow(row);
+        });
+    }
     connect(heatmap_, &HeatmapView::windowChanged, this, [this](const QRectF& window) {
         window_ = window;
         reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());
@@ -293,21 +335,14 @@ void AttentionPanel::connectViews() {
     });
     connect(heatmap_, &HeatmapView::hovered, this, [this](int query, int key) {
         hoveredCell_ = Cell{query, key};
-        showLinks();
-        const bool isOfText = snapshot_->queries(bench_.selection().site).data() == snapshot_->sequence->tokens.data();
-        bench_.hoverToken(isOfText ? query : -1);
+        hoverRow(query);
     });
     connect(heatmap_, &HeatmapView::hoverLeft, this, [this] {
         hoveredCell_.reset();
-        showLinks();
-        bench_.hoverToken(-1);
-    });
-    connect(strip_, &TokenStrip::tokenHovered, this, [this](int token) { bench_.hoverToken(token); });
-    connect(strip_, &TokenStrip::tokenClicked, this, [this](int token) {
-        bench_.selectRow(bench_.selection().row == token ? std::nullopt : std::optional(token));
+        hoverRow(-1);
     });
     connect(&bench_, &Workbench::tokenHovered, this, [this](int token) {
-        hoveredToken_ = token < bench_.queryCount() ? token : -1;
+        hoveredToken_ = readsText() && token < bench_.queryCount() ? placeOf(token, queryWords()) : -1;
         showLinks();
     });
     connect(&bench_, &Workbench::headSelected, this, [this] {
@@ -315,7 +350,7 @@ void AttentionPanel::connectViews() {
         want();
     });
     connect(&bench_, &Workbench::selectionChanged, this, &AttentionPanel::showSettings);
-    connect(pictures_, &PointedView::activated, this, [this] { setLevel(AttentionLevel::OneHead); });
+    connect(pictures_, &PointedView::activated, this, [this] { chooseLevel(AttentionLevel::OneHead); });
     connect(&bench_.pictures(), &PictureBench::lookChanged, this, [this] {
         if (bench_.readsPictures()) showSettings();
     });

@@ -42,12 +42,14 @@ QJsonObject attentionToJson(const AttentionLook& look, const Workbench& bench) {
     QJsonObject object{{"level", QLatin1String(kLevels[static_cast<size_t>(look.level)])},
                        {"drawnAs", QLatin1String(kPictures[static_cast<size_t>(look.picture)])},
                        {"arcsOfLayer", look.arcsOfLayer},
+                       {"wholeWords", look.wholeWords},
                        {"site", savedSiteName(bench)},
                        {"head", selection.head},
                        {"aggregate", QLatin1String(kAggregates[static_cast<size_t>(look.aggregate)])},
                        {"scale", scaleKey(look.scale.kind)},
                        {"hidesFirst", look.scale.hidesFirst},
                        {"colours", colourMapKey(look.colours)}};
+    if (selection.row) object["row"] = *selection.row;
     if (selection.cell) object["cell"] = QJsonArray{selection.cell->query, selection.cell->key};
     return object;
 }
@@ -56,10 +58,12 @@ std::pair<AttentionLook, Selection> attentionFromJson(const QJsonObject& object,
     const AttentionLook look{.level = named<AttentionLevel>(object["level"], kLevels),
                              .picture = named<AttentionPicture>(object["drawnAs"], kPictures),
                              .arcsOfLayer = object["arcsOfLayer"].toBool(),
+                             .wholeWords = object["wholeWords"].toBool(),
                              .aggregate = named<HeadAggregate>(object["aggregate"], kAggregates),
                              .scale = {scaleFromKey(object["scale"].toString()), object["hidesFirst"].toBool()},
                              .colours = colourMapFromKey(object["colours"].toString())};
     Selection selection{.site = savedSite(object, 0, bench), .head = std::max(0, object["head"].toInt())};
+    if (const int row = object["row"].toInt(-1); row >= 0) selection.row = row;
     if (const QJsonArray cell = object["cell"].toArray();
         cell.size() == 2 && cell[0].toInt(-1) >= 0 && cell[1].toInt(-1) >= 0)
         selection.cell = Cell{cell[0].toInt(), cell[1].toInt()};

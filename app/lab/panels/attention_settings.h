@@ -22,13 +22,14 @@ struct AttentionLook {
     AttentionLevel level = AttentionLevel::AllHeads;
     AttentionPicture picture = AttentionPicture::Heatmap;
     bool arcsOfLayer = false; ///< arcs of all heads of the layer, in colours
+    bool wholeWords = false;  ///< words in place of their pieces, where one head is shown
     HeadAggregate aggregate = HeadAggregate::None;
     Scale scale{};
     ColourMapId colours = ColourMapId::Viridis;
 
     bool operator==(const AttentionLook&) const = default;
     /// Whether "Reset view" would change nothing.
-    bool isPlain() const { return scale.isPlain() && aggregate == HeadAggregate::None; }
+    bool isPlain() const { return scale.isPlain() && aggregate == HeadAggregate::None && !wholeWords; }
 };
 
 /// How a saved view names the selected site of the open model.

@@ -12,6 +12,7 @@
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/side_by_side.h"
+#include "app/lab/widgets/site_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/workbench.h"
@@ -101,8 +102,6 @@ void ChangesPanel::showSource() {
 void ChangesPanel::showHead() {
     const QSignalBlocker quietLayer(layer_), quietHead(head_);
     layer_->setValue(bench_.selection().site);
-    const bool hasTwo = bench_.hasModel() && bench_.snapshot()->model->readsSource; // whose sites are no layers
-    layer_->setSuffix(hasTwo ? QStringLiteral(" (%1)").arg(bench_.siteLabel(layer_->value())) : QString());
     head_->setValue(bench_.selection().head);
     const auto row = bench_.selection().row;
     if (std::exchange(selectedRow_, row) != row && row && token_->currentIndex() > 0 && bench_.hasModel())
@@ -122,6 +121,7 @@ void ChangesPanel::showModel() {
     {
         const QSignalBlocker quietLayer(layer_), quietHead(head_);
         layer_->setRange(0, model ? model->siteCount() - 1 : 0);
+        layer_->setNames(bench_.siteNames());
         head_->setRange(0, model ? model->heads - 1 : 0);
     }
     const bool isPicture = snapshot_->readsPictures();
@@ -324,7 +324,7 @@ QWidget* ChangesPanel::makeForm() {
                       "all of it skips the layer."));
     where_->addItems({tr("Head output"), tr("Attention output"), tr("MLP output"), tr("Whole layer"),
                       tr("Residual stream before layer"), tr("Embedding")});
-    layer_ = named(new QSpinBox, "interventionLayer", tr("Layer"));
+    layer_ = named(new SiteBox, "interventionLayer", tr("Layer"));
     head_ = named(new QSpinBox, "interventionHead", tr("Head"));
     layer_->setPrefix(tr("layer "));
     head_->setPrefix(tr("head "));
@@ -357,7 +357,7 @@ QWidget* ChangesPanel::makeForm() {
     rows->addRow(tr("Amount"), makeRow({{amount_, 1}, amountText_, add_}));
     rows->addRow(tr("Gate"), new GateSlider("interventionGate", bench_));
     for (QComboBox* box : {where_, kind_}) connect(box, &QComboBox::currentIndexChanged, this, &ChangesPanel::showForm);
-    for (QSpinBox* box : {layer_, head_})
+    for (QSpinBox* box : std::initializer_list<QSpinBox*>{layer_, head_})
         connect(box, &QSpinBox::valueChanged, this, [this] { bench_.selectHead(layer_->value(), head_->value()); });
     connect(token_, &QComboBox::currentIndexChanged, this, &ChangesPanel::showRow);
     connect(source_, &ChangeSource::changed, this, &ChangesPanel::showSource);

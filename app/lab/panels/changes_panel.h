@@ -18,6 +18,7 @@ namespace attn {
 
 class PatternEditor;
 class RunCellsView;
+class SiteBox;
 
 /// The Changes panel: changes values of hooks, gates and patterns of heads during a run, lists the changes, and shows
 /// their effect on the next token or on the class.
@@ -61,7 +62,8 @@ private:
     QLabel* title_;
     QPushButton* reset_;
     QComboBox *run_, *where_, *token_, *kind_;
-    QSpinBox *layer_, *head_;
+    SiteBox* layer_;
+    QSpinBox* head_;
     ChangeSource* source_;
     QLabel* amountText_;
     QSlider* amount_;

@@ -19,7 +19,7 @@ HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
       pictures_(new PictureHeads("headsPictures", PictureHeads::Kind::Overlays, bench)),
       change_(makeHintLabel("headsChange")) {
     grid_->setObjectName("headsGrid");
-    grid_->setAccessibleName(tr("Heads: attention of the newest token, and gates"));
+    grid_->setAccessibleName(tr("Heads: attention of the last token, and gates"));
     pictures_->hide();
     QWidget* gates = makeGates();
     makeColumn(this, spacing::kGap, {change_, {grid_, 1}, {pictures_, 1}, gates});
@@ -105,7 +105,7 @@ void HeadsPanel::showRows() {
         grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
     }
     change_->setVisible(grid_->showsChange());
-    change_->setText(tr("Where the newest token looks more (red) or less (blue) than in the original run."));
+    change_->setText(tr("Where the last token looks more (red) or less (blue) than in the original run."));
 }
 
 QWidget* HeadsPanel::figure() { return bench_.readsPictures() ? pictures_ : static_cast<QWidget*>(this); }

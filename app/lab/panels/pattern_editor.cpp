@@ -107,11 +107,17 @@ void PatternEditor::pin() {
     apply({.site = selection.site,
            .head = selection.head,
            .kind = PatternEdit::Kind::Pin,
-           .key = rowAtSite(*bench_.snapshot(), pinnedRow(), selection.site)},
+           .key = isOfTwoTexts() ? pinnedRow() : rowAtSite(*bench_.snapshot(), pinnedRow(), selection.site)},
           tr("pinning a pattern"));
 }
 
+bool PatternEditor::isOfTwoTexts() const {
+    return bench_.hasModel() && bench_.snapshot()->model->structure.isCross(bench_.selection().site);
+}
+
 int PatternEditor::pinnedRow() const {
+    // The form and the selected row name tokens that look; a key of another text is chosen by a cell.
+    if (isOfTwoTexts()) return bench_.selection().cell ? bench_.selection().cell->key : 0;
     const auto selected = bench_.selection().row;
     return row_.value_or(selected ? rowOfSelection(*bench_.snapshot(), *selected) : 0);
 }
@@ -119,8 +125,9 @@ int PatternEditor::pinnedRow() const {
 void PatternEditor::namePin() {
     const int row = bench_.hasModel() ? pinnedRow() : 0;
     const std::vector<QString> names =
-        bench_.hasModel() ? inputAxis(*bench_.snapshot()->model, tokenLabels(bench_.snapshot()->sequence.get())).names
-                          : std::vector<QString>();
+        bench_.hasModel()
+            ? inputAxis(*bench_.snapshot()->model, tokenLabels(bench_.snapshot()->keys(bench_.selection().site))).names
+            : std::vector<QString>();
     const QString name = static_cast<size_t>(row) < names.size() ? names[static_cast<size_t>(row)] : QString();
     pin_->setText(name.isEmpty()           ? tr("Pin to token")
                   : bench_.readsPictures() ? tr("Pin to %1").arg(name)
@@ -136,7 +143,7 @@ void PatternEditor::setRow(std::optional<int> row) {
 void PatternEditor::paintCell(const MatrixCell& cell) {
     const MatrixFigure& figure = matrix_->figure();
     if (figure.isEmpty() || cell.row >= figure.rows() || cell.column >= figure.columns()) return;
-    bool looksAhead = false; // then the model is not causal
+    bool looksAhead = isOfTwoTexts(); // or the model is not causal
     for (int query = 0; query < figure.rows(); ++query)
         for (int key = query + 1; key < figure.columns(); ++key) looksAhead |= figure.valueAt({query, key}) > 0;
     const auto rowOf = [&](int query) {
@@ -240,9 +247,10 @@ void PatternEditor::show() {
     figure.columnTitle = tr("key");
     figure.kind = MatrixFigure::Kind::Weights;
     const auto tile = snapshot_ ? shownTile(*snapshot_, site, head) : nullptr;
-    if (tile && tile->isExact() && tile->rows == tile->columns && tile->rows <= kMostPainted) {
+    if (tile && tile->isExact() && std::max(tile->rows, tile->columns) <= kMostPainted) {
         figure.setMatrix(tile->rows, tile->columns, visibleWeights(*tile));
-        figure.rowLabels = figure.columnLabels = tokenLabels(snapshot_->sequence.get());
+        figure.rowLabels = tokenLabels(snapshot_->queries(site));
+        figure.columnLabels = tokenLabels(snapshot_->keys(site));
         figure.rowLabels.resize(static_cast<size_t>(tile->rows));
         figure.columnLabels.resize(static_cast<size_t>(tile->columns));
     } else {

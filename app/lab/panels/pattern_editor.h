@@ -37,8 +37,9 @@ private:
     /// Replaces the pattern's change. Rows without any row remove it.
     void apply(const PatternEdit& edit, const QString& text);
     void pin();
-    int pinnedRow() const; ///< of the input's axis
-    void namePin();        ///< on the button
+    bool isOfTwoTexts() const; ///< whether the keys of the head are of another text than its queries
+    int pinnedRow() const;     ///< of the input's axis, or of the keys' text
+    void namePin();            ///< on the button
     void paintCell(const MatrixCell& cell);
     std::vector<int> queries() const; ///< whose rows are painted on the picture
     void paintPatch(int patch, bool isFirst);

@@ -14,7 +14,8 @@ namespace attn {
 namespace {
 constexpr size_t kMostClasses = 10;
 
-/// Names the classes that a model knows.
+} // namespace
+
 QString knownClasses(const ModelInfo& info) {
     if (info.classes == 1)
         return PictureClasses::tr("It knows one class: %1.").arg(QString::fromStdString(info.labelOf(0)));
@@ -25,8 +26,6 @@ QString knownClasses(const ModelInfo& info) {
     if (others > 0) names << PictureClasses::tr("and %1 others").arg(others);
     return PictureClasses::tr("It knows %1 classes: %2.").arg(info.classes).arg(names.join(QStringLiteral(", ")));
 }
-
-} // namespace
 
 PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), text_(makeHintLabel("classesText")), classes_(new QTreeWidget) {

@@ -12,6 +12,9 @@ class QTreeWidgetItem;
 
 namespace attn {
 
+/// Names the classes that a model knows: "It knows 3 classes: circle, square, star."
+QString knownClasses(const ModelInfo& info);
+
 /// The most probable classes of a picture, and what hidden patches or changes do to them.
 class PictureClasses : public Panel {
     Q_OBJECT

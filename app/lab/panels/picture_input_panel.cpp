@@ -2,6 +2,7 @@
 
 #include "app/figures/read_image.h"
 #include "app/lab/common/control_groups.h"
+#include "app/lab/panels/picture_classes.h"
 #include "app/lab/panels/picture_files.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/drawing_pad.h"
@@ -23,6 +24,7 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QSignalBlocker>
+#include <QUndoStack>
 
 #include <algorithm>
 #include <filesystem>
@@ -45,13 +47,14 @@ QString headsText(const ModelInfo& info) {
 }
 
 QString textOf(const ModelInfo& info) {
-    return PictureInputPanel::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels")
-        .arg(QString::fromStdString(info.name), QString::fromStdString(info.familyTitle))
-        .arg(info.layers)
-        .arg(headsText(info))
-        .arg(info.grid.height)
-        .arg(info.grid.width)
-        .arg(info.patch);
+    const QString shape = PictureInputPanel::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels.")
+                              .arg(QString::fromStdString(info.name), QString::fromStdString(info.familyTitle))
+                              .arg(info.layers)
+                              .arg(headsText(info))
+                              .arg(info.grid.height)
+                              .arg(info.grid.width)
+                              .arg(info.patch);
+    return info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
 }
 
 } // namespace

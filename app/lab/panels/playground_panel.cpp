@@ -5,6 +5,7 @@
 #include "app/lab/widgets/comparison_view.h"
 #include "app/lab/widgets/cost_view.h"
 #include "app/lab/widgets/elided_label.h"
+#include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/input_controls.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/mask_painter.h"
@@ -89,10 +90,8 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     connect(costs_, &CostView::cancelled, this, [this] { bench_.playground().costs().cancel(); });
     connect(&bench_.playground(), &PlaygroundBridge::costsChanged, costs_, &CostView::showCosts);
     connect(cards_, &PartCards::queryChanged, this, &PlaygroundPanel::ask);
-    connect(cards_, &PartCards::tried, this, [this](const PlaygroundQuery& query) {
-        PlaygroundQuery next = with(query.spec);
-        next.tokens = query.tokens;
-        edit(next, "card");
+    connect(cards_, &PartCards::tried, this, [this](const Part* part) {
+        edit(with(specWith(*part, edited())), "card");
         views_->setCurrentIndex(0);
     });
     connect(cards_, &PartCards::trainingAsked, this, &PlaygroundPanel::train);
@@ -332,11 +331,13 @@ void PlaygroundPanel::refreshMaps() {
 std::vector<Panel::Place> PlaygroundPanel::places() {
     std::vector<Place> places;
     for (const auto& [title, part] : cards_->parts())
-        places.push_back({title, tr("Part of attention"), [this, part = part] {
+        places.push_back({title, tr("Part of attention"),
+                          [this, part = part] {
                               bench_.showPanel("playground");
                               views_->setCurrentWidget(cards_);
                               cards_->showPart(part);
-                          }});
+                          },
+                          fromEngine(part->idea)});
     return places;
 }
 

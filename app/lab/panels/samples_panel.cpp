@@ -82,7 +82,8 @@ QString SamplesPanel::hintText() const {
 void SamplesPanel::showQuestion(const QModelIndex& index) {
     const auto samples = answers_.samples;
     if (!samples || index.row() >= static_cast<int>(samples->size())) return;
-    bench_.post(SetPromptCommand{(*samples)[static_cast<size_t>(index.row())].prompt, {}});
+    const SampleAnswer& sample = (*samples)[static_cast<size_t>(index.row())];
+    bench_.post(SetPromptCommand{.text = sample.prompt, .tokens = sample.tokens, .target = sample.written});
 }
 
 void SamplesPanel::showPicture(int row) {

@@ -84,6 +84,11 @@ void SecondRun::follow() {
     auto next = wanted();
     if (!next) return;
     if (!bridge_) makeSession();
+    if (second_->runFailure && asked_ != next) { // it was of the last question
+        Snapshot quiet = *second_;
+        quiet.runFailure.reset();
+        second_ = std::make_shared<const Snapshot>(std::move(quiet));
+    }
     if (!asked_ || asked_->path != next->path || asked_->weights != next->weights) open(*next);
     if (!isOpen_) return; // it follows when the model is there
     if (asked_->run != next->run) bridge_->post(ShowRunCommand{next->run});
@@ -131,7 +136,7 @@ QString SecondRun::problem() const {
     if (with_ == OtherInput && !isPicture && text_.isEmpty()) return tr("Type the other text and press Compare.");
     if (with_ == OtherModel && path_.isEmpty()) return tr("Choose the other model and press Compare.");
     if (second_->runFailure) return QString::fromStdString(second_->runFailure->sentence());
-    if (isOpen_ && second_->readsPictures() != isPicture)
+    if (with_ == OtherModel && isOpen_ && second_->readsPictures() != isPicture)
         return tr("Both models must read texts, or both must read pictures.");
     return {};
 }

@@ -48,6 +48,7 @@ private:
         GivenPicture picture{};
         std::shared_ptr<const Changes> changes{};
         ShownRun run = ShownRun::Changed;
+        bool operator==(const Asked&) const = default;
     };
     std::optional<Asked> wanted() const; ///< none: B cannot run, or A is at work
     void makeSession();

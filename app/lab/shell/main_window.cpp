@@ -240,7 +240,7 @@ void MainWindow::makeWorkspaces() {
     layout_ = new DockLayout(*this, docks_);
     connect(rail_, &WorkspaceRail::chosen, layout_, &DockLayout::enter);
     connect(layout_, &DockLayout::left, this,
-            [this](const Workspace& workspace) { levels_[workspace.id] = attention_->level(); });
+            [this](const Workspace& workspace) { levels_[workspace.id] = attention_->wantedLevel(); });
     connect(layout_, &DockLayout::entered, this, &MainWindow::showWorkspace);
     connect(&bench_, &Workbench::themeChanged, rail_, &WorkspaceRail::followTextSize);
     rail_->followTextSize();
@@ -250,6 +250,7 @@ void MainWindow::makeWorkspaces() {
 void MainWindow::showWorkspace(const Workspace& workspace) {
     rail_->setCurrent(workspace);
     actions_.at(QStringLiteral("workspace.") + workspace.id)->setChecked(true);
+    if (std::exchange(levelOf_, &workspace) == &workspace) return showLocks(); // nobody asked for another level
     const auto known = levels_.find(workspace.id);
     attention_->setLevel(known != levels_.end()   ? known->second
                          : workspace.showsOneHead ? AttentionLevel::OneHead
@@ -267,7 +268,8 @@ void MainWindow::startAutosave() {
     if (!autosave_) return;
     connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
     if (auto leftover = autosave_->takeLeftover()) {
-        const QString text = tr("The program ended without saving \"%1\".").arg(leftover->title().left(60));
+        const QString text =
+            tr("The session \"%1\" was not saved when the program ended.").arg(leftover->title().left(60));
         offerBanner_->present(
             Banner::Kind::Offer, text,
             {{tr("Restore"), tr("Restore the session that was not saved"), [this, leftover] { restore(*leftover); }}});

@@ -234,6 +234,7 @@ private:
     std::map<QString, QDockWidget*> docks_;
     AttentionPanel* attention_ = nullptr;
     std::map<QString, AttentionLevel> levels_; ///< that each workspace shows
+    const Workspace* levelOf_ = nullptr;       ///< the workspace that set the level last
     DockLayout* layout_ = nullptr;
     WorkspaceRail* rail_ = nullptr;
     Panel* focusedPanel_ = nullptr;

@@ -1,4 +1,5 @@
 #include "app/lab/dialogs/lock_dialog.h"
+#include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/shell/autosave.h"
@@ -64,9 +65,13 @@ RunOrigin originOf(const Snapshot& snapshot, const Changes& changes, ShownRun sh
                      .modelPath = QString::fromStdString(snapshot.path()),
                      .run = changes.empty() ? QStringLiteral("as opened") : runs[static_cast<size_t>(shown)]};
     if (!changes.empty()) origin.changes = QString::fromStdString(changesToJson(changes, snapshot.model->structure));
-    if (snapshot.sequence)
-        for (const TokenInfo& token : snapshot.sequence->tokens)
-            origin.tokens.push_back(QString::fromStdString(token.text));
+    const auto texts = [](const std::vector<TokenInfo>& tokens) {
+        std::vector<QString> result;
+        for (const TokenInfo& token : tokens) result.push_back(QString::fromStdString(token.text));
+        return result;
+    };
+    if (snapshot.sequence) origin.tokens = texts(snapshot.sequence->tokens);
+    if (snapshot.sequence) origin.source = texts(snapshot.sequence->source);
     return origin;
 }
 
@@ -376,9 +381,14 @@ QString MainWindow::suggestedName(const QString& suffix) const {
 
 Provenance MainWindow::provenance(const Panel& panel) const {
     Provenance from{.program = QStringLiteral("Attention Lab " ATTN_VERSION)};
-    if (const auto head = panel.exportedHead()) std::tie(from.layer, from.head) = *head;
     const Snapshot* snapshot = bench_.snapshot().get();
     if (!snapshot || !snapshot->model) return from;
+    if (const auto head = panel.exportedHead()) {
+        const Site& site = snapshot->model->site(head->first);
+        from.layer = site.layer;
+        from.site = QString::fromStdString(site.name);
+        from.head = head->second;
+    }
     from.run = originOf(*snapshot, bench_.changes(), bench_.shownRun());
     from.device = QString::fromStdString(snapshot->status.device);
     if (const auto second = panel.comparedRun())

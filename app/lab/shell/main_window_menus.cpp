@@ -429,7 +429,7 @@ void MainWindow::showFinder() {
     if (!lessonLocks_ && locks_.isEmpty()) {
         for (const auto& [id, panel] : panels_)
             for (Panel::Place& place : panel->places())
-                entries.push_back({place.title, place.kind, {}, std::move(place.open), {}});
+                entries.push_back({place.title, place.kind, {}, std::move(place.open), std::move(place.help), true});
         for (const auto& [id, panel] : panels_)
             Finder::addControls(entries, *panel, docks_.at(id)->windowTitle(),
                                 [this, id = id] { bench_.showPanel(id); });

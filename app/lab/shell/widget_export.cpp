@@ -44,10 +44,12 @@ std::optional<Failure> writeArrays(const std::vector<NumberArray>& arrays, const
         tensors.push_back(
             {.name = name, .shape = isList ? std::vector{std::ssize(all)} : std::vector<int64_t>{}, .texts = all});
     };
+    if (!from.site.isEmpty()) write("site", {from.site}, false);
     write("program", {from.program}, false);
     write("device", {from.device}, false);
     const auto writeRun = [&](const std::string& prefix, const RunOrigin& run) {
         write(prefix + "tokens", run.tokens, true);
+        write(prefix + "source_tokens", run.source, true);
         write(prefix + "model", {run.model}, false);
         write(prefix + "model_path", {run.modelPath}, false);
         write(prefix + "run", {run.run}, false);

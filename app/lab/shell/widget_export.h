@@ -28,7 +28,8 @@ Export pictureExport(QWidget& widget, const QString& path);
 
 /// A run of a model that numbers come from.
 struct RunOrigin {
-    std::vector<QString> tokens{}; ///< of the input; empty for a picture
+    std::vector<QString> tokens{}; ///< of the input, or of the target; empty for a picture
+    std::vector<QString> source{}; ///< tokens of the text that an encoder reads
     QString model{}, modelPath{};
     QString run{};     ///< "as opened", "changed", "original" or "difference"
     QString changes{}; ///< to the model, as the JSON of session files
@@ -39,6 +40,7 @@ struct Provenance {
     RunOrigin run{};
     std::optional<RunOrigin> second{};  ///< that it is compared with
     std::optional<int> layer{}, head{}; ///< whose numbers they are
+    QString site{};                     ///< of this head, as in the names of hooks
     QString program{};                  ///< "Attention Lab 0.2.0"
     QString device{};
 };
@@ -48,8 +50,8 @@ struct Provenance {
 Export webPageExport(const QWidget& widget, const QString& title, const Provenance& from, const QString& path);
 
 /// Forms and writes numbers, through a temporary file: as text (.csv), or else as a NumPy archive (.npz) with the
-/// arrays `tokens`, `layer`, `head`, `model`, `model_path`, `program`, `device`, `run` and `changes` besides; those of
-/// the second run are named `second_tokens` and so on.
+/// arrays `tokens`, `source_tokens`, `layer`, `site`, `head`, `model`, `model_path`, `program`, `device`, `run` and
+/// `changes` besides; those of the second run are named `second_tokens` and so on.
 Export numbersExport(ExportNumbers numbers, Provenance from, const QString& path);
 
 /// A name for a file without a folder: parts joined by hyphens, without characters that file systems refuse.

@@ -81,7 +81,9 @@ float HeadsGrid::gate(int layer, int head) const {
 
 void HeadsGrid::layOut() {
     const QFontMetrics metrics(font());
-    labelWidth_ = metrics.horizontalAdvance(QStringLiteral("L00")) + 8;
+    labelWidth_ = metrics.horizontalAdvance(QStringLiteral("L00"));
+    for (const QString& label : siteLabels_) labelWidth_ = std::max(labelWidth_, metrics.horizontalAdvance(label));
+    labelWidth_ += 8;
     headerHeight_ = metrics.height() + 2;
     cellHeight_ = std::max(22, metrics.height() + 6);
     const int room = viewport()->width() - labelWidth_ - kGap;
@@ -233,9 +235,9 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
     const auto textAt = [this](const QPoint& point) {
         int layer = 0, head = 0;
         if (!cellAt(point, layer, head)) return QString();
-        return (showsChange() ? tr("%1: where the newest token looks more (red) or less (blue) than in the original "
+        return (showsChange() ? tr("%1: where the last token looks more (red) or less (blue) than in the original "
                                    "run. %2 Double-click to remove or restore the head.")
-                              : tr("%1: where the newest token looks. %2 Double-click to remove or restore the "
+                              : tr("%1: where the last token looks. %2 Double-click to remove or restore the "
                                    "head."))
             .arg(headTitle({layer, head}, siteLabel(layer)), gateText(gate(layer, head)));
     };

@@ -24,23 +24,33 @@ constexpr int64_t kTokens = 64;
 
 bool isOfBlock(const Part& part) { return std::ranges::find(kBlockSlots, part.slot) != kBlockSlots.end(); }
 
-/// @return a valid composition with this part and otherwise defaults, changed where the part requires it
-AttentionSpec specWith(const Part& part) {
-    AttentionSpec spec;
+/// Puts a part into a composition.
+void put(AttentionSpec& spec, const Part& part) {
     if (part.slot == Slot::Mask)
         spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
     else
         spec.set(part.slot, part.id);
-    if (isOfBlock(part)) { // the map comes from a model with ordinary attention
-        setHeads(spec, {4, 4});
-        spec.mask = MaskExpression::causal();
-    }
-    if (part.slot == Slot::Output && part.mixesHeads) setHeads(spec, {4, 4});
+}
+
+/// @return the composition changed where its parts require it
+AttentionSpec mended(AttentionSpec spec) {
     while (true) {
         const auto problems = check(spec);
         if (problems.empty() || !problems.front().nearest || *problems.front().nearest == spec) return spec;
         spec = *problems.front().nearest;
     }
+}
+
+/// @return a valid composition with this part and otherwise defaults, changed where the part requires it
+AttentionSpec specOfCard(const Part& part) {
+    AttentionSpec spec;
+    put(spec, part);
+    if (isOfBlock(part)) { // the map comes from a model with ordinary attention
+        setHeads(spec, {4, 4});
+        spec.mask = MaskExpression::causal();
+    }
+    if (part.slot == Slot::Output && part.mixesHeads) setHeads(spec, {4, 4});
+    return mended(std::move(spec));
 }
 
 /// @return the map that only this part makes; else its mask, the pattern, or the output; null: none
@@ -90,6 +100,16 @@ QString detailText(const Part& part) {
 
 } // namespace
 
+AttentionSpec specWith(const Part& part, AttentionSpec spec) {
+    put(spec, part);
+    const AttentionSpec wanted = spec;
+    spec = mended(std::move(spec));
+    const bool isKept =
+        part.slot == Slot::Mask ? spec.mask == wanted.mask : !isOfBlock(part) && spec.id(part.slot) == part.id;
+    const bool isKeptInBlock = isOfBlock(part) && spec.blockPart(part.slot) == &part;
+    return (isKept || isKeptInBlock) && check(spec).empty() ? spec : specOfCard(part);
+}
+
 std::vector<std::pair<QString, const Part*>> PartCards::parts() const {
     std::vector<std::pair<QString, const Part*>> parts;
     for (const Part* part : partCatalogue()) parts.emplace_back(fromEngine(part->title), part);
@@ -131,7 +151,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     details_ = label("partDetails", tr("Source, cost and settings of the part"));
     picture_ = identified(new MatrixView, "partPicture");
     try_ = helped(new QPushButton(tr("Try this part")), "tryPart",
-                  tr("Compose an attention with this part and see its heatmaps"));
+                  tr("Put this part into the composed attention and see its heatmaps"));
     train_ = helped(new QPushButton(tr("Train with this part")), "trainPart",
                     tr("Set up the Train panel with this part and a task that shows its effect"));
     makeRow(this, 0,
@@ -140,7 +160,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
         if (item && item->data(0, kPartRole).isValid())
             choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));
     });
-    connect(try_, &QPushButton::clicked, this, [this] { emit tried(PlaygroundQuery(query_)); });
+    connect(try_, &QPushButton::clicked, this, [this] { emit tried(part_); });
     connect(train_, &QPushButton::clicked, this,
             [this] { emit trainingAsked(AttentionSpec(query_.spec), part_->slot); });
     choose(partCatalogue().front());
@@ -152,7 +172,7 @@ void PartCards::choose(const Part* part) {
     formula_->setText(fromEngine(part->formula), part->slot != Slot::Mask);
     details_->setText(detailText(*part));
     picture_->setFigure({});
-    query_ = PlaygroundQuery{.spec = specWith(*part), .tokens = kTokens};
+    query_ = PlaygroundQuery{.spec = specOfCard(*part), .tokens = kTokens};
     emit queryChanged();
 }
 

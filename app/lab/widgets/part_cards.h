@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/figures/figure_theme.h"
+#include "engine/attention/part.h"
 #include "engine/session/playground_session.h"
 
 #include <QWidget>
@@ -17,6 +18,10 @@ namespace attn {
 
 class FormulaView;
 class MatrixView;
+
+/// @return the composition with this part in its slot, and changed where the part requires it; if that cannot keep the
+/// part, the part and otherwise defaults
+AttentionSpec specWith(const Part& part, AttentionSpec spec);
 
 /// Shows a reference card for every part of the catalogue: idea, formula, source, cost, caution, and a map that the
 /// part makes from a standard random input.
@@ -38,9 +43,9 @@ public:
 
 signals:
     void queryChanged();
-    /// *Try it* was pressed for the chosen part.
-    void tried(const attn::PlaygroundQuery& query);
-    /// *Train with it* was pressed for the chosen part.
+    /// *Try this part* was pressed for the chosen part.
+    void tried(const attn::Part* part);
+    /// *Train with this part* was pressed for the chosen part.
     void trainingAsked(const attn::AttentionSpec& spec, attn::Slot slot);
 
 private:

@@ -193,8 +193,8 @@ QWidget* RecipeForm::makeLanguages() {
     languages_ = new QWidget;
     const auto box = [this](const char* name, const QString& title, const QString& help) {
         auto* made = named(new QComboBox, name, title, help);
-        for (const auto& [code, name] : spelledLanguages())
-            made->addItem(QString::fromStdString(name), QString::fromStdString(code));
+        for (const auto& [code, language] : spelledLanguages())
+            made->addItem(QString::fromStdString(language), QString::fromStdString(code));
         made->model()->sort(0);
         connect(made, &QComboBox::activated, this, [this] {
             set("languages",

@@ -144,7 +144,7 @@ QString ThumbnailGridView::describe(const HeadChoice& choice) const {
 bool ThumbnailGridView::event(QEvent* event) {
     const auto textAt = [this](const QPoint& point) {
         const auto choice = figure_.choiceAt(point, figureLayout());
-        return choice ? describe(*choice) + tr(". Click to open it. The strip below is the newest token's row.")
+        return choice ? describe(*choice) + tr(". Click to open it. The strip below is the last token's row.")
                       : QString();
     };
     return showTip(this, event, textAt) || QWidget::event(event);

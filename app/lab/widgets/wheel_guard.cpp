@@ -28,7 +28,9 @@ bool WheelGuard::eventFilter(QObject* watched, QEvent* event) {
         if (widget->focusPolicy() == Qt::WheelFocus) widget->setFocusPolicy(Qt::StrongFocus);
         return false;
     }
-    if (widget->hasFocus() || !liesInScrollArea(widget)) return false;
+    // A box keeps the focus after a choice: the wheel over it then means the form.
+    const bool isMeant = widget->hasFocus() && !qobject_cast<QComboBox*>(watched);
+    if (isMeant || !liesInScrollArea(widget)) return false;
     event->ignore(); // on to the form around it
     return true;
 }

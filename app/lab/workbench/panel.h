@@ -32,6 +32,7 @@ public:
     struct Place {
         QString title, kind; ///< the kind is translated, such as "Lesson"
         std::function<void()> open;
+        QString help; ///< one or two sentences
     };
     virtual std::vector<Place> places() { return {}; }
 

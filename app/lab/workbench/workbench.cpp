@@ -40,6 +40,13 @@ QString Workbench::siteLabel(int site) const {
     return isKnown ? QString::fromStdString(snapshot_->model->structure.labelOf(site)) : layerLabel(site);
 }
 
+std::vector<QString> Workbench::siteNames() const {
+    std::vector<QString> names;
+    for (int site = 0; hasModel() && snapshot_->model->readsSource && site < snapshot_->model->siteCount(); ++site)
+        names.push_back(siteLabel(site));
+    return names;
+}
+
 QString Workbench::headLabel(int site, int head) const { return siteLabel(site) + ' ' + headColumnLabel(head); }
 
 int Workbench::queryCount() const {

@@ -86,6 +86,8 @@ public:
     int tokenCount() const;
     /// How figures and tables name a site of the open model, and a head: "L2 H3", "Cross L2 H3".
     QString siteLabel(int site) const;
+    /// The names of all sites of two streams; empty where numbers of layers tell sites apart.
+    std::vector<QString> siteNames() const;
     QString headLabel(int site, int head) const;
     /// The number of rows of the chosen site's pattern, and of its columns, of a model of text.
     int queryCount() const;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -248,9 +249,12 @@ Example Translation::example(Split split, uint64_t index) const {
 constinit const Task kNumbersTask{
     .id = "numbers",
     .title = "Translate numbers",
-    .summary = "Translates spelled numbers between two of 77 languages: three hundred twelve = dreihundertzwölf",
-    .hint = "Watch the cross-attention: most pieces look at the word that they translate, in the order of the target "
-            "language. German says the units before the tens, so there the line bends back.",
+    .summary = "Translates spelled numbers between two of 77 languages. English to German: three hundred twelve = "
+               "dreihundertzwölf",
+    .hint =
+        "Watch the cross-attention. The row of a piece shows where the model looks to write the next piece, so most "
+        "rows look at the word that is translated next. Where German says the units before the tens, or Japanese "
+        "groups by ten thousand, the line bends back.",
     .citation = "Vaswani et al. 2017, arXiv:1706.03762 (encoder-decoder); spelling by the rules of Unicode's CLDR",
     .params = kNumberParams,
     .hasSource = true,
@@ -261,7 +265,8 @@ constinit const Task kNumbersTask{
 constinit const Task kDatesTask{
     .id = "dates",
     .title = "Translate dates",
-    .summary = "Translates dates between two languages: Thursday, November 26, 2026 = Donnerstag, 26. November 2026",
+    .summary = "Translates dates between two languages. English to German: Thursday, November 26, 2026 = Donnerstag, "
+               "26. November 2026",
     .hint = "Watch the cross-attention: languages differ in the order of day, month and year, so lines cross.",
     .citation = "Vaswani et al. 2017, arXiv:1706.03762 (encoder-decoder); formats of Unicode's CLDR",
     .params = kDateParams,
