@@ -150,6 +150,14 @@ std::string batchText(const Trainer& trainer) {
                             : fmt::format("{} x {} tokens", rows, trainer.sequences()->instance().contextLength());
 }
 
+/// "81920 parameters"; of a model that is trained further "5120 trained parameters (0.57 % of the model's 890624)".
+std::string parameterText(const Trainer& trainer) {
+    const int64_t trained = trainer.parameterCount(), all = trainer.modelParameterCount();
+    if (trainer.recipe().start.model.empty()) return fmt::format("{} parameters", trained);
+    return fmt::format("{} trained parameters ({:.2f} % of the model's {})", trained,
+                       100 * static_cast<double>(trained) / static_cast<double>(all), all);
+}
+
 int train(const TrainOptions& options) {
     const Recipe recipe = recipeOf(options);
     TrainingRun run(options.out, recipe, {.device = namedDevice(options.device)}, options.resumes);
@@ -158,8 +166,8 @@ int train(const TrainOptions& options) {
 
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     const char* clear = showsProgress ? "\r\x1b[K" : "";
-    fmt::print(stderr, "{}: {} parameters, {} steps of {} on {}, {} dispatches a step\n", trainer.task().title,
-               trainer.parameterCount(), recipe.schedule.steps, batchText(trainer), trainer.device().name(),
+    fmt::print(stderr, "{}: {}, {} steps of {} on {}, {} dispatches a step\n", trainer.task().title,
+               parameterText(trainer), recipe.schedule.steps, batchText(trainer), trainer.device().name(),
                trainer.dispatchCount());
     stopOnSignals();
     std::optional<Failure> problem; // the one that was reported last
@@ -323,6 +331,12 @@ void addTrain(Command& command) {
     text("--trained WHAT", "trained",
          "parameters that training changes: all, 'norms and readout', or names such as 'blocks.3.*,ln_final.*'");
     number("--layer-decay X", "layer_decay", "factor of the learning rate for each layer below the last").range(0, 1);
+    whole("--lora RANK", "lora_rank",
+          "with --from: train low-rank adapters (LoRA) of this rank and leave the model's own parameters as they are; "
+          "0: no adapters")
+        .range(0, 4096);
+    number("--lora-alpha X", "lora_alpha", "adapters count alpha / rank times; 0: once").range(0, 1e6);
+    text("--lora-matrices NAMES", "lora_matrices", "matrices that get adapters, such as '*.W_Q,*.W_V,blocks.3.mlp.*'");
     text("--family NAME", "family",
          "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text; t5, bart or marian for "
          "tasks with a source");
@@ -383,6 +397,7 @@ void addTrain(Command& command) {
                     "--steps 2000 --out runs/book");
     command.example(
         "attention-cli train --from builtin:stories --task text --text book.txt --steps 200 --out runs/mine");
+    command.example("attention-cli train --from builtin:stories --lora 8 --task text --text book.txt --out runs/small");
     command.example("attention-cli train --task fashion-mnist --out runs/fashion");
     command.example("attention-cli train --task images --data pictures --set size=64 --patch 8 --out runs/pictures");
     command.action([=] { return train(*options); });

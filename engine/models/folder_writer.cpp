@@ -4,6 +4,7 @@
 #include "engine/core/error.h"
 #include "engine/core/folder.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/models/families.h"
 #include "engine/models/family.h"
 
 #include <fmt/format.h>
@@ -49,12 +50,20 @@ std::string nameInFile(const ModelFamily& family, const WeightRecipe& recipe) {
 
 } // namespace
 
+std::optional<WeightRecipe> placeInFile(const DecoderConfig& config, const std::string& parameter) {
+    const ModelFamily* family = writtenFamily(config);
+    if (family == nullptr || family->id == kComposed.id) return {};
+    WeightRecipe recipe = family->recipe(config, parameter, TensorNames({}));
+    recipe.source = nameInFile(*family, recipe);
+    return recipe;
+}
+
 void requireWritable(const DecoderConfig& config, const std::string& where) {
     const ModelFamily* family = writtenFamily(config);
     if (family == nullptr)
         throw Error({.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
                      .where = where,
-                     .hint = "choose a model of the family gpt2, llama or bert"});
+                     .hint = "choose a model of the family gpt2, llama, bert, t5, bart or marian"});
     std::vector<std::string> names;
     const ModelGraph decoder = buildForListing(config);
     for (const Node* node : storedParameters(*decoder.graph))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/models/decoder.h"
+#include "engine/models/weight_recipe.h"
 
 #include <filesystem>
 #include <functional>
@@ -23,6 +24,10 @@ struct FolderText {
 /// @throws Error if a file cannot be written, or the family can only be read
 void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config, const FolderText& text,
                       const std::function<std::vector<float>(const std::string& parameter)>& read);
+
+/// Where writeModelFolder() puts a parameter: the tensor's whole name. @return none if only this program reads the
+/// format
+std::optional<WeightRecipe> placeInFile(const DecoderConfig& config, const std::string& parameter);
 
 /// Checks that writeModelFolder() can write a model, so that it is read again as it is.
 /// @param where for the message  @throws Error if the family, or a setting of this model, can only be read

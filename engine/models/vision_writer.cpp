@@ -1,6 +1,7 @@
 #include "engine/models/vision_writer.h"
 
 #include "engine/core/atomic_file.h"
+#include "engine/core/error.h"
 #include "engine/core/folder.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/tensor_writer.h"
@@ -50,6 +51,13 @@ std::vector<int64_t> storedShape(const VisionConfig& config, const std::string& 
     return extents;
 }
 
+/// A parameter's place in a written file.
+WeightRecipe placedBy(const VisionFamily& family, const VisionConfig& config, const std::string& parameter) {
+    WeightRecipe recipe = family.recipe(config, parameter, TensorNames({}));
+    if (parameter.find("head.") == std::string::npos) recipe.source.insert(0, family.prefix);
+    return recipe;
+}
+
 } // namespace
 
 const VisionFamily& writtenFamily(const VisionConfig& config) {
@@ -59,21 +67,35 @@ const VisionFamily& writtenFamily(const VisionConfig& config) {
     return isPlain ? kVit : kComposedVit;
 }
 
+std::optional<WeightRecipe> placeInFile(const VisionConfig& config, const std::string& parameter) {
+    const VisionFamily& family = writtenFamily(config);
+    return family.id == kComposedVit.id ? std::nullopt : std::optional(placedBy(family, config, parameter));
+}
+
+void requireWritable(const VisionConfig& config, const std::string& where) {
+    if (config.classes == 0)
+        throw Error({.what = "has no classifier, which training on labelled pictures needs",
+                     .where = where,
+                     .hint = "choose a model that classifies pictures"});
+    if (config.family != writtenFamily(config).id)
+        throw Error(
+            {.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
+             .where = where,
+             .hint = "choose a plain vision transformer (ViT), or a model that was trained with Attention Lab"});
+}
+
 std::string visionConfigText(const VisionConfig& config, const std::vector<std::string>& labels) {
     return describe(config, labels).dump(2);
 }
 
 void writeVisionFolder(const std::filesystem::path& folder, const VisionConfig& config, const VisionFolderText& text,
                        const std::function<std::vector<float>(const std::string&)>& read) {
-    const VisionFamily& family = writtenFamily(config);
-    const TensorNames none({});
     const ModelGraph encoder = buildVisionEncoder(config);
     std::vector<std::vector<float>> values;
     std::vector<WrittenTensor> written;
     for (const Node* node : storedParameters(*encoder.graph)) {
-        const WeightRecipe recipe = family.recipe(config, node->name, none);
-        const bool isHead = node->name.find("head.") != std::string::npos;
-        written.push_back({.name = isHead ? recipe.source : std::string(family.prefix) + recipe.source,
+        const WeightRecipe recipe = placedBy(writtenFamily(config), config, node->name);
+        written.push_back({.name = recipe.source,
                            .shape = storedShape(config, node->name, node->outputs[0].shape, recipe.flattened)});
         values.push_back(read(node->name));
     }

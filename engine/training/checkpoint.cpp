@@ -7,11 +7,13 @@
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/models/bundled.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -43,7 +45,26 @@ void renameFolder(const fs::path& from, const fs::path& to) {
 }
 
 void writeModelFiles(const fs::path& folder, const Trainer& trainer) {
-    trainer.objective().writeModel(folder, [&](const std::string& name) { return trainer.read(name); });
+    const Objective& objective = trainer.objective();
+    const ReadParameter read = [&](const std::string& name) { return trainer.read(name); };
+    objective.writeModel(folder, read);
+    const StartingPoint& start = trainer.recipe().start;
+    const bool isForStart = std::ranges::none_of(
+        trainer.parameters(), [&](const Trainer::Named& parameter) { return objective.isNew(parameter.name); });
+    if (!trainer.adapters().empty() && isForStart) // else they do not fit the model from which training started
+        writeAdapters(folder / "adapter", folder, modelFolder(start.model).string(), objective, trainer.adapters(),
+                      start.adapters.scale(), read);
+}
+
+/// Writes the parameters of a folder, of those with an adapter only if asked.
+void loadParameters(Trainer& trainer, const fs::path& folder, bool loadsAdapted) {
+    const ReadStored stored = trainer.objective().openModel(folder);
+    for (const Trainer::Named& parameter : trainer.parameters()) {
+        const bool isAdapted =
+            std::ranges::find(trainer.adapters(), parameter.name, &Adapter::matrix) != trainer.adapters().end();
+        if (loadsAdapted || !isAdapted)
+            trainer.write(parameter.name, readDense(stored, parameter.name, parameter.shape));
+    }
 }
 
 } // namespace
@@ -93,9 +114,9 @@ fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
 }
 
 void loadWeights(Trainer& trainer, const fs::path& folder) {
-    const ReadStored stored = trainer.objective().openModel(folder);
-    for (const Trainer::Named& parameter : trainer.parameters())
-        trainer.write(parameter.name, readDense(stored, parameter.name, parameter.shape));
+    loadParameters(trainer, folder, true);
+    for (const Adapter& adapter : trainer.adapters()) // the folder's matrices hold it
+        trainer.write(adapter.nameOfB(), std::vector<float>(static_cast<size_t>(adapter.shapeOfB().elements()), 0.0f));
 }
 
 int64_t stepsDoneIn(const nlohmann::json& state, const std::string& file) {
@@ -115,7 +136,7 @@ void resume(Trainer& trainer, const fs::path& checkpoint) {
                      .where = checkpoint.string(),
                      .hint = "resume from the last checkpoint of the run"});
     const SafetensorsFile file(checkpoint / kOptimiserFile);
-    loadWeights(trainer, checkpoint);
+    loadParameters(trainer, checkpoint, false);
     for (const Trainer::Named& named : trainer.states()) {
         const auto found = file.tensors().find(named.name);
         if (found == file.tensors().end() || Shape(found->second.shape) != named.shape)

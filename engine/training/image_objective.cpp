@@ -61,9 +61,56 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
     return config;
 }
 
-ImageObjective::ImageObjective(const Recipe& recipe)
-    : instance_(makeImageTask(taskNamed(recipe.task), recipe.settings)),
-      config_(visionOf(recipe.architecture, *instance_)), structure_(structureOf(config_)) {}
+ImageObjective::ImageObjective(const Recipe& recipe, std::optional<StartingModel> start)
+    : instance_(makeImageTask(taskNamed(recipe.task), recipe.settings)), start_(std::move(start)),
+      preprocessing_(instance_->preprocessing()) {
+    if (start_)
+        fitTo(*start_);
+    else
+        config_ = visionOf(recipe.architecture, *instance_);
+    structure_ = structureOf(config_);
+}
+
+/// Takes the model's description, with the classes of the task.
+void ImageObjective::fitTo(const StartingModel& start) {
+    const auto refuse = [&](std::string what, std::string hint) {
+        throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
+    };
+    config_ = start.pictures->config();
+    const ImageSize size = instance_->size();
+    if (size != config_.image || instance_->channels() != config_.channels) {
+        const auto sentence = [](const ImageSize& of, int64_t channels) {
+            return fmt::format("{} x {} pixels of {} {}", of.width, of.height, channels,
+                               channels == 1 ? "channel" : "channels");
+        };
+        refuse(fmt::format("{} reads pictures of {} but the task has {}", config_.name,
+                           sentence(config_.image, config_.channels), sentence(size, instance_->channels())),
+               "choose a model for such pictures, or another size in the settings of the task");
+    }
+    preprocessing_.factor = start.pictures->preprocessing().factor;
+    preprocessing_.mean = start.pictures->preprocessing().mean;
+    preprocessing_.deviation = start.pictures->preprocessing().deviation;
+    const std::vector<std::string>&before = start.pictures->labels(), &now = instance_->labels();
+    if (before == now) return;
+    classes_.rowsBefore = config_.classes;
+    for (const std::string& label : now) {
+        const auto known = std::ranges::find(before, label);
+        classes_.before.push_back(known == before.end() ? std::nullopt
+                                                        : std::optional(static_cast<int>(known - before.begin())));
+    }
+    config_.classes = std::ssize(now);
+}
+
+bool ImageObjective::isNew(const std::string& parameter) const {
+    return !classes_.before.empty() && parameter.starts_with("head.");
+}
+
+std::vector<float> ImageObjective::startOf(const std::string& parameter, const Shape& shape,
+                                           std::vector<float> fresh) const {
+    if (!start_) return fresh;
+    return isNew(parameter) ? classes_.fill(*start_, parameter, shape, std::move(fresh))
+                            : start_->read(parameter, shape);
+}
 
 Objective::Forward ImageObjective::forward(int rows, double dropout) const {
     ModelGraph encoder = buildVisionEncoder(config_, {.images = rows, .dropout = dropout, .mayTrain = true});
@@ -74,9 +121,8 @@ Objective::Forward ImageObjective::forward(int rows, double dropout) const {
 }
 
 void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
-    const ImagePreprocessing& preprocessing = instance_->preprocessing();
     const std::vector<float> patches =
-        cutPatches(pixelsOf(example.picture, preprocessing), config_.channels, config_.image, config_.patch);
+        cutPatches(pixelsOf(example.picture, preprocessing_), config_.channels, config_.image, config_.patch);
     batch.patches.insert(batch.patches.end(), patches.begin(), patches.end());
     batch.targets.push_back(example.label);
 }
@@ -114,7 +160,7 @@ void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
 }
 
 void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
-    VisionFolderText text{.labels = instance_->labels(), .preprocessing = instance_->preprocessing()};
+    VisionFolderText text{.labels = instance_->labels(), .preprocessing = preprocessing_};
     for (uint64_t i = 0; i < std::min(kExamplePictures, instance_->rowCount(Split::Test).value_or(kExamplePictures));
          ++i) {
         LabelledImage example = instance_->example(Split::Test, i);
@@ -123,6 +169,10 @@ void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadP
         text.examples.emplace_back(std::move(name), std::move(example.picture));
     }
     writeVisionFolder(folder, config_, text, read);
+}
+
+std::optional<WeightRecipe> ImageObjective::placeOf(const std::string& parameter) const {
+    return placeInFile(config_, parameter);
 }
 
 ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const {
@@ -137,7 +187,7 @@ std::shared_ptr<const WeightSet::Model> ImageObjective::describe() const {
         WeightSet::Model{.familyTitle = std::string(writtenFamily(config_).title),
                          .configText = visionConfigText(config_, instance_->labels()),
                          .vision = std::make_shared<const VisionDescription>(
-                             VisionDescription{config_, instance_->preprocessing(), instance_->labels()})});
+                             VisionDescription{config_, preprocessing_, instance_->labels()})});
 }
 
 } // namespace attn

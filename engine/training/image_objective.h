@@ -2,6 +2,7 @@
 
 #include "engine/models/vision_config.h"
 #include "engine/training/objective.h"
+#include "engine/training/starting_model.h"
 #include "engine/training/tasks/image_task.h"
 
 namespace attn {
@@ -9,8 +10,9 @@ namespace attn {
 /// A vision transformer that classifies pictures.
 class ImageObjective : public Objective {
 public:
-    /// @throws Error as check() and makeImageTask()
-    explicit ImageObjective(const Recipe& recipe);
+    /// @param start the model to train further, if there is one
+    /// @throws Error as check() and makeImageTask(), or if the model cannot learn the task
+    explicit ImageObjective(const Recipe& recipe, std::optional<StartingModel> start = {});
 
     const ImageTaskInstance& instance() const { return *instance_; }
     const VisionConfig& config() const { return config_; }
@@ -23,14 +25,22 @@ public:
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
     void fill(GpuExecutor& executor, const Batch& batch) const override;
+    bool isNew(const std::string& parameter) const override;
+    std::vector<float> startOf(const std::string& parameter, const Shape& shape,
+                               std::vector<float> fresh) const override;
     void writeModel(const std::filesystem::path& folder, const ReadParameter& read) const override;
+    std::optional<WeightRecipe> placeOf(const std::string& parameter) const override;
     ReadStored openModel(const std::filesystem::path& folder) const override;
     std::shared_ptr<const WeightSet::Model> describe() const override;
 
 private:
+    void fitTo(const StartingModel& start);
     void add(Batch& batch, const LabelledImage& example) const;
 
     std::unique_ptr<ImageTaskInstance> instance_;
+    std::optional<StartingModel> start_;
+    NewRows classes_;
+    ImagePreprocessing preprocessing_; ///< the task's, or that of the model from which training starts
     VisionConfig config_;
     ModelStructure structure_;
 };

@@ -47,8 +47,16 @@ public:
     /// Writes a batch to the graph's inputs, except targets and gates, which the trainer writes.
     virtual void fill(GpuExecutor& executor, const Batch& batch) const = 0;
 
+    /// Whether a parameter has rows, of tokens or classes, that the model from which training starts lacks.
+    virtual bool isNew(const std::string& parameter) const = 0;
+    /// The values with which training starts. @param fresh initial values of a new model
+    virtual std::vector<float> startOf(const std::string& parameter, const Shape& shape,
+                                       std::vector<float> fresh) const = 0;
+
     /// Writes the model as a folder that this and other programs can open. @throws Error naming the file and the reason
     virtual void writeModel(const std::filesystem::path& folder, const ReadParameter& read) const = 0;
+    /// Where writeModel() puts a parameter. @return none if only this program reads the format
+    virtual std::optional<WeightRecipe> placeOf(const std::string& parameter) const = 0;
     /// Reads a folder that writeModel() wrote. @throws Error naming the file, the problem and the remedy
     virtual ReadStored openModel(const std::filesystem::path& folder) const = 0;
     /// The description of the model that all checkpoints share.

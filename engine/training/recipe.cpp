@@ -230,18 +230,35 @@ void checkArchitecture(const Architecture& a, const Task& task) {
 
 } // namespace
 
+namespace {
+
+void checkAdapters(const StartingPoint& start) {
+    const LowRankAdapters& adapters = start.adapters;
+    within("lora_rank", static_cast<double>(adapters.rank), 0, 4096);
+    within("lora_alpha", adapters.alpha, 0, 1e6);
+    if (adapters.rank == 0) return;
+    if (start.model.empty())
+        fail("lora_rank", "low-rank adapters change a model, and there is none to start from",
+             "choose a model to start from, or rank 0");
+    if (start.trained != StartingPoint{}.trained)
+        fail("trained", "low-rank adapters leave the model's own parameters as they are, so none can be chosen",
+             "choose all, or rank 0");
+    if (splitAtCommas(adapters.matrices).empty())
+        fail("lora_matrices", "names no matrices", fmt::format("choose \"{}\"", LowRankAdapters{}.matrices));
+}
+
+} // namespace
+
 void check(const Recipe& recipe) {
     const Task& task = taskNamed(recipe.task);
     const StartingPoint& start = recipe.start;
-    if (start.model.empty())
-        checkArchitecture(recipe.architecture, task);
-    else if (task.hasImages())
-        fail("from", "a model of pictures cannot be trained further", "choose a task with text, or new weights");
+    if (start.model.empty()) checkArchitecture(recipe.architecture, task);
     if (task.readsText && recipe.settings.tokens == kModelTokens && start.model.empty())
         fail("tokenizer", "there is no model whose tokens the text can have", "choose chars, or a model to start from");
     if (splitAtCommas(start.trained).empty())
         fail("trained", "names no parameters", fmt::format("choose {}, or name parameters", kTrainedChoices));
     within("layer_decay", start.layerDecay, 0, 1);
+    checkAdapters(start);
     within("batch", recipe.batch, 1, 65536);
     within("accumulation", recipe.accumulation, 1, 4096);
     if (recipe.batch % recipe.accumulation != 0)
@@ -283,6 +300,9 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"from_hash", recipe.start.hash},
             {"trained", recipe.start.trained},
             {"layer_decay", recipe.start.layerDecay},
+            {"lora_rank", recipe.start.adapters.rank},
+            {"lora_alpha", recipe.start.adapters.alpha},
+            {"lora_matrices", recipe.start.adapters.matrices},
             {"family", a.family},
             {"layers", a.layers},
             {"heads", a.heads},
@@ -367,10 +387,12 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     recipe.settings.data = text("data");
     within("seed", number("seed"), 0, 1e15);
     recipe.settings.seed = static_cast<uint64_t>(integer("seed"));
-    recipe.start = {.model = text("from"),
-                    .hash = text("from_hash"),
-                    .trained = text("trained"),
-                    .layerDecay = number("layer_decay")};
+    recipe.start = {
+        .model = text("from"),
+        .hash = text("from_hash"),
+        .trained = text("trained"),
+        .layerDecay = number("layer_decay"),
+        .adapters = {.rank = integer("lora_rank"), .alpha = number("lora_alpha"), .matrices = text("lora_matrices")}};
     recipe.architecture = {.family = text("family"),
                            .layers = integer("layers"),
                            .heads = integer("heads"),

@@ -52,17 +52,29 @@ struct Optimiser {
     bool operator==(const Optimiser&) const = default;
 };
 
+/// Low-rank adapters: the model computes with W + scale B A in place of a matrix W [out,in] of its blocks, where A is
+/// [rank,in] and B [out,rank]. Training changes A and B, and of the model only what is new in it.
+/// @source Hu et al. 2021, arXiv:2106.09685, section 4.1
+struct LowRankAdapters {
+    int64_t rank = 0;                     ///< 0: no adapters
+    double alpha = 0;                     ///< 0: the rank, so that the scale is 1
+    std::string matrices = "*.W_Q,*.W_V"; ///< globs of names of parameters, separated by commas
+    double scale() const { return alpha == 0 ? 1 : alpha / static_cast<double>(rank); }
+    bool operator==(const LowRankAdapters&) const = default;
+};
+
 /// Where training starts, and which parameters it changes.
 struct StartingPoint {
     std::string model{}; ///< a folder, or "builtin:NAME"; the architecture is then the model's. Empty: new parameters
     std::string hash{};  ///< contentHash() of the model; empty until the training run starts
     /// "all"; "norms and readout", with the embedding if it is the readout too or the tokens are new; or globs of names
-    /// of parameters, separated by commas.
+    /// of parameters, separated by commas. With adapters "all".
     /// @source Lu et al. 2021, arXiv:2103.05247 (norms and readout)
     std::string trained = "all";
     /// Factor of the learning rate for each layer below the last; the embedding is below the first.
     /// @source Howard and Ruder 2018, arXiv:1801.06146
     double layerDecay = 1;
+    LowRankAdapters adapters{};
     bool operator==(const StartingPoint&) const = default;
 };
 

@@ -82,24 +82,34 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
 
 /// Takes the model's description, with the tokens of the task.
 void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
-    config_ = start.source->config();
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
-    if ((config_.readout == TextReadout::MaskedToken) != task.masksTokens || config_.readout == TextReadout::None)
+    config_ = start.text->config();
+    if (config_.hasEncoder() != task.hasSource || (config_.readout == TextReadout::MaskedToken) != task.masksTokens ||
+        config_.readout == TextReadout::None)
         refuse(fmt::format("{} cannot learn the task {}", config_.name, task.id),
-               task.masksTokens ? "choose a model that fills in masked tokens"
-                                : "choose a model that predicts the next token");
-    if (columns_ > config_.context)
-        refuse(fmt::format("{} reads at most {} tokens but the task has {}", config_.name, config_.context, columns_),
+               task.hasSource     ? "choose a model with an encoder and a decoder"
+               : task.masksTokens ? "choose a model that fills in masked tokens"
+                                  : "choose a model that predicts the next token");
+    if (start.text->sourceTokenizer() != start.text->tokenizer())
+        refuse(fmt::format("{} reads other tokens than it writes", config_.name), "choose a model with one vocabulary");
+    const int64_t longest = std::max(columns_, sources_);
+    if (config_.hasEncoder() && config_.positions == TextPositions::None) // positions by distance know no end
+        for (DecoderConfig* stack : {&config_, &config_.encoder.front()})
+            stack->context = std::max(stack->context, (longest + 7) / 8 * 8);
+    if (longest > config_.context)
+        refuse(fmt::format("{} reads at most {} tokens but the task has {}", config_.name, config_.context, longest),
                "choose a shorter context, or smaller settings of the task");
     if (instance_->tokenizerJson() != start.tokenizerJson) {
-        const Tokenizer &before = *start.source->tokenizer(), &now = instance_->tokenizer();
+        const Tokenizer &before = *start.text->tokenizer(), &now = instance_->tokenizer();
+        tokens_.rowsBefore = config_.vocabulary;
         for (int id = 0; id < now.vocabularySize(); ++id) {
             const auto token = now.token(id);
-            oldIds_.push_back(token ? before.idOf(*token) : std::nullopt);
+            tokens_.before.push_back(token ? before.idOf(*token) : std::nullopt);
         }
         config_.vocabulary = now.vocabularySize();
+        if (config_.hasEncoder()) config_.encoder.front().vocabulary = config_.vocabulary;
     }
     const auto shapesOf = [](const Graph& graph) {
         std::map<std::string, Shape> shapes;
@@ -111,22 +121,15 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
                fmt::format("choose a context of {}", config_.context));
 }
 
+bool SequenceObjective::isNew(const std::string& parameter) const {
+    return hasNewTokens() && (parameter.ends_with("embed.W_E") || parameter.starts_with("unembed."));
+}
+
 std::vector<float> SequenceObjective::startOf(const std::string& parameter, const Shape& shape,
                                               std::vector<float> fresh) const {
     if (!start_) return fresh;
-    const ReadStored stored = [&](const std::string& name, const Shape& wanted, const RowWriter& write) {
-        start_->source->read(name, wanted, write);
-    };
-    if (!hasNewTokens() || (parameter != "embed.W_E" && !parameter.starts_with("unembed.")))
-        return readDense(stored, parameter, shape);
-    std::vector<int64_t> extents = shape.extents();
-    extents.front() = start_->source->config().vocabulary;
-    const std::vector<float> old = readDense(stored, parameter, Shape(extents));
-    const auto width = static_cast<std::ptrdiff_t>(shape.elements() / shape[0]);
-    for (std::ptrdiff_t id = 0; id < std::ssize(oldIds_); ++id)
-        if (const auto before = oldIds_[static_cast<size_t>(id)])
-            std::copy_n(old.begin() + *before * width, width, fresh.begin() + id * width);
-    return fresh;
+    return isNew(parameter) ? tokens_.fill(*start_, parameter, shape, std::move(fresh))
+                            : start_->read(parameter, shape);
 }
 
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const {
@@ -170,6 +173,10 @@ void SequenceObjective::writeModel(const std::filesystem::path& folder, const Re
                       .endToken = keepsMasks ? std::nullopt : tokenizer.endId(),
                       .examplePrompt = std::move(example)},
                      withZeros(written_, config_, read));
+}
+
+std::optional<WeightRecipe> SequenceObjective::placeOf(const std::string& parameter) const {
+    return placeInFile(written_, parameter);
 }
 
 ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) const {

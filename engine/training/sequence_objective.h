@@ -25,20 +25,22 @@ public:
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
     void fill(GpuExecutor& executor, const Batch& batch) const override;
     void writeModel(const std::filesystem::path& folder, const ReadParameter& read) const override;
+    std::optional<WeightRecipe> placeOf(const std::string& parameter) const override;
     ReadStored openModel(const std::filesystem::path& folder) const override;
     std::shared_ptr<const WeightSet::Model> describe() const override;
 
     /// Whether the task has other tokens than the model from which training starts. Rows of tokens that both have are
     /// copied; the others are new.
-    bool hasNewTokens() const { return !oldIds_.empty(); }
-    /// The values with which training starts. @param fresh initial values of a new model
-    std::vector<float> startOf(const std::string& parameter, const Shape& shape, std::vector<float> fresh) const;
+    bool hasNewTokens() const { return !tokens_.before.empty(); }
+    bool isNew(const std::string& parameter) const override;
+    std::vector<float> startOf(const std::string& parameter, const Shape& shape,
+                               std::vector<float> fresh) const override;
 
 private:
     void fitTo(const StartingModel& start, const Task& task);
 
     std::optional<StartingModel> start_;
-    std::vector<std::optional<int>> oldIds_; ///< of each token, its id in the model before; empty: the same
+    NewRows tokens_;
     std::unique_ptr<TaskInstance> instance_;
     int64_t columns_ = 0, sources_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention
     DecoderConfig config_;

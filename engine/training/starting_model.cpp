@@ -8,7 +8,9 @@
 #include "engine/models/bundled.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/folder_writer.h"
-#include "engine/models/hook_names.h"
+#include "engine/models/vision_family.h"
+#include "engine/models/vision_writer.h"
+#include "engine/training/tasks/task.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,41 +30,76 @@ bool isNorm(const std::string& parameter) {
     return parameter.starts_with("ln") || parameter.find(".ln") != std::string::npos;
 }
 
+/// Whether the name of a parameter outside the blocks is that of an embedding.
 bool isEmbedding(const std::string& parameter) {
-    return splitName(parameter).layer < 0 && !parameter.starts_with("unembed") &&
-           parameter.find("embed") != std::string::npos;
+    return parameter.find("unembed") == std::string::npos && parameter.find("embed") != std::string::npos;
 }
 
-/// A kind of parameter: "blocks.*.attn.W_Q" of "blocks.3.attn.W_Q".
-std::string kindOf(const std::string& parameter) {
-    const auto [layer, rest] = splitName(parameter);
-    return layer < 0 ? rest : inEveryBlock(rest);
+bool isReadout(const std::string& parameter) {
+    return parameter.starts_with("unembed") || parameter.starts_with("mlm_head") || parameter.starts_with("head.");
 }
 
 } // namespace
 
-StartingModel openStartingModel(const StartingPoint& start) {
-    StartingModel model{.source = openModelSource(start.model), .tokenizerJson = {}, .hash = {}};
-    const DecoderConfig& config = model.source->config();
-    if (config.hasEncoder())
-        throw Error({.what = "a model with an encoder and a decoder cannot be trained further",
-                     .where = start.model,
-                     .hint = "choose a model with one stack of layers"});
-    requireWritable(config, start.model);
-    const WeightSource weights(modelFolder(start.model));
-    const fs::path tokenizer = weights.folder() / "tokenizer.json";
+std::vector<float> StartingModel::read(const std::string& parameter, const Shape& shape) const {
+    const ParameterSource& source = text ? static_cast<const ParameterSource&>(*text) : *pictures;
+    return readDense(
+        [&](const std::string& name, const Shape& wanted, const RowWriter& write) { source.read(name, wanted, write); },
+        parameter, shape);
+}
+
+std::vector<float> NewRows::fill(const StartingModel& start, const std::string& parameter, const Shape& shape,
+                                 std::vector<float> fresh) const {
+    std::vector<int64_t> extents = shape.extents();
+    extents.front() = rowsBefore;
+    const std::vector<float> old = start.read(parameter, Shape(extents));
+    const auto width = static_cast<std::ptrdiff_t>(shape.elements() / shape[0]);
+    for (std::ptrdiff_t row = 0; row < std::ssize(before); ++row)
+        if (const auto known = before[static_cast<size_t>(row)])
+            std::copy_n(old.begin() + *known * width, width, fresh.begin() + row * width);
+    return fresh;
+}
+
+namespace {
+
+void openText(StartingModel& model, const std::string& path) {
+    model.text = openModelSource(path);
+    const DecoderConfig& config = model.text->config();
+    requireWritable(config, path);
+    const fs::path tokenizer = WeightSource(modelFolder(path)).folder() / "tokenizer.json";
     std::error_code error;
     if (!fs::exists(tokenizer, error))
         throw Error({.what = "has no tokenizer.json, which training writes to its folder",
-                     .where = start.model,
+                     .where = path,
                      .hint = "choose a model that has one"});
     model.tokenizerJson = readTextFile(tokenizer, kMostTokenizerBytes);
-    if (const int tokens = model.source->tokenizer()->vocabularySize(); tokens > config.vocabulary)
+    if (const int tokens = model.text->tokenizer()->vocabularySize(); tokens > config.vocabulary)
         throw Error(
             {.what = fmt::format("the tokenizer has {} tokens but the model only {}", tokens, config.vocabulary),
              .where = tokenizer.string(),
              .hint = "choose another model"});
-    std::set<fs::path> files{weights.configFile(), tokenizer};
+}
+
+} // namespace
+
+StartingModel openStartingModel(const StartingPoint& start, const Task& task) {
+    StartingModel model;
+    const bool isVision = isVisionModel(start.model);
+    if (isVision != task.hasImages())
+        throw Error({.what = isVision ? "a model of pictures cannot learn from text"
+                                      : "a model of text cannot learn from pictures",
+                     .where = start.model,
+                     .hint = isVision ? "choose a model of text, or a task with pictures"
+                                      : "choose a model that classifies pictures, or a task with text"});
+    if (isVision) {
+        model.pictures = openVisionSource(start.model);
+        requireWritable(model.pictures->config(), start.model);
+    } else {
+        openText(model, start.model);
+    }
+    const WeightSource weights(modelFolder(start.model));
+    std::set<fs::path> files{weights.configFile()};
+    if (!isVision) files.insert(weights.folder() / "tokenizer.json");
     for (const std::string& name : weights.names()) files.insert(weights.fileOf(name));
     model.hash = contentHash(std::vector(files.begin(), files.end()));
     if (!start.hash.empty() && start.hash != model.hash)
@@ -74,52 +111,101 @@ StartingModel openStartingModel(const StartingPoint& start) {
     return model;
 }
 
-Recipe startingFrom(const StartingModel& model, Recipe recipe) {
-    const DecoderConfig& config = model.source->config();
+namespace {
+
+/// The composed attention of all layers, as Architecture::attention.
+std::string compositionOf(const std::vector<LayerAttention>& layers) {
+    std::string text;
+    for (size_t layer = 0; layer < layers.size(); ++layer) text += (layer == 0 ? "" : "; ") + layers[layer].spec.text();
+    return text;
+}
+
+Architecture architectureOf(const DecoderConfig& config) {
     const LayerAttention& first = config.layers.front();
     const HeadCounts heads = first.heads();
     const bool isComposed = config.family == "attention-lab", isGated = config.feedForward.gated;
-    Architecture& a = recipe.architecture;
+    return {.family = !isComposed                        ? config.family
+                      : config.norm == NormKind::RmsNorm ? "llama"
+                                                         : "gpt2",
+            .layers = static_cast<int64_t>(config.layers.size()),
+            .heads = heads.heads,
+            .keyValueHeads = heads.groups == heads.heads ? 0 : heads.groups,
+            .width = config.modelWidth,
+            .feedForward = config.feedForward.width,
+            .activation = isGated ? Architecture{}.activation : activationName(config.feedForward.activation),
+            .bias = first.queryKeyValueBias || first.outputBias || config.feedForward.bias,
+            .attentionOnly = config.feedForward.width == 0,
+            .attention = isComposed ? compositionOf(config.layers) : std::string()};
+}
+
+Architecture architectureOf(const VisionConfig& config) {
+    return {.family = "vit",
+            .layers = static_cast<int64_t>(config.layers.size()),
+            .heads = config.layers.front().heads().heads,
+            .width = config.modelWidth,
+            .feedForward = config.feedForward.width,
+            .activation = activationName(config.feedForward.activation),
+            .attention = hasPlainAttention(config) ? std::string() : compositionOf(config.layers),
+            .patch = config.patch,
+            .pooling = config.pooling == VisionPooling::Cls ? "cls" : "mean",
+            .positions = config.positions == VisionPositions::Learned      ? "learned"
+                         : config.positions == VisionPositions::Sinusoidal ? "sinusoidal"
+                                                                           : "none",
+            .window = config.windows.empty() ? 0 : config.windows.front().size,
+            .merges = static_cast<int64_t>(config.merges.size()),
+            .pooledTokens = config.pools.empty() ? 0 : config.pools.front().tokens};
+}
+
+} // namespace
+
+Recipe startingFrom(const StartingModel& model, Recipe recipe) {
+    const double deviation = recipe.architecture.initialDeviation;
     recipe.start.hash = model.hash;
-    a = {.family = !isComposed                        ? config.family
-                   : config.norm == NormKind::RmsNorm ? "llama"
-                                                      : "gpt2",
-         .layers = static_cast<int64_t>(config.layers.size()),
-         .heads = heads.heads,
-         .keyValueHeads = heads.groups == heads.heads ? 0 : heads.groups,
-         .width = config.modelWidth,
-         .feedForward = config.feedForward.width,
-         .activation = isGated ? Architecture{}.activation : activationName(config.feedForward.activation),
-         .bias = first.queryKeyValueBias || first.outputBias || config.feedForward.bias,
-         .attentionOnly = config.feedForward.width == 0,
-         .initialDeviation = a.initialDeviation};
-    for (size_t layer = 0; isComposed && layer < config.layers.size(); ++layer)
-        a.attention += (layer == 0 ? "" : "; ") + config.layers[layer].spec.text();
+    recipe.architecture = model.text ? architectureOf(model.text->config()) : architectureOf(model.pictures->config());
+    recipe.architecture.initialDeviation = deviation;
     return recipe;
 }
 
+int blockOf(std::span<const std::string> blocks, const std::string& parameter) {
+    const auto found =
+        std::ranges::find_if(blocks, [&](const std::string& block) { return parameter.starts_with(block + "."); });
+    return found == blocks.end() ? -1 : static_cast<int>(found - blocks.begin());
+}
+
+std::string kindsOf(std::span<const std::string> parameters, std::span<const std::string> blocks) {
+    std::set<std::string> kinds;
+    for (const std::string& name : parameters) {
+        const int block = blockOf(blocks, name);
+        const std::string own = block < 0 ? std::string() : blocks[static_cast<size_t>(block)];
+        kinds.insert(own.empty() ? name : own.substr(0, own.rfind('.')) + ".*" + name.substr(own.size()));
+    }
+    return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
 std::vector<std::string> trainedParameters(const StartingPoint& start, std::span<const std::string> parameters,
-                                           bool hasNewTokens) {
-    if (start.trained == "all") return {parameters.begin(), parameters.end()};
+                                           std::span<const std::string> blocks,
+                                           const std::function<bool(const std::string&)>& isNew) {
     std::vector<std::string> result;
+    if (start.adapters.rank > 0) {
+        std::ranges::copy_if(parameters, std::back_inserter(result), isNew);
+        return result;
+    }
+    if (start.trained == "all") return {parameters.begin(), parameters.end()};
     if (start.trained == "norms and readout") {
         const bool isTied = std::ranges::find(parameters, "unembed.W_U") == parameters.end();
         std::ranges::copy_if(parameters, std::back_inserter(result), [&](const std::string& name) {
-            return isNorm(name) || name.starts_with("unembed") || name.starts_with("mlm_head") ||
-                   (name == "embed.W_E" && (isTied || hasNewTokens));
+            return isNorm(name) || isReadout(name) || isNew(name) || (name == "embed.W_E" && isTied);
         });
         return result;
     }
     const std::vector<std::string> globs = splitAtCommas(start.trained);
     for (const std::string& glob : globs) {
         const auto matches = [&](const std::string& name) { return matchesGlob(glob, name); };
-        if (std::ranges::any_of(parameters, matches)) continue;
-        std::set<std::string> kinds;
-        for (const std::string& name : parameters) kinds.insert(kindOf(name));
-        throw Error(
-            {.what = fmt::format("no parameter matches \"{}\"", glob),
-             .where = "recipe: trained",
-             .hint = fmt::format("choose \"all\", \"norms and readout\", or from: {}", fmt::join(kinds, ", "))});
+        if (std::ranges::none_of(parameters, matches))
+            throw Error({.what = fmt::format("no parameter matches \"{}\"", glob),
+                         .where = "recipe: trained",
+                         .hint = fmt::format("choose \"all\", \"norms and readout\", or from: {}",
+                                             kindsOf(parameters, blocks))});
     }
     std::ranges::copy_if(parameters, std::back_inserter(result), [&](const std::string& name) {
         return std::ranges::any_of(globs, [&](const std::string& glob) { return matchesGlob(glob, name); });
@@ -127,9 +213,10 @@ std::vector<std::string> trainedParameters(const StartingPoint& start, std::span
     return result;
 }
 
-double rateFactor(const StartingPoint& start, const std::string& parameter, int64_t layers) {
-    const int layer = splitName(parameter).layer;
-    const int64_t below = layer >= 0 ? layers - 1 - layer : isEmbedding(parameter) ? layers : 0;
+double rateFactor(const StartingPoint& start, const std::string& parameter, std::span<const std::string> blocks) {
+    const int block = blockOf(blocks, parameter);
+    const auto count = static_cast<int>(blocks.size());
+    const int below = block >= 0 ? count - 1 - block : isEmbedding(parameter) ? count : 0;
     return std::pow(start.layerDecay, static_cast<double>(below));
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
 #include "engine/models/model_source.h"
+#include "engine/models/vision_source.h"
 #include "engine/training/objective.h"
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,25 +15,49 @@ namespace attn {
 
 /// A model from which training starts.
 struct StartingModel {
-    std::unique_ptr<const ModelSource> source; ///< never null
-    std::string tokenizerJson;
+    std::unique_ptr<const ModelSource> text;      ///< null for a model of pictures
+    std::unique_ptr<const VisionSource> pictures; ///< null for a model of text
+    std::string tokenizerJson;                    ///< empty for a model of pictures
     std::string hash; ///< contentHash() of config.json, tokenizer.json and the files with weights
+
+    /// The dense values of a parameter.
+    std::vector<float> read(const std::string& parameter, const Shape& shape) const;
 };
 
-/// Opens a model to train it further.
-/// @throws Error if it cannot be read, cannot be trained, or is not the model of StartingPoint::hash
-StartingModel openStartingModel(const StartingPoint& start);
+/// The new tokens or classes of a model that is trained further.
+struct NewRows {
+    std::vector<std::optional<int>> before; ///< of each, its row in the model before; empty: all are the same
+    int64_t rowsBefore = 0;
+
+    /// The values of a parameter of [rows,...] with those of known rows copied. @param fresh initial values of a new
+    /// model
+    std::vector<float> fill(const StartingModel& start, const std::string& parameter, const Shape& shape,
+                            std::vector<float> fresh) const;
+};
+
+/// Opens a model to train it further on a task.
+/// @throws Error if it cannot be read, cannot be trained, reads text in place of pictures or the reverse, or is not the
+///         model of StartingPoint::hash
+StartingModel openStartingModel(const StartingPoint& start, const Task& task);
 
 /// A recipe with the hash and the architecture of the model from which it starts.
 Recipe startingFrom(const StartingModel& model, Recipe recipe);
 
-/// The parameters that training changes. @param hasNewTokens the starting model has other tokens
+/// The parameters of the model that training changes, without adapters.
+/// @param blocks as ModelStructure::blocks()  @param isNew as Objective::isNew()
 /// @throws Error listing the kinds of parameters if a glob of StartingPoint::trained matches none
 std::vector<std::string> trainedParameters(const StartingPoint& start, std::span<const std::string> parameters,
-                                           bool hasNewTokens);
+                                           std::span<const std::string> blocks,
+                                           const std::function<bool(const std::string&)>& isNew);
 
-/// The factor of the learning rate of a parameter, by StartingPoint::layerDecay.
-double rateFactor(const StartingPoint& start, const std::string& parameter, int64_t layers);
+/// The factor of the learning rate of a parameter, by StartingPoint::layerDecay. @param blocks as
+/// ModelStructure::blocks()
+double rateFactor(const StartingPoint& start, const std::string& parameter, std::span<const std::string> blocks);
+
+/// The index of the block of a parameter, or -1. @param blocks as ModelStructure::blocks()
+int blockOf(std::span<const std::string> blocks, const std::string& parameter);
+/// The kinds of parameters, as an enumeration: "blocks.*.attn.W_Q" for that of every block.
+std::string kindsOf(std::span<const std::string> parameters, std::span<const std::string> blocks);
 
 /// The dense values of a parameter.
 std::vector<float> readDense(const ReadStored& stored, const std::string& parameter, const Shape& shape);

@@ -50,11 +50,11 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
     check(recipe_);
     std::optional<StartingModel> start;
     if (!recipe_.start.model.empty()) {
-        start = openStartingModel(recipe_.start);
+        start = openStartingModel(recipe_.start, task_);
         recipe_ = startingFrom(*start, recipe_);
     }
     if (task_.hasImages()) {
-        auto images = std::make_unique<ImageObjective>(recipe_);
+        auto images = std::make_unique<ImageObjective>(recipe_, std::move(start));
         images_ = images.get();
         objective_ = std::move(images);
     } else {
@@ -72,6 +72,10 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
 
 Trainer::~Trainer() = default;
 
+Objective::Forward Trainer::adapted(Objective::Forward forward) const {
+    return withAdapters(std::move(forward), adapters_, recipe_.start.adapters.scale());
+}
+
 Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     Graph& graph = *forward.graph;
     const int64_t targets = forward.logits.shape()[0];
@@ -82,23 +86,34 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     return {.model = std::move(forward), .losses = losses, .total = total};
 }
 
-/// Lists parameters and optimiser states, allocates them and sets the initial values.
+/// Lists parameters, adapters and optimiser states, allocates them and sets the initial values.
 void Trainer::describe() {
     const Objective::Forward model = objective_->forward(1, 0);
     evaluationRows_ = evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
     std::vector<std::string> learned;
+    std::vector<std::pair<std::string, Shape>> room, learnedShapes;
     for (const Node* node : storedParameters(*model.graph)) {
-        parameters_.push_back({node->name, node->outputs[0].shape});
         const std::string& name = node->name;
-        const bool isBias = name.ends_with(".b") || name.find(".b_") != std::string::npos;
-        if (!decoder_names::isComputed(name) && (recipe_.architecture.bias || !isBias)) learned.push_back(name);
-    }
-    for (std::string& name : trainedParameters(recipe_.start, learned, sequences_ && sequences_->hasNewTokens()))
-        trained_.insert(std::move(name));
-    std::vector<std::pair<std::string, Shape>> room;
-    for (const auto& [name, shape] : parameters_) {
+        const Shape& shape = node->outputs[0].shape;
+        parameters_.push_back({name, shape});
         room.emplace_back(name, shape);
-        if (isFrozen(name)) continue;
+        const bool isBias = name.ends_with(".b") || name.find(".b_") != std::string::npos;
+        if (decoder_names::isComputed(name) || (isBias && !recipe_.architecture.bias)) continue;
+        learned.push_back(name);
+        learnedShapes.emplace_back(name, shape);
+    }
+    const std::vector<std::string> blocks = objective_->structure().blocks();
+    const auto isNew = [this](const std::string& name) { return objective_->isNew(name); };
+    for (const std::string& name : trainedParameters(recipe_.start, learned, blocks, isNew))
+        trained_.push_back(*std::ranges::find(parameters_, name, &Named::name));
+    adapters_ = adaptersOf(recipe_.start.adapters, learnedShapes, blocks);
+    for (const Adapter& adapter : adapters_)
+        for (const Named& part :
+             {Named{adapter.nameOfA(), adapter.shapeOfA()}, {adapter.nameOfB(), adapter.shapeOfB()}}) {
+            trained_.push_back(part);
+            states_.push_back(part);
+        }
+    for (const auto& [name, shape] : trained_) {
         states_.push_back({"moment." + name, shape});
         if (recipe_.optimiser.kind != Optimiser::Kind::Sgd) states_.push_back({"variance." + name, shape});
         if (recipe_.accumulation > 1) room.emplace_back("gradient." + name, shape);
@@ -111,11 +126,11 @@ void Trainer::describe() {
         std::vector<float> values =
             part != parts.end()
                 ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - parts.begin()))
-                : initialWeights(static_cast<int64_t>(objective_->structure().blocks().size()), parameter.name,
-                                 parameter.shape, recipe_.architecture.initialDeviation, recipe_.settings.seed);
-        if (sequences_) values = sequences_->startOf(parameter.name, parameter.shape, std::move(values));
-        write(parameter.name, values);
+                : initialWeights(static_cast<int64_t>(blocks.size()), parameter.name, parameter.shape,
+                                 recipe_.architecture.initialDeviation, recipe_.settings.seed);
+        write(parameter.name, objective_->startOf(parameter.name, parameter.shape, std::move(values)));
     }
+    for (const Adapter& adapter : adapters_) write(adapter.nameOfA(), adapter.initialA(recipe_.settings.seed));
 }
 
 /// An executor, with the constants of the model that it reads.
@@ -137,10 +152,9 @@ std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vecto
     const Optimiser& optimiser = recipe_.optimiser;
     const bool isSgd = optimiser.kind == Optimiser::Kind::Sgd;
     const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
+    const std::vector<std::string> blocks = objective_->structure().blocks();
     std::map<double, std::vector<size_t>, std::greater<>> groups;
-    for (size_t i = 0; i < names.size(); ++i)
-        groups[rateFactor(recipe_.start, names[i], static_cast<int64_t>(objective_->structure().blocks().size()))]
-            .push_back(i);
+    for (size_t i = 0; i < names.size(); ++i) groups[rateFactor(recipe_.start, names[i], blocks)].push_back(i);
     std::map<std::string, Tensor> outputs{{"norm", clip.norm}};
     for (const auto& [factor, members] : groups) {
         std::vector<Tensor> states, own;
@@ -165,15 +179,14 @@ std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vecto
 }
 
 void Trainer::buildStep(const GpuExecutorOptions& execution) {
-    Loss loss = withLoss(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout));
+    Loss loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout)));
     const bool accumulates = recipe_.accumulation > 1;
     const auto updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
     std::vector<Tensor> trained;
     std::vector<std::string> names;
-    for (const Named& parameter : parameters_) {
-        if (isFrozen(parameter.name)) continue;
-        names.push_back(parameter.name);
-        trained.push_back(loss.model.graph->parameter(parameter.name, parameter.shape));
+    for (const Named& each : trained_) {
+        names.push_back(each.name);
+        trained.push_back(loss.model.graph->parameter(each.name, each.shape));
     }
     const auto recomputed = recipe_.gradientCheckpointing ? loss.model.blocks : std::vector<NodeRange>{};
     std::vector<Tensor> gradients = gradient(loss.total, trained, recomputed);
@@ -264,7 +277,7 @@ Trainer::StepReport Trainer::step() {
 
 GpuExecutor& Trainer::evaluator() {
     if (!evaluator_) {
-        Objective::Forward model = objective_->forward(evaluationRows_, 0);
+        Objective::Forward model = adapted(objective_->forward(evaluationRows_, 0));
         Graph& graph = *model.graph;
         const int64_t targets = model.logits.shape()[0];
         std::map<std::string, Tensor> outputs{
@@ -323,7 +336,7 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
     if (!sequences_) failOther("sequences");
     const auto roundUp = [](int64_t length) { return (length + 7) / 8 * 8; };
     const int64_t columns = roundUp(instance.contextLength());
-    const Loss loss = withLoss(sequences_->forwardOf(rows, columns, roundUp(instance.sourceLength()), 0));
+    const Loss loss = withLoss(adapted(sequences_->forwardOf(rows, columns, roundUp(instance.sourceLength()), 0)));
     const auto executor =
         makeExecutor(loss.model, {{"losses", loss.losses}, {"best", topK(loss.model.logits, 1).indices}});
     const Batch batch = task_.metric == Task::Metric::ExactMatch ? questionsOf(instance, split, 0, rows)
@@ -433,13 +446,30 @@ std::vector<ImagePrediction> Trainer::predictions(Split split, uint64_t first, i
     return result;
 }
 
-std::vector<float> Trainer::read(const std::string& name) const { return store_->read(name); }
+std::vector<float> Trainer::read(const std::string& name) const {
+    std::vector<float> values = store_->read(name);
+    if (const auto adapter = std::ranges::find(adapters_, name, &Adapter::matrix); adapter != adapters_.end())
+        addProduct(*adapter, recipe_.start.adapters.scale(), values, store_->read(adapter->nameOfA()),
+                   store_->read(adapter->nameOfB()));
+    return values;
+}
 
 void Trainer::write(const std::string& name, std::span<const float> values) { store_->writeDense(name, values); }
 
+bool Trainer::isFrozen(const std::string& parameter) const {
+    return std::ranges::find(trained_, parameter, &Named::name) == trained_.end() &&
+           std::ranges::find(adapters_, parameter, &Adapter::matrix) == adapters_.end();
+}
+
 int64_t Trainer::parameterCount() const {
     int64_t count = 0;
-    for (const Named& parameter : parameters_) count += isFrozen(parameter.name) ? 0 : parameter.shape.elements();
+    for (const Named& each : trained_) count += each.shape.elements();
+    return count;
+}
+
+int64_t Trainer::modelParameterCount() const {
+    int64_t count = 0;
+    for (const Named& parameter : parameters_) count += parameter.shape.elements();
     return count;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/training/adapters.h"
 #include "engine/training/image_objective.h"
 #include "engine/training/image_prediction.h"
 #include "engine/training/sequence_objective.h"
@@ -34,8 +35,9 @@ public:
     /// The objective of a task with pictures; null for a task with sequences.
     const ImageObjective* images() const { return images_; }
     int64_t stepsDone() const { return stepsDone_; }
-    int64_t parameterCount() const;
-    size_t dispatchCount() const; ///< dispatches per step
+    int64_t parameterCount() const;      ///< numbers that training changes
+    int64_t modelParameterCount() const; ///< numbers of the model, without adapters
+    size_t dispatchCount() const;        ///< dispatches per step
     uint64_t
     arenaBytes() const; ///< memory of a step for activations and gradients, without parameters and optimiser states
     /// Device time of the dispatches of the last step, by shader. Empty unless they are timed.
@@ -90,21 +92,25 @@ public:
     /// The predictions for `count` pictures from `first` on. @throws Error for a task with sequences
     std::vector<ImagePrediction> predictions(Split split, uint64_t first, int count);
 
-    /// The dense values of a parameter, by the engine's name, or of an optimiser state: "moment.NAME", "variance.NAME".
+    /// The dense values of a parameter, by the engine's name and with its adapter, or of a state.
     std::vector<float> read(const std::string& name) const;
+    /// Writes a parameter, to which its adapter is added, or a state.
     void write(const std::string& name, std::span<const float> values);
     struct Named {
         std::string name;
         Shape shape;
     };
     /// Whether training does not change a parameter.
-    bool isFrozen(const std::string& parameter) const { return !trained_.contains(parameter); }
-    const std::vector<Named>& parameters() const { return parameters_; } ///< all, including frozen ones
-    const std::vector<Named>& states() const { return states_; }         ///< optimiser states
+    bool isFrozen(const std::string& parameter) const;
+    const std::vector<Named>& parameters() const { return parameters_; } ///< all of the model, including frozen ones
+    /// What resuming needs besides them: A and B of the adapters, "moment.NAME" and "variance.NAME".
+    const std::vector<Named>& states() const { return states_; }
+    const std::vector<Adapter>& adapters() const { return adapters_; }
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
 
 private:
     struct Loss; // a graph with its loss
+    Objective::Forward adapted(Objective::Forward forward) const;
     Loss withLoss(Objective::Forward forward) const;
     std::map<std::string, Tensor> addUpdates(Graph& graph, const std::vector<std::string>& names,
                                              const std::vector<Tensor>& gradients) const;
@@ -126,7 +132,8 @@ private:
     std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
-    std::set<std::string> trained_; ///< names of the parameters that training changes
+    std::vector<Named> trained_; ///< what the optimiser changes: parameters, and A and B of adapters
+    std::vector<Adapter> adapters_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int evaluationRows_ = 1; ///< examples that are measured at once
     int64_t stepsDone_ = 0;

@@ -55,6 +55,21 @@ def logits_of(config, weights, batches, step):
     return torch.cat([forward(config, weights, tokens)["logits"] for tokens in batches["inputs"][step].long()])
 
 
+def adapters_of(folder):
+    """The low-rank adapters of a checkpoint in the layout of Hugging Face's PEFT: (tensor of the model, A, B), and what merges them."""
+    config = json.loads((folder / "adapter_config.json").read_text())
+    tensors = safetensors_file.read(folder / "adapter_model.safetensors")
+    adapters = [(name.removeprefix("base_model.model.").replace("lora_A.weight", "weight"), a, tensors[name.replace("lora_A", "lora_B")])
+                for name, a in tensors.items() if name.endswith("lora_A.weight")]
+    scale = config["lora_alpha"] / config["r"]
+
+    def merged(weights):
+        delta = lambda a, b: scale * ((b @ a).T if config["fan_in_fan_out"] else b @ a)  # noqa: E731
+        return weights | {name: weights[name] + delta(a, b) for name, a, b in adapters}
+
+    return [tensor for _, a, b in adapters for tensor in (a, b)], merged
+
+
 def train(cli, path):
     recipe = json.loads(path.read_text())
     with tempfile.TemporaryDirectory() as folder:
@@ -64,19 +79,22 @@ def train(cli, path):
         config = json.loads((first / "config.json").read_text())
         weights = safetensors_file.read(first / "model.safetensors")
         batches = safetensors_file.read(batches)
-    for tensor in weights.values():
+        trained, merged = list(weights.values()), lambda weights: weights
+        if recipe.get("lora_rank"):
+            trained, merged = adapters_of(first / "adapter")
+    for tensor in trained:
         tensor.requires_grad_(True)
-    is_vector = lambda name: weights[name].dim() == 1 or name == "final_logits_bias"  # of shape [1, vocabulary]  # noqa: E731
-    groups = [{"params": [w for name, w in weights.items() if not is_vector(name)], "weight_decay": recipe["weight_decay"]},
-              {"params": [w for name, w in weights.items() if is_vector(name)], "weight_decay": 0.0}]
+    is_vector = lambda w: w.dim() == 1 or w is weights.get("final_logits_bias")  # of shape [1, vocabulary]  # noqa: E731
+    groups = [{"params": [w for w in trained if not is_vector(w)], "weight_decay": recipe["weight_decay"]},
+              {"params": [w for w in trained if is_vector(w)], "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=1, betas=(recipe["beta1"], recipe["beta2"]), eps=recipe["epsilon"])
     losses = []
     for step in range(recipe["steps"]):
         targets = batches["targets"][step].long().flatten()
-        loss = torch.nn.functional.cross_entropy(logits_of(config, weights, batches, step), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
+        loss = torch.nn.functional.cross_entropy(logits_of(config, merged(weights), batches, step), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
         optimiser.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights.values(), recipe["clip"])
+        torch.nn.utils.clip_grad_norm_(trained, recipe["clip"])
         for group in optimiser.param_groups:
             group["lr"] = rate_at(recipe, step)
         optimiser.step()
