@@ -212,6 +212,7 @@ private:
         next_.recipe = std::make_shared<const Recipe>(run_->trainer().recipe());
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
+        next_.modelParameterCount = run_->trainer().modelParameterCount();
         next_.example = exampleInput(run_->trainer());
         next_.step = run_->trainer().stepsDone();
         {

@@ -52,7 +52,7 @@ struct TrainingSnapshot {
     std::string folder;
     std::shared_ptr<const Recipe> recipe;
     std::string device;
-    int64_t parameterCount = 0;
+    int64_t parameterCount = 0, modelParameterCount = 0; ///< those that training changes; all of the model
     int64_t step = 0;
     double secondsPerStep = 0;
     ExampleInput example;  ///< to show in views

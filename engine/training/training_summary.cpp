@@ -12,9 +12,6 @@ namespace attn {
 namespace fs = std::filesystem;
 namespace {
 
-/// "builtin:stories", or the title of a folder.
-std::string titleOf(const std::string& model) { return model.starts_with("builtin:") ? model : folderTitle(model); }
-
 /// The folder of the training run that made a model. @return empty if there is none
 fs::path runOf(const std::string& path) {
     const fs::path folder = modelFolder(path);
@@ -26,6 +23,8 @@ fs::path runOf(const std::string& path) {
 
 } // namespace
 
+std::string titleOfModel(const std::string& path) { return path.starts_with("builtin:") ? path : folderTitle(path); }
+
 std::string trainingSummary(const std::string& path) {
     try {
         const fs::path run = runOf(path);
@@ -33,7 +32,7 @@ std::string trainingSummary(const std::string& path) {
         const Recipe recipe = readRecipe(run / "recipe.json");
         const std::string& start = recipe.start.model;
         const std::string what =
-            start.empty() ? "task " + recipe.task : fmt::format("from {}, task {}", titleOf(start), recipe.task);
+            start.empty() ? "task " + recipe.task : fmt::format("from {}, task {}", titleOfModel(start), recipe.task);
         const std::optional<MetricPoint> last = readNewestMetrics(run);
         if (!last || !last->validationLoss) return what;
         return fmt::format("{}, {} steps, validation loss {:.2f}", what, last->step, *last->validationLoss);
@@ -42,18 +41,19 @@ std::string trainingSummary(const std::string& path) {
     }
 }
 
-Recipe furtherRecipe(const std::string& path) {
+Recipe furtherRecipe(const std::string& path, const Task& otherwise) {
     try {
         if (const fs::path run = runOf(path); !run.empty()) {
             const Recipe before = readRecipe(run / "recipe.json");
             Recipe recipe = suggestedRecipe(taskNamed(before.task), path);
-            recipe.settings.values = before.settings.values;
-            recipe.settings.text = before.settings.text;
+            const std::string tokens = recipe.settings.tokens;
+            recipe.settings = before.settings;
+            recipe.settings.tokens = tokens;
             return recipe;
         }
     } catch (const Error&) { // no recipe that can be read
     }
-    return suggestedRecipe(kTextTask, path);
+    return suggestedRecipe(otherwise, path);
 }
 
 } // namespace attn

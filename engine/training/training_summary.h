@@ -12,8 +12,11 @@ namespace attn {
 /// @param path as modelFolder() takes it  @return empty if there is no recipe that can be read
 std::string trainingSummary(const std::string& path);
 
-/// A recipe that trains a model further: on its own task, if it was trained here, else on a text.
+/// What people call a model: "builtin:stories", or the title of a folder. @param path as StartingPoint::model
+std::string titleOfModel(const std::string& path);
+
+/// A recipe that trains a model further: on its own task, if it was trained here, else on another.
 /// @param path as StartingPoint::model
-Recipe furtherRecipe(const std::string& path);
+Recipe furtherRecipe(const std::string& path, const Task& otherwise);
 
 } // namespace attn

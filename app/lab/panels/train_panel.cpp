@@ -303,7 +303,9 @@ void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& sna
 }
 
 void TrainPanel::trainFromHere() {
-    bench_.requestRecipe(withMoments(furtherRecipe(bench_.snapshot()->path())));
+    const ModelInfo& model = *bench_.snapshot()->model;
+    const char* task = bench_.readsPictures() ? "images" : model.readsSource ? "translation" : "text";
+    bench_.requestRecipe(withMoments(furtherRecipe(bench_.snapshot()->path(), taskNamed(task))));
     bench_.showPanel("train");
 }
 
@@ -401,7 +403,15 @@ void TrainPanel::updateButtons() {
         }
         if (isDone) text += tr(" · finished");
         text += newestMetrics();
-        if (training_->parameterCount > 0) details << tr("%1 parameters").arg(grouped(training_->parameterCount));
+        if (training_->parameterCount > 0)
+            details << (training_->recipe->start.model.empty()
+                            ? tr("%1 parameters").arg(grouped(training_->parameterCount))
+                            : tr("%1 trained parameters (%2 % of the model's %3)")
+                                  .arg(grouped(training_->parameterCount))
+                                  .arg(100 * static_cast<double>(training_->parameterCount) /
+                                           static_cast<double>(training_->modelParameterCount),
+                                       0, 'f', 2)
+                                  .arg(grouped(training_->modelParameterCount)));
         if (training_->warning) text += QStringLiteral("\n⚠ ") + QString::fromStdString(training_->warning->sentence());
     } else if (isKnown && starting_ == bench_.runs().active()) {
         text = tr("Starting…");

@@ -372,8 +372,7 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
-    actions_.at("trainWithModel")
-        ->setEnabled(bench_.snapshot() && bench_.snapshot()->model && !bench_.snapshot()->readsPictures());
+    actions_.at("trainWithModel")->setEnabled(bench_.hasModel());
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);
     actions_.at("stop")->setEnabled(activity != Activity::Idle || train_->isTraining());

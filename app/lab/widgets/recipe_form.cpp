@@ -53,6 +53,12 @@ constexpr std::array kModelParams{
     Param{"bias", "Biases", "Off: every bias stays at zero", Kind::Toggle, 0, 1, 1, 1},
     Param{"attention_only", "Attention only", "Leave out the feed-forward layers", Kind::Toggle, 0, 1, 1, 0},
 };
+constexpr std::array kAdapterParams{
+    Param{"lora_rank", "Low-rank adapters (LoRA)",
+          "Instead of the model's own parameters, train two narrow matrices A and B beside each matrix of queries and "
+          "values, whose product is added to it. The number is their rank. 0: no adapters",
+          Kind::Integer, 0, 64, 1, 0},
+};
 constexpr std::array kTrainingParams{
     Param{"steps", "Steps", "Number of updates of the parameters", Kind::Integer, 1, 1'000'000, 1, 1000},
     Param{"batch", "Batch", "Examples per step", Kind::Integer, 1, 256, 1, 64},
@@ -104,7 +110,7 @@ RecipeForm::RecipeForm(QWidget* parent)
                                   tr("The learning rate after the warm-up"))}},
              trainingControls_),
          problem_});
-    for (ParamControls* controls : {modelControls_, trainingControls_})
+    for (ParamControls* controls : {modelControls_, adapterControls_, trainingControls_})
         connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
             const std::string field = id.toStdString();
             set(field, (*json_)[field].is_boolean() ? nlohmann::json(value != 0) : nlohmann::json(value));
@@ -157,14 +163,15 @@ QWidget* RecipeForm::makeTask() {
     summary_ = makeHintLabel("taskSummary");
     taskColumn_ = makeColumn(container, 0, {task_, summary_});
     from_ = new QWidget;
-    auto* trained = choice("trained", tr("Trained parameters"), {"all", "norms and readout"},
-                           {tr("Train all parameters"), tr("Train only norms and readout")},
-                           tr("Which parameters training changes. The others stay as they are"));
-    choices_.push_back({"trained", trained});
+    trained_ = choice("trained", tr("Trained parameters"), {"all", "norms and readout"},
+                      {tr("Train all parameters"), tr("Train only norms and readout")},
+                      tr("Which parameters training changes. The others stay as they are"));
+    choices_.push_back({"trained", trained_});
+    adapterControls_ = new ParamControls(kAdapterParams);
     QWidget* row = makePathRow(fromPath_, "from", tr("Model to start from"),
                                tr("A folder with a model that is trained further. It sets the architecture"));
     fromPath_->setPlaceholderText(tr("Start from: new parameters"));
-    makeColumn(from_, 0, {row, trained});
+    makeColumn(from_, 0, {row, trained_, adapterControls_});
     taskColumn_->addWidget(from_);
     text_ = new QWidget;
     tokens_ = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000", kModelTokens},
@@ -275,8 +282,11 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
 
 void RecipeForm::chooseTask(int index) {
     const Task& task = *taskCatalogue()[static_cast<size_t>(index)];
-    Recipe recipe = withMoments(suggestedRecipe(
-        task, task.hasImages() || task.hasSource ? std::string() : (*json_)["from"].get<std::string>()));
+    const Task& before = taskNamed((*json_)["task"].get<std::string>());
+    const bool isSameKind = task.hasImages() == before.hasImages() && task.hasSource == before.hasSource &&
+                            task.masksTokens == before.masksTokens; // else its model cannot learn the task
+    Recipe recipe =
+        withMoments(suggestedRecipe(task, isSameKind ? (*json_)["from"].get<std::string>() : std::string()));
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
     const std::string family = (*json_)["family"].get<std::string>();
@@ -309,7 +319,6 @@ void RecipeForm::makeTaskControls() {
         task_->setCurrentIndex(static_cast<int>(found - tasks.begin()));
     }
     summary_->setText(fromView(task.summary));
-    from_->setVisible(!task.hasImages() && !task.hasSource);
     text_->setVisible(task.readsText);
     data_->setVisible(task.readsData || task.id == "fashion-mnist");
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")
@@ -350,6 +359,8 @@ void RecipeForm::show() {
         each.box->setCurrentIndex(each.box->findData(id));
     }
     model_->setVisible(!startsFromModel());
+    adapterControls_->setVisible(startsFromModel());
+    trained_->setEnabled((*json_)["lora_rank"].get<int64_t>() == 0); // adapters leave all parameters as they are
     fromPath_->setText(QString::fromStdString((*json_)["from"].get<std::string>()));
     textPath_->setText(QString::fromStdString((*json_)["text"].get<std::string>()));
     translationPath_->setText(QString::fromStdString((*json_)["translation"].get<std::string>()));
@@ -362,6 +373,7 @@ void RecipeForm::show() {
         return field.is_boolean() ? (field.get<bool>() ? 1.0 : 0.0) : field.get<double>();
     };
     for (const Param& param : kModelParams) modelControls_->setValue(param.id, value(param.id));
+    for (const Param& param : kAdapterParams) adapterControls_->setValue(param.id, value(param.id));
     for (const Param& param : kTrainingParams) trainingControls_->setValue(param.id, value(param.id));
 }
 
@@ -371,8 +383,10 @@ void RecipeForm::set(const std::string& field, nlohmann::json value) {
     if (isOtherModel) {
         (*json_)["from_hash"] = "";
         (*json_)["tokenizer"] = startsFromModel() ? kModelTokens : TaskSettings{}.tokens;
-        show();
+        if (!startsFromModel()) (*json_)["lora_rank"] = 0;
     }
+    if (field == "lora_rank" && (*json_)[field] != 0) (*json_)["trained"] = StartingPoint{}.trained;
+    if (isOtherModel || field == "lora_rank") show();
     settle();
     emit changed();
 }

@@ -69,10 +69,10 @@ private:
     QComboBox* task_;
     QLabel *summary_, *problem_;
     QVBoxLayout* taskColumn_;
-    ParamControls *taskControls_ = nullptr, *modelControls_, *trainingControls_;
+    ParamControls *taskControls_ = nullptr, *modelControls_, *adapterControls_, *trainingControls_;
     QWidget *from_, *text_, *data_, *model_, *translation_, *languages_;
     QLineEdit *fromPath_, *textPath_, *dataPath_, *translationPath_;
-    QComboBox *tokens_, *fromLanguage_, *toLanguage_;
+    QComboBox *trained_, *tokens_, *fromLanguage_, *toLanguage_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
 };
