@@ -1,6 +1,7 @@
 #include "app/arguments/numbers.h"
 #include "app/cli/command.h"
 
+#include "engine/analysis/weight_changes.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/core/signals.h"
@@ -158,6 +159,22 @@ std::string parameterText(const Trainer& trainer) {
                        100 * static_cast<double>(trained) / static_cast<double>(all), all);
 }
 
+/// Prints how training has changed the attention's matrices, for a model that it started from.
+void printChanges(const Trainer& trainer, const std::string& folder) {
+    const std::string& start = trainer.recipe().start.model;
+    if (start.empty()) return;
+    fmt::print(
+        "change of the attention's weight matrices against {}: norm of the difference as a share of the norm before, "
+        "and rank of the difference\n",
+        printable(start));
+    for (const SiteChange& site : weightChanges(start, folder, [] { return stopRequested == 0; })) {
+        fmt::print("  {:<11}", site.label);
+        for (const MatrixChange& matrix : site.matrices)
+            fmt::print("  {} {:6.2f} % {:>4}", matrix.name, matrix.norm * 100, matrix.rank());
+        fmt::print("\n");
+    }
+}
+
 int train(const TrainOptions& options) {
     const Recipe recipe = recipeOf(options);
     TrainingRun run(options.out, recipe, {.device = namedDevice(options.device)}, options.resumes);
@@ -201,6 +218,7 @@ int train(const TrainOptions& options) {
     printBleu(trainer, Split::Validation, "validation");
     if (trainer.images())
         printEvaluation(trainer, trainer.evaluate(Split::Test, exampleCount(trainer, Split::Test)), "test");
+    printChanges(trainer, options.out);
     if (!problem) return kDone;
     report("the model is written, but the last metrics are not: {}\n", problem->what);
     return kFailed;

@@ -56,6 +56,11 @@ ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
         want();
         show();
     });
+    connect(&bench_, &Workbench::comparisonRequested, this, [this](const QString& path) {
+        path_->setPath(path);
+        with_->setCurrentIndex(SecondRun::OtherModel);
+        choose();
+    });
     front_ = new FrontWatch(this, [this](bool) { want(); });
     choose();
 }

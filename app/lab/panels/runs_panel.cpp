@@ -3,17 +3,21 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/panels/start_comparison.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
 
+#include <QHeaderView>
 #include <QPushButton>
 #include <QTreeView>
 #include <QUndoCommand>
 
 namespace attn {
 namespace {
+
+constexpr int kLeastColumn = 9; ///< characters; in a narrow dock the names of runs stay readable
 
 /// Deletes a training run by moving its folder aside; undo moves it back.
 class RunDeletion : public QUndoCommand {
@@ -50,7 +54,8 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
     empty_->offerAction("trainPlay", tr("Train a model"));
     auto* list = new QWidget; // a lock shows and hides all of it, and not the table in place of the sentence
     makeColumn(list, 0, {{empty_, 1}, {table_, 1}});
-    makeColumn(this, spacing::kGap, {hint_, {list, 1}, makeRow({open_, duplicate_, delete_, room()})});
+    start_ = new StartComparison;
+    makeColumn(this, spacing::kGap, {hint_, {list, 1}, makeRow({open_, duplicate_, delete_, room()}), start_});
     RunListModel& runs = bench_.runs();
     named(table_, "runs", tr("Training runs"),
           tr("Tick runs to compare their curves. Double-click a run to open it. Press F2 to rename it."));
@@ -61,6 +66,7 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
     table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
     fitColumns(*table_, RunListModel::NameColumn);
+    table_->header()->setMinimumSectionSize(fontMetrics().averageCharWidth() * kLeastColumn);
     assignControlGroup(list, "runs");
     connect(table_, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) { open(index.row()); });
     connect(open_, &QPushButton::clicked, this, [this] { open(selectedRow()); });
@@ -72,6 +78,8 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
     for (const auto signal : {&RunListModel::activeChanged, &RunListModel::writtenChanged})
         connect(&runs, signal, this, &RunsPanel::updateButtons);
     connect(&runs, &RunListModel::listed, this, &RunsPanel::updateButtons);
+    connect(start_, &StartComparison::comparisonRequested, this, &RunsPanel::compareWithStart);
+    connect(&bench_.training(), &TrainingBridge::changed, this, &RunsPanel::showStart);
     updateButtons();
 }
 
@@ -110,7 +118,30 @@ void RunsPanel::remove() {
     bench_.undoStack().push(new RunDeletion(bench_.runs(), folder));
 }
 
+int RunsPanel::shownRow() const {
+    const int row = selectedRow();
+    return row >= 0 ? row : bench_.runs().rowOf(bench_.runs().active());
+}
+
+void RunsPanel::showStart() {
+    const int row = shownRow();
+    const TrainingSnapshot& training = *bench_.training().snapshot();
+    const RunListModel::Run* run = row < 0 ? nullptr : &bench_.runs().runs()[static_cast<size_t>(row)];
+    const bool isTraining = run && run->folder.toStdString() == training.folder;
+    start_->showRun(run, isTraining ? training.checkpointCount : 0);
+}
+
+void RunsPanel::compareWithStart() {
+    const int row = shownRow();
+    if (row < 0) return;
+    const std::string start = bench_.runs().runs()[static_cast<size_t>(row)].recipe.start.model;
+    open(row);
+    bench_.requestComparison(QString::fromStdString(start));
+    bench_.showPanel("compare");
+}
+
 void RunsPanel::updateButtons() {
+    showStart();
     const int row = selectedRow();
     const auto& runs = bench_.runs().runs();
     open_->setEnabled(row >= 0);

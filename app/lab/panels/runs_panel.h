@@ -10,6 +10,7 @@ class QTreeView;
 namespace attn {
 
 class EmptyState;
+class StartComparison;
 
 /// Lists the training runs: ticks choose the curves to compare, and one run is open.
 class RunsPanel : public Panel {
@@ -23,12 +24,16 @@ private:
     void duplicate();
     void remove();
     int selectedRow() const;
+    int shownRow() const; ///< the selected run, or else the open one; -1: none
+    void compareWithStart();
     void updateButtons();
+    void showStart(); ///< what training changed in the selected run, or in the open one
 
     BackgroundTask listing_;
     EmptyState* empty_;
     QTreeView* table_;
     QLabel* hint_;
+    StartComparison* start_;
     QPushButton *open_, *duplicate_, *delete_;
 };
 

@@ -145,6 +145,8 @@ public:
     void requestPicture(const std::shared_ptr<const Image>& picture, const QString& name) {
         emit pictureRequested(picture, name);
     }
+    /// Compares the open model with another. @param path of the other
+    void requestComparison(const QString& path) { emit comparisonRequested(path); }
     /// Opens a model, a picture or a session.
     void requestOpening(const QString& path) { emit openingRequested(path); }
     /// Brings a panel to the front. @param id as in the catalogue
@@ -165,6 +167,7 @@ signals:
     void recipeRequested(const attn::Recipe& recipe);
     void pictureRequested(const std::shared_ptr<const attn::Image>& picture, const QString& name);
     void openingRequested(const QString& path);
+    void comparisonRequested(const QString& path);
     void panelRequested(const QString& id);
 
 private:

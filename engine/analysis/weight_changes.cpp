@@ -1,0 +1,86 @@
+#include "engine/analysis/weight_changes.h"
+
+#include "engine/core/error.h"
+#include "engine/models/model_source.h"
+#include "engine/models/structure.h"
+#include "engine/models/vision_encoder.h"
+#include "engine/models/vision_source.h"
+
+#include <Eigen/SVD>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace attn {
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+
+/// A model's matrices, whichever kind of model it is.
+struct OpenModel {
+    std::unique_ptr<const ParameterSource> source;
+    ModelStructure structure;
+    std::map<std::string, Shape> shapes; ///< of its parameters
+
+    explicit OpenModel(const std::string& path) {
+        if (isVisionModel(path)) {
+            auto opened = openVisionSource(path);
+            structure = structureOf(opened->config());
+            list(buildVisionEncoder(opened->config()));
+            source = std::move(opened);
+        } else {
+            auto opened = openModelSource(path);
+            structure = structureOf(opened->config(), opened->config().context);
+            list(buildForListing(opened->config()));
+            source = std::move(opened);
+        }
+    }
+    void list(const ModelGraph& model) {
+        for (const Node* node : storedParameters(*model.graph)) shapes.emplace(node->name, node->outputs[0].shape);
+    }
+    Matrix read(const std::string& name) const {
+        const Shape& shape = shapes.at(name);
+        std::vector<float> rows(static_cast<size_t>(shape.paddedElements()));
+        source->read(name, shape, [&](const auto& fill) { fill(0, rows); });
+        using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+        return Eigen::Map<Rows>(rows.data(), shape[0], shape.rowStride()).leftCols(shape[1]).cast<double>();
+    }
+};
+
+} // namespace
+
+int MatrixChange::rank() const {
+    return static_cast<int>(
+        std::ranges::count_if(singular, [&](double value) { return value > 1e-3 * singular.front(); }));
+}
+
+std::vector<SiteChange> weightChanges(const std::string& before, const std::string& after,
+                                      const std::function<bool()>& goesOn) {
+    const OpenModel old(before), now(after);
+    std::vector<SiteChange> changes;
+    for (size_t site = 0; site < now.structure.sites.size(); ++site) {
+        SiteChange change{.label = now.structure.labelOf(static_cast<int>(site)), .matrices = {}};
+        for (const char* matrix : {"W_Q", "W_K", "W_V", "W_O"}) {
+            const std::string name = now.structure.sites[site].inSite(matrix);
+            const auto shape = now.shapes.find(name);
+            if (shape == now.shapes.end() || !goesOn()) continue;
+            const auto was = old.shapes.find(name);
+            if (was == old.shapes.end() || was->second != shape->second)
+                throw Error({.what = fmt::format("has no matrix {} of {}", name, shape->second.text()),
+                             .where = before,
+                             .hint = "compare models with the same layers"});
+            const Matrix start = old.read(name), difference = now.read(name) - start;
+            const double norm = std::max(start.norm(), 1e-30);
+            const Eigen::VectorXd values = Eigen::BDCSVD<Matrix>(difference).singularValues() / norm;
+            change.matrices.push_back({.name = matrix,
+                                       .norm = difference.norm() / norm,
+                                       .singular = {values.data(), values.data() + values.size()}});
+        }
+        if (!change.matrices.empty()) changes.push_back(std::move(change));
+    }
+    return changes;
+}
+
+} // namespace attn
