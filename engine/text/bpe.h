@@ -33,6 +33,7 @@ public:
     /// @throws Error for an unknown character if Options::unknown is Refused
     void encode(std::string_view word, std::vector<Token>& tokens) const override;
     std::string kind() const override;
+    std::optional<int> unknownId() const override { return unknownId_; }
     std::string details() const override;
 
 private:

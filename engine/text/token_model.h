@@ -43,6 +43,8 @@ public:
     virtual std::string details() const { return {}; } ///< ", 165 merges"
     /// The text before tokens that belong to the word of the token before them: "##". Empty: no such tokens.
     virtual std::string continuingPrefix() const { return {}; }
+    /// The token in place of characters or words that the vocabulary lacks.
+    virtual std::optional<int> unknownId() const = 0;
     const StringMap<int>& vocabulary() const { return vocabulary_; }
     std::optional<int> idOf(std::string_view token) const;
 

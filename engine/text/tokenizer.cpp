@@ -324,6 +324,8 @@ std::optional<int> Tokenizer::maskId() const {
     return parts_->specialNamed(std::array<std::string_view, 2>{"[MASK]", "<mask>"});
 }
 
+std::optional<int> Tokenizer::unknownId() const { return parts_->model->unknownId(); }
+
 std::string Tokenizer::summary() const {
     return fmt::format("{}, {} tokens{}", parts_->kind, vocabularySize(), parts_->model->details());
 }

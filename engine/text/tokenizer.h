@@ -68,6 +68,8 @@ public:
     std::optional<int> endId() const;
     /// The token that stands for a hidden word, which a model of masked tokens fills in.
     std::optional<int> maskId() const;
+    /// The token in place of characters that the vocabulary lacks; none: it has no such token.
+    std::optional<int> unknownId() const;
     /// A description such as "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
     std::string summary() const;
 

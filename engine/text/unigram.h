@@ -38,6 +38,7 @@ public:
     /// @throws Error for an unknown character without an unknown token
     void encode(std::string_view word, std::vector<Token>& tokens) const override;
     std::string kind() const override;
+    std::optional<int> unknownId() const override { return options_.unknownId; }
 
 private:
     /// Appends the tokens of a piece, or of unknown characters, from the last to the first.

@@ -21,6 +21,7 @@ public:
 
     void encode(std::string_view word, std::vector<Token>& tokens) const override;
     std::string kind() const override { return "WordPiece"; }
+    std::optional<int> unknownId() const override { return unknownId_; }
     std::string continuingPrefix() const override { return options_.continuingPrefix; }
 
 private:

@@ -10,7 +10,8 @@
 #include "engine/models/folder_writer.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_writer.h"
-#include "engine/training/tasks/task.h"
+#include "engine/text/utf8.h"
+#include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -218,6 +219,42 @@ double rateFactor(const StartingPoint& start, const std::string& parameter, std:
     const auto count = static_cast<int>(blocks.size());
     const int below = block >= 0 ? count - 1 - block : isEmbedding(parameter) ? count : 0;
     return std::pow(start.layerDecay, static_cast<double>(below));
+}
+
+double unknownShare(std::string_view text, const Tokenizer& tokenizer) {
+    const Encoding encoding = tokenizer.encode(text, false);
+    std::vector<bool> isWritten(text.size());
+    for (size_t i = 0; i < encoding.ids.size(); ++i)
+        if (encoding.ids[i] != tokenizer.unknownId())
+            std::fill(isWritten.begin() + static_cast<std::ptrdiff_t>(encoding.ranges[i].begin),
+                      isWritten.begin() + static_cast<std::ptrdiff_t>(encoding.ranges[i].end), true);
+    int64_t all = 0, unknown = 0;
+    for (size_t at = 0; at < text.size();) {
+        const size_t begin = at;
+        const char32_t character = utf8::next(text, at);
+        if (character <= U' ') continue; // tokenizers may leave out blanks
+        ++all;
+        unknown += isWritten[begin] ? 0 : 1;
+    }
+    return all == 0 ? 0 : static_cast<double>(unknown) / static_cast<double>(all);
+}
+
+std::string unknownWarning(const Recipe& recipe) {
+    constexpr size_t kMostBytes = size_t{1} << 20;
+    const TaskSettings& settings = recipe.settings;
+    const bool isFile = !settings.text.empty() && !settings.text.string().starts_with("builtin:");
+    if (recipe.start.model.empty() || settings.tokens != kModelTokens || !taskNamed(recipe.task).readsText || !isFile)
+        return {};
+    const auto tokenizer = Tokenizer::ofFolder(modelFolder(recipe.start.model));
+    if (!tokenizer) return {};
+    std::string text = readTextFile(settings.text, kMostTokenizerBytes);
+    if (text.size() > kMostBytes) text.resize(text.rfind('\n', kMostBytes) + 1); // whole characters
+    if (utf8::firstInvalid(text)) return {};                                     // training says so
+    const double share = unknownShare(text, *tokenizer);
+    if (share <= 0.01) return {};
+    return fmt::format("The model's tokens cannot write {:.0f} % of the characters of this text; the model learns "
+                       "nothing of them. Choose another text, or other tokens for it.",
+                       share * 100);
 }
 
 std::vector<float> readDense(const ReadStored& stored, const std::string& parameter, const Shape& shape) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -58,6 +59,13 @@ double rateFactor(const StartingPoint& start, const std::string& parameter, std:
 int blockOf(std::span<const std::string> blocks, const std::string& parameter);
 /// The kinds of parameters, as an enumeration: "blocks.*.attn.W_Q" for that of every block.
 std::string kindsOf(std::span<const std::string> parameters, std::span<const std::string> blocks);
+
+/// The share of a text's characters, blanks aside, that tokens cannot write: they become the unknown token, or nothing.
+double unknownShare(std::string_view text, const Tokenizer& tokenizer);
+/// A sentence for people if the model's tokens cannot write more than one in a hundred characters of the beginning of
+/// the recipe's text; else empty, as for a recipe without a text or with other tokens.
+/// @throws Error if the text or the tokenizer cannot be read
+std::string unknownWarning(const Recipe& recipe);
 
 /// The dense values of a parameter.
 std::vector<float> readDense(const ReadStored& stored, const std::string& parameter, const Shape& shape);

@@ -307,6 +307,21 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
     CHECK(openVisionSource((folder.path() / "model").string())->config().classes == 2);
 }
 
+TEST_CASE("training from a model: the share of a text that its tokens cannot write is said", "[training]") {
+    const TemporaryFolder folder;
+    const auto warning = [&](const std::string& text, const std::string& tokens = kModelTokens) {
+        test::writeFile(folder.path() / "text.txt", text);
+        Recipe recipe = suggestedRecipe(taskNamed("text"), "builtin:stories");
+        recipe.settings.text = folder.path() / "text.txt";
+        recipe.settings.tokens = tokens;
+        return unknownWarning(recipe);
+    };
+    CHECK(warning(kLine).empty());
+    CHECK_THAT(warning("there was жжжж\n"), CONTAINS("cannot write 33 % of the characters")); // 4 of 12
+    CHECK(warning("there was жжжж\n", "chars").empty());
+    CHECK(unknownShare("a b", Tokenizer::characters({"a", "?"}, "?")) == 0.5);
+}
+
 TEST_CASE("training from a model: what cannot be trained further is refused in a sentence", "[training]") {
     Start start;
     const auto sentence = [&](const std::string& task, const std::string& model, double context = 0) {

@@ -7,6 +7,7 @@
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
+#include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/translation.h"
 
@@ -185,7 +186,7 @@ QWidget* RecipeForm::makeTask() {
                        "holds both languages: lines with a tab, TMX, .po or .mo"));
     makeColumn(text_, 0,
                {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns from")),
-                translation_, tokens_});
+                translation_, tokens_, warning_ = makeHintLabel("recipeWarning")});
     taskColumn_->addWidget(text_);
     taskColumn_->addWidget(makeLanguages());
     data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
@@ -427,6 +428,23 @@ void RecipeForm::settle() {
         problem = QString::fromStdString(Failure{error.message(), error.where(), error.hint()}.sentence());
     }
     showSentence(problem_, problem);
+    warnOfUnknown();
+}
+
+void RecipeForm::warnOfUnknown() {
+    const Recipe asked = recipe_.value_or(Recipe{});
+    const auto subject = [](const Recipe& recipe) {
+        return std::tuple(recipe.start.model, recipe.settings.text, recipe.settings.tokens, recipe.task);
+    };
+    if (subject(std::exchange(warned_, asked)) == subject(asked)) return;
+    showSentence(warning_, {});
+    warning_->hide();
+    reading_.start<std::string>(
+        asked.settings.text.string(), [asked](const std::atomic<bool>&) { return unknownWarning(asked); },
+        [this](const std::variant<std::string, Failure>& found) { // a text that cannot be read is refused by training
+            if (const auto* sentence = std::get_if<std::string>(&found); sentence && !sentence->empty())
+                showSentence(warning_, QString::fromStdString(*sentence));
+        });
 }
 
 void RecipeForm::choosePath(const QString& title, const char* field, QLineEdit* line) {

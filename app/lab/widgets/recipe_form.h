@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/bridge/background_task.h"
 #include "engine/training/recipe.h"
 
 #include <QWidget>
@@ -59,6 +60,7 @@ private:
     void showFamilies(const Task& task);
     void show();
     void set(const std::string& field, nlohmann::json value);
+    void warnOfUnknown();         ///< of a text that the model's tokens cannot write, on another thread
     void settle();                ///< reads the recipe from the fields
     bool startsFromModel() const; ///< which then sets the architecture
     /// Checks the line of attention. @return whether it can be trained
@@ -67,7 +69,7 @@ private:
     std::unique_ptr<nlohmann::json> json_; ///< never null; behind a pointer to keep json.hpp out of this header
     std::optional<Recipe> recipe_;
     QComboBox* task_;
-    QLabel *summary_, *problem_;
+    QLabel *summary_, *problem_, *warning_;
     QVBoxLayout* taskColumn_;
     ParamControls *taskControls_ = nullptr, *modelControls_, *adapterControls_, *trainingControls_;
     QWidget *from_, *text_, *data_, *model_, *translation_, *languages_;
@@ -75,6 +77,8 @@ private:
     QComboBox *trained_, *tokens_, *fromLanguage_, *toLanguage_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
+    Recipe warned_; ///< for which the warning is
+    BackgroundTask reading_;
 };
 
 } // namespace attn
