@@ -5,7 +5,7 @@
 #include "app/lab/widgets/status_strip.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
-#include "tests/lab/lab_window.h"
+#include "tests/lab/training_test.h"
 
 #include <QLineEdit>
 
@@ -27,12 +27,6 @@ void setSmallRecipe(LabWindow& lab, int64_t steps) {
     recipe.evaluateEvery = 10;
     recipe.checkpointEvery = 5;
     lab.window().workbench().requestRecipe(recipe);
-}
-
-const TrainingSnapshot& training(LabWindow& lab) { return *lab.window().workbench().training().snapshot(); }
-
-bool trainsToItsEnd(LabWindow& lab) {
-    return lab.waitFor([&] { return training(lab).state == State::Finished; }) && lab.settle();
 }
 
 const std::vector<PlotFigure::Line>& lossCurves(LabWindow& lab) {
@@ -487,33 +481,4 @@ TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
                     static_cast<double>(time.elapsed()) / static_cast<double>(training(lab).step - first),
                     static_cast<long long>(longest));
     }
-}
-
-TEST_CASE("lab: Train from here trains the open model further", "[lab][training]") {
-    LabWindow lab("builtin:reverse");
-    REQUIRE(lab.settle());
-    lab.act("trainWithModel");
-    REQUIRE(lab.settle());
-    auto* train = lab.window().findChild<TrainPanel*>();
-    REQUIRE(train->recipe().has_value());
-    CHECK(train->recipe()->task == "reverse"); // its own task
-    CHECK(train->recipe()->start.model == "builtin:reverse");
-    CHECK(lab.find<QLineEdit>("fromPath").text() == "builtin:reverse");
-    CHECK_FALSE(lab.find<QWidget>("modelSection").isVisibleTo(train));
-    Recipe recipe = *train->recipe();
-    recipe.schedule.steps = 6;
-    recipe.batch = 4;
-    recipe.evaluateEvery = recipe.checkpointEvery = 3;
-    recipe.start.trained = "norms and readout";
-    lab.window().workbench().requestRecipe(recipe);
-    REQUIRE(lab.settle());
-    lab.click("train.play");
-    REQUIRE(trainsToItsEnd(lab));
-    CHECK(training(lab).recipe->start.hash.size() == 64);
-    CHECK(train->recipe() == *training(lab).recipe); // so that the run can be continued
-    CHECK(training(lab).recipe->architecture.layers == 2);
-    lab.find<QLineEdit>("fromPath").setText("");
-    emit lab.find<QLineEdit>("fromPath").editingFinished();
-    CHECK(train->recipe()->start.model.empty());
-    CHECK(lab.find<QWidget>("modelSection").isVisibleTo(train));
 }

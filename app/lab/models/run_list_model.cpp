@@ -4,6 +4,7 @@
 #include "engine/io/run_folder.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/training_summary.h"
 
 #include <QDir>
 #include <QFileInfo>
@@ -212,7 +213,9 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     }
     if (role == Qt::ToolTipRole) return run.folder;
     if (role == Qt::TextAlignmentRole)
-        return static_cast<int>((index.column() < StepColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return static_cast<int>(
+            (index.column() < StepColumn || index.column() == StartColumn ? Qt::AlignLeft : Qt::AlignRight) |
+            Qt::AlignVCenter);
     if (index.column() == NameColumn) {
         if (role == Qt::CheckStateRole) return run.isShown ? Qt::Checked : Qt::Unchecked;
         if (role == Qt::DecorationRole) return seriesColour(run.series);
@@ -224,6 +227,10 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
         return run.name;
     case TaskColumn:
         return QString::fromStdString(run.recipe.task);
+    case StartColumn: {
+        const std::string& start = run.recipe.start.model;
+        return start.empty() ? tr("new parameters") : QString::fromStdString(titleOfModel(start));
+    }
     case StepColumn:
         return run.points.empty() ? QVariant(0) : QVariant(qlonglong(run.points.back().step));
     case LossColumn:
@@ -264,7 +271,8 @@ QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int 
         {tr("Task"), tr("The task that the model learns")},
         {tr("Step"), tr("Updates of the parameters so far")},
         {tr("Loss"), tr("Loss at the last step, in nats per token; 0 is a perfect prediction")},
-        {tr("Metric"), tr("The task's own measure, such as the share of answers that are all right")}};
+        {tr("Metric"), tr("The task's own measure, such as the share of answers that are all right")},
+        {tr("Start"), tr("What training started from: new parameters, or a model that is trained further")}};
     if (section >= ColumnCount) return {};
     return isHelp ? titles[section].second : titles[section].first;
 }

@@ -19,7 +19,7 @@ class RunListModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    enum Column { NameColumn, TaskColumn, StepColumn, LossColumn, MetricColumn, ColumnCount };
+    enum Column { NameColumn, TaskColumn, StepColumn, LossColumn, MetricColumn, StartColumn, ColumnCount };
 
     struct Run {
         QString folder, name;

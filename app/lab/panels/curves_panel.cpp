@@ -26,19 +26,20 @@ constexpr int kRefreshMs = 250;
 constexpr int kLeastPlot = 34; ///< characters; narrower plots stand above each other
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// "Exact match", where all runs that are shown measure the same; otherwise empty.
-QString sharedMetric(const std::vector<RunListModel::Run>& runs) {
+/// What a run measures: "exact match"; empty if its task is unknown.
+std::string_view metricOf(const RunListModel::Run& run) {
     const auto& tasks = taskCatalogue();
-    std::string_view shared;
-    for (const RunListModel::Run& run : runs) {
-        if (!run.isShown) continue;
-        const auto task = std::ranges::find_if(tasks, [&](const Task* each) { return each->id == run.recipe.task; });
-        if (task == tasks.end() || (!shared.empty() && shared != (*task)->metricName)) return {};
-        shared = (*task)->metricName;
-    }
-    QString title = fromEngine(shared);
-    if (!title.isEmpty()) title[0] = title[0].toUpper();
-    return title;
+    const auto task = std::ranges::find_if(tasks, [&](const Task* each) { return each->id == run.recipe.task; });
+    return task == tasks.end() ? std::string_view() : (*task)->metricName;
+}
+
+/// The metric that is drawn: that of the open run if it is shown, else of the first run that is. Others have an axis of
+/// their own.
+std::string_view drawnMetric(const RunListModel& runs) {
+    const RunListModel::Run* chosen = nullptr;
+    for (const RunListModel::Run& run : runs.runs())
+        if (run.isShown && (!chosen || run.folder == runs.active())) chosen = &run;
+    return chosen ? metricOf(*chosen) : std::string_view();
 }
 
 /// What is exported of a run: its points without the update ratios.
@@ -119,6 +120,7 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
     std::vector<PlotFigure::Line> curves;
     const auto& runs = bench_.runs().runs();
     const bool isOnly = std::ranges::count(runs, true, &RunListModel::Run::isShown) == 1;
+    const std::string_view metric = drawnMetric(bench_.runs());
     for (const RunListModel::Run& run : runs) {
         if (!run.isShown) continue;
         const QString name = isOnly ? QString() : run.name;
@@ -138,6 +140,7 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
             add(nameOf(tr("validation")), true, run.series + kSeriesColours / 2,
                 [](const MetricPoint& p) { return p.validationLoss.value_or(kNone); });
         } else if (quantity == "metric") {
+            if (metricOf(run) != metric) continue;
             add(name, false, run.series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
         } else if (quantity == "learning_rate") {
             add(name, false, run.series, [](const MetricPoint& p) { return p.learningRate; });
@@ -162,7 +165,8 @@ std::optional<CurvesPanel::Moment> CurvesPanel::shownMoment() const {
 }
 
 PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) const {
-    const QString metric = quantity == "metric" ? sharedMetric(bench_.runs().runs()) : QString();
+    QString metric = quantity == "metric" ? fromEngine(drawnMetric(bench_.runs())) : QString();
+    if (!metric.isEmpty()) metric[0] = metric[0].toUpper();
     PlotFigure figure;
     figure.title = quantity == "loss" ? tr("Loss (nats per token)")
                    : metric.isEmpty() ? quantity_->currentText()
@@ -174,6 +178,16 @@ PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) co
     const bool isShare = figure.maximum <= 1.05; // a metric of at most 1 is a share of what there is
     if (quantity == "metric" && isShare) figure.maximum = 1;
     return figure;
+}
+
+QString CurvesPanel::leftOut() const {
+    QStringList names;
+    for (const RunListModel::Run& run : bench_.runs().runs())
+        if (run.isShown && metricOf(run) != drawnMetric(bench_.runs()))
+            names << tr("%1 (%2)").arg(run.name, fromEngine(metricOf(run)));
+    return names.isEmpty()
+               ? QString()
+               : tr("The second chart leaves out runs that measure something else: %1.").arg(names.join(", "));
 }
 
 void CurvesPanel::showEvent(QShowEvent* event) {
@@ -190,10 +204,12 @@ void CurvesPanel::refresh() {
     logarithmic_->setEnabled(hasCurves);
     if (!hasCurves) return;
     const std::optional<Moment> moment = shownMoment();
-    moment_->setText(moment
-                         ? tr("The views show step %1 of %2.").arg(moment->step).arg(QFileInfo(moment->run).fileName())
-                         : QString());
-    moment_->setVisible(moment.has_value());
+    QStringList sentences;
+    if (moment)
+        sentences << tr("The views show step %1 of %2.").arg(moment->step).arg(QFileInfo(moment->run).fileName());
+    if (quantity_->currentData() == "metric") sentences << leftOut();
+    moment_->setText(sentences.join(' ').trimmed());
+    moment_->setVisible(!moment_->text().isEmpty());
     loss_->setFigure(figureOf("loss", logarithmic_->isChecked()));
     other_->setFigure(figureOf(quantity_->currentData().toString(), false));
 }

@@ -31,6 +31,7 @@ protected:
 
 private:
     using Moment = TrainingBridge::Moment;
+    QString leftOut() const; ///< which runs the chart of the metric leaves out, in a sentence; empty: none
     std::optional<Moment> shownMoment() const; ///< of a run among the curves
     std::vector<PlotFigure::Line> curvesOf(const QString& quantity) const;
     PlotFigure figureOf(const QString& quantity, bool isLogarithmic) const;
