@@ -8,6 +8,7 @@
 #include "engine/io/tensor_writer.h"
 #include "engine/models/bundled.h"
 #include "engine/models/head_name.h"
+#include "engine/training/readout_quality.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/translation_quality.h"
@@ -79,7 +80,7 @@ std::string minutes(double seconds) {
 }
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
-    std::vector<int32_t> inputs, targets, sources;
+    std::vector<int32_t> inputs, targets, sources, types, ranks;
     std::vector<float> patches;
     const Recipe& recipe = trainer.recipe();
     int64_t columns = 0, sourceColumns = 0;
@@ -89,6 +90,8 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
         sourceColumns = batch.sourceColumns;
         sources.insert(sources.end(), batch.sources.begin(), batch.sources.end());
         inputs.insert(inputs.end(), batch.inputs.begin(), batch.inputs.end());
+        types.insert(types.end(), batch.types.begin(), batch.types.end());
+        ranks.insert(ranks.end(), batch.ranks.begin(), batch.ranks.end());
         patches.insert(patches.end(), batch.patches.begin(), batch.patches.end());
         targets.insert(targets.end(), batch.targets.begin(), batch.targets.end());
     }
@@ -102,7 +105,12 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
                                      static_cast<int64_t>(patches.size()) / std::max<int64_t>(rows * count, 1)},
                            .values = patches});
     } else {
-        tensors.push_back({.name = "inputs", .shape = tensors.front().shape, .integers = inputs});
+        for (const auto& [name, values] : {std::pair{"inputs", &inputs}, {"types", &types}, {"ranks", &ranks}})
+            if (!values->empty())
+                tensors.push_back({.name = name,
+                                   .shape = {recipe.schedule.steps, recipe.batch,
+                                             static_cast<int64_t>(values->size()) / std::max<int64_t>(rows, 1)},
+                                   .integers = *values});
         if (sourceColumns > 0)
             tensors.push_back({.name = "sources",
                                .shape = {recipe.schedule.steps, recipe.batch, sourceColumns},
@@ -127,6 +135,21 @@ void printBleu(Trainer& trainer, Split split, std::string_view name) {
     const Bleu bleu = translationQuality(trainer, split, count);
     if (bleu.precisions.back() > 0) // else no target has four words, and the score is 0 by definition
         fmt::print("{} BLEU {:.2f} of {}\n", name, bleu.score, count);
+}
+
+/// Prints what the fields of tags and of answers measure, besides the share of right targets.
+void printSpans(Trainer& trainer, Split split, std::string_view name) {
+    const auto count = static_cast<int>(exampleCount(trainer, split));
+    if (trainer.task().readout == TextReadout::TokenClass) {
+        const SpanScore score = spanScore(trainer, split, count);
+        fmt::print("{} spans: precision {:.2f} %, recall {:.2f} %, F1 {:.2f} % of {}\n", name, score.precision() * 100,
+                   score.recall() * 100, score.f1() * 100, score.all);
+    }
+    if (trainer.task().readout == TextReadout::Span) {
+        const AnswerScore score = answerScore(trainer, split, count);
+        fmt::print("{} answers: exact match {:.2f} %, F1 {:.2f} % of {}\n", name, score.exact * 100, score.f1 * 100,
+                   score.count);
+    }
 }
 
 /// Prints how many pictures of each class (rows) the model takes for each class (columns).
@@ -217,6 +240,7 @@ int train(const TrainOptions& options) {
     const Trainer::Evaluation evaluation = run.finish();
     printEvaluation(trainer, evaluation, "validation");
     printBleu(trainer, Split::Validation, "validation");
+    printSpans(trainer, Split::Validation, "validation");
     if (trainer.images())
         printEvaluation(trainer, trainer.evaluate(Split::Test, exampleCount(trainer, Split::Test)), "test");
     printChanges(trainer, options.out);
@@ -259,6 +283,7 @@ int evaluate(const EvalOptions& options) {
     const Trainer::Evaluation evaluation = trainer.evaluate(split, count);
     printEvaluation(trainer, evaluation, options.split);
     printBleu(trainer, split, options.split);
+    printSpans(trainer, split, options.split);
     if (trainer.images()) printConfusion(trainer, evaluation);
     if (!options.sweepsHeads) return kDone;
     const ModelStructure& structure = trainer.objective().structure();
@@ -330,19 +355,21 @@ void addTrain(Command& command) {
     };
     text("--task TASK", "task", "task to train: " + fmt::format("{}", fmt::join(tasks, ", ")));
     path("--text FILE", "text",
-         "for the tasks text, masked-text and translation: file to learn from; builtin:stories for masked-text");
+         "for tasks over a text: file to learn from, or builtin:stories; for classify, tag and answer a file as the "
+         "list of tasks says");
     path("--translation FILE", "translation",
          "for the task translation: file whose lines translate those of --text; without it, --text holds both "
          "languages");
     text("--languages FROM-TO", "languages",
          "for the tasks numbers, dates and translation (TMX): codes of two languages, such as en-de");
-    text("--tokenizer KIND", "tokenizer",
-         "for the tasks text, span-corruption and denoising: chars, bytes or bpe:N, with N tokens; model for those of "
-         "--from, its default then");
+    text(
+        "--tokenizer KIND", "tokenizer",
+        "for the tasks text, prefix-lm, span-corruption and denoising: chars, bytes or bpe:N, with N tokens; model for "
+        "those of --from, its default then");
     command
         .wholeNumberOption(
             "--context N", [=](int64_t value) { options->values.push_back(fmt::format("context={}", value)); },
-            "for the tasks text and masked-text: tokens of a sequence")
+            "for tasks over a text: tokens of a sequence")
         .atLeast(1);
     path("--data DIR", "data", "for the tasks images and fashion-mnist: folder of pictures");
     path("--from MODEL", "from",
@@ -357,7 +384,8 @@ void addTrain(Command& command) {
     number("--lora-alpha X", "lora_alpha", "adapters count alpha / rank times; 0: once").range(0, 1e6);
     text("--lora-matrices NAMES", "lora_matrices", "matrices that get adapters, such as '*.W_Q,*.W_V,blocks.3.mlp.*'");
     text("--family NAME", "family",
-         "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text; t5, bart or marian for "
+         "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text and classes; xlnet for "
+         "permuted text; t5, bart or marian for "
          "tasks with a source");
     whole("--patch N", "patch", "vit: pixels on a side of a patch").range(1, 512);
     text("--pooling HOW", "pooling", "vit: what the classifier reads, cls or the mean of the patches");

@@ -157,6 +157,10 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
         const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
         WholeRun whole(model, std::vector<int>(begin, begin + static_cast<std::ptrdiff_t>(end - first)));
         whole.compile({{stream, whole.hook(stream)}});
+        if (model.config().hasPrefix) { // a token that is scored must not be seen before it
+            const auto positions = whole.executor().inputIntegers(decoder_names::kKeyPositions);
+            std::iota(positions.begin(), positions.end(), 0);
+        }
         whole.run();
         std::vector<float> rows = whole.result(stream);
         const auto wide = static_cast<size_t>(readOut.width());

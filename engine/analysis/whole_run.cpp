@@ -24,7 +24,7 @@ WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& bu
     : model_(model), input_(input), built_(model.wholeGraph(input, build)), prediction_(built_.logits) {
     if (!built_.logits && !input.isText()) visionModel(model).requireHead();
     if (!built_.logits)
-        throw Error({.what = "this model has no readout, so there is no prediction to explain",
+        throw Error({.what = "this model predicts no tokens, so there is no prediction to explain",
                      .where = model.info().name,
                      .hint = "open a folder that holds the model's masked-token head"});
 }

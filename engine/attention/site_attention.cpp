@@ -112,7 +112,8 @@ private:
 
     /// The rule of the fused kernel for these rows; nothing if the parts must build the attention.
     std::optional<AttentionRule> kernelRuleHere() const {
-        if (site_.groups || site_.sequence % 4 != 0 || (site_.keyInput && site_.sequence != 0)) return {};
+        if (site_.groups || site_.queryRank || site_.sequence % 4 != 0 || (site_.keyInput && site_.sequence != 0))
+            return {};
         const int64_t length = flow_.isStep() ? site_.cacheCapacity : std::max(flow_.queries, flow_.keys);
         auto rule = kernelRule(layer_.spec, length, flow_.width, static_cast<int>(flow_.layer));
         if (!rule) return {};
@@ -141,7 +142,9 @@ private:
     }
     /// The axes of keys and values: 'S' are rows of another stream.
     const char* keyAxes() const { return site_.keyInput ? "SGD" : "TGD"; }
-    Tensor gates() { return graph_.input(name("gates"), {.shape = {flow_.heads}}); }
+    Tensor gates() {
+        return graph_.input(site_.gates.empty() ? name("gates") : site_.gates + ".gates", {.shape = {flow_.heads}});
+    }
 
     // By the kernel.
 
@@ -228,6 +231,13 @@ private:
             const Tensor exists = binary(fill(graph_, {1}, -1), toReal(site_.keyPosition), Binary::Less);
             const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
             flow_.sequenceMask = broadcast(reshape(exists, {B, 1, 1, S}), {B, 1, T, S});
+        }
+        if (site_.queryRank) {
+            const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
+            const Tensor above = binary(reshape(site_.queryRank, {B, 1, T, 1}), reshape(site_.keyRank, {B, 1, 1, S}),
+                                        Binary::Less),
+                         seen = affine(above, -1, 1);
+            flow_.sequenceMask = flow_.sequenceMask ? times(flow_.sequenceMask, seen) : seen;
         }
         if (graph_.isEdited(name("hook_pattern")))
             flow_.editPattern = [this](Tensor pattern) {

@@ -35,7 +35,9 @@ struct AttentionSite {
     int64_t heldKeys = 0;      ///< unless 0: the number of keys, which holdKeys() of another plan has computed
     int64_t sequence = 0;      ///< see AttentionRule::sequence
     int64_t reach = 0;         ///< unless 0: a key this far before a query, or farther, is padding
-    std::string positionWeights{};     ///< see AttentionFlow::positionWeights
+    Tensor queryRank{}, keyRank{}; ///< [T] and [S]: a query sees the keys whose rank is not above its own; null: all
+    std::string gates{};           ///< the site whose gates these heads have; empty: its own
+    std::string positionWeights{}; ///< see AttentionFlow::positionWeights
     const RowGroups* groups = nullptr; ///< null: each sequence is one group
     bool recordsQueries = false;       ///< whether views need more than the next token: q, or k and v beside a state
     bool isFormed = false;             ///< whether to form every pattern, even if the attention can run without

@@ -26,7 +26,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
     if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder.front().context, kMostCapacity);
     runsAnyLength_ = attn::runsAnyLength(config());
-    isCached_ = runsAnyLength_ && !isEncoder(config()) && !config().hasEncoder();
+    isCached_ = runsAnyLength_ && !runsWhole(config()) && !config().hasEncoder();
     const ModelGraph described =
         isCached_
             ? buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects})
@@ -194,6 +194,12 @@ void LanguageModel::setTypes(std::vector<int> types) {
     types_ = std::move(types);
 }
 
+void LanguageModel::setPrefix(size_t tokens) {
+    if (!config().hasPrefix || prefix_ == tokens) return;
+    truncate(0);
+    prefix_ = tokens;
+}
+
 void LanguageModel::setSource(std::vector<int> tokens) {
     if (tokens == sourceTokens_) return;
     truncate(0);
@@ -230,6 +236,7 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     std::vector<int> all = tokens_;
     all.insert(all.end(), tokens.begin(), tokens.end());
     require(typed(all));
+    if (tokens_.empty()) firstFed_ = tokens.size();
     return whyNoCache_.empty() ? feedSteps(tokens, isCancelled) : feedWhole(tokens, isCancelled);
 }
 

@@ -58,6 +58,9 @@ public:
     int keyCount(int site) const;
     /// Removes the tokens from `length` on.
     void truncate(size_t length);
+    /// Sets the number of tokens of the prefix, for a model that has one; without it, a prefix is what feed() gets
+    /// first.
+    void setPrefix(size_t tokens);
     /// Runs tokens after those in the cache. @throws Error if they do not fit or are outside the vocabulary
     /// @return false if cancelled; the cache is then as before
     bool feed(std::span<const int> tokens, const Cancelled& isCancelled = {});
@@ -176,6 +179,8 @@ private:
 
     std::vector<int> tokens_, types_, sourceTokens_;
     int predictAt_ = -1;
+    std::optional<size_t> prefix_; ///< of setPrefix()
+    size_t firstFed_ = 0;          ///< number of tokens that feed() got first
     std::vector<float> logits_;
     size_t cached_ = 0;            ///< number of leading tokens in the caches and states
     bool holdsSource_ = false;     ///< whether the keys of the source are kept, computed with the current changes

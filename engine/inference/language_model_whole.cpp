@@ -52,6 +52,12 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
     std::ranges::fill(ids, 0);
     std::ranges::copy(tokens, ids.begin());
     writePositions(executor, {}, tokens.size(), config().context);
+    if (config().hasPrefix) {
+        const auto positions = executor.inputIntegers(decoder_names::kKeyPositions);
+        const size_t prefix = prefix_.value_or(tokens_.empty() ? tokens.size() : firstFed_);
+        for (size_t key = 0; key < positions.size(); ++key)
+            positions[key] = key < prefix ? 0 : static_cast<int32_t>(key);
+    }
     if (config().hasEncoder()) writeSource(executor, input.source());
     if (executor.hasInput(decoder_names::kTokenTypes)) {
         const auto types = executor.inputIntegers(decoder_names::kTokenTypes);
@@ -106,7 +112,7 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
     const Input input = typed(tokens);
     writeWhole(executor, input);
     if (!executor.run({}, isCancelled)) return {};
-    if (config().readout == TextReadout::None) return std::vector<float>();
+    if (!predictsTokens(config().readout)) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
     const auto row =
         executor.result("all_logits").subspan(predictedRow(input) * static_cast<size_t>(shape.rowStride()));

@@ -180,7 +180,7 @@ size_t RunningModel::predictedRow(const Input&) const { return 0; }
 std::vector<float> RunningModel::formedLogits(const Input& input) {
     const ModelGraph graph = wholeGraph(input, {.isFormed = true});
     if (!graph.logits)
-        throw Error({.what = "this model has no readout",
+        throw Error({.what = "this model predicts no tokens",
                      .where = info_.name,
                      .hint = "open a model that predicts tokens or classes"});
     const auto executor = executorOf(graph, {{"formed_logits", graph.logits}});

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-// BERT: an encoder that fills in masked tokens. Its second pre-training task, and the pooler that only this task reads,
-// are left out. @source Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language
-// Understanding", arXiv:1810.04805; tensor names as in Hugging Face's files.
+// BERT: an encoder that fills in masked tokens, or that sorts texts or tokens into classes or finds answers. @source
+// Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+// arXiv:1810.04805; tensor names as in Hugging Face's files.
 
 namespace attn {
 
@@ -74,11 +74,18 @@ std::string nameIn(const TensorNames& names, const std::string& name) {
     return !names.contains(found) && names.contains(foundOld) ? foundOld : found;
 }
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+/// The layer that gives the logits of classes.
+std::string_view classifierOf(TextReadout readout) {
+    if (readout == TextReadout::Span) return "qa_outputs";
+    return readout == TextReadout::NextSentence ? "cls.seq_relationship" : "classifier";
+}
+
+WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
     static const NameTable kGlobal{{"embed.W_E", "embeddings.word_embeddings.weight"},
                                    {"pos_embed.W_pos", "embeddings.position_embeddings.weight"},
                                    {"token_type_embed.W_token_type", "embeddings.token_type_embeddings.weight"},
                                    {"embed.ln", "embeddings.LayerNorm"},
+                                   {"pooler", "pooler.dense"},
                                    {"mlm_head", "cls.predictions.transform.dense"},
                                    {"mlm_head.ln", "cls.predictions.transform.LayerNorm"},
                                    {"unembed.W_U", "cls.predictions.decoder.weight"},
@@ -86,6 +93,8 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
     const auto [layer, rest] = splitName(parameter);
     if (layer >= 0)
         return {.source = nameIn(names, fmt::format("encoder.layer.{}.{}", layer, lookUp(bertBlockNames(), rest)))};
+    if (rest.starts_with("classifier."))
+        return {.source = lookUp({{"classifier", classifierOf(config.readout)}}, rest)};
     const std::string name = nameIn(names, lookUp(kGlobal, rest));
     const char* const kOtherBias = "cls.predictions.decoder.bias"; // newer files may hold only this one
     return {.source = rest == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};
@@ -100,6 +109,7 @@ const ModelFamily kBert{.id = "bert",
                         .recipe = recipe,
                         .describe = describeBert,
                         .prefix = kPrefix,
-                        .unprefixed = "cls."};
+                        .unprefixed = {"cls.", "classifier", "qa_outputs"},
+                        .classModels = "Bert"};
 
 } // namespace attn

@@ -83,9 +83,10 @@ AttentionNodes BlockBuilder::attend(const LayerAttention& attention, size_t laye
 
 Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const AttentionSite& cross) {
     const uint32_t first = graph_.size();
-    const std::string prefix = nameOf(layer);
+    const std::string own = nameOf(layer), prefix = site.prefix.empty() ? own : site.prefix;
     const bool isShared = hooksOf(layer, Slot::Layers) && hooksOf(layer, Slot::Layers)->sharesWeights;
-    const std::string weights = isShared ? nameOf(0) : prefix;
+    const std::string weights = isShared ? nameOf(0) : own;
+    if (prefix != own) site.gates = own + ".attn";
     site.prefix = prefix + ".attn";
     site.weights = weights + ".attn";
     if (settings_.sharesPositions) site.positionWeights = nameOf(0) + ".attn";
@@ -126,7 +127,7 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const Att
         }
     }
     result = graph_.probe(result, prefix + ".hook_resid_post", "TC");
-    blocks.push_back({first, graph_.size()});
+    if (prefix == own) blocks.push_back({first, graph_.size()});
     return result;
 }
 

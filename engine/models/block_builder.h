@@ -56,7 +56,8 @@ public:
 
     /// Adds a layer.
     /// @param x [rows, C times the number of residual streams]
-    /// @param site with positions, cache and sequence; this function sets its other members
+    /// @param site with positions, cache, sequence and ranks; its prefix names the block if it is not the layer's own
+    /// but another stream through the same parameters and gates; this function sets the other members
     /// @return the same shape as x
     /// @param cross of the attention to another stream: its keyInput, keyPosition and reach
     Tensor block(size_t layer, Tensor x, AttentionSite site, const AttentionSite& cross = {});

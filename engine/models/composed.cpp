@@ -76,6 +76,7 @@ const ModelFamily kComposed{.id = "attention-lab",
                             .modelTypes = {"attention-lab"},
                             .config = config,
                             .recipe = recipe,
-                            .describe = describe};
+                            .describe = describe,
+                            .classModels = "AttentionLab"};
 
 } // namespace attn

@@ -3,6 +3,7 @@
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/execution.h"
 #include "engine/attention/terms.h"
+#include "engine/models/hook_names.h"
 #include "engine/ops/ops.h"
 
 #include <fmt/format.h>
@@ -17,6 +18,11 @@ namespace {
 constexpr int64_t kSharedPositions = 4096;
 constexpr const char* kOnly = "blocks"; ///< name of the stack of a model with one
 
+/// The row with which a query stream begins.
+Tensor maskRow(Graph& graph, const DecoderConfig& config) {
+    return graph.parameter("mask_embed.W_mask", {1, config.modelWidth});
+}
+
 class DecoderBuilder {
 public:
     DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build, std::shared_ptr<Graph> graph,
@@ -29,8 +35,13 @@ public:
     ModelGraph build() {
         const Tensor x = rows(crossKeys());
         const bool isOne = build_.queries == 1;
-        if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
-        if (config_.readout != TextReadout::None) result_.logits = graph_.probe(unembedded(x), "logits", "TV");
+        if (predictsTokens(config_.readout)) {
+            if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
+            result_.logits = graph_.probe(unembedded(queryRows_ ? queryRows_ : x), "logits", "TV");
+        } else if (config_.readout != TextReadout::None) {
+            const Tensor logits = classified(x);
+            if (build_.isTraining) result_.logits = logits;
+        }
         result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
         result_.blocks = std::move(blocks_.blocks);
         result_.partTensors = std::move(blocks_.partTensors);
@@ -89,7 +100,7 @@ private:
             graph_.input(from + decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         keyPositions_ = positions;
         const bool looksAhead = isSource() || isEncoder(config_);
-        if (looksAhead) {
+        if (looksAhead || config_.hasPrefix) {
             keyPositions_ = graph_.input(from + decoder_names::kKeyPositions, {.shape = {T}, .dtype = DType::I32});
         } else if (hasCache()) {
             keyPositions_ = assign(
@@ -109,18 +120,61 @@ private:
         }
         if (config_.embeddingNorm) x = learnedNorm(x, inStack("embed.ln"));
         x = blocks_.spread(blocks_.dropped(x));
-        for (size_t layer = 0; layer < config_.layers.size(); ++layer)
-            x = blocks_.block(layer, x,
-                              {.queryPosition = positions,
-                               .keyPosition = keyPositions_,
-                               .cacheCapacity = build_.cacheCapacity,
-                               .keys = build_.keys,
-                               .sequence = build_.sequence,
-                               .reach = looksAhead ? config_.context : 0,
-                               .recordsQueries = build_.recordsQueries,
-                               .isFormed = build_.isFormed},
-                              cross);
+        AttentionSite site{.queryPosition = positions,
+                           .keyPosition = keyPositions_,
+                           .cacheCapacity = build_.cacheCapacity,
+                           .keys = build_.keys,
+                           .sequence = build_.sequence,
+                           .reach = looksAhead ? config_.context : 0,
+                           .recordsQueries = build_.recordsQueries,
+                           .isFormed = build_.isFormed};
+        if (config_.hasQueryStream && build_.isTraining) beginQueries(site);
+        for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
+            const Tensor content = x;
+            x = blocks_.block(layer, x, site, cross);
+            if (queryRows_) queryRows_ = ofQueries(layer, site, content);
+        }
         return blocks_.gather(x);
+    }
+
+    /// Begins the stream that sees the tokens before its own in the order of prediction. Its rows are one learned row.
+    void beginQueries(AttentionSite& site) {
+        queryRows_ = blocks_.dropped(broadcast(maskRow(graph_, config_), {build_.queries, config_.modelWidth}));
+        site.queryRank = site.keyRank =
+            toReal(graph_.input(decoder_names::kRanks, {.shape = {build_.queries}, .dtype = DType::I32}));
+    }
+
+    /// A layer of that stream: the parameters are those of the content's layer, whose input gives keys and values.
+    Tensor ofQueries(size_t layer, AttentionSite site, Tensor content) {
+        site.prefix = blockName(static_cast<int64_t>(layer), decoder_names::kQueryStream);
+        site.keyInput = content;
+        site.queryRank = affine(site.queryRank, 1, -1);
+        return blocks_.block(layer, queryRows_, site);
+    }
+
+    /// The readout of classes. @param x [T,C]
+    /// @return [sequences, labels] for a class of a text, [T, labels] for classes of tokens, [2 sequences, rows of a
+    /// sequence] for a span: of each sequence the logits of its first token, then those of its last
+    /// @source Devlin et al. 2019, arXiv:1810.04805, sections 4.1 to 4.3; of a decoder, as Hugging Face's files have it
+    Tensor classified(Tensor x) {
+        const int64_t C = config_.modelWidth, sequences = build_.sequence > 0 ? build_.queries / build_.sequence : 1;
+        const bool isPooled = readsOneRow(config_.readout) && isEncoder(config_),
+                   isSpan = config_.readout == TextReadout::Span;
+        x = blocks_.finalNorm(x);
+        if (readsOneRow(config_.readout) && build_.isTraining)
+            x = take(x, graph_.input(decoder_names::kReadoutRows, {.shape = {sequences}, .dtype = DType::I32}));
+        if (isPooled)
+            x = unary(matmul(x, graph_.parameter("pooler.W", {C, C}), {.bias = graph_.parameter("pooler.b", {C})}),
+                      Unary::Tanh);
+        const int64_t labels = std::ssize(config_.labels);
+        MatmulOptions options;
+        if (isEncoder(config_)) options.bias = graph_.parameter("classifier.b", {labels});
+        x = matmul(blocks_.dropped(x), graph_.parameter("classifier.W", {labels, C}), options);
+        if (!isSpan || !build_.isTraining) return x;
+        const Tensor exists = binary(fill(graph_, {1}, -1), toReal(keyPositions_), Binary::Less); // no padding
+        x = select(reshape(exists, {build_.queries, 1}), x, fill(graph_, {1, 1}, kMasked));
+        const int64_t rows = build_.queries / sequences;
+        return reshape(permute(reshape(x, {sequences, rows, labels}), {0, 2, 1}), {sequences * labels, rows});
     }
 
     bool isSource() const { return stack_ == "encoder"; }
@@ -218,6 +272,7 @@ private:
     Graph& graph_;
     BlockBuilder blocks_;
     Tensor keyPositions_; ///< I32 [T], or of the cache
+    Tensor queryRows_;    ///< [T,C] of the query stream; null: there is none
 };
 
 const char* stackOf(const DecoderConfig& config) { return config.hasEncoder() ? "decoder" : kOnly; }
@@ -295,8 +350,20 @@ bool isEncoder(const DecoderConfig& config) {
     return looksAhead;
 }
 
+bool canHavePrefix(const DecoderConfig& config) {
+    for (size_t layer = 0; layer < config.layers.size(); ++layer)
+        if (const auto rule = bareRule(config, layer); !rule || !rule->causal || rule->window != 0) return false;
+    return !config.hasEncoder();
+}
+
+bool runsWhole(const DecoderConfig& config) {
+    return isEncoder(config) || config.hasPrefix || !predictsTokens(config.readout);
+}
+
 std::string whyNoCache(const DecoderConfig& config, int64_t context) {
     if (isEncoder(config)) return "in an encoder, every token changes those before it";
+    if (config.hasPrefix) return "the tokens of a prompt see one another in both directions";
+    if (!predictsTokens(config.readout)) return "the model predicts no tokens";
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (const auto how = stepExecution(config.layers[layer].spec, context, config.layers[layer].headWidth,
                                            static_cast<int>(layer));
@@ -317,9 +384,11 @@ const LayerAttention& siteAttention(const DecoderConfig& config, int site) {
 ModelGraph buildForListing(const DecoderConfig& config) {
     if (config.hasEncoder()) return buildDecoder(config, {.queries = 1, .source = 1});
     // Some parts learn a number for every pair of positions of the context.
-    return buildDecoder(config, !runsAnyLength(config) ? DecoderBuild{.queries = config.context}
-                                : isEncoder(config)    ? DecoderBuild{.queries = 1}
-                                                       : DecoderBuild{.queries = 1, .cacheCapacity = 1});
+    ModelGraph graph = buildDecoder(config, !runsAnyLength(config) ? DecoderBuild{.queries = config.context}
+                                            : runsWhole(config)    ? DecoderBuild{.queries = 1}
+                                                                   : DecoderBuild{.queries = 1, .cacheCapacity = 1});
+    if (config.hasQueryStream) maskRow(*graph.graph, config);
+    return graph;
 }
 
 std::vector<const Node*> storedParameters(const Graph& graph) {

@@ -2,6 +2,7 @@
 
 #include "engine/models/block_builder.h"
 #include "engine/models/model_graph.h"
+#include "engine/models/text_readout.h"
 
 #include <optional>
 #include <set>
@@ -10,10 +11,6 @@
 #include <vector>
 
 namespace attn {
-
-/// What a model of text predicts at each token: the token after it; the token itself, which the input may hide; or
-/// nothing, as in an encoder without a head.
-enum class TextReadout : uint8_t { NextToken, MaskedToken, None };
 
 /// The positions that are added to the embedding of a text: none; a learned table; or sines, then cosines, of
 /// frequencies that fall from 1 to 1 / 10000, as Marian orders them.
@@ -37,6 +34,7 @@ struct DecoderConfig {
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
     bool postNorm = false;         ///< see BlockSettings::postNorm
     TextReadout readout = TextReadout::NextToken;
+    std::vector<std::string> labels{}; ///< of the classes of a readout, in the order of its logits
     bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
     bool tiedEmbedding = true; ///< the unembedding is the embedding
     bool unembedBias = false;
@@ -44,6 +42,11 @@ struct DecoderConfig {
     FeedForwardSpec feedForward;
     std::vector<LayerAttention> layers;
     bool sharesPositions = false; ///< see BlockSettings::sharesPositions
+    /// Under a causal mask, every token also sees the tokens of a prefix, which see one another in both directions. The
+    /// length of the prefix is data. @source Liu et al. 2018, arXiv:1801.10198; Raffel et al. 2020, arXiv:1910.10683
+    bool hasPrefix = false;
+    /// While it trains, a second stream predicts tokens without seeing them. @source Yang et al. 2019, arXiv:1906.08237
+    bool hasQueryStream = false;
 
     // Of a model with an encoder.
     std::vector<DecoderConfig> encoder{};         ///< one, which reads the source; empty: none
@@ -65,6 +68,7 @@ struct DecoderBuild {
     bool isFormed = false;       ///< see AttentionSite::isFormed
     int64_t sequence = 0;        ///< rows per sequence, a multiple of 8, for several sequences without a cache; else 0
     double dropout = 0;          ///< probability for the embedding and the outputs of sublayers; for training
+    bool isTraining = false;     ///< with what only training reads: a readout of classes, and the query stream
     bool recordsQueries = false; ///< keep q for views
     std::set<std::string> edited{}; ///< hooks that can be changed, by decoder_names::kept and added
 };
@@ -74,8 +78,15 @@ namespace decoder_names {
 inline constexpr const char* kTokens = "tokens";          ///< Input I32 [T]
 inline constexpr const char* kPositions = "positions";    ///< Input I32 [T]
 inline constexpr const char* kTokenTypes = "token_types"; ///< Input I32 [T]
-/// Input I32 [T] of an encoder: positions of the keys; those of padding are -context, which no query reaches.
+/// Input I32 [T]: positions of the keys. In an encoder, those of padding are -context, which no query reaches; in a
+/// model with a prefix, those of the prefix are 0, which every query reaches.
 inline constexpr const char* kKeyPositions = "key_positions";
+/// Input I32 [T] of a model with a query stream: the places of tokens in the order in which they are predicted.
+inline constexpr const char* kRanks = "ranks";
+/// Input I32 [sequences]: the row of each sequence that a readout of one class for a text reads.
+inline constexpr const char* kReadoutRows = "readout_rows";
+/// The blocks of the second stream of such a model: "query_stream.3".
+inline constexpr const char* kQueryStream = "query_stream";
 /// The inputs of the encoder that a decoder reads have this prefix: "source.tokens".
 inline constexpr const char* kSource = "source.";
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
@@ -91,7 +102,8 @@ std::vector<const Node*> storedParameters(const Graph& graph);
 
 /// Builds the graph of a decoder or an encoder. Probes: hook_embed, hook_pos_embed, hook_token_type_embed, those of
 /// BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos, token_type_embed.W_token_type, embed.ln.{w,b},
-/// those of BlockBuilder, mlm_head.{W,b,ln.w,ln.b} for masked tokens, unembed.{W_U,b_U}; linear weights are [out, in].
+/// those of BlockBuilder, mlm_head.{W,b,ln.w,ln.b} for masked tokens, unembed.{W_U,b_U}, for classes pooler.{W,b} and
+/// classifier.{W,b}, for a query stream mask_embed.W_mask [1,C]; linear weights are [out, in].
 /// In a model with an encoder, the names of all but embed.W_E, logits and unembed begin with "encoder." or "decoder.".
 ModelGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build);
 
@@ -122,6 +134,12 @@ bool runsAnyLength(const DecoderConfig& config);
 /// Whether such a model has queries that see keys after them. It runs whole sequences, because each token changes those
 /// before it.
 bool isEncoder(const DecoderConfig& config);
+/// Whether a model runs whole sequences although the fused kernel serves it: an encoder, a model with a prefix, or one
+/// that predicts no tokens.
+bool runsWhole(const DecoderConfig& config);
+/// Whether the attention of every layer can show a prefix in both directions: it is causal, and the fused kernel
+/// computes it without a window.
+bool canHavePrefix(const DecoderConfig& config);
 /// Why a model cannot go on from a cache or a state but must run its whole sequence for every token, in a sentence.
 /// @param context the longest sequence  @return empty if it can
 std::string whyNoCache(const DecoderConfig& config, int64_t context);

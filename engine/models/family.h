@@ -38,8 +38,11 @@ struct ModelFamily {
     WeightRecipe (*recipe)(const DecoderConfig& config, const std::string& parameter, const TensorNames& names);
     /// Writes config.json, for models that the program trains; null: the family can only be read.
     nlohmann::json (*describe)(const DecoderConfig& config) = nullptr;
-    std::string_view prefix{};               ///< prefix of tensors in written files
-    std::string_view unprefixed = "lm_head"; ///< names that begin so have no prefix: those of the head
+    std::string_view prefix{}; ///< prefix of tensors in written files
+    /// Names that begin so have no prefix: those of the heads.
+    std::vector<std::string_view> unprefixed{"lm_head", "score"};
+    /// What precedes "ForSequenceClassification" in the names of its models with classes; empty: it has none.
+    std::string_view classModels{};
 };
 
 /// All families of language models.

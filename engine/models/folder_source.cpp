@@ -8,6 +8,7 @@
 #include "engine/models/memory_source.h"
 #include "engine/models/model_cost.h"
 #include "engine/models/vision_family.h"
+#include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,12 +33,11 @@ class FolderSource : public ModelSource {
 public:
     explicit FolderSource(const std::filesystem::path& path)
         : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
-          config_(family_.config(weights_.config(), weights_.configFile(), names_)),
+          config_(configIn(family_, weights_.config(), weights_.configFile(), names_)),
           configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
         verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
         config_.name = folderTitle(std::filesystem::weakly_canonical(weights_.folder(), error));
-        config_.family = std::string(family_.id);
         requireAffordable(config_, weights_.configFile());
         checkTensors();
         readTokenizers();

@@ -6,6 +6,7 @@
 #include "engine/io/tensor_writer.h"
 #include "engine/models/families.h"
 #include "engine/models/family.h"
+#include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,7 @@ namespace {
 struct Gathered {
     int64_t rows = 0, columns = 0; ///< as the engine sees it: [out, in]; vectors have one column
     bool isVector = false, transposed = false, isFlattened = false;
+    std::vector<int64_t> extents{}; ///< see WeightRecipe::extents
     struct Part {
         int64_t firstRow;
         std::vector<float> values;
@@ -45,7 +47,9 @@ const ModelFamily* writtenFamily(const DecoderConfig& config) {
 }
 
 std::string nameInFile(const ModelFamily& family, const WeightRecipe& recipe) {
-    return recipe.source.starts_with(family.unprefixed) ? recipe.source : std::string(family.prefix) + recipe.source;
+    const bool isOfHead = std::ranges::any_of(family.unprefixed,
+                                              [&](std::string_view begin) { return recipe.source.starts_with(begin); });
+    return isOfHead ? recipe.source : std::string(family.prefix) + recipe.source;
 }
 
 } // namespace
@@ -63,14 +67,13 @@ void requireWritable(const DecoderConfig& config, const std::string& where) {
     if (family == nullptr)
         throw Error({.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
                      .where = where,
-                     .hint = "choose a model of the family gpt2, llama, bert, t5, bart or marian"});
+                     .hint = "choose a model of the family gpt2, llama, bert, xlnet, t5, bart or marian"});
     std::vector<std::string> names;
     const ModelGraph decoder = buildForListing(config);
     for (const Node* node : storedParameters(*decoder.graph))
         names.push_back(nameInFile(*family, family->recipe(config, node->name, TensorNames({}))));
-    DecoderConfig read = family->config(family->describe(config), "config.json", TensorNames(std::move(names)));
+    DecoderConfig read = configIn(*family, describeIn(*family, config), "config.json", TensorNames(std::move(names)));
     read.name = config.name;
-    read.family = config.family;
     if (read != config)
         throw Error({.what = fmt::format("the program writes models of the family \"{}\" only with the settings that "
                                          "it trains, and this one has others",
@@ -94,6 +97,7 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
         tensor.isVector = shape.rank() == 1;
         tensor.transposed = recipe.transposed;
         tensor.isFlattened = recipe.flattened;
+        tensor.extents = recipe.extents;
         tensor.columns = tensor.isVector ? 1 : shape.columns();
         tensor.rows = std::max(tensor.rows, recipe.offset + (tensor.isVector ? shape[0] : shape.rows()));
         tensor.parts.push_back({recipe.offset, read(node->name)});
@@ -107,12 +111,12 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
         if (!tensor.isVector)
             shape =
                 tensor.transposed ? std::vector{tensor.columns, tensor.rows} : std::vector{tensor.rows, tensor.columns};
-        written.push_back({.name = name, .shape = shape});
+        written.push_back({.name = name, .shape = tensor.extents.empty() ? shape : tensor.extents});
     }
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
 
     createFolder(folder);
-    nlohmann::json json = family->describe(config);
+    nlohmann::json json = describeIn(*family, config);
     if (text.endToken) json["eos_token_id"] = *text.endToken;
     if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
     writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
@@ -120,6 +124,6 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     writeAtomically(folder / "config.json", json.dump(2) + "\n");
 }
 
-std::string writtenConfig(const DecoderConfig& config) { return writtenFamily(config)->describe(config).dump(2); }
+std::string writtenConfig(const DecoderConfig& config) { return describeIn(*writtenFamily(config), config).dump(2); }
 
 } // namespace attn

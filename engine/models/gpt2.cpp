@@ -50,6 +50,7 @@ const FamilyNames kNames{.prefix = "transformer.",
                          .global = {{"embed.W_E", "wte.weight"},
                                     {"pos_embed.W_pos", "wpe.weight"},
                                     {"ln_final", "ln_f"},
+                                    {"classifier", "score"},
                                     {"unembed.W_U", "lm_head.weight"}},
                          .blocks = "h.",
                          .inBlock = {{"ln1", "ln_1"},
@@ -99,6 +100,7 @@ const ModelFamily kGpt2{.id = "gpt2",
                         .config = config,
                         .recipe = recipe,
                         .describe = describe,
-                        .prefix = kNames.prefix};
+                        .prefix = kNames.prefix,
+                        .classModels = "GPT2"};
 
 } // namespace attn

@@ -81,19 +81,21 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .layers = std::move(specs)};
 }
 
-const FamilyNames kNames{
-    .prefix = "model.",
-    .global = {{"embed.W_E", "embed_tokens.weight"}, {"ln_final", "norm"}, {"unembed.W_U", "lm_head.weight"}},
-    .blocks = "layers.",
-    .inBlock = {{"ln1", "input_layernorm"},
-                {"ln2", "post_attention_layernorm"},
-                {"attn.Q", "self_attn.q_proj"},
-                {"attn.K", "self_attn.k_proj"},
-                {"attn.V", "self_attn.v_proj"},
-                {"attn.O", "self_attn.o_proj"},
-                {"mlp.gate", "mlp.gate_proj"},
-                {"mlp.in", "mlp.up_proj"},
-                {"mlp.out", "mlp.down_proj"}}};
+const FamilyNames kNames{.prefix = "model.",
+                         .global = {{"embed.W_E", "embed_tokens.weight"},
+                                    {"ln_final", "norm"},
+                                    {"classifier", "score"},
+                                    {"unembed.W_U", "lm_head.weight"}},
+                         .blocks = "layers.",
+                         .inBlock = {{"ln1", "input_layernorm"},
+                                     {"ln2", "post_attention_layernorm"},
+                                     {"attn.Q", "self_attn.q_proj"},
+                                     {"attn.K", "self_attn.k_proj"},
+                                     {"attn.V", "self_attn.v_proj"},
+                                     {"attn.O", "self_attn.o_proj"},
+                                     {"mlp.gate", "mlp.gate_proj"},
+                                     {"mlp.in", "mlp.up_proj"},
+                                     {"mlp.out", "mlp.down_proj"}}};
 
 WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
     return {.source = kNames.tensorOf(parameter, names)};
@@ -107,6 +109,7 @@ const ModelFamily kLlama{.id = "llama",
                          .config = config,
                          .recipe = recipe,
                          .describe = describeLlama,
-                         .prefix = kNames.prefix};
+                         .prefix = kNames.prefix,
+                         .classModels = "Llama"};
 
 } // namespace attn

@@ -87,7 +87,7 @@ ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
     structure.axes.push_back({.kind = AxisKind::Tokens, .length = length});
     structure.streams.push_back(
         {.name = isEncoder(config) ? "encoder" : "decoder", .axis = stream, .width = config.modelWidth});
-    if (config.readout != TextReadout::None)
+    if (predictsTokens(config.readout))
         structure.readouts.push_back(
             {.kind = config.readout == TextReadout::MaskedToken ? Readout::Kind::MaskedToken : Readout::Kind::NextToken,
              .stream = stream,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace attn {
 
@@ -19,6 +20,7 @@ struct WeightRecipe {
     /// The file has leading axes of 1, or several axes for the last one of the parameter: [1,N,C] is read as [N,C], and
     /// a convolution's [C,channels,p,p] as [C, channels * p * p].
     bool flattened = false;
+    std::vector<int64_t> extents{}; ///< of the tensor in written files, if they are not those of a matrix
 };
 
 /// Writes a parameter as padded rows. The writer calls `fill` with consecutive blocks of rows to fill: (first row,

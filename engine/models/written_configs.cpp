@@ -1,9 +1,13 @@
 #include "engine/models/written_configs.h"
 
 #include "engine/models/config_reader.h"
-#include "engine/models/decoder.h"
+#include "engine/models/family.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
 
 namespace attn {
 
@@ -30,7 +34,7 @@ nlohmann::json describeLlama(const DecoderConfig& config) {
 
 nlohmann::json describeBert(const DecoderConfig& config) {
     const LayerAttention& attention = config.layers.front();
-    return {{"architectures", {config.readout == TextReadout::None ? "BertModel" : "BertForMaskedLM"}},
+    return {{"architectures", {predictsTokens(config.readout) ? "BertForMaskedLM" : "BertModel"}},
             {"model_type", "bert"},
             {"vocab_size", config.vocabulary},
             {"hidden_size", config.modelWidth},
@@ -45,6 +49,28 @@ nlohmann::json describeBert(const DecoderConfig& config) {
             {"tie_word_embeddings", config.tiedEmbedding},
             {"hidden_dropout_prob", 0.0},
             {"attention_probs_dropout_prob", 0.0},
+            {"torch_dtype", "float32"}};
+}
+
+nlohmann::json describeXlnet(const DecoderConfig& config) {
+    const LayerAttention& attention = config.layers.front();
+    return {{"architectures", {config.readout == TextReadout::None ? "XLNetModel" : "XLNetLMHeadModel"}},
+            {"model_type", "xlnet"},
+            {"vocab_size", config.vocabulary},
+            {"d_model", config.modelWidth},
+            {"n_head", attention.heads().heads},
+            {"d_head", attention.headWidth},
+            {"n_layer", config.layers.size()},
+            {"d_inner", config.feedForward.width},
+            {"ff_activation", activationName(config.feedForward.activation)},
+            {"layer_norm_eps", config.normEpsilon},
+            {"attn_type", "bi"},
+            {"untie_r", true},
+            {"bi_data", false},
+            {"same_length", false},
+            {"clamp_len", -1},
+            {"tie_word_embeddings", config.tiedEmbedding},
+            {"dropout", 0.0},
             {"torch_dtype", "float32"}};
 }
 
@@ -102,6 +128,77 @@ nlohmann::json describeBart(const DecoderConfig& config) {
         json[field + "_ffn_dim"] = stack->feedForward.width;
     }
     if (isMarian) json["static_position_embeddings"] = true;
+    return json;
+}
+
+namespace {
+
+/// The architectures in config.json of models with classes, by what follows the family's name.
+constexpr std::array<std::pair<TextReadout, std::string_view>, 4> kClassModels{
+    {{TextReadout::TextClass, "ForSequenceClassification"},
+     {TextReadout::NextSentence, "ForNextSentencePrediction"},
+     {TextReadout::TokenClass, "ForTokenClassification"},
+     {TextReadout::Span, "ForQuestionAnswering"}}};
+
+/// The labels that files leave out, because the readout has always the same.
+std::vector<std::string> fixedLabels(TextReadout readout) {
+    if (readout == TextReadout::NextSentence) return {"follows", "random"};
+    if (readout == TextReadout::Span) return {"first", "last"};
+    return {};
+}
+
+/// @throws Error if they are not numbered from 0
+std::vector<std::string> labelsIn(const ConfigReader& read) {
+    constexpr int64_t kMostLabels = 100'000;
+    std::vector<std::string> labels;
+    if (!read.hasObject("id2label")) {
+        const int64_t count = read.size("num_labels", 2);
+        for (int64_t id = 0; id < std::min(count, kMostLabels); ++id) labels.push_back(fmt::format("LABEL_{}", id));
+        return labels;
+    }
+    const ConfigReader names = read.object("id2label");
+    for (size_t id = 0; id < names.json().size(); ++id) {
+        const auto name = names.optionalText(std::to_string(id).c_str());
+        if (!name) read.fail("id2label", fmt::format("has no text for the class {}", id));
+        labels.push_back(*name);
+    }
+    if (labels.empty()) read.fail("id2label", "lists no classes");
+    return labels;
+}
+
+} // namespace
+
+DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, const std::string& file,
+                       const TensorNames& names) {
+    DecoderConfig config = family.config(json, file, names);
+    config.family = std::string(family.id);
+    const ConfigReader read(json, file);
+    config.hasPrefix =
+        config.readout == TextReadout::NextToken && !config.hasEncoder() && read.flag("prefix_lm", false);
+    const auto architectures = json.find("architectures");
+    if (family.classModels.empty() || architectures == json.end() || !architectures->is_array()) return config;
+    for (const auto& [readout, kind] : kClassModels)
+        if (std::ranges::count(*architectures, nlohmann::json(std::string(family.classModels) + std::string(kind))) >
+            0) {
+            config.readout = readout;
+            config.labels = fixedLabels(readout);
+            config.tiedEmbedding = true;
+            if (config.labels.empty()) config.labels = labelsIn(read);
+        }
+    return config;
+}
+
+nlohmann::json describeIn(const ModelFamily& family, const DecoderConfig& config) {
+    nlohmann::json json = family.describe(config);
+    if (config.hasPrefix) json["prefix_lm"] = true;
+    for (const auto& [readout, kind] : kClassModels)
+        if (readout == config.readout) json["architectures"] = {std::string(family.classModels) + std::string(kind)};
+    if (config.labels == fixedLabels(config.readout)) return json;
+    json["id2label"] = json["label2id"] = nlohmann::json::object();
+    for (size_t id = 0; id < config.labels.size(); ++id) {
+        json["id2label"][std::to_string(id)] = config.labels[id];
+        json["label2id"][config.labels[id]] = id;
+    }
     return json;
 }
 

@@ -2,11 +2,12 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
 
-// XLNet, as it reads a text: every token sees every token, by content and by distance. The second stream of its
-// training, which predicts a token without seeing it, and segments are left out. @source Yang et al. 2019, "XLNet:
+// XLNet, as it reads a text: every token sees every token, by content and by distance. Only training has the second
+// stream, which predicts a token without seeing it; segments are left out. @source Yang et al. 2019, "XLNet:
 // Generalized Autoregressive Pretraining for Language Understanding", arXiv:1906.08237; tensor names as in Hugging
 // Face's files.
 
@@ -14,6 +15,7 @@ namespace attn {
 namespace {
 
 constexpr int64_t kContext = 512; ///< the model allows any length
+constexpr const char* kPrefix = "transformer.";
 
 DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
     const ConfigReader read(json, file);
@@ -36,12 +38,14 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .tiedEmbedding = read.flag("tie_word_embeddings", true) || !names.contains("lm_loss.weight"),
             .unembedBias = hasHead,
             .feedForward = {.width = read.size("d_inner"), .activation = read.activation("ff_activation", "gelu")},
-            .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("n_layer")), attention)};
+            .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("n_layer")), attention),
+            .hasQueryStream = hasHead && names.contains(names.resolve(kPrefix, "mask_emb"))};
 }
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
-    static const FamilyNames kNames{.prefix = "transformer.",
+WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+    static const FamilyNames kNames{.prefix = kPrefix,
                                     .global = {{"embed.W_E", "word_embedding.weight"},
+                                               {"mask_embed.W_mask", "mask_emb"},
                                                {"unembed.W_U", "lm_loss.weight"},
                                                {"unembed.b_U", "lm_loss.bias"}},
                                     .blocks = "layer.",
@@ -58,13 +62,30 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
                                                 {"ln2", "ff.layer_norm"}}};
     const std::string name = kNames.tensorOf(parameter, names), inBlock = splitName(parameter).rest;
     // Projections have the axes width, head and feature.
-    const bool isProjection = projectionOf(inBlock) >= 0 || inBlock == "attn.position.W_R";
-    return {.source = name, .transposed = isProjection, .flattened = isProjection || inBlock == "attn.W_O"};
+    const bool isProjection = projectionOf(inBlock) >= 0 || inBlock == "attn.position.W_R",
+               isBias = inBlock == "attn.position.u" || inBlock == "attn.position.v",
+               isMask = parameter == "mask_embed.W_mask";
+    const LayerAttention& attention = config.layers.front();
+    std::vector<int64_t> extents;
+    if (isMask) extents = {1, 1, config.modelWidth};
+    if (isProjection || inBlock == "attn.W_O")
+        extents = {config.modelWidth, attention.heads().heads, attention.headWidth};
+    if (isBias) extents = {attention.heads().heads, attention.headWidth};
+    return {.source = name,
+            .transposed = isProjection,
+            .flattened = isProjection || inBlock == "attn.W_O" || isMask,
+            .extents = std::move(extents)};
 }
 
 } // namespace
 
-const ModelFamily kXlNet{
-    .id = "xlnet", .title = "XLNet", .modelTypes = {"xlnet"}, .config = config, .recipe = recipe, .describe = nullptr};
+const ModelFamily kXlNet{.id = "xlnet",
+                         .title = "XLNet",
+                         .modelTypes = {"xlnet"},
+                         .config = config,
+                         .recipe = recipe,
+                         .describe = describeXlnet,
+                         .prefix = kPrefix,
+                         .unprefixed = {"lm_loss"}};
 
 } // namespace attn

@@ -280,26 +280,17 @@ private:
     void takeSamples() {
         auto samples = std::make_shared<std::vector<SampleAnswer>>();
         const TaskInstance& task = run_->trainer().sequences()->instance();
-        const Tokenizer& tokenizer = task.tokenizer();
-        const auto texts = [&](const std::vector<int32_t>& ids) {
-            std::vector<std::string> result;
-            for (const int32_t id : ids) {
-                const std::string text = tokenizer.tokenText(id);
-                result.push_back(tokenizer.isSpecial(id) && text != "<unk>" ? "∎" : text);
-            }
-            return result;
-        };
-        const bool isWritten = !taskNamed(run_->trainer().recipe().task).masksTokens;
+        const bool isWritten = taskNamed(run_->trainer().recipe().task).readout == TextReadout::NextToken;
         for (const Trainer::Answer& answer : run_->trainer().answers(Split::Validation, 0, kSamples)) {
             const auto& [prompt, expected, source] = answer.example;
             const auto room = static_cast<size_t>(task.contextLength()) - (source.empty() ? prompt.size() : 1);
             const auto shown = std::span(answer.given).first(isWritten ? std::min(answer.given.size(), room) : 0);
             const std::vector<int32_t>& tokens = source.empty() ? prompt : source;
-            samples->push_back({.prompt = tokenizer.decode(tokens, true),
+            samples->push_back({.prompt = task.tokenizer().decode(tokens, true),
                                 .tokens = tokens,
                                 .written = {shown.begin(), shown.end()},
-                                .expected = texts(expected),
-                                .given = texts(answer.given)});
+                                .expected = task.answerTexts(answer.example, expected),
+                                .given = task.answerTexts(answer.example, answer.given)});
         }
         next_.answers.samples = std::move(samples);
     }

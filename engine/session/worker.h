@@ -95,6 +95,7 @@ private:
     std::vector<int> promptTokens() const; ///< of the current path
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, Prompt prompt);
+    void tellPrefix(size_t dropped); ///< says which tokens a model may read in both directions: those of the prompt
     /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
     void runPath(const std::optional<CellRequest>& cell = std::nullopt);
     void runPicture();                               ///< runs the picture, if there is one, and its original run

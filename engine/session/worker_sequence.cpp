@@ -142,6 +142,11 @@ std::vector<int> Session::Worker::promptTokens() const {
     return tokens;
 }
 
+void Session::Worker::tellPrefix(size_t dropped) {
+    const size_t prompt = static_cast<size_t>(path_.promptLength());
+    text().setPrefix(prompt - std::min(prompt, dropped));
+}
+
 void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
@@ -154,6 +159,7 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
         forgetSearch();
     text().setTypes(std::move(types));
     text().setSource(prompt_.source);
+    tellPrefix(all.size() - tokens.size());
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
     auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
@@ -175,7 +181,12 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
 void Session::Worker::requireContinuable() {
     if (path_.tokens().empty())
         throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
-    if (text().config().readout != TextReadout::NextToken)
+    const TextReadout readout = text().config().readout;
+    if (!predictsTokens(readout))
+        throw Error({.what = "this model predicts no tokens; it does not continue a text",
+                     .where = text().info().name,
+                     .hint = "look at its attention, or measure what it says with 'attention-cli eval'"});
+    if (readout != TextReadout::NextToken)
         throw Error({.what = "this model fills in hidden words; it does not continue a text",
                      .where = text().info().name,
                      .hint = "write [MASK] into the prompt: the candidates are for the last hidden word"});
@@ -202,6 +213,7 @@ void Session::Worker::generateOne() {
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     if (tokens.size() != text().tokens().size() + 1)
         text().truncate(0); // the oldest tokens were dropped: run the rest again
+    tellPrefix(all.size() - tokens.size());
     if (!text().feed(tokens.subspan(text().tokens().size()), [&] { return isStopped(); })) {
         publishIdle();
         if (const size_t kept = text().tokens().size();

@@ -6,8 +6,9 @@ namespace attn {
 
 /// A question from the validation split with its answer, except its last token. Empty for a task with pictures.
 struct ExampleInput {
-    std::vector<int> prompt; ///< the question and its answer; in a task with sources, the source
-    std::vector<int> target; ///< of a source, without the token that begins it
+    std::vector<int>
+        prompt; ///< the question and its answer; in a task with sources, the source; else the prefix, if any
+    std::vector<int> target; ///< what follows a source, without the token that begins it, or a prefix
 };
 
 } // namespace attn

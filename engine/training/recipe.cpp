@@ -35,7 +35,9 @@ const struct {
     Families families;
     bool (*learn)(const Task& task);
 } kFamilies[] = {{{"vit"}, [](const Task& task) { return task.hasImages(); }},
-                 {{"bert"}, [](const Task& task) { return task.masksTokens; }},
+                 {{"xlnet"}, [](const Task& task) { return task.permutes; }},
+                 {{"bert", "gpt2", "llama"}, [](const Task& task) { return task.readout == TextReadout::TextClass; }},
+                 {{"bert"}, [](const Task& task) { return task.readout != TextReadout::NextToken; }},
                  {kWithEncoder, [](const Task& task) { return task.hasSource; }},
                  {{"gpt2", "llama"}, [](const Task&) { return true; }}};
 
@@ -101,9 +103,9 @@ Recipe suggestedRecipe(const Task& task) {
     Recipe recipe{.task = std::string(task.id),
                   .optimiser = {.beta2 = 0.98},
                   .schedule = {.rate = 3e-3, .warmUp = 50, .steps = 1000}};
-    if (task.masksTokens) // norms behind the sublayers need a warm-up
+    if (task.readout != TextReadout::NextToken) // norms behind the sublayers need a warm-up
         return {.task = recipe.task,
-                .architecture = {.family = "bert",
+                .architecture = {.family = task.permutes ? "xlnet" : "bert",
                                  .layers = 4,
                                  .heads = 4,
                                  .width = 64,
@@ -180,13 +182,15 @@ void checkArchitecture(const Architecture& a, const Task& task) {
         fail("width", fmt::format("{} cannot be divided into {} heads", a.width, a.heads),
              "choose a multiple of the number of heads");
     if (std::ranges::none_of(kFamilies, [&](const auto& use) { return isOneOf(a.family, use.families); }))
-        fail("family", fmt::format("cannot train \"{}\"", a.family),
-             "choose gpt2 or llama, vit for pictures, bert for masked text, or t5, bart or marian for a source");
+        fail(
+            "family", fmt::format("cannot train \"{}\"", a.family),
+            "choose gpt2 or llama, vit for pictures, bert for masked text and classes, xlnet for permuted text, or t5, "
+            "bart or marian for a source");
     const auto families = familiesFor(task);
     if (!isOneOf(a.family, families))
         fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),
              fmt::format("choose {}", fmt::join(families, " or ")));
-    const bool hasEncoder = task.hasSource, isPlain = hasEncoder || a.family == "bert";
+    const bool hasEncoder = task.hasSource, isPlain = hasEncoder || a.family == "bert" || a.family == "xlnet";
     if (isPlain && !a.attention.empty())
         fail("attention", fmt::format("the format of {} has no composed attention", a.family), "leave it empty");
     if (isPlain && a.family != "t5" && !a.bias)
@@ -224,6 +228,9 @@ void checkArchitecture(const Architecture& a, const Task& task) {
         fail("attention", problem->sentence,
              problem->nearest.empty() ? "choose another composition"
                                       : "the nearest valid composition: " + problem->nearest);
+    if (task.hasPrefix && !canHavePrefix(decoderOf(a, 8, 8)))
+        fail("attention", "this attention cannot show a prefix in both directions",
+             "leave it empty, or compose one with the mask causal and without a bias of the scores");
     within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
 }
@@ -546,14 +553,17 @@ DecoderConfig encoderDecoderOf(const Architecture& a, int64_t vocabulary, int64_
 
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
     if (isOneOf(a.family, kWithEncoder)) return encoderDecoderOf(a, vocabulary, context);
-    const bool isLlama = a.family == "llama", isBert = a.family == "bert";
+    const bool isLlama = a.family == "llama", isBert = a.family == "bert", isXlnet = a.family == "xlnet",
+               isEncoder = isBert || isXlnet;
+    constexpr int64_t kXlnetContext = 512; // as engine/models/xlnet.cpp: it has no parameters by position
     const auto roundUp = [](int64_t value) { return (value + 7) / 8 * 8; };
     LayerAttention attention{.spec = plainAttention({a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads},
-                                                    isBert ? MaskExpression() : MaskExpression::causal()),
+                                                    isEncoder ? MaskExpression() : MaskExpression::causal()),
                              .headWidth = a.width / a.heads,
-                             .queryKeyValueBias = !isLlama,
-                             .outputBias = !isLlama};
+                             .queryKeyValueBias = !isLlama && !isXlnet,
+                             .outputBias = !isLlama && !isXlnet};
     if (isLlama) attention.spec.put(Slot::Position, "rope", {});
+    if (isXlnet) attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(a.width)});
     const std::vector<AttentionSpec> specs = attentionOf(a);
     std::vector<LayerAttention> layers(static_cast<size_t>(a.layers), attention);
     for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer)
@@ -563,16 +573,17 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
         .family = specs.empty() ? a.family : "attention-lab",
         .vocabulary = vocabulary,
         .modelWidth = a.width,
-        .context = context,
+        .context = isXlnet ? std::max(context, kXlnetContext) : context,
         .norm = isLlama ? NormKind::RmsNorm : NormKind::LayerNorm,
-        .normEpsilon = isBert ? 1e-12 : 1e-5,
-        .finalNorm = !isBert,
-        .positions = !isLlama && specs.empty() ? TextPositions::Learned : TextPositions::None,
+        .normEpsilon = isEncoder ? 1e-12 : 1e-5,
+        .finalNorm = !isEncoder,
+        .positions = !isLlama && !isXlnet && specs.empty() ? TextPositions::Learned : TextPositions::None,
         .tokenTypes = isBert ? 2 : 0,
         .embeddingNorm = isBert,
-        .postNorm = isBert,
-        .readout = isBert ? TextReadout::MaskedToken : TextReadout::NextToken,
-        .unembedBias = isBert,
+        .postNorm = isEncoder,
+        .readout = isEncoder ? TextReadout::MaskedToken : TextReadout::NextToken,
+        .hasMaskedHead = !isXlnet,
+        .unembedBias = isEncoder,
         .feedForward = {.width = a.attentionOnly      ? 0
                                  : a.feedForward != 0 ? a.feedForward
                                  : isLlama            ? roundUp(a.width * 8 / 3)
@@ -580,7 +591,8 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
                         .activation = isLlama ? Activation::Silu : kindNamed(kActivations, "activation", a.activation),
                         .gated = isLlama,
                         .bias = !isLlama},
-        .layers = std::move(layers)};
+        .layers = std::move(layers),
+        .hasQueryStream = isXlnet};
 }
 
 } // namespace attn

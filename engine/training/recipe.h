@@ -18,8 +18,9 @@ struct DecoderConfig;
 /// The shape of a model to train.
 struct Architecture {
     /// "gpt2": learned positions, layer norm, GELU; "llama": rotary, RMS norm, SwiGLU; "bert": for tasks that mask
-    /// tokens; "vit": for tasks with pictures; for tasks with a source "t5" (relative positions, RMS norm, gated GELU),
-    /// "bart" (learned positions, norms after the sums) or "marian" (sinusoids, norms after the sums).
+    /// tokens or ask for classes; "xlnet": for permuted text; "vit": for tasks with pictures; for tasks with a source
+    /// "t5" (relative positions, RMS norm, gated GELU), "bart" (learned positions, norms after the sums) or "marian"
+    /// (sinusoids, norms after the sums).
     std::string family = "gpt2";
     int64_t layers = 2, heads = 4, keyValueHeads = 0; ///< of each stack; keyValueHeads 0: equal to `heads`
     int64_t width = 64;

@@ -118,9 +118,12 @@ std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_p
 
 ExampleInput exampleInput(const Trainer& trainer) {
     if (!trainer.sequences()) return {};
+    const Task& task = trainer.task();
     Example example = trainer.sequences()->instance().example(Split::Validation, 0);
+    if (task.readout != TextReadout::NextToken) return {.prompt = std::move(example.prompt), .target = {}};
     if (!example.answer.empty()) example.answer.pop_back();
     if (!example.source.empty()) return {.prompt = std::move(example.source), .target = std::move(example.answer)};
+    if (task.hasPrefix) return {.prompt = std::move(example.prompt), .target = std::move(example.answer)};
     example.prompt.insert(example.prompt.end(), example.answer.begin(), example.answer.end());
     return {.prompt = std::move(example.prompt), .target = {}};
 }

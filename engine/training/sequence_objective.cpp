@@ -65,10 +65,12 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     columns_ = roundUp(instance_->contextLength(), unit);
     sources_ = roundUp(instance_->sourceLength(), unit);
     const int64_t context = roundUp(std::max(instance_->contextLength(), instance_->sourceLength()), 8);
-    if (start_)
+    if (start_) {
         fitTo(*start_, taskNamed(recipe.task));
-    else
+    } else {
         config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
+        setReadout(taskNamed(recipe.task));
+    }
     if (config_.hasEncoder()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
     structure_ = structureOf(config_, config_.context);
     written_ = config_;
@@ -80,20 +82,51 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     }
 }
 
+/// Lets the task decide what the model says, and whether it reads a prefix in both directions.
+void SequenceObjective::setReadout(const Task& task) {
+    config_.hasPrefix = task.hasPrefix;
+    if (predictsTokens(task.readout)) return;
+    config_.readout = task.readout;
+    config_.labels = instance_->labels();
+    config_.tiedEmbedding = config_.hasMaskedHead = true; // as in a file without a readout of tokens
+    config_.unembedBias = false;
+}
+
+int64_t SequenceObjective::targetsPerRow() const {
+    if (config_.readout == TextReadout::Span) return 2;
+    return readsOneRow(config_.readout) ? 1 : columns_;
+}
+
 /// Takes the model's description, with the tokens of the task.
 void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
     config_ = start.text->config();
-    if (config_.hasEncoder() != task.hasSource || (config_.readout == TextReadout::MaskedToken) != task.masksTokens ||
-        config_.readout == TextReadout::None)
+    const bool needsEncoder = !predictsTokens(task.readout) && task.readout != TextReadout::TextClass;
+    const bool saysOther = predictsTokens(task.readout)
+                               ? config_.readout != task.readout || config_.hasQueryStream != task.permutes
+                               : (needsEncoder && !isEncoder(config_)) || config_.hasQueryStream;
+    if (saysOther || config_.hasEncoder() != task.hasSource)
         refuse(fmt::format("{} cannot learn the task {}", config_.name, task.id),
-               task.hasSource     ? "choose a model with an encoder and a decoder"
-               : task.masksTokens ? "choose a model that fills in masked tokens"
-                                  : "choose a model that predicts the next token");
+               task.hasSource                             ? "choose a model with an encoder and a decoder"
+               : task.permutes                            ? "choose a model of the family xlnet"
+               : task.readout == TextReadout::MaskedToken ? "choose a model that fills in masked tokens"
+               : task.readout == TextReadout::NextToken   ? "choose a model that predicts the next token"
+               : needsEncoder                             ? "choose a model of the family bert"
+                                                          : "choose a model of the family bert, gpt2 or llama");
     if (start.text->sourceTokenizer() != start.text->tokenizer())
         refuse(fmt::format("{} reads other tokens than it writes", config_.name), "choose a model with one vocabulary");
+    if (task.hasPrefix && !canHavePrefix(config_))
+        refuse(fmt::format("the attention of {} cannot show a prefix in both directions", config_.name),
+               "choose a model whose attention is causal, without a window and without a bias of the scores");
+    const std::vector<std::string> labels = config_.labels;
+    const TextReadout readout = config_.readout;
+    for (const ModelGraph graph = buildForListing(config_); const Node* node : storedParameters(*graph.graph))
+        known_.insert(node->name);
+    setReadout(task);
+    if (config_.labels != labels || config_.readout != readout)
+        std::erase_if(known_, [](const std::string& name) { return name.starts_with("classifier."); });
     const int64_t longest = std::max(columns_, sources_);
     if (config_.hasEncoder() && config_.positions == TextPositions::None) // positions by distance know no end
         for (DecoderConfig* stack : {&config_, &config_.encoder.front()})
@@ -122,19 +155,23 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
 }
 
 bool SequenceObjective::isNew(const std::string& parameter) const {
+    if (start_ && !known_.contains(parameter)) return true;
     return hasNewTokens() && (parameter.ends_with("embed.W_E") || parameter.starts_with("unembed."));
 }
 
 std::vector<float> SequenceObjective::startOf(const std::string& parameter, const Shape& shape,
                                               std::vector<float> fresh) const {
-    if (!start_) return fresh;
+    if (!start_ || !known_.contains(parameter)) return fresh;
     return isNew(parameter) ? tokens_.fill(*start_, parameter, shape, std::move(fresh))
                             : start_->read(parameter, shape);
 }
 
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const {
-    ModelGraph decoder = buildDecoder(
-        config_, {.queries = rows * columns, .source = rows * sources, .sequence = columns, .dropout = dropout});
+    ModelGraph decoder = buildDecoder(config_, {.queries = rows * columns,
+                                                .source = rows * sources,
+                                                .sequence = columns,
+                                                .dropout = dropout,
+                                                .isTraining = true});
     return {.graph = decoder.graph,
             .logits = decoder.logits,
             .blocks = std::move(decoder.blocks),
@@ -142,12 +179,12 @@ Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, int64
 }
 
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {
-    if (!isEncoder(config_)) return questionsOf(*instance_, split, first, rows);
-    Batch all{.rows = rows, .columns = instance_->contextLength()};
-    for (int row = 0; row < rows; ++row) {
-        const Batch one = instance_->batch(split, first + static_cast<uint64_t>(row), 1);
-        all.inputs.insert(all.inputs.end(), one.inputs.begin(), one.inputs.end());
-        all.targets.insert(all.targets.end(), one.targets.begin(), one.targets.end());
+    if (config_.readout == TextReadout::NextToken) return questionsOf(*instance_, split, first, rows);
+    Batch all = instance_->batch(split, first, 1);
+    for (all.rows = 1; all.rows < rows; ++all.rows) {
+        const Batch one = instance_->batch(split, first + static_cast<uint64_t>(all.rows), 1);
+        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::ranks})
+            (all.*part).insert((all.*part).end(), (one.*part).begin(), (one.*part).end());
     }
     return all;
 }
@@ -156,8 +193,46 @@ void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     if (config_.hasEncoder())
         fillStream(executor, decoder_names::kSource, batch.rows, batch.sources, config_.encoder.front().context);
     fillStream(executor, {}, batch.rows, batch.inputs, config_.context);
-    if (executor.hasInput(decoder_names::kTokenTypes))
-        std::ranges::fill(executor.inputIntegers(decoder_names::kTokenTypes), 0);
+    const auto fillRows = [&](const char* name, const std::vector<int32_t>& values) { // 0 beyond the values
+        if (!executor.hasInput(name)) return;
+        const auto input = executor.inputIntegers(name);
+        const size_t columns = input.size() / static_cast<size_t>(batch.rows),
+                     width = values.size() / static_cast<size_t>(batch.rows);
+        for (size_t to = 0; to < input.size(); ++to) {
+            const size_t row = to / columns, column = to % columns;
+            input[to] = column < width ? values[row * width + column] : 0;
+        }
+    };
+    fillRows(decoder_names::kTokenTypes, batch.types);
+    fillRows(decoder_names::kRanks, batch.ranks);
+    if (config_.hasPrefix) fillPrefixes(executor, batch);
+    if (executor.hasInput(decoder_names::kReadoutRows)) fillReadoutRows(executor, batch);
+}
+
+/// Shows the tokens of each row's prefix, which ends where its targets begin, to all queries of the row.
+void SequenceObjective::fillPrefixes(GpuExecutor& executor, const Batch& batch) const {
+    const auto positions = executor.inputIntegers(decoder_names::kKeyPositions);
+    const auto width = static_cast<std::ptrdiff_t>(positions.size()) / batch.rows;
+    for (std::ptrdiff_t row = 0; row < batch.rows; ++row) {
+        const auto first = batch.targets.begin() + row * batch.columns, last = first + batch.columns;
+        const std::ptrdiff_t prefix =
+            std::find_if(first, last, [](int32_t target) { return target != Batch::kIgnored; }) - first + 1;
+        for (std::ptrdiff_t key = 0; key < width; ++key)
+            positions[static_cast<size_t>(row * width + key)] = key < prefix ? 0 : static_cast<int32_t>(key);
+    }
+}
+
+/// An encoder's readout of a text reads its first row, a decoder's the last one, which has seen all others.
+void SequenceObjective::fillReadoutRows(GpuExecutor& executor, const Batch& batch) const {
+    const auto rows = executor.inputIntegers(decoder_names::kReadoutRows);
+    const auto width = static_cast<std::ptrdiff_t>(batch.inputs.size()) / batch.rows,
+               columns = std::ssize(executor.inputIntegers(decoder_names::kTokens)) / batch.rows;
+    for (std::ptrdiff_t row = 0; row < batch.rows; ++row) {
+        const auto first = batch.inputs.begin() + row * width;
+        const std::ptrdiff_t length = std::find(first, first + width, Batch::kIgnored) - first;
+        rows[static_cast<size_t>(row)] =
+            static_cast<int32_t>(row * columns + (isEncoder(config_) ? 0 : std::max<std::ptrdiff_t>(length - 1, 0)));
+    }
 }
 
 void SequenceObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
@@ -165,7 +240,8 @@ void SequenceObjective::writeModel(const std::filesystem::path& folder, const Re
     const Example first = instance_->example(Split::Validation, 0);
     std::vector<int32_t> prompt = config_.hasEncoder() ? first.source : first.prompt;
     const bool keepsMasks = isEncoder(config_);
-    if (keepsMasks) prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
+    if (keepsMasks && prompt.size() > 2)
+        prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
     std::string example = tokenizer.decode(prompt, !keepsMasks);
     example.erase(0, example.find_first_not_of(' '));
     writeModelFolder(folder, written_,

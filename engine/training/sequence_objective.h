@@ -3,9 +3,11 @@
 #include "engine/training/objective.h"
 #include "engine/training/starting_model.h"
 
+#include <set>
+
 namespace attn {
 
-/// A decoder that continues sequences of tokens.
+/// A model that continues sequences of tokens, fills in hidden ones, or sorts texts or tokens into classes.
 class SequenceObjective : public Objective {
 public:
     /// @param start the model to train further, if there is one
@@ -19,7 +21,7 @@ public:
     /// The graph for sequences of another length. @param columns a multiple of 8  @param sources tokens of a source
     Forward forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const;
     const ModelStructure& structure() const override { return structure_; }
-    int64_t targetsPerRow() const override { return columns_; }
+    int64_t targetsPerRow() const override;
     Batch batch(Split split, uint64_t index, int rows) const override { return instance_->batch(split, index, rows); }
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
@@ -38,8 +40,12 @@ public:
 
 private:
     void fitTo(const StartingModel& start, const Task& task);
+    void setReadout(const Task& task);
+    void fillPrefixes(GpuExecutor& executor, const Batch& batch) const;
+    void fillReadoutRows(GpuExecutor& executor, const Batch& batch) const;
 
     std::optional<StartingModel> start_;
+    std::set<std::string> known_; ///< the parameters that the starting model gives
     NewRows tokens_;
     std::unique_ptr<TaskInstance> instance_;
     int64_t columns_ = 0, sources_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention

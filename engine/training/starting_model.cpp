@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -37,7 +38,8 @@ bool isEmbedding(const std::string& parameter) {
 }
 
 bool isReadout(const std::string& parameter) {
-    return parameter.starts_with("unembed") || parameter.starts_with("mlm_head") || parameter.starts_with("head.");
+    constexpr std::array kReadouts{"unembed", "mlm_head", "head.", "classifier", "pooler"};
+    return std::ranges::any_of(kReadouts, [&](const char* begin) { return parameter.starts_with(begin); });
 }
 
 } // namespace

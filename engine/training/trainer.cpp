@@ -380,17 +380,20 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
     std::vector<Answer> result;
     for (int done = 0; done < count; done += evaluationRows_) {
         const uint64_t begins = first + static_cast<uint64_t>(done);
-        Batch batch = task_.masksTokens ? objective_->questions(split, begins, evaluationRows_)
-                                        : questionsOf(task, split, begins, evaluationRows_);
-        if (task_.masksTokens) { // all at once
+        const bool isAtOnce = task_.readout != TextReadout::NextToken;
+        Batch batch = isAtOnce ? objective_->questions(split, begins, evaluationRows_)
+                               : questionsOf(task, split, begins, evaluationRows_);
+        if (isAtOnce) {
             fill(executor, batch, 1, evaluationGates_);
             executor.run({});
             const auto best = executor.resultIntegers("best");
             for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
                 result.push_back(
                     {.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
-                for (size_t at = static_cast<size_t>(row) * columns; at < static_cast<size_t>(row + 1) * columns; ++at)
-                    if (batch.targets[at] != Batch::kIgnored) result.back().given.push_back(best[at * 4]);
+                for (int column = 0; column < batch.columns; ++column)
+                    if (batch.targets[static_cast<size_t>(row * batch.columns + column)] != Batch::kIgnored)
+                        result.back().given.push_back(
+                            best[(static_cast<size_t>(row) * columns + static_cast<size_t>(column)) * 4]);
             }
             continue;
         }

@@ -141,6 +141,32 @@ def xlnet(config, w, tokens, types):
     return hooks
 
 
+def xlnet_queries(config, w, tokens, ranks):
+    """The logits of XLNet's second stream. ranks [T]: the content of a token sees itself and tokens of lower ranks, the query only these."""
+    w = {name.removeprefix("transformer."): tensor for name, tensor in w.items()}
+    epsilon, act, width, length = config["layer_norm_eps"], ACTIVATIONS[config["ff_activation"]], config["d_model"], len(tokens)
+    content = w["word_embedding.weight"][tokens]
+    query = w["mask_emb"].reshape(1, width).expand(length, width)
+    angles = torch.arange(length, -length, -1.0)[:, None] / 10000 ** (torch.arange(0, width, 2.0) / width)
+    r = torch.cat((torch.sin(angles), torch.cos(angles)), -1).to(content.dtype)
+    before = ranks[None, :] < ranks[:, None]
+    for layer in range(config["n_layer"]):
+        at = f"layer.{layer}."
+        a = at + "rel_attn."
+        k, v = (torch.einsum("th,hnd->tnd", content, w[a + part]) for part in "kv")
+        rows = torch.einsum("rh,hnd->rnd", r, w[a + "r"])
+
+        def through(x, seen):
+            q = torch.einsum("th,hnd->tnd", x, w[a + "q"])
+            scores = torch.einsum("tnd,snd->nts", q + w[a + "r_w_bias"], k) + shifted(torch.einsum("tnd,rnd->ntr", q + w[a + "r_r_bias"], rows))
+            pattern = torch.softmax((scores * config["d_head"] ** -0.5).masked_fill(~seen, -1e30), -1)
+            x = norm(x + torch.einsum("nts,snd,hnd->th", pattern, v, w[a + "o"]), w, a + "layer_norm", epsilon)
+            return norm(x + linear(act(linear(x, w, at + "ff.layer_1")), w, at + "ff.layer_2"), w, at + "ff.layer_norm", epsilon)
+
+        content, query = through(content, before | torch.eye(length, dtype=torch.bool)), through(query, before)
+    return query @ w["word_embedding.weight"].T + w["lm_loss.bias"]
+
+
 FAMILIES = {"xlnet": xlnet, "bert": bert, "roberta": roberta, "xlm-roberta": roberta, "distilbert": distilbert}
 
 

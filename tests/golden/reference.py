@@ -52,10 +52,10 @@ def conv1d(x, weights, name):
     return x @ weights[name + ".weight"] + weights[name + ".bias"]
 
 
-def visible(length, window=None):
-    """[T,S]: a query sees itself and what came before; with a window, at most `window` keys, itself included."""
+def visible(length, window=None, prefix=0):
+    """[T,S]: a query sees itself and what came before, and the first `prefix` keys; with a window, at most `window` keys, itself included."""
     distance = torch.arange(length)[:, None] - torch.arange(length)[None, :]
-    return (distance >= 0) & (distance < (window or length))
+    return (distance >= 0) & (distance < (window or length)) | (torch.arange(length)[None, :] < prefix)
 
 
 def rotate_half(x):
@@ -134,7 +134,7 @@ def unembedding(weights, embedding, head):
     return weights.get(head, weights[embedding])  # what the file holds decides, not tie_word_embeddings
 
 
-def gpt2(config, weights, tokens):
+def gpt2(config, weights, tokens, prefix=0):
     w = without_prefix(weights, "transformer.")
     width, act = config["n_embd"] // config["n_head"], ACTIVATIONS[config["activation_function"]]
     norm = lambda x, name: layer_norm(x, w[name + ".weight"], w[name + ".bias"], config["layer_norm_epsilon"])
@@ -143,7 +143,7 @@ def gpt2(config, weights, tokens):
     for layer in range(config["n_layer"]):
         def attention(x, at=f"h.{layer}."):
             q, k, v = conv1d(norm(x, at + "ln_1"), w, at + "attn.c_attn").split(config["n_embd"], -1)
-            z = attend(hooks, layer, heads(q, width), heads(k, width), heads(v, width), width**-0.5, visible(len(tokens)))
+            z = attend(hooks, layer, heads(q, width), heads(k, width), heads(v, width), width**-0.5, visible(len(tokens), None, prefix))
             return conv1d(z, w, at + "attn.c_proj")
 
         def feed_forward(x, at=f"h.{layer}."):

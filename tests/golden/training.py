@@ -39,8 +39,43 @@ def pixels_of(config, patches):
     return grid.permute(2, 0, 3, 1, 4).reshape(channels, size, size)
 
 
+def classes_of(config, weights, tokens, types):
+    """The readout of classes over one text: [1, labels], [T, labels], or [2, T] for the first and the last token of an answer."""
+    if config["model_type"] == "gpt2":
+        hooks = reference.gpt2(config, weights, tokens)
+        last = hooks[f"blocks.{config['n_layer'] - 1}.hook_resid_post"][-1:]
+        last = reference.layer_norm(last, weights["transformer.ln_f.weight"], weights["transformer.ln_f.bias"], config["layer_norm_epsilon"])
+        return reference.linear(last, weights, "score")
+    x = encoder_reference.bert(config, weights, tokens, types)[f"blocks.{config['num_hidden_layers'] - 1}.hook_resid_post"]
+    kind = config["architectures"][0]
+    if kind == "BertForTokenClassification":
+        return reference.linear(x, weights, "classifier")
+    if kind == "BertForQuestionAnswering":
+        return reference.linear(x, weights, "qa_outputs").T
+    pooled = torch.tanh(reference.linear(x[:1], weights, "bert.pooler.dense"))
+    return reference.linear(pooled, weights, "classifier" if kind == "BertForSequenceClassification" else "cls.seq_relationship")
+
+
+def padded(logits, rows, columns):
+    """More rows and columns, which no target has."""
+    return torch.nn.functional.pad(logits, (0, columns - logits.shape[1], 0, rows - logits.shape[0]), value=-1e30)
+
+
 def logits_of(config, weights, batches, step):
     """[targets, choices] of one step's batch."""
+    if "types" in batches:  # texts of different lengths, with classes
+        targets, rows = batches["targets"][step].shape[1], []
+        for tokens, types in zip(batches["inputs"][step].long(), batches["types"][step].long()):
+            logits = classes_of(config, weights, tokens[tokens >= 0], types[tokens >= 0])
+            rows.append(padded(logits, targets, max(logits.shape[1], len(tokens) if logits.shape[0] == 2 else 0)))
+        return torch.cat(rows)
+    if "ranks" in batches:
+        rows = zip(batches["inputs"][step].long(), batches["ranks"][step].long())
+        return torch.cat([encoder_reference.xlnet_queries(config, weights, tokens, ranks) for tokens, ranks in rows])
+    if config.get("prefix_lm"):  # a prefix ends where the targets begin
+        prefixes = (batches["targets"][step] >= 0).int().argmax(-1) + 1
+        rows = zip(batches["inputs"][step].long(), prefixes)
+        return torch.cat([reference.gpt2(config, weights, tokens, prefix)["logits"] for tokens, prefix in rows])
     if config["model_type"] == "vit":
         model = vision_reference.VisionModel(config, weights, torch.float32)
         return torch.cat([model.run(pixels_of(config, patches))["logits"] for patches in batches["patches"][step]])
@@ -74,7 +109,10 @@ def train(cli, path):
     recipe = json.loads(path.read_text())
     with tempfile.TemporaryDirectory() as folder:
         run, batches = pathlib.Path(folder) / "run", pathlib.Path(folder) / "batches.safetensors"
-        subprocess.run([cli, "train", "--recipe", path, "--out", run, "--export-batches", batches], check=True, stdout=subprocess.DEVNULL)
+        command = [cli, "train", "--recipe", path, "--out", run, "--export-batches", batches]
+        if recipe.get("text", "builtin:").partition(":")[0] != "builtin":
+            command += ["--text", HERE / recipe["text"]]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         first = run / "checkpoints" / "step-000000"
         config = json.loads((first / "config.json").read_text())
         weights = safetensors_file.read(first / "model.safetensors")

@@ -297,13 +297,12 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
-        notice_->setText(
-            !notice.isEmpty() ? notice
-            : isWriting       ? tr("Shaded by probability. Click a token to go back to it.")
-            : snapshot->model->maskToken
-                ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
-                     "it again to show it.")
-                : tr("This model has no readout: it predicts no words. Its attention is in the other panels."));
+        notice_->setText(!notice.isEmpty() ? notice
+                         : isWriting       ? tr("Shaded by probability. Click a token to go back to it.")
+                         : snapshot->model->maskToken
+                             ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
+                                  "it again to show it.")
+                             : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }
     updateButtons();

@@ -220,7 +220,8 @@ void RecipeForm::showFamilies(const Task& task) {
     const std::map<std::string_view, QString> titles{
         {"gpt2", tr("GPT-2: learned positions, layer norm, GELU")},
         {"llama", tr("Llama: rotary positions, RMS norm, SwiGLU")},
-        {"bert", tr("BERT: fills in hidden words")},
+        {"bert", tr("BERT: reads in both directions")},
+        {"xlnet", tr("XLNet: predicts words in a random order")},
         {"t5", tr("T5: relative positions, RMS norm, gated GELU")},
         {"bart", tr("BART: learned positions, norms after the sums")},
         {"marian", tr("Marian: sines as positions, norms after the sums")}};
@@ -284,8 +285,9 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
 void RecipeForm::chooseTask(int index) {
     const Task& task = *taskCatalogue()[static_cast<size_t>(index)];
     const Task& before = taskNamed((*json_)["task"].get<std::string>());
+    // Else the model cannot learn the task.
     const bool isSameKind = task.hasImages() == before.hasImages() && task.hasSource == before.hasSource &&
-                            task.masksTokens == before.masksTokens; // else its model cannot learn the task
+                            (task.readout == before.readout || !predictsTokens(task.readout));
     Recipe recipe =
         withMoments(suggestedRecipe(task, isSameKind ? (*json_)["from"].get<std::string>() : std::string()));
     // Another task keeps the attention, and the heads that it refers to.

@@ -12,7 +12,8 @@ const Task& taskNamed(std::string_view id);
 
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,
     kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
-    kMaskedTextTask, kNumbersTask, kDatesTask, kTranslationTask, kSpanCorruptionTask, kDenoisingTask, kStoriesTask,
-    kShapesTask, kFashionMnistTask, kImagesTask;
+    kPrefixTextTask, kMaskedTextTask, kPermutedTextTask, kClassifyTask, kTagTask, kAnswerTask, kNextSentenceTask,
+    kNumbersTask, kDatesTask, kTranslationTask, kSpanCorruptionTask, kDenoisingTask, kStoriesTask, kShapesTask,
+    kFashionMnistTask, kImagesTask;
 
 } // namespace attn

@@ -57,6 +57,17 @@ void TaskInstance::requireRows(int rows) {
             {.what = fmt::format("a batch cannot have {} rows", rows), .where = "batch", .hint = "ask for 1 or more"});
 }
 
+std::vector<std::string> TaskInstance::answerTexts(const Example&, std::span<const int32_t> answer) const {
+    const std::vector<std::string> classes = labels();
+    std::vector<std::string> texts;
+    for (const int32_t id : answer) {
+        const std::string text = classes.empty() ? tokenizer_.tokenText(id) : classes.at(static_cast<size_t>(id));
+        const bool isEnd = classes.empty() && tokenizer_.isSpecial(id) && text != "<unk>";
+        texts.push_back(isEnd ? "∎" : text);
+    }
+    return texts;
+}
+
 Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows) {
     Batch batch{.rows = rows, .columns = task.contextLength(), .sourceColumns = task.sourceLength()};
     batch.inputs.assign(static_cast<size_t>(rows * batch.columns), task.tokenizer().endId().value_or(0));

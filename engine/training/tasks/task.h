@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/param_values.h"
+#include "engine/models/text_readout.h"
 #include "engine/text/tokenizer.h"
 
 #include <cstdint>
@@ -19,20 +20,26 @@ namespace attn {
 /// decides its split, so no example is in two splits, whatever the seed.
 enum class Split { Train, Validation, Test };
 
-/// Rows of token ids. targets[i] is the token that should follow inputs[i], or that inputs[i] hides, or kIgnored. A row
-/// for a picture has patches instead of inputs, and its class as the only target.
+/// Rows of token ids with what a model should say of them, as Task::readout defines it: targets[i] is the token that
+/// should follow inputs[i], or that inputs[i] hides, or its class, or kIgnored. A row with one class has it as the only
+/// target, a row with an answer the numbers of its first and last token. A row for a picture has patches instead of
+/// inputs, and its class as the only target.
 struct Batch {
     static constexpr int32_t kIgnored = -1;
 
     int rows = 0, columns = 0, sourceColumns = 0;
-    std::vector<int32_t> inputs{}, targets{}; ///< [rows, columns]
-    std::vector<int32_t> sources{};           ///< [rows, sourceColumns]; kIgnored after the end of a shorter source
-    std::vector<float> patches{};             ///< [rows, patches, values per patch]
+    std::vector<int32_t> inputs{};  ///< [rows, context]; kIgnored after the end of a shorter text
+    std::vector<int32_t> targets{}; ///< [rows, columns]
+    std::vector<int32_t> types{};   ///< [rows, context] of token types; empty: all 0
+    std::vector<int32_t> ranks{};   ///< [rows, context] of places in an order of prediction; empty: the task has none
+    std::vector<int32_t> sources{}; ///< [rows, sourceColumns]; kIgnored after the end of a shorter source
+    std::vector<float> patches{};   ///< [rows, patches, values per patch]
     bool operator==(const Batch&) const = default;
 };
 
 /// A question for greedy generation. For an exact match, the next answer.size() tokens must be the answer. If the task
 /// masks tokens, the answer is what the prompt hides. If it has a source, the prompt is the token that begins a target.
+/// If it asks for classes or for a span, the answer holds the targets of its row.
 struct Example {
     std::vector<int32_t> prompt{}, answer{}, source{};
     bool operator==(const Example&) const = default;
@@ -75,6 +82,10 @@ public:
     virtual Batch batch(Split split, uint64_t index, int rows) const = 0;
     /// An example. Prompt and answer together have at most contextLength() + 1 tokens.
     virtual Example example(Split split, uint64_t index) const = 0;
+    /// The classes of a task that asks for them, in the order of their targets.
+    virtual std::vector<std::string> labels() const { return {}; }
+    /// An answer to an example, in words.
+    virtual std::vector<std::string> answerTexts(const Example& example, std::span<const int32_t> answer) const;
     /// The number of rows in a finite split. Its batches run through it in order, and rows beyond the end have no
     /// targets. No value: the split is endless.
     virtual std::optional<uint64_t> rowCount(Split) const { return std::nullopt; }
@@ -124,8 +135,10 @@ struct Task {
     Metric metric = Metric::ExactMatch;
     std::string_view metricName = "exact match";
     double successLevel = 0.99;
-    bool readsText = false;      ///< needs TaskSettings::text
-    bool masksTokens = false;    ///< hides tokens, which an encoder fills in; targets stand where they are
+    bool readsText = false;                       ///< needs TaskSettings::text
+    TextReadout readout = TextReadout::NextToken; ///< what targets are
+    bool hasPrefix = false;                       ///< tokens before the first target see one another in both directions
+    bool permutes = false;       ///< predicts hidden tokens in an order of its own, which needs a query stream
     bool readsData = false;      ///< needs TaskSettings::data
     bool hasSource = false;      ///< examples have a source, which an encoder reads
     bool splitsText = false;     ///< cuts the text as TaskSettings::tokens says

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr std::string_view kId = "text";
+constexpr std::string_view kId = "text", kPrefixId = "prefix-lm";
 
 constexpr std::array<Param, 1> kParams{{
     {"context", "Context", "Number of tokens per row", Param::Kind::Integer, 2, 2048, 1, 64},
@@ -20,11 +20,11 @@ constexpr std::array<Param, 1> kParams{{
 /// windows, which makes the loss exact. Test is the same as validation.
 class Text : public TaskInstance {
 public:
-    Text(TextCorpus corpus, int context, const TaskSettings& settings)
+    Text(std::string_view task, TextCorpus corpus, int context, const TaskSettings& settings)
         : TaskInstance(std::move(corpus.tokenizerJson), context), train_(std::move(corpus.train)),
           validation_(std::move(corpus.validation)), seed_(settings.seed) {
         if (train_.size() > columns() && validation_.size() > 1) return;
-        failParameter(kId, "context",
+        failParameter(task, "context",
                       fmt::format("{} is too long for a text with {} tokens for training and {} for validation",
                                   context, train_.size(), validation_.size()),
                       "choose a shorter context or a longer text");
@@ -58,9 +58,10 @@ public:
         return split == Split::Train ? std::nullopt : std::optional(windowCount());
     }
 
-private:
+protected:
     size_t columns() const { return static_cast<size_t>(contextLength()); }
     uint64_t windowCount() const { return (validation_.size() - 1 + columns() - 1) / columns(); }
+    uint64_t seed() const { return seed_; }
 
     /// One token more than columns; fewer at the end of the text, none beyond.
     std::span<const int32_t> window(Split split, uint64_t index) const {
@@ -74,12 +75,39 @@ private:
         return tokens.subspan(begin, std::min(columns() + 1, tokens.size() - begin));
     }
 
+private:
     std::vector<int32_t> train_, validation_;
     uint64_t seed_;
 };
 
+/// The same windows, of which a first part is given: the prefix. It has from one token to all but one, all lengths
+/// equally likely; in validation each window has always the same.
+class PrefixText : public Text {
+public:
+    using Text::Text;
+
+    Batch batch(Split split, uint64_t index, int rows) const override {
+        requireRows(rows);
+        const uint64_t first = index * static_cast<uint64_t>(rows), end = rowCount(split).value_or(UINT64_MAX);
+        Batch batch = questionsOf(*this, split, first, rows);
+        for (size_t at = 0; at < batch.targets.size(); ++at) // beyond the end there are no targets
+            if (first + at / columns() >= end) batch.targets[at] = Batch::kIgnored;
+        return batch;
+    }
+
+    Example example(Split split, uint64_t index) const override {
+        const bool isTrain = split == Split::Train;
+        if (!isTrain) index %= windowCount();
+        const auto tokens = window(split, index);
+        Draws draws(isTrain ? seed() : 0, index, 1);
+        const auto middle = tokens.begin() + draws.between(1, static_cast<int>(tokens.size()) - 1);
+        return {.prompt = {tokens.begin(), middle}, .answer = {middle, tokens.end()}};
+    }
+};
+
+template <class Instance, const std::string_view& kTask>
 std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Text>(readTextCorpus(kId, settings), values.integer("context"), settings);
+    return std::make_unique<Instance>(kTask, readTextCorpus(kTask, settings), values.integer("context"), settings);
 }
 
 } // namespace
@@ -99,7 +127,23 @@ constinit const Task kTextTask{
     .successLevel = 1.92,
     .readsText = true,
     .splitsText = true,
-    .make = make,
+    .make = make<Text, kId>,
+};
+
+constinit const Task kPrefixTextTask{
+    .id = kPrefixId,
+    .title = "Text after a prefix",
+    .summary = "Learns to continue your own text after a prefix, which the model reads in both directions",
+    .hint = "Watch: the columns of the prefix are lit for all of its rows, and the triangle begins where it ends.",
+    .citation = "Liu et al. 2018, arXiv:1801.10198; Raffel et al. 2020, arXiv:1910.10683, section 3.2.1 (prefix LM)",
+    .params = kParams,
+    .metric = Task::Metric::Loss,
+    .metricName = "validation loss",
+    .successLevel = 2.0,
+    .readsText = true,
+    .hasPrefix = true,
+    .splitsText = true,
+    .make = make<PrefixText, kPrefixId>,
 };
 
 } // namespace attn

@@ -1,9 +1,9 @@
 #include "engine/training/tasks/text_corpus.h"
 
 #include "engine/core/error.h"
-#include "engine/io/input_file.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/bpe_learner.h"
+#include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
 
@@ -14,14 +14,6 @@
 
 namespace attn {
 namespace {
-
-std::string readText(const std::filesystem::path& path) {
-    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
-    if (path.empty())
-        throw Error(
-            {.what = "the task needs a text to learn from", .where = "text", .hint = "choose a UTF-8 text file"});
-    return readTextFile(path, kMostBytes);
-}
 
 /// The byte offset at 90 % of the characters of a text.
 /// @throws Error if the text is not UTF-8
@@ -100,7 +92,7 @@ TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
             fmt::format(
                 "choose chars, bytes, or bpe:N with N from 1 to {} merges; or {}, if training starts from a model",
                 kMostMerges, kModelTokens));
-    const std::string text = readText(settings.text);
+    const std::string text = readTaskText(task, settings, "choose a UTF-8 text file");
     if (isModels || merges > 0)
         return asPieces(text, merges, isModels ? settings.modelTokenizer : std::string(), settings.text, specials);
     return tokens == "chars" ? asCharacters(text, settings.text, specials) : asBytes(text, specials);

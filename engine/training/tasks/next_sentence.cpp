@@ -1,0 +1,108 @@
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/draws.h"
+#include "engine/training/tasks/readout_task.h"
+#include "engine/training/tasks/word_pieces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+constexpr std::string_view kId = "next-sentence";
+constexpr uint64_t kMostValidationRows = 4096;
+
+constexpr std::array kParams{
+    Param{"context", "Context", "Most tokens of a pair; longer ones are cut", Param::Kind::Integer, 16, 512, 1, 64},
+    kVocabularyParam};
+
+/// The sentences of a part of a text: its lines. Empty lines divide it into documents.
+struct Sentences {
+    std::vector<std::string> lines{};
+    std::vector<size_t> followed{}; ///< the lines after which another one of the same document comes
+
+    explicit Sentences(std::string_view text) {
+        bool isNew = true;
+        forEachLine(text, [&](std::string_view line) {
+            const bool isEmpty = line.find_first_not_of(" \t") == std::string_view::npos;
+            if (!isEmpty) {
+                if (!isNew) followed.push_back(lines.size() - 1);
+                lines.emplace_back(line);
+            }
+            isNew = isEmpty;
+        });
+    }
+};
+
+struct Corpus {
+    std::string tokenizerJson;
+    Sentences train, validation;
+};
+
+Corpus read(const TaskValues& values, const TaskSettings& settings) {
+    const std::string text = readTaskText(kId, settings, "choose a UTF-8 text file with a sentence on each line");
+    const size_t end = text.find('\n', text.size() / 10 * 9);
+    if (end == std::string::npos)
+        failParameter(kId, "text", "the last tenth of the text has no line break",
+                      "choose a text with a sentence on each line");
+    const std::string_view train = std::string_view(text).substr(0, end), rest = std::string_view(text).substr(end);
+    return {wordPieceTokenizer(settings, train, values.integer("vocabulary")), Sentences(train), Sentences(rest)};
+}
+
+/// Pairs of sentences. In half of them the second follows the first in the text, in the others it is any sentence of
+/// the same split. Training draws pairs anew each time; validation always has the same ones.
+class NextSentence : public ReadoutTask {
+public:
+    NextSentence(Corpus corpus, const TaskValues& values, uint64_t seed)
+        : ReadoutTask(std::move(corpus.tokenizerJson), values.integer("context"), 1,
+                      std::min<uint64_t>(2 * corpus.validation.followed.size(), kMostValidationRows), seed),
+          train_(std::move(corpus.train)), validation_(std::move(corpus.validation)) {
+        requireBoth(kId, train_.followed.size(), validation_.followed.size());
+        if (!tokenizer().beginId() || !tokenizer().endId())
+            failParameter(kId, "tokenizer", "the model has no tokens around a pair of texts",
+                          "choose a model of the family bert");
+    }
+
+    std::vector<std::string> labels() const override { return {"follows", "random"}; }
+
+private:
+    ReadoutRow rowAt(Split split, uint64_t index) const override {
+        const bool isTrain = split == Split::Train;
+        const Sentences& from = isTrain ? train_ : validation_;
+        Draws draws(isTrain ? seed() : 0, index, isTrain ? 0 : 1);
+        const size_t first = draws.pick(std::span<const size_t>(from.followed));
+        size_t second = first + 1;
+        if (draws.chance(0.5)) second = static_cast<size_t>(draws.below(static_cast<int>(from.lines.size())));
+        Encoding pair = tokenizer().encodePair(from.lines[first], from.lines[second]);
+        shorten(pair, tokenizer(), static_cast<size_t>(contextLength()));
+        return {
+            .tokens = std::move(pair.ids), .types = std::move(pair.types), .targets = {second == first + 1 ? 0 : 1}};
+    }
+
+    Sentences train_, validation_;
+};
+
+std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
+    return std::make_unique<NextSentence>(read(values, settings), values, settings.seed);
+}
+
+} // namespace
+
+constinit const Task kNextSentenceTask{
+    .id = kId,
+    .title = "Next sentence",
+    .summary = "Learns whether the second of two lines follows the first in your own text, or is any line of it",
+    .hint = "Watch: heads look from one sentence into the other, at words that both have.",
+    .citation = "Devlin et al. 2019, arXiv:1810.04805, section 3.1",
+    .params = kParams,
+    .metric = Task::Metric::TokenMatch,
+    .metricName = "accuracy",
+    .successLevel = 0.8,
+    .readsText = true,
+    .readout = TextReadout::NextSentence,
+    .make = make,
+};
+
+} // namespace attn

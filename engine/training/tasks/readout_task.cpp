@@ -1,0 +1,79 @@
+#include "engine/training/tasks/readout_task.h"
+
+#include "engine/training/tasks/draws.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+
+Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
+    requireRows(rows);
+    const auto count = static_cast<size_t>(rows), width = static_cast<size_t>(contextLength()),
+               columns = static_cast<size_t>(columns_);
+    Batch batch{.rows = rows,
+                .columns = columns_,
+                .inputs = std::vector<int32_t>(count * width, Batch::kIgnored),
+                .targets = std::vector<int32_t>(count * columns, Batch::kIgnored),
+                .types = std::vector<int32_t>(count * width, 0)};
+    for (size_t at = 0; at < count; ++at) {
+        const uint64_t number = index * count + at;
+        if (split != Split::Train && number >= validationRows_) continue; // beyond the end: no targets
+        const ReadoutRow row = rowAt(split, number);
+        const auto to = [at](std::vector<int32_t>& values, size_t each) {
+            return values.begin() + static_cast<std::ptrdiff_t>(at * each);
+        };
+        std::ranges::copy(row.tokens, to(batch.inputs, width));
+        std::ranges::copy(row.types, to(batch.types, width));
+        std::ranges::copy(row.targets, to(batch.targets, columns));
+    }
+    return batch;
+}
+
+Example ReadoutTask::example(Split split, uint64_t index) const {
+    ReadoutRow row = rowAt(split, split == Split::Train ? index : index % validationRows_);
+    std::erase(row.targets, Batch::kIgnored);
+    return {.prompt = std::move(row.tokens), .answer = std::move(row.targets)};
+}
+
+std::optional<uint64_t> ReadoutTask::rowCount(Split split) const {
+    return split == Split::Train ? std::nullopt : std::optional(validationRows_);
+}
+
+ReadoutRow ListedReadoutTask::rowAt(Split split, uint64_t index) const {
+    if (split != Split::Train) return validation_.at(index);
+    return train_[static_cast<size_t>(Draws(seed(), index, 0).below(static_cast<int>(train_.size())))];
+}
+
+bool isForValidation(std::string_view text) { return hashOf(text) % 10 == 0; }
+
+void shorten(Encoding& encoding, const Tokenizer& tokenizer, size_t most) {
+    while (encoding.ids.size() > most) {
+        std::array<size_t, 2> counts{}, last{}; // of the ordinary tokens of each text
+        for (size_t i = 0; i < encoding.ids.size(); ++i) {
+            if (tokenizer.isSpecial(encoding.ids[i])) continue;
+            const size_t text = i < encoding.texts.size() && encoding.texts[i] == 1 ? 1 : 0;
+            ++counts[text];
+            last[text] = i;
+        }
+        const size_t longer = counts[1] > counts[0] ? 1 : 0;
+        if (counts[longer] == 0) return; // only special tokens are left
+        const auto at = static_cast<std::ptrdiff_t>(last[longer]);
+        encoding.ids.erase(encoding.ids.begin() + at);
+        for (std::vector<int>* each : {&encoding.types, &encoding.texts})
+            if (at < std::ssize(*each)) each->erase(each->begin() + at);
+        if (at < std::ssize(encoding.ranges)) encoding.ranges.erase(encoding.ranges.begin() + at);
+    }
+}
+
+void requireBoth(std::string_view task, size_t train, size_t validation) {
+    if (train > 0 && validation > 0) return;
+    failParameter(task, "text",
+                  fmt::format("the file has {} examples for training and {} for validation, which is a tenth of them",
+                              train, validation),
+                  "choose a file with more examples");
+}
+
+} // namespace attn

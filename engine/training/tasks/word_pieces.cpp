@@ -1,0 +1,63 @@
+#include "engine/training/tasks/word_pieces.h"
+
+#include "engine/io/input_file.h"
+#include "engine/text/bert_normalizer.h"
+#include "engine/text/bert_vocabulary.h"
+#include "engine/text/pre_tokenizer.h"
+#include "engine/text/text_budget.h"
+#include "engine/training/tasks/bpe_learner.h"
+#include "engine/training/tasks/draws.h"
+#include "engine/training/tasks/story_writer.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace attn {
+namespace {
+
+constexpr int kStoryCount = 4000;
+
+std::string storyText() {
+    std::string text;
+    for (int index = 0; index < kStoryCount; ++index) {
+        Draws draws(0, static_cast<uint64_t>(index), 0);
+        text += stories::write(draws, 0).text + "\n";
+    }
+    return text;
+}
+
+/// The words of a text as BERT's tokenizer cuts them, with their counts. BERT takes line breaks for blanks, so lines
+/// can be converted one by one.
+std::map<std::string, int64_t> countWords(std::string_view text) {
+    std::map<std::string, int64_t> counts;
+    const PreTokenizer preTokenizer = PreTokenizer::bert();
+    forEachLine(text, [&](std::string_view line) {
+        TextBudget budget(line.size());
+        AlignedText normal = BertNormalizer().apply(AlignedText(line, 0), budget);
+        for (const AlignedText& word : preTokenizer.apply(std::move(normal), budget)) ++counts[word.text()];
+    });
+    return counts;
+}
+
+} // namespace
+
+std::string readTaskText(std::string_view task, const TaskSettings& settings, std::string_view file) {
+    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+    if (settings.text == kBuiltinStories) return storyText();
+    if (settings.text.empty())
+        failParameter(task, "text", "the task needs a text to learn from",
+                      fmt::format("{}, or {}", file, kBuiltinStories));
+    return readTextFile(settings.text, kMostBytes);
+}
+
+std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view text, int vocabulary) {
+    if (settings.tokens == kModelTokens) return settings.modelTokenizer;
+    const BertOptions bert;
+    std::vector<std::string> tokens{bert.padding, bert.unknown, bert.first, bert.separator, bert.mask};
+    const size_t room = static_cast<size_t>(vocabulary) - tokens.size();
+    std::ranges::move(learnWordPieces(countWords(text), room), std::back_inserter(tokens));
+    return bertTokenizerJson(tokens, bert);
+}
+
+} // namespace attn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "engine/training/tasks/task.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace attn {
+
+/// Instead of a file: stories of the task `stories`, which need no text.
+inline constexpr std::string_view kBuiltinStories = "builtin:stories";
+
+inline constexpr Param kVocabularyParam{
+    "vocabulary",
+    "Vocabulary",
+    "Largest number of tokens: special ones, characters, and frequent words and their parts",
+    Param::Kind::Integer,
+    64,
+    30000,
+    1,
+    1000};
+
+/// Reads TaskSettings::text, a file or kBuiltinStories.
+/// @param file what to choose if there is none: "choose a UTF-8 text file"  @throws Error naming the file
+std::string readTaskText(std::string_view task, const TaskSettings& settings, std::string_view file);
+
+/// The tokenizer.json of a text: that of the model from which training starts, if the settings say so, else word pieces
+/// as BERT has them, learned from the text.
+/// @param vocabulary largest number of tokens
+std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view text, int vocabulary);
+
+/// Calls a function with each line of a text, without its end.
+template <class Take> void forEachLine(std::string_view text, const Take& take) {
+    while (!text.empty()) {
+        const size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        take(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+} // namespace attn

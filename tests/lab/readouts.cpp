@@ -1,0 +1,90 @@
+#include "engine/core/temporary_folder.h"
+#include "engine/training/tasks/catalogue.h"
+#include "tests/lab/lab_window.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+
+#include <fstream>
+
+using namespace attn;
+
+namespace {
+
+using State = TrainingSnapshot::State;
+
+void choose(LabWindow& lab, const char* name, const QString& item) {
+    auto& box = lab.find<QComboBox>(name);
+    box.setCurrentIndex(box.findText(item));
+    emit box.activated(box.currentIndex());
+}
+
+/// Trains a small model to the end, and shows its last step.
+void train(LabWindow& lab, Recipe recipe) {
+    recipe.architecture.layers = 1;
+    recipe.architecture.heads = 2;
+    recipe.architecture.width = 16;
+    recipe.batch = 8;
+    recipe.schedule.steps = 20;
+    recipe.evaluateEvery = recipe.checkpointEvery = 10;
+    lab.window().workbench().requestRecipe(recipe);
+    lab.showPanel("train");
+    lab.click("train.play");
+    const auto& training = lab.window().workbench().training();
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->state == State::Finished; }));
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 20"; }));
+    REQUIRE(lab.settle());
+}
+
+} // namespace
+
+TEST_CASE("training: classes of texts train from a file, and samples name the classes", "[lab][training]") {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder / "opinions.tsv", wrong = folder / "wrong.tsv";
+    {
+        std::ofstream file(path);
+        for (int i = 0; i < 200; ++i)
+            file << (i % 2 == 0 ? "good\ta fine day number " : "bad\ta dull day number ") << i << '\n';
+        std::ofstream(wrong) << "good\tnice\nbad\n";
+    }
+    LabWindow lab;
+    lab.showPanel("train");
+    choose(lab, "task", "Classes of texts");
+    CHECK(lab.find<QLabel>("recipeProblem").text() == "Choose a text file to train on.");
+    auto& family = lab.find<QComboBox>("family");
+    for (const char* id : {"bert", "gpt2", "llama"}) CHECK(family.findData(id) >= 0);
+
+    Recipe recipe = suggestedRecipe(taskNamed("classify"));
+    recipe.settings.text = path;
+    train(lab, recipe);
+    const auto& training = lab.window().workbench().training();
+    const auto& samples = *training.snapshot()->answers.samples;
+    REQUIRE_FALSE(samples.empty());
+    for (const SampleAnswer& sample : samples) {
+        CHECK(sample.expected.size() == 1);
+        CHECK(sample.expected.front() == (sample.prompt.find("fine") != std::string::npos ? "good" : "bad"));
+        CHECK((sample.given.front() == "good" || sample.given.front() == "bad"));
+    }
+    CHECK(lab.snapshot().sequence->tokens.size() == training.snapshot()->example.prompt.size());
+
+    recipe.settings.text = wrong;
+    lab.window().workbench().requestRecipe(recipe);
+    lab.click("train.play");
+    REQUIRE(lab.waitFor([&] { return training.snapshot()->failure.has_value(); }));
+    CHECK(training.snapshot()->failure->sentence().find("line 2 is not a label, a tab and a text") !=
+          std::string::npos);
+}
+
+TEST_CASE("training: while text after a prefix trains, the views show the prefix and what follows", "[lab][training]") {
+    LabWindow lab;
+    Recipe recipe = suggestedRecipe(taskNamed("prefix-lm"));
+    recipe.settings.text = "builtin:stories";
+    recipe.settings.values = {{"context", 24}};
+    train(lab, recipe);
+    const ExampleInput& example = lab.window().workbench().training().snapshot()->example;
+    REQUIRE(example.prompt.size() > 1);
+    REQUIRE(example.target.size() > 1);
+    CHECK(lab.snapshot().sequence->tokens.size() == example.prompt.size() + example.target.size());
+}
