@@ -31,7 +31,13 @@ QString fateText(BeamNode::Fate fate) {
     return {};
 }
 
-double top(const FigureTheme& theme) { return spacing::kGap + std::round(theme.lineHeight()) + 2 * smallLine(theme); }
+double noteWidth(const FigureTheme& theme) { return 48 * theme.size; } // so that it is read without scrolling
+
+/// The height of what stands above the tree.
+double top(const QString& note, const FigureTheme& theme) {
+    const double lines = std::ceil(1.1 * textWidth(note, theme.smallFont()) / noteWidth(theme)); // words do not break
+    return spacing::kGap + std::round(theme.lineHeight()) + lines * smallLine(theme) + spacing::kGap;
+}
 
 } // namespace
 
@@ -56,13 +62,12 @@ std::vector<BeamFigure::Place> BeamFigure::places() const {
 
 std::vector<QRectF> BeamFigure::layout(const QRectF& area, const FigureTheme& theme) const {
     std::vector<QRectF> rects;
-    const double size = theme.size;
+    const double size = theme.size, begin = area.top() + top(note, theme);
     for (const Place& place : places())
         rects.push_back(place.row < 0
                             ? QRectF()
                             : QRectF(area.left() + spacing::kGap + place.column * (kColumn + kGapAcross) * size,
-                                     area.top() + top(theme) + place.row * (kRow + kGapDown) * size, kColumn * size,
-                                     kRow * size));
+                                     begin + place.row * (kRow + kGapDown) * size, kColumn * size, kRow * size));
     return rects;
 }
 
@@ -70,7 +75,7 @@ QSizeF BeamFigure::pageSize(const QSizeF& onScreen, const FigureTheme& theme) co
     Q_UNUSED(onScreen)
     QRectF all;
     for (const QRectF& rect : layout({}, theme)) all |= rect;
-    const double least = textWidth(note, theme.smallFont()) / 2 + 4 * spacing::kGap;
+    const double least = noteWidth(theme) + spacing::kGap;
     return {std::max(all.right() + spacing::kGap, least), all.bottom() + spacing::kGap};
 }
 
@@ -124,8 +129,9 @@ void BeamFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
              theme.titleFont(), theme.text);
     painter.setFont(theme.smallFont());
     painter.setPen(theme.faint);
-    painter.drawText(QRectF(area.left() + gap, area.top() + gap + line, area.width() - 2 * gap, 2 * smallLine(theme)),
-                     static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, note);
+    painter.drawText(
+        QRectF(area.left() + gap, area.top() + gap + line, noteWidth(theme), top(note, theme) - gap - line),
+        static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, note);
     const std::vector<QRectF> rects = layout(area, theme);
     std::set<int> best, marked;
     if (!finished.empty())

@@ -3,7 +3,6 @@
 #include "engine/models/recipes.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 // DistilBERT: BERT with half the layers, without token types and pooler. @source Sanh et al. 2019, "DistilBERT, a
 // distilled version of BERT", arXiv:1910.01108; tensor names as in Hugging Face's files.

@@ -2,8 +2,15 @@
 #include "tests/lab/lab_window.h"
 
 #include <QComboBox>
+#include <QDir>
+#include <QFile>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
 #include <QTest>
 #include <QTreeView>
+
+#include <algorithm>
 
 using namespace attn;
 
@@ -72,4 +79,30 @@ TEST_CASE("training: while a translation trains, the views show source and targe
     REQUIRE(lab.snapshot().sequence->tokens.size() == samples[1].written.size() + 1);
     for (size_t i = 0; i < samples[1].written.size(); ++i)
         CHECK(lab.snapshot().sequence->tokens[i + 1].id == samples[1].written[i]);
+}
+
+TEST_CASE("training: the form lists the installed catalogues by language, and takes the chosen one",
+          "[lab][translation]") {
+    const QByteArray before = qgetenv("XDG_DATA_DIRS");
+    LabWindow lab;
+    const QString folder = lab.folder() + "/locale/sv/LC_MESSAGES";
+    REQUIRE(QDir().mkpath(folder));
+    QFile file(folder + "/a-test-catalogue.mo");
+    REQUIRE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray(5'000'000, 'x')); // the largest: it comes first
+    file.close();
+    qputenv("XDG_DATA_DIRS", lab.folder().toUtf8());
+    lab.showPanel("train");
+    choose(lab, "task", "Translation");
+    QMenu* menu = lab.find<QPushButton>("installedCatalogues").menu();
+    emit menu->aboutToShow();
+    const auto languages = menu->actions();
+    const auto swedish = std::ranges::find(languages, "Swedish", &QAction::text);
+    REQUIRE(swedish != languages.end());
+    QAction* first = (*swedish)->menu()->actions().front();
+    CHECK(first->text().startsWith("a-test-catalogue ("));
+    first->trigger();
+    CHECK(lab.find<QLineEdit>("textPath").text() == file.fileName());
+    CHECK(QString::fromStdString(lab.window().recipe()->settings.text.string()) == file.fileName());
+    qputenv("XDG_DATA_DIRS", before);
 }

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/recipe_form.h"
 
+#include "app/lab/widgets/catalogue_menu.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
@@ -180,10 +181,20 @@ QWidget* RecipeForm::makeTask() {
                       tr("Those of the model to start from")},
                      tr("How to split the text into tokens"));
     choices_.push_back({"tokenizer", tokens_});
-    translation_ =
-        makePathRow(translationPath_, "translation", tr("Translation (if it is a second file)"),
-                    tr("A file whose lines translate those of the text file. Leave it empty if the text file "
-                       "holds both languages: lines with a tab, TMX, .po or .mo"));
+    translation_ = new QWidget;
+    auto* installed = helped(new QPushButton(tr("Choose an installed catalogue")), "installedCatalogues",
+                             tr("Texts of the programs on this computer, with their translations (gettext)"));
+    auto* catalogues = new CatalogueMenu(installed);
+    installed->setMenu(catalogues);
+    connect(catalogues, &CatalogueMenu::chosen, this, [this](const QString& path) {
+        textPath_->setText(path);
+        set("text", path.toStdString());
+    });
+    makeColumn(translation_, 0,
+               {makePathRow(translationPath_, "translation", tr("Translation (if it is a second file)"),
+                            tr("A file whose lines translate those of the text file. Leave it empty if the text file "
+                               "holds both languages: lines with a tab, TMX, .po or .mo")),
+                installed});
     makeColumn(text_, 0,
                {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns from")),
                 translation_, tokens_, warning_ = makeHintLabel("recipeWarning")});
