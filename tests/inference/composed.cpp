@@ -252,5 +252,5 @@ TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "
 TEST_CASE("composed models: attention without a pattern says that none can be set", "[session][gpu]") {
     TrainedModel model("normaliser=aft, mask=causal");
     CHECK_THROWS_WITH(model->setEdits({{}, {{.site = 0, .head = 0}}}, std::vector{1, 3}),
-                      CONTAINS("the attention of layer 0 forms no pattern"));
+                      CONTAINS("the attention of L0 forms no pattern"));
 }

@@ -68,6 +68,12 @@ TEST_CASE("lab: Train trains, every view follows, and the curves and samples fil
     CHECK(lossCurves(lab)[0].points[39].y() < lossCurves(lab)[0].points[0].y());
     CHECK(lossCurves(lab)[0].isDashed != lossCurves(lab)[1].isDashed); // training and validation
     CHECK(std::abs(lossCurves(lab)[0].colour.hslHue() - lossCurves(lab)[1].colour.hslHue()) > 30);
+    auto& chart = lab.find<QWidget>("lossChart"); // who clicks a chart and exports means the curves
+    QTest::mouseClick(&chart, Qt::LeftButton, {}, chart.rect().center());
+    const QString path = lab.folder() + "/curves.csv";
+    lab.window().exportFigure(path);
+    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
+    CHECK(banner(lab, "offerBanner").text().startsWith("Saved Curves: "));
     lab.showPanel("samples");
     CHECK(lab.find<QTreeView>("samples").model()->rowCount() == 12);
 }

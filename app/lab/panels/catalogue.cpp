@@ -50,7 +50,6 @@ constexpr PanelDescriptor kPanels[] = {
     {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr, make<AttentionPanel>},
     {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, makeNext},
     {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, makeByInput<BranchesPanel, NothingForPictures>},
-    {"beams", QT_TRANSLATE_NOOP("attn::Panel", "Beam search"), nullptr, makeByInput<BeamsPanel, NothingForPictures>},
     {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
     {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr, make<ProfilePanel>},
     {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", makeByInput<CellPanel, NothingForPictures>},
@@ -65,6 +64,7 @@ constexpr PanelDescriptor kPanels[] = {
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
     {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", make<ComparePanel>},
     {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", makeByInput<TextPanel, NothingForPictures>},
+    {"beams", QT_TRANSLATE_NOOP("attn::Panel", "Beam search"), nullptr, makeByInput<BeamsPanel, NothingForPictures>},
 };
 
 } // namespace

@@ -106,7 +106,7 @@ QWidget* ComparePanel::makeEmpty() {
 }
 
 void ComparePanel::makeMaps() {
-    const auto make = [this](const char* matrix, const char* overlay, const QString& name, const QString& help) {
+    const auto make = [](const char* matrix, const char* overlay, const QString& name, const QString& help) {
         return Map{named(new MatrixView, matrix, name), named(new PatchOverlayView, overlay, name), help};
     };
     difference_ = make("compareDifference", "comparePictureDifference", tr("A − B"),

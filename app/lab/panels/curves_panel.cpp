@@ -95,8 +95,10 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     moment_->hide();
     loss_ = identified(new PlotView, "lossChart");
     other_ = identified(new PlotView, "secondChart");
-    for (QWidget* plot : std::initializer_list<QWidget*>{loss_, other_})
+    for (QWidget* plot : std::initializer_list<QWidget*>{loss_, other_}) {
         plot->setMinimumWidth(fontMetrics().averageCharWidth() * kLeastPlot);
+        plot->setFocusPolicy(Qt::ClickFocus); // who clicks a chart and exports means the curves
+    }
     auto* controls = new FlowLayout;
     controls->addWidget(logarithmic_);
     controls->addWidget(quantity_);

@@ -62,7 +62,7 @@ constexpr std::pair<const char*, const char*> kIcons[] = {
     {"whatIsThis", "help"},
 };
 
-constexpr char kPanelKeys[] = "1234567890QWERTYUIOP"; ///< with Alt+Shift, in the order of the menu
+constexpr char kPanelKeys[] = "1234567890QWERTYUIOPA"; ///< with Alt+Shift, in the order of the menu
 } // namespace
 
 QAction* MainWindow::addAction(QMenu* menu, const char* id, const QString& text, const QString& toolTip,
