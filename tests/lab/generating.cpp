@@ -450,3 +450,15 @@ TEST_CASE("lab: the prompt shows whole lines in a small window", "[lab]") {
         CHECK(room % line == 0);
     }
 }
+
+TEST_CASE("lab: Stop passes the focus on to Run, also where no button began to write", "[lab]") {
+    LabWindow lab;
+    auto& stop = lab.find<QPushButton>("stop");
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 10'000, .tokensPerSecond = 20});
+    REQUIRE(lab.waitFor([&] { return stop.isEnabled(); }));
+    stop.setFocus();
+    REQUIRE(lab.waitFor([&] { return stop.hasFocus(); }));
+    stop.click();
+    REQUIRE(lab.waitFor([&] { return !stop.isEnabled(); }));
+    CHECK(lab.waitFor([&] { return lab.find<QPushButton>("run").hasFocus(); }));
+}

@@ -199,6 +199,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     };
     run_ = button(new QPushButton(tr("Run")), "run",
                   tr("Generate tokens until the chosen number is reached or you stop (Ctrl+R)"), &GeneratePanel::run);
+    pressed_ = run_;
     run_->setProperty("primary", true);
     run_->setIcon(themedIcon("play", QPalette::HighlightedText));
     run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
