@@ -200,9 +200,9 @@ TEST_CASE("lab: scrolling the parts changes none that the cursor passes", "[lab]
     CHECK(choice.currentData().toString() == "scaled_dot");
     CHECK_FALSE(choice.hasFocus());
     const int before = choice.currentIndex();
-    choice.setFocus();
+    choice.setFocus(); // a box keeps the focus after a choice: the wheel still means the form
     turn();
-    CHECK(choice.currentIndex() == before + 1);
+    CHECK(choice.currentIndex() == before);
 }
 
 TEST_CASE("lab: a mistake in the text is a sentence in its place and changes nothing", "[lab]") {
