@@ -37,6 +37,14 @@ QString joined(const std::vector<QString>& labels) {
     return text;
 }
 
+/// Writes three tokens of a target.
+void writeThree(LabWindow& lab) {
+    lab.find<QSpinBox>("amount").setValue(3);
+    lab.find<QPushButton>("run").click();
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 4; }));
+    REQUIRE(lab.settle());
+}
+
 } // namespace
 
 TEST_CASE("two streams: the prompt is the source, and Run writes the target from it", "[lab]") {
@@ -64,10 +72,7 @@ TEST_CASE("two streams: the prompt is the source, and Run writes the target from
 
 TEST_CASE("two streams: a heatmap of cross-attention has the target down and the source across", "[lab]") {
     LabWindow lab(kModel.c_str(), "the cat is small.");
-    lab.find<QSpinBox>("amount").setValue(3);
-    lab.find<QPushButton>("run").click();
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 4; }));
-    REQUIRE(lab.settle());
+    writeThree(lab);
     lab.action("attentionHead").trigger();
     lab.find<QSpinBox>("attentionLayer").setValue(kCross);
     lab.find<QSpinBox>("attentionHeadNumber").setValue(1);
@@ -197,10 +202,7 @@ TEST_CASE("two streams: the formed path stands beside the run", "[lab]") {
 TEST_CASE("two streams: both texts of cross-attention can be pointed at, painted and exported", "[lab]") {
     LabWindow lab(kModel.c_str(), "the cat is small.");
     Workbench& bench = lab.window().workbench();
-    lab.find<QSpinBox>("amount").setValue(3);
-    lab.find<QPushButton>("run").click();
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 4; }));
-    REQUIRE(lab.settle());
+    writeThree(lab);
     lab.action("attentionHead").trigger();
     bench.selectHead(kCross, 1);
     REQUIRE(lab.settle());
@@ -292,10 +294,7 @@ TEST_CASE("two streams: a beam search draws its tree, and a click shows the atte
 TEST_CASE("two streams: whole words stand in place of their pieces, and cells still name tokens", "[lab]") {
     LabWindow lab(kModel.c_str(), "the houses were smaller.");
     Workbench& bench = lab.window().workbench();
-    lab.find<QSpinBox>("amount").setValue(3);
-    lab.find<QPushButton>("run").click();
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 4; }));
-    REQUIRE(lab.settle());
+    writeThree(lab);
     lab.action("attentionHead").trigger();
     bench.selectHead(0, 1); // of the encoder
     REQUIRE(lab.settle());

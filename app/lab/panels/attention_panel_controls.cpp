@@ -244,7 +244,8 @@ QToolButton* AttentionPanel::makeDisplayButton() {
     column->addWidget(named(wholeWords_, "attentionWholeWords",
                             tr("Show words in place of their pieces: the attention that pieces of a word receive is "
                                "added, and the rows of its pieces are averaged")));
-    column->addWidget(named(reset_, "attentionReset", tr("Restore one head, the linear scale, pieces and all tokens")));
+    column->addWidget(named(reset_, "attentionReset",
+                            tr("Show one head, the pieces of words, all tokens and the linear scale again")));
     aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
     for (const ScaleInfo& scale : scaleKinds()) {
         scale_->addItem(QCoreApplication::translate("attn::Scale", scale.title));

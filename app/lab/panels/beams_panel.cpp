@@ -103,7 +103,7 @@ void BeamsPanel::show() {
     for (QPushButton* button : {search_, step_}) button->setEnabled(writes && !isBusy);
     empty_->setText(
         snapshot_ && snapshot_->model && !snapshot_->model->writesText()
-            ? tr("This model fills in hidden words. It writes no text that could be searched for.")
+            ? tr("This model fills in hidden words. It writes no text, so there is nothing to search for.")
             : tr("A beam search keeps several texts at once and writes the most probable one. Its tree appears here: "
                  "which texts it kept, dropped and finished."));
     empty_->setEnabled(writes && !isBusy);
