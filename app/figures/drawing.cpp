@@ -116,7 +116,7 @@ QString formatNumber(double value, int decimals) {
     if (std::isnan(value)) return QStringLiteral("–");
     if (std::isinf(value)) return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");
     QString text = QString::number(value, 'f', decimals);
-    if (text.toDouble() == 0.0 && text.startsWith('-')) text.remove(0, 1);
+    if (text.startsWith('-') && text.toDouble() == 0.0) text.remove(0, 1);
     return text.replace('-', kMinus);
 }
 

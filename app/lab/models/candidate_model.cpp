@@ -48,6 +48,8 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, co
     rows_.clear();
     for (const Candidate& candidate : candidates)
         rows_.push_back({candidate, tokenText(snapshot, candidate.token),
+                         formatPercent(static_cast<double>(candidate.probability)),
+                         formatNumber(static_cast<double>(candidate.logit), 2),
                          showsChange_ ? candidate.probability - probabilities[candidate.token] : 0.0f});
     if (after > before) endInsertRows();
     if (after < before) endRemoveRows();
@@ -62,10 +64,8 @@ int CandidateModel::columnCount(const QModelIndex& parent) const { return parent
 
 QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
-    const auto& [candidate, text, change] = rows_[static_cast<size_t>(index.row())];
+    const auto& [candidate, text, percent, logit, change] = rows_[static_cast<size_t>(index.row())];
     const bool isFiltered = candidate.probability <= 0;
-    const QString percent = formatPercent(static_cast<double>(candidate.probability));
-    const QString logit = formatNumber(static_cast<double>(candidate.logit), 2);
     switch (role) {
     case TokenRole:
         return candidate.token;

@@ -36,7 +36,7 @@ public:
 private:
     struct Row {
         Candidate candidate;
-        QString text;
+        QString text, percent, logit;
         float change = 0; ///< of the probability
     };
     std::vector<Row> rows_;

@@ -3,7 +3,7 @@
 #include "app/figures/formula.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/engine_text.h"
-#include "app/lab/widgets/item_delegates.h"
+#include "app/lab/widgets/idea_list.h"
 #include "app/lab/widgets/mask_term_controls.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
@@ -16,10 +16,8 @@
 #include <QComboBox>
 #include <QCompleter>
 #include <QCoreApplication>
-#include <QEvent>
 #include <QGridLayout>
 #include <QLineEdit>
-#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QToolButton>
 
@@ -43,37 +41,6 @@ QString slotTitle(Slot slot) {
         {Slot::Residual, QT_TRANSLATE_NOOP("attn::SpecEditor", "Residual")},
         {Slot::Layers, QT_TRANSLATE_NOOP("attn::SpecEditor", "Layers")}};
     return SpecEditor::tr(kTitles.at(slot));
-}
-
-/// Keeps a list that drops down as wide as its widest entry.
-class WholeNames : public QObject {
-public:
-    explicit WholeNames(QAbstractItemView& list) : QObject(&list), list_(list) { list.installEventFilter(this); }
-
-protected:
-    bool eventFilter(QObject*, QEvent* event) override {
-        if (event->type() == QEvent::Show || event->type() == QEvent::FontChange)
-            list_.setMinimumWidth(list_.sizeHintForColumn(0) + list_.verticalScrollBar()->sizeHint().width() +
-                                  2 * list_.frameWidth());
-        return false;
-    }
-
-private:
-    QAbstractItemView& list_;
-};
-
-/// Says below the name of the entry that was added last what it does: the first sentence of its idea.
-void explainLast(QComboBox& box, const QString& idea, const QString& toolTip) {
-    const qsizetype end = idea.indexOf(QStringLiteral(". "));
-    const int last = box.count() - 1;
-    box.setItemData(last, end < 0 ? idea : idea.first(end + 1), Qt::AccessibleDescriptionRole);
-    box.setItemData(last, toolTip, Qt::ToolTipRole);
-}
-
-/// Shows those sentences in a list that drops down.
-void showIdeas(QAbstractItemView& list) {
-    list.setItemDelegate(new DescribedDelegate(&list));
-    new WholeNames(list);
 }
 
 int titleWidth(const QFontMetrics& font) {
@@ -132,15 +99,15 @@ void SpecEditor::makeText(QVBoxLayout* column) {
 void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
     SlotRow& row = rows_[slot];
     row.choice = spoken(new QComboBox, "slot." + fromEngine(nameOf(slot)), slotTitle(slot));
+    showIdeas(*row.choice);
     setLeastCharacters(*row.choice, 12);
     const bool isOfBlock = std::ranges::find(kBlockSlots, slot) != kBlockSlots.end();
     if (isOfBlock) row.choice->addItem(tr("the model's own"), QString());
     for (const Part* part : partCatalogue()) {
         if (part->slot != slot) continue;
         row.choice->addItem(fromEngine(part->title), fromEngine(part->id));
-        explainLast(*row.choice, fromEngine(part->idea), fromEngine(part->idea));
+        addIdea(*row.choice, fromEngine(part->idea), fromEngine(part->idea));
     }
-    showIdeas(*row.choice->view());
     auto* title = labelFor(row.choice, slotTitle(slot));
     title->setMinimumWidth(titleWidth(fontMetrics()));
     row.caution = makeHintLabel();
@@ -211,10 +178,10 @@ void SpecEditor::makeMaskPick() {
     std::ranges::sort(entries, [](const Entry& a, const Entry& b) { return a.title.localeAwareCompare(b.title) < 0; });
     for (const Entry& entry : entries) {
         maskPick_->addItem(entry.title, entry.expression);
-        explainLast(*maskPick_, entry.idea, entry.help);
+        addIdea(*maskPick_, entry.idea, entry.help);
     }
     maskPick_->setCurrentIndex(-1);
-    for (QAbstractItemView* list : {maskPick_->view(), search->popup()}) showIdeas(*list);
+    showIdeas(*maskPick_);
     connect(maskPick_, &QComboBox::activated, this, &SpecEditor::pickMask);
     // Enter takes the first title found, unless another one is chosen in the list.
     connect(maskPick_->lineEdit(), &QLineEdit::returnPressed, this, [this, search] {
