@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -76,7 +77,8 @@ PatternGrid CachedPatterns::grid(int size, bool hidesFirst) {
         }
         return refinedGrid().value_or(std::move(grid));
     }
-    size = std::clamp(size, 8, 256);
+    size =
+        std::min(std::clamp(size, 8, 256), std::max(8, static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)))));
     // A pixel covers a power of two of tokens, so a new token changes only the last row of pixels: it is masked for
     // earlier queries. Rows before the first changed token are copied from the last picture.
     int cells = 1;
