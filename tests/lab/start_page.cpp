@@ -1,4 +1,5 @@
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/panels/start_panel.h"
 #include "app/lab/widgets/generated_text.h"
 #include "tests/lab/lab_window.h"
 
@@ -78,6 +79,23 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
     lab.press(lab.action("start"));
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startLearn"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return lab.find<QListWidget>("lessonList").hasFocus(); }));
+}
+
+TEST_CASE("start page: every card stays in the page when there is more to continue", "[lab]") {
+    LabWindow lab;
+    lab.press(lab.action("start"));
+    auto& page = lab.find<StartPanel>("start");
+    lab.act("workspace.write");
+    page.setOffers({.lesson = "Masks: hide the future", .recent = {}});
+    lab.press(lab.action("start")); // at the same size as before
+    lab.layOut();
+    const auto cards = page.findChildren<QToolButton*>();
+    CHECK(cards.size() > 15);
+    for (const QToolButton* card : cards) {
+        INFO(card->objectName().toStdString());
+        const int left = card->mapTo(&page, QPoint()).x();
+        CHECK((left >= 0 && left + card->width() <= page.width())); // it may scroll down
+    }
 }
 
 TEST_CASE("start page: each tour leads to something that moves", "[lab]") {

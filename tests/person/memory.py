@@ -63,6 +63,18 @@ class Use:
         self.person.reads(r"\+ ([4-9]\d|\d{3}) generated")
         self.person.keys("Escape", "ctrl+z", "ctrl+z", "ctrl+shift+z")
 
+    def search(self):
+        self.workspace("Write")
+        self.person.replace("Prompt", self.chance.choice(PROMPTS))
+        self.person.keys("alt+shift+a")
+        tree = "Tree of the texts that the search considered"
+        self.person.click("Search one token", BUTTON)
+        self.person.see(tree)
+        self.person.click(re.compile("^Search$"), BUTTON)
+        time.sleep(4)
+        self.click_somewhere(tree)
+        self.person.click("Attention", TAB)
+
     def inspect(self):
         self.workspace("Inspect")
         self.person.click("Attention", TAB)
@@ -175,7 +187,7 @@ class Use:
             self.person.keys(keys)
             time.sleep(0.5)
 
-    steps = (write, inspect, lenses, change, other_models, pictures, train, compare, build, session, look)
+    steps = (write, search, inspect, lenses, change, other_models, pictures, train, compare, build, session, look)
 
 
 def memory_mib(pid):

@@ -52,11 +52,25 @@ public:
         setFocusPolicy(Qt::NoFocus);
         setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     }
+    void show(QWidget* content) {
+        setWidget(content);
+        content->installEventFilter(this);
+        content->show();
+        fit();
+    }
 
 protected:
     void resizeEvent(QResizeEvent* event) override {
         QScrollArea::resizeEvent(event);
-        if (!widget()) return;
+        if (widget()) fit();
+    }
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (watched == widget() && event->type() == QEvent::LayoutRequest) fit();
+        return QScrollArea::eventFilter(watched, event);
+    }
+
+private:
+    void fit() {
         const int width = viewport()->width();
         widget()->resize(width, std::max(widget()->layout()->totalHeightForWidth(width), viewport()->height()));
     }
@@ -86,8 +100,7 @@ void StartPanel::makeContent() {
     column->addStretch(1);
     // Not deleted at once: the click on a card may have led here.
     if (QWidget* before = scroll_->takeWidget()) before->deleteLater();
-    scroll_->setWidget(content);
-    content->show();
+    static_cast<PageScroll*>(scroll_)->show(content);
 }
 
 QToolButton* StartPanel::card(const QString& name, const QString& text, const QString& help,
