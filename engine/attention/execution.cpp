@@ -86,16 +86,25 @@ std::string_view nameOf(StepKind kind) {
     return kNames.at(static_cast<size_t>(kind));
 }
 
-StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t headWidth, int layer) {
+const Part& coreOf(const AttentionSpec& spec) {
     const Part& mixer = spec.part(Slot::Mixer);
-    const Part& core = mixer.replacesAttention ? mixer : spec.part(Slot::Normaliser);
+    return mixer.replacesAttention ? mixer : spec.part(Slot::Normaliser);
+}
+
+bool looksAhead(const AttentionSpec& spec, int64_t context, int layer) {
+    if (coreOf(spec).masks == MaskSupport::FullOnly) return true;
+    const MaskSight shown = spec.mask.sight(sizeOf(spec, context, layer));
+    return shown == MaskSight::Ahead || (shown == MaskSight::All && context > 1);
+}
+
+StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t headWidth, int layer) {
+    const Part& core = coreOf(spec);
     if (core.masks == MaskSupport::FullOnly)
         return {.reason = fmt::format("every position contributes to every result of {}", core.title)};
     for (const auto& term : spec.mask.contentTerms())
         if (term.part->readsLaterRows)
             return {.reason = fmt::format("with {}, later tokens decide what earlier ones see", term.part->title)};
-    const MaskSight shown = spec.mask.sight(sizeOf(spec, context, layer));
-    if (shown == MaskSight::Ahead || (shown == MaskSight::All && context > 1))
+    if (looksAhead(spec, context, layer))
         return {.reason = fmt::format("the mask {} shows tokens that come later", spec.mask.text())};
     if (core.keepsState) return {.kind = StepKind::State};
     if (const auto rule = kernelRule(spec, context, headWidth, layer)) return {.kind = StepKind::Kernel, .rule = rule};

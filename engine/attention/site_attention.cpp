@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -120,7 +121,7 @@ private:
         if (site_.positions == 0 && (rule->causal || part(Slot::Position).rotation)) return {};
         rule->sequence = site_.sequence;
         if (site_.isPadded) rule->causal = true;
-        if (site_.reach != 0) rule->window = site_.reach;
+        if (site_.reach != 0 && std::exchange(rule->window, site_.reach) != 0) return {}; // it has one already
         return rule;
     }
 
@@ -227,11 +228,7 @@ private:
                 reshape(broadcast(reshape(site_.groups->visible, cells), {sequences_, cells[1], cells[2]}),
                         {flow_.batch, 1, each, each});
         }
-        if (site_.reach != 0) { // padding lies before every position
-            const Tensor exists = binary(fill(graph_, {1}, -1), toReal(site_.keyPosition), Binary::Less);
-            const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
-            flow_.sequenceMask = broadcast(reshape(exists, {B, 1, 1, S}), {B, 1, T, S});
-        }
+        if (site_.reach != 0) hidePadding();
         if (site_.queryRank) {
             const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
             const Tensor above = binary(reshape(site_.queryRank, {B, 1, T, 1}), reshape(site_.keyRank, {B, 1, 1, S}),
@@ -244,6 +241,18 @@ private:
                 return reshape(probeCells(pattern, "hook_pattern"),
                                {flow_.batch, flow_.heads, flow_.queries, flow_.keys});
             };
+    }
+
+    /// Hides padding, which lies before every position, in the scores, or makes it zeros for what forms none.
+    void hidePadding() {
+        const Tensor exists = binary(fill(graph_, {1}, -1), toReal(site_.keyPosition), Binary::Less);
+        const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
+        if (!coreOf(layer_.spec).ignoresZeroRows) {
+            flow_.sequenceMask = broadcast(reshape(exists, {B, 1, 1, S}), {B, 1, T, S});
+            return;
+        }
+        for (Tensor* rows : {&flow_.q, &flow_.k, &flow_.v})
+            if (*rows) *rows = times(*rows, broadcast(reshape(exists, {B, 1, S, 1}), rows->shape()));
     }
 
     /// @param cells [B,H,T,S], or null

@@ -35,6 +35,13 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                                          .gated = read.flag("gated", false),
                                          .bias = hasBias},
                          .layers = {}};
+    if (read.flag("encoder", false)) { // what surrounds BERT's layers
+        config.finalNorm = false;
+        config.tokenTypes = read.size("type_vocab_size", 2);
+        config.embeddingNorm = config.postNorm = true;
+        config.unembedBias = names.contains("mlm_head.W");
+        config.readout = config.unembedBias ? TextReadout::MaskedToken : TextReadout::None;
+    }
     for (const auto& text : *specs) {
         config.layers.push_back({.spec = AttentionSpec::parse(text.get<std::string>()),
                                  .headWidth = width / heads,
@@ -54,19 +61,24 @@ nlohmann::json describe(const DecoderConfig& config) {
     const LayerAttention& attention = config.layers.front();
     nlohmann::json specs = nlohmann::json::array();
     for (const LayerAttention& layer : config.layers) specs.push_back(layer.spec.text());
-    return {{"model_type", "attention-lab"},
-            {"attention", specs},
-            {"vocab_size", config.vocabulary},
-            {"context", config.context},
-            {"width", config.modelWidth},
-            {"heads", attention.heads().heads},
-            {"norm", config.norm == NormKind::RmsNorm ? "rms_norm" : "layer_norm"},
-            {"norm_epsilon", config.normEpsilon},
-            {"attention_only", config.feedForward.width == 0},
-            {"feed_forward", std::max<int64_t>(config.feedForward.width, 1)},
-            {"activation", activationName(config.feedForward.activation)},
-            {"gated", config.feedForward.gated},
-            {"bias", attention.outputBias}};
+    nlohmann::json json{{"model_type", "attention-lab"},
+                        {"attention", specs},
+                        {"vocab_size", config.vocabulary},
+                        {"context", config.context},
+                        {"width", config.modelWidth},
+                        {"heads", attention.heads().heads},
+                        {"norm", config.norm == NormKind::RmsNorm ? "rms_norm" : "layer_norm"},
+                        {"norm_epsilon", config.normEpsilon},
+                        {"attention_only", config.feedForward.width == 0},
+                        {"feed_forward", std::max<int64_t>(config.feedForward.width, 1)},
+                        {"activation", activationName(config.feedForward.activation)},
+                        {"gated", config.feedForward.gated},
+                        {"bias", attention.outputBias}};
+    if (config.tokenTypes > 0) {
+        json["encoder"] = true;
+        json["type_vocab_size"] = config.tokenTypes;
+    }
+    return json;
 }
 
 } // namespace

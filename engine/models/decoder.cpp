@@ -340,14 +340,9 @@ bool runsAnyLength(const DecoderConfig& config) {
 
 bool isEncoder(const DecoderConfig& config) {
     if (config.hasEncoder()) return false;
-    bool looksAhead = false;
-    for (size_t layer = 0; layer < config.layers.size(); ++layer) {
-        const auto rule = bareRule(config, layer);
-        const bool seesAll = seesAllByDistance(config.layers[layer].spec);
-        if (!rule && !seesAll) return false;
-        looksAhead = looksAhead || seesAll || !rule->causal;
-    }
-    return looksAhead;
+    for (size_t layer = 0; layer < config.layers.size(); ++layer)
+        if (looksAhead(config.layers[layer].spec, config.context, static_cast<int>(layer))) return true;
+    return false;
 }
 
 bool canHavePrefix(const DecoderConfig& config) {

@@ -1,7 +1,10 @@
 #include "engine/training/attention_recipe.h"
 
+#include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
 #include "engine/training/tasks/catalogue.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -35,7 +38,11 @@ Slot specialSlot(const AttentionSpec& spec) {
 Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     const auto task =
         std::ranges::find(kTasks, slot.value_or(specialSlot(spec)), [](const auto& row) { return row.first; });
-    Recipe recipe = suggestedRecipe(taskNamed(task == kTasks.end() ? kTasks.back().second : task->second));
+    const bool isEncoder = looksAhead(spec, AttentionUse().queries);
+    Recipe recipe = suggestedRecipe(taskNamed(isEncoder              ? "masked-text"
+                                              : task == kTasks.end() ? kTasks.back().second
+                                                                     : task->second));
+    if (isEncoder) recipe.settings.text = "builtin:stories";
     Architecture& model = recipe.architecture;
     const int64_t heads = headCounts(spec).heads;
     model.heads = heads;
@@ -44,11 +51,16 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     AttentionSpec trained = spec;
     if (saysOnlyCount(trained)) trained.reset(Slot::Heads); // the model sets the number
     model.attention = trained.text();
-    if (const auto problem = attentionProblem(model); problem && !problem->nearest.empty()) {
-        AttentionSpec nearest = AttentionSpec::parse(problem->nearest);
-        if (nearest.parts == trained.parts) model.attention = problem->nearest;
-    }
     return withMoments(std::move(recipe));
+}
+
+std::string trainCommand(const Recipe& recipe) {
+    const Architecture &model = recipe.architecture, usual = suggestedRecipe(taskNamed(recipe.task)).architecture;
+    std::string command = "attention-cli train --task " + recipe.task;
+    if (!recipe.settings.text.empty()) command += " --text " + recipe.settings.text.string();
+    if (model.heads != usual.heads) command += fmt::format(" --heads {}", model.heads);
+    if (model.width != usual.width) command += fmt::format(" --width {}", model.width);
+    return command + fmt::format(" --attention '{}' --out run", model.attention);
 }
 
 Recipe withMoments(Recipe recipe) {

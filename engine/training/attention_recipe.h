@@ -10,10 +10,13 @@ namespace attn {
 /// The slot that a suggested task should show: the first in the table of tasks that does not hold its default part.
 Slot specialSlot(const AttentionSpec& spec);
 
-/// Suggests a model with this attention and a task that shows the part in `slot`, by default in specialSlot(). A mask
-/// that sees later tokens is made causal, because every task predicts the next token. attentionProblem() reports other
-/// reasons why the attention cannot be trained.
+/// Suggests a model with this attention and a task that shows the part in `slot`, by default in specialSlot(). Where
+/// queries see later tokens, the model is an encoder that fills in the hidden words of stories. attentionProblem()
+/// reports why an attention cannot be trained.
 Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot = {});
+
+/// The command line that trains such a recipe.
+std::string trainCommand(const Recipe& recipe);
 
 /// Sets the intervals for twenty evaluations and forty checkpoints, whatever the number of steps.
 Recipe withMoments(Recipe recipe);

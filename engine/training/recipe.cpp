@@ -1,6 +1,7 @@
 #include "engine/training/recipe.h"
 
 #include "engine/attention/block/block_flow.h"
+#include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
@@ -190,10 +191,10 @@ void checkArchitecture(const Architecture& a, const Task& task) {
     if (!isOneOf(a.family, families))
         fail("family", fmt::format("{} cannot learn the task {}", a.family, task.id),
              fmt::format("choose {}", fmt::join(families, " or ")));
-    const bool hasEncoder = task.hasSource, isPlain = hasEncoder || a.family == "bert" || a.family == "xlnet";
+    const bool hasEncoder = task.hasSource, isPlain = hasEncoder || a.family == "xlnet";
     if (isPlain && !a.attention.empty())
         fail("attention", fmt::format("the format of {} has no composed attention", a.family), "leave it empty");
-    if (isPlain && a.family != "t5" && !a.bias)
+    if ((isPlain || a.family == "bert") && a.family != "t5" && !a.bias)
         fail("bias", fmt::format("the layers of {} have biases", a.family), "choose true");
     if (hasEncoder && a.positions != "learned" && (a.positions != "none" || a.family == "marian"))
         fail("positions", fmt::format("{} cannot have the positions \"{}\"", a.family, a.positions),
@@ -488,7 +489,12 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
             nearest.reset(Slot::Heads); // the model sets the number
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
-        const auto problems = check(spec, {.isCausalTask = a.family != "vit", .headWidth = a.width / a.heads});
+        const auto problems =
+            check(spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = a.width / a.heads});
+        if (const Part& core = coreOf(spec); a.family == "bert" && problems.empty() && !core.usesScores &&
+                                             !core.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))
+            return AttentionProblem{
+                fmt::format("{} computes no scores that could hide the padding of short texts", core.title), {}};
         if (problems.empty()) continue;
         AttentionProblem problem{problems.front().sentence, {}};
         if (auto nearest = problems.front().nearest) {

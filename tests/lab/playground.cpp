@@ -374,7 +374,7 @@ TEST_CASE("lab: Train this attention opens the Train panel with the spec, its he
     CHECK(lab.find<QComboBox>("task").currentText() == "Copy");
     CHECK(lab.find<QPushButton>("train.play").isEnabled());
 
-    // A card: its part among defaults, made causal.
+    // A card: its part among defaults, and positions. Its queries see later tokens, so an encoder learns with it.
     lab.showPanel("playground");
     lab.find<QTabWidget>("playViews").setCurrentIndex(2);
     auto& list = lab.find<QTreeWidget>("partList");
@@ -383,8 +383,9 @@ TEST_CASE("lab: Train this attention opens the Train panel with the spec, its he
     list.setCurrentItem(found.front());
     lab.click("trainPart");
     REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
-    CHECK(line.text().startsWith("mask=causal & "));
-    CHECK(lab.find<QComboBox>("task").currentText().startsWith("Induction"));
+    CHECK(line.text().startsWith("position=learned, mask=window("));
+    CHECK(lab.find<QComboBox>("task").currentText().startsWith("Masked"));
+    CHECK(lab.find<QPushButton>("train.play").isEnabled());
 }
 
 TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, mends it, and trains", "[lab]") {

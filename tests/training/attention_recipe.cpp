@@ -35,14 +35,19 @@ TEST_CASE("attention recipe: the task is that of the slot, else of what is speci
     CHECK(task("heads=multi_head(4), position=alibi, mask=causal") == "copy");
     CHECK(task("mask=causal & window(4)") == "induction");
     CHECK(task("heads=multi_head(4), mask=causal") == "compare");
-    CHECK(suggestedRecipe(AttentionSpec::parse("position=alibi, mask=window(4)"), Slot::Position).task == "copy");
+    CHECK(suggestedRecipe(AttentionSpec::parse("position=alibi, mask=causal & window(4)"), Slot::Position).task ==
+          "copy");
     for (const Slot slot : kSpecSlots) CHECK_FALSE(suggestedRecipe(AttentionSpec(), slot).task.empty());
 }
 
-TEST_CASE("attention recipe: heads become the model's, and a mask that looks ahead is made causal", "[training]") {
+TEST_CASE("attention recipe: heads become the model's, and a mask that looks ahead makes an encoder", "[training]") {
     const Recipe recipe = suggestedRecipe(AttentionSpec::parse("heads=multi_head(8), position=rope, mask=window(4)"));
     CHECK(recipe.architecture.heads == 8);
-    CHECK(recipe.architecture.attention == "position=rope, mask=causal & window(4)");
+    CHECK(recipe.architecture.attention == "position=rope, mask=window(4)");
+    CHECK(recipe.architecture.family == "bert");
+    CHECK(recipe.task == "masked-text");
+    CHECK(trainCommand(recipe) == "attention-cli train --task masked-text --text builtin:stories --heads 8 --attention "
+                                  "'position=rope, mask=window(4)' --out run");
     const AttentionSpec grouped = AttentionSpec::parse("heads=grouped_query(8, 4), mask=causal");
     CHECK(AttentionSpec::parse(suggestedRecipe(grouped).architecture.attention) == grouped);
 }

@@ -209,16 +209,20 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     struct Case {
         const char *task, *file, *family, *architecture;
         double least; ///< metric after training
+        const char* attention = "";
     };
     const Case each = GENERATE(Case{"classify", "opinions.tsv", "bert", "BertForSequenceClassification", 0.9},
                                Case{"classify", "opinions.tsv", "gpt2", "GPT2ForSequenceClassification", 0.9},
                                Case{"classify", "opinions.tsv", "llama", "LlamaForSequenceClassification", 0.9},
+                               Case{"classify", "opinions.tsv", "bert", "AttentionLabForSequenceClassification", 0.9,
+                                    "position=learned, mask=longformer(4, 1, 1)"},
                                Case{"tag", "names.conll", "bert", "BertForTokenClassification", 0.9},
                                Case{"answer", "questions.tsv", "bert", "BertForQuestionAnswering", 0.3},
                                Case{"next-sentence", "", "bert", "BertForNextSentencePrediction", 0.7});
-    CAPTURE(each.task, each.family);
+    CAPTURE(each.task, each.family, each.attention);
     const TemporaryFolder texts;
     Recipe recipe = readoutRecipe(each.task, each.file, each.family);
+    recipe.architecture.attention = each.attention;
     const bool isPair = each.task == std::string("next-sentence");
     if (isPair) { // needs two layers, and stays at chance with a higher rate
         recipe.architecture.layers = 2;

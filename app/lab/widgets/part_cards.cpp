@@ -9,6 +9,7 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/training/attention_recipe.h"
 
 #include <QPushButton>
 #include <QTreeWidget>
@@ -80,6 +81,27 @@ QString titleText(const Part& part) {
         .arg(fromEngine(part.title).toHtmlEscaped(), fromEngine(part.idea).toHtmlEscaped());
 }
 
+/// What to train with a part: its card's composition, with positions unless the part is one.
+AttentionSpec trainedSpec(const Part& part) {
+    AttentionSpec spec = specOfCard(part);
+    if (part.slot != Slot::Position && spec.id(Slot::Position) == "none") {
+        AttentionSpec placed = spec;
+        placed.set(Slot::Position, "learned");
+        if (check(placed).empty()) spec = placed;
+    }
+    return spec;
+}
+
+/// How to train a model with a part, or why that is not possible.
+QString trainingText(const Part& part) {
+    const Recipe recipe = suggestedRecipe(trainedSpec(part), part.slot);
+    if (const auto problem = attentionProblem(recipe.architecture))
+        return PartCards::tr("<p><b>Training:</b> not by itself: %1</p>")
+            .arg(fromEngine(problem->sentence).toHtmlEscaped());
+    return PartCards::tr("<p><b>Training:</b> <code>%1</code></p>")
+        .arg(QString::fromStdString(trainCommand(recipe)).toHtmlEscaped());
+}
+
 QString detailText(const Part& part) {
     const auto line = [](const QString& name, std::string_view text) {
         return text.empty()
@@ -95,7 +117,7 @@ QString detailText(const Part& part) {
     text += line(PartCards::tr("Time:"), part.time) + line(PartCards::tr("Memory:"), part.memory) +
             line(PartCards::tr("Caution:"), part.caution);
     for (const Param& param : part.params) text += line(fromEngine(param.title) + ':', param.help);
-    return text;
+    return text + trainingText(part);
 }
 
 } // namespace
@@ -161,8 +183,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
             choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));
     });
     connect(try_, &QPushButton::clicked, this, [this] { emit tried(part_); });
-    connect(train_, &QPushButton::clicked, this,
-            [this] { emit trainingAsked(AttentionSpec(query_.spec), part_->slot); });
+    connect(train_, &QPushButton::clicked, this, [this] { emit trainingAsked(trainedSpec(*part_), part_->slot); });
     choose(partCatalogue().front());
 }
 

@@ -130,6 +130,7 @@ const Part kFourierMixer{.id = "fnet",
                          .usesScores = false,
                          .replacesAttention = true,
                          .usesQueriesKeys = false,
+                         .ignoresZeroRows = true,
                          .needsEqualLengths = true};
 
 const Part kMlpMixer{
@@ -148,7 +149,8 @@ const Part kMlpMixer{
     .masks = MaskSupport::FullOnly,
     .usesScores = false,
     .replacesAttention = true,
-    .usesQueriesKeys = false};
+    .usesQueriesKeys = false,
+    .ignoresZeroRows = true};
 
 const Part kFastWeightMixer{.id = "fast_weights",
                             .slot = Slot::Mixer,

@@ -203,6 +203,7 @@ const Part kXcitNormaliser{
     .hooks = {{Stage::Normalise, buildXcit, referenceXcit}},
     .masks = MaskSupport::FullOnly,
     .usesScores = false,
+    .ignoresZeroRows = true,
     .needsEqualLengths = true};
 
 const Part kAftNormaliser{

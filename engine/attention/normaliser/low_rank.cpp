@@ -148,6 +148,7 @@ const Part kLinformerNormaliser{
     .memory = "O(T k) and O(k S) parameters",
     .hooks = {{Stage::Normalise, buildLinformer, referenceLinformer}},
     .masks = MaskSupport::FullOnly,
-    .usesScores = false};
+    .usesScores = false,
+    .ignoresZeroRows = true};
 
 } // namespace attn
