@@ -87,6 +87,19 @@ TEST_CASE("parallel text: lines with a tab, also with further columns, CRLF and 
     CHECK(refuses([] { readPairs({}, {}, "en-de"); }, "needs a text and its translation"));
 }
 
+TEST_CASE("parallel text: the name of the task begins the source of a text-to-text task", "[training]") {
+    const TemporaryFolder folder;
+    const auto read = [&](const std::string& text) {
+        std::ofstream(folder / "tasks.tsv", std::ios::binary) << text;
+        return readTasks(folder / "tasks.tsv");
+    };
+    CHECK(read("plural\thouse\thouses\n\n past \t go \t went \tirregular\r\nplural\thouse\thouses\n") ==
+          Pairs{{"plural: house", "houses"}, {"past: go", "went"}});
+    CHECK(refuses([&] { read("plural\thouse\thouses\npast\tgo\n"); }, "line 2 is not a task, a tab, a text, a tab"));
+    CHECK(refuses([&] { read("\thouse\thouses\n"); }, "has no text with an answer"));
+    CHECK(refuses([] { readTasks({}); }, "needs a file of tasks, texts and answers"));
+}
+
 TEST_CASE("parallel text: two files whose lines correspond", "[training]") {
     const PairFiles files;
     const auto english = files.write("text.en", "Go.\r\n\r\nI'm cold.\r\n");

@@ -1,4 +1,5 @@
 #include "engine/training/tasks/translation.h"
+#include "engine/core/temporary_folder.h"
 #include "engine/inference/language_model.h"
 #include "engine/text/speller.h"
 #include "engine/training/checkpoint.h"
@@ -6,6 +7,7 @@
 #include "tests/io/files.h"
 #include "tests/training/tasks_test.h"
 
+#include <fstream>
 #include <set>
 
 using namespace attn;
@@ -104,6 +106,33 @@ TEST_CASE("translation: a batch holds the sources, and the targets behind the to
         CHECK(turned == example.source);
     }
     CHECK(task->batch(Split::Train, 2, 5) == batch);
+}
+
+TEST_CASE("text to text: one model answers each source as its task asks", "[training][translation][gpu]") {
+    const TemporaryFolder folder;
+    {
+        std::ofstream file(folder / "tasks.tsv");
+        for (const char* word : {"red", "blue", "green", "black", "white", "brown"})
+            for (int i = 0; i < 40; ++i) {
+                file << "repeat\t" << word << ' ' << i << '\t' << word << '\n';
+                file << "initial\t" << word << ' ' << i << '\t' << *word << '\n';
+            }
+    }
+    Recipe recipe = suggestedRecipe(taskNamed("text-to-text"));
+    recipe.settings = {.values = {{"merges", 60}, {"context", 16}}, .seed = 2, .text = folder / "tasks.tsv"};
+    recipe.architecture.layers = 1;
+    recipe.architecture.heads = 2;
+    recipe.architecture.width = 32;
+    recipe.schedule = {.rate = 1e-2, .warmUp = 20, .steps = 250};
+    recipe.batch = 16;
+    Trainer trainer(recipe, {.softwareThreads = 0});
+    for (int step = 0; step < 250; ++step) trainer.step();
+    CHECK(trainer.evaluate(Split::Validation, 64).metric > 0.9);
+    for (const Trainer::Answer& answer : trainer.answers(Split::Validation, 0, 8)) {
+        const auto& tokenizer = trainer.sequences()->instance().tokenizer();
+        const std::string source = tokenizer.decode(answer.example.source, true);
+        CHECK((source.starts_with("repeat: ") || source.starts_with("initial: ")));
+    }
 }
 
 TEST_CASE("translation: families that cannot learn a task are refused with those that can", "[training][translation]") {

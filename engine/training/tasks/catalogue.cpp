@@ -35,6 +35,7 @@ std::span<const Task* const> taskCatalogue() {
                                        &kSpanCorruptionTask,
                                        &kDenoisingTask,
                                        &kTranslationTask,
+                                       &kTextToTextTask,
                                        &kStoriesTask,
                                        &kShapesTask,
                                        &kFashionMnistTask,

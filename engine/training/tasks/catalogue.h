@@ -13,7 +13,7 @@ const Task& taskNamed(std::string_view id);
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,
     kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
     kPrefixTextTask, kMaskedTextTask, kPermutedTextTask, kClassifyTask, kTagTask, kAnswerTask, kNextSentenceTask,
-    kNumbersTask, kDatesTask, kTranslationTask, kSpanCorruptionTask, kDenoisingTask, kStoriesTask, kShapesTask,
-    kFashionMnistTask, kImagesTask;
+    kNumbersTask, kDatesTask, kTranslationTask, kTextToTextTask, kSpanCorruptionTask, kDenoisingTask, kStoriesTask,
+    kShapesTask, kFashionMnistTask, kImagesTask;
 
 } // namespace attn

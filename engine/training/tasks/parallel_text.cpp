@@ -79,6 +79,54 @@ std::vector<TextPair> readTabs(std::string_view text, const fs::path& path) {
     return pairs;
 }
 
+/// Leaves the first of equal pairs, in order.
+void dropRepeated(std::vector<TextPair>& pairs) {
+    std::vector<size_t> order(pairs.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, [&](size_t a, size_t b) {
+        return std::tie(pairs[a].source, pairs[a].target, a) < std::tie(pairs[b].source, pairs[b].target, b);
+    });
+    std::vector<bool> isRepeated(pairs.size());
+    for (size_t i = 1; i < order.size(); ++i) isRepeated[order[i]] = pairs[order[i]] == pairs[order[i - 1]];
+    std::erase_if(pairs, [&, i = size_t{0}](const TextPair&) mutable { return isRepeated[i++]; });
+}
+
+/// Lines of a task, a text and an answer: the task and a colon begin the source.
+std::vector<TextPair> readTaskLines(std::string_view text, const fs::path& path) {
+    std::vector<TextPair> pairs;
+    size_t number = 0;
+    for (const std::string_view line : linesOf(text)) {
+        ++number;
+        if (withoutSpaceAround(line).empty()) continue;
+        const size_t first = line.find('\t'), second = line.find('\t', first + 1);
+        if (first == std::string_view::npos || second == std::string_view::npos)
+            fail(path, fmt::format("line {} is not a task, a tab, a text, a tab and an answer", number),
+                 "write for example: plural<TAB>house<TAB>houses");
+        const std::string_view task = withoutSpaceAround(line.substr(0, first)),
+                               source = withoutSpaceAround(line.substr(first + 1, second - first - 1));
+        if (task.empty() || source.empty()) continue;
+        const std::string_view rest = line.substr(second + 1);
+        pairs.push_back({fmt::format("{}: {}", task, source), std::string(rest.substr(0, rest.find('\t')))});
+    }
+    return pairs;
+}
+
+/// The pairs without space around, empty sides and repetitions.
+std::vector<TextPair> cleaned(std::vector<TextPair> pairs, const fs::path& path) {
+    size_t number = 0;
+    for (TextPair& pair : pairs) {
+        ++number;
+        for (std::string* side : {&pair.source, &pair.target}) {
+            if (utf8::firstInvalid(*side)) // by an escape or a number, or in a format without lines
+                fail(path, fmt::format("text {} is not UTF-8", number), "choose a file in UTF-8");
+            *side = withoutSpaceAround(*side);
+        }
+    }
+    std::erase_if(pairs, [](const TextPair& pair) { return pair.source.empty() || pair.target.empty(); });
+    dropRepeated(pairs);
+    return pairs;
+}
+
 std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& translation) {
     const std::string first = readBytes(text), second = readBytes(translation);
     requireUtf8(first, text);
@@ -106,18 +154,6 @@ std::vector<TextPair> readOneFile(const fs::path& path, const std::string& langu
     return kind == ".tmx" ? readTranslationMemory(bytes, path, languages) : readTabs(bytes, path);
 }
 
-/// Leaves the first of equal pairs, in order.
-void dropRepeated(std::vector<TextPair>& pairs) {
-    std::vector<size_t> order(pairs.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::sort(order, [&](size_t a, size_t b) {
-        return std::tie(pairs[a].source, pairs[a].target, a) < std::tie(pairs[b].source, pairs[b].target, b);
-    });
-    std::vector<bool> isRepeated(pairs.size());
-    for (size_t i = 1; i < order.size(); ++i) isRepeated[order[i]] = pairs[order[i]] == pairs[order[i - 1]];
-    std::erase_if(pairs, [&, i = size_t{0}](const TextPair&) mutable { return isRepeated[i++]; });
-}
-
 } // namespace
 
 std::vector<TextPair> readPairs(const fs::path& text, const fs::path& translation, const std::string& languages) {
@@ -125,19 +161,21 @@ std::vector<TextPair> readPairs(const fs::path& text, const fs::path& translatio
         throw Error({.what = "the task needs a text and its translation",
                      .where = "text",
                      .hint = "choose lines with a tab, a TMX file, a catalogue of gettext, or two files"});
-    std::vector<TextPair> pairs = translation.empty() ? readOneFile(text, languages) : readTwoFiles(text, translation);
-    size_t number = 0;
-    for (TextPair& pair : pairs) {
-        ++number;
-        for (std::string* side : {&pair.source, &pair.target}) {
-            if (utf8::firstInvalid(*side)) // by an escape or a number, or in a format without lines
-                fail(text, fmt::format("text {} is not UTF-8", number), "choose a file in UTF-8");
-            *side = withoutSpaceAround(*side);
-        }
-    }
-    std::erase_if(pairs, [](const TextPair& pair) { return pair.source.empty() || pair.target.empty(); });
-    dropRepeated(pairs);
+    std::vector<TextPair> pairs =
+        cleaned(translation.empty() ? readOneFile(text, languages) : readTwoFiles(text, translation), text);
     if (pairs.empty()) fail(text, "has no text with a translation", "choose a file in which texts have translations");
+    return pairs;
+}
+
+std::vector<TextPair> readTasks(const fs::path& path) {
+    if (path.empty())
+        throw Error({.what = "the task needs a file of tasks, texts and answers",
+                     .where = "text",
+                     .hint = "write on each line a task, a text and its answer, separated by tabs"});
+    const std::string bytes = readBytes(path);
+    requireUtf8(bytes, path);
+    std::vector<TextPair> pairs = cleaned(readTaskLines(bytes, path), path);
+    if (pairs.empty()) fail(path, "has no text with an answer", "write a task, a text and its answer on each line");
     return pairs;
 }
 

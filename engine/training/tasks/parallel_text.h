@@ -20,6 +20,11 @@ struct TextPair {
 std::vector<TextPair> readPairs(const std::filesystem::path& text, const std::filesystem::path& translation,
                                 const std::string& languages);
 
+/// Reads lines of a task, a text and an answer, separated by tabs: "plural", "house" and "houses" give the source
+/// "plural: house" and the target "houses". Leaves out what readPairs() leaves out. @throws Error like readPairs()
+/// @source Raffel et al. 2020, arXiv:1910.10683, section 2.4
+std::vector<TextPair> readTasks(const std::filesystem::path& path);
+
 /// The catalogues (.mo) with which programs on this computer speak a language, the largest first.
 /// @param language "de", "pt-BR" or "pt_BR"
 std::vector<std::filesystem::path> installedCatalogues(const std::string& language);

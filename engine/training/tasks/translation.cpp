@@ -183,14 +183,23 @@ constexpr std::array<Param, 3> kTextParams{{
     kReversed,
 }};
 
-std::unique_ptr<TaskInstance> makeTranslation(const TaskValues& values, const TaskSettings& settings) {
-    auto pairs = std::make_unique<ListedPairs>(readPairs(settings.text, settings.translation, settings.languages),
-                                               settings.seed);
+std::unique_ptr<TaskInstance> fromList(std::string_view task, std::vector<TextPair> list, const TaskValues& values,
+                                       uint64_t seed) {
+    auto pairs = std::make_unique<ListedPairs>(std::move(list), seed);
     for (const auto& [split, name] : {std::pair{Split::Train, "training"}, std::pair{Split::Validation, "validation"}})
         if (pairs->of(split).empty())
-            failParameter("translation", "text", fmt::format("the text has no pair for {}", name),
+            failParameter(task, "text", fmt::format("the text has no pair for {}", name),
                           "choose a text with at least 100 pairs");
     return fromSample(std::move(pairs), values, values.integer("context"));
+}
+
+std::unique_ptr<TaskInstance> makeTranslation(const TaskValues& values, const TaskSettings& settings) {
+    return fromList("translation", readPairs(settings.text, settings.translation, settings.languages), values,
+                    settings.seed);
+}
+
+std::unique_ptr<TaskInstance> makeTextToText(const TaskValues& values, const TaskSettings& settings) {
+    return fromList("text-to-text", readTasks(settings.text), values, settings.seed);
 }
 
 } // namespace
@@ -288,6 +297,22 @@ constinit const Task kTranslationTask{
     .readsText = true,
     .hasSource = true,
     .make = makeTranslation,
+};
+
+constinit const Task kTextToTextTask{
+    .id = "text-to-text",
+    .title = "Text to text",
+    .summary = "Learns several tasks at once. Each source begins with the name of its task, and the answer is a text: "
+               "plural: house = houses",
+    .hint = "Look in the cross-attention for heads that read the name of the task: it decides what the model writes.",
+    .citation = "Raffel et al. 2020, arXiv:1910.10683, section 2.4",
+    .params = kTextParams,
+    .metric = Task::Metric::TokenMatch,
+    .metricName = "accuracy of tokens",
+    .successLevel = 0.6,
+    .readsText = true,
+    .hasSource = true,
+    .make = makeTextToText,
 };
 
 } // namespace attn
