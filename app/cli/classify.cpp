@@ -1,10 +1,13 @@
 #include "app/cli/command.h"
 
+#include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/image.h"
+#include "engine/models/vision_source.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -16,11 +19,64 @@ namespace {
 struct ClassifyOptions {
     ModelOptions model;
     ImageOptions picture;
+    PromptOptions prompt;
     int top = 5;
     bool json = false;
 };
 
+/// @throws Error for a model without a readout of classes
+int classifyText(const ClassifyOptions& options) {
+    const auto model = options.model.open(false);
+    if (model->config().labels.empty())
+        throw Error({.what = "this model has no classes",
+                     .where = model->info().name,
+                     .hint = "train one with the task classify, tag, answer or next-sentence"});
+    const TextInput input = options.prompt.encodeInput(*model);
+    model->predict(input);
+    const TextClasses classes = *model->classes();
+    const bool isSpan = classes.readout == TextReadout::Span, isOne = readsOneRow(classes.readout);
+    const auto passage = std::ranges::find(input.types, 1) - input.types.begin();
+    const auto from = passage < std::ssize(input.types) ? static_cast<int>(passage) : 0;
+    const auto textOf = [&](const ClassAnswer& answer) {
+        const std::vector<int> ids(input.tokens.begin() + answer.begin, input.tokens.begin() + answer.end);
+        return model->tokenizer() ? model->tokenizer()->decode(ids, false) : fmt::format("{}", fmt::join(ids, " "));
+    };
+    nlohmann::json rows = nlohmann::json::array();
+    std::vector<ClassAnswer> answers = classAnswers(classes, from, options.top);
+    if (isOne) answers.resize(std::min(answers.size(), static_cast<size_t>(options.top)));
+    for (const ClassAnswer& answer : answers) {
+        const int token = input.tokens[static_cast<size_t>(answer.begin)];
+        if (classes.readout == TextReadout::TokenClass && model->tokenizer() && model->tokenizer()->isSpecial(token))
+            continue;
+        const std::string& label = classes.labels[static_cast<size_t>(answer.label)];
+        const std::string text = isOne ? std::string() : textOf(answer);
+        nlohmann::json row{{"probability", answer.probability}, {"logit", answer.logit}};
+        if (!isSpan) row.update({{"index", answer.label}, {"label", label}});
+        if (!isOne) row.update({{"text", text}, {"first_token", answer.begin}, {"last_token", answer.end - 1}});
+        rows.push_back(row);
+        if (!options.json)
+            fmt::print("{:6.2f} %  {}\n", static_cast<double>(answer.probability) * 100,
+                       printable(isOne    ? label
+                                 : isSpan ? text
+                                          : text + "  " + label));
+    }
+    if (options.json)
+        print(nlohmann::json{{"model", model->info().name},
+                             {"tokens", input.tokens},
+                             {isOne    ? "classes"
+                              : isSpan ? "answers"
+                                       : "words",
+                              rows},
+                             {"warnings", model->info().warnings}});
+    return kDone;
+}
+
 int classify(const ClassifyOptions& options) {
+    if (options.picture.image.empty() && !isVisionModel(options.model.path)) return classifyText(options);
+    if (options.picture.image.empty())
+        throw Error({.what = "this model reads a picture, and none is given",
+                     .where = options.model.path,
+                     .hint = "give --image FILE"});
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);
     const ModelInfo& info = model->info();
@@ -52,13 +108,18 @@ int classify(const ClassifyOptions& options) {
 
 void addClassify(Command& command) {
     const auto options = std::make_shared<ClassifyOptions>();
-    command.about("Prints the most probable classes with their probabilities. Reads ViT, DeiT, DINOv2 and Swin in the "
-                  "layouts of Hugging Face and timm.");
+    command.about(
+        "Prints the most probable classes with their probabilities: of a picture (ViT, DeiT, DINOv2 and Swin, "
+        "in the layouts of Hugging Face and timm), of a text or of a pair of texts, of each token, or the "
+        "most probable answers in a passage (--prompt is the question, --second the passage).");
     options->model.addTo(command);
-    options->picture.addTo(command, true);
-    command.option("--top N", options->top, "number of classes to print").range(1, 100000);
+    options->picture.addTo(command, false);
+    options->prompt.addTo(command);
+    options->prompt.addPairTo(command);
+    command.option("--top N", options->top, "number of classes or answers to print").range(1, 100000);
     addJson(command, options->json);
     command.example("attention-cli classify builtin:vit-shapes --image circle.png --top 3");
+    command.example("attention-cli classify runs/opinions --prompt 'what a fine day'");
     command.action([=] { return classify(*options); });
 }
 

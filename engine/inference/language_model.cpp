@@ -124,6 +124,11 @@ void LanguageModel::requireSource(const std::vector<int>& source) const {
                          .hint = "use the tokenizer that belongs to the model"});
 }
 
+std::optional<TextClasses> LanguageModel::classes() const {
+    if (config().labels.empty() || tokens_.empty()) return {};
+    return TextClasses{.readout = config().readout, .labels = config().labels, .logits = classLogits_};
+}
+
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
     require(input);
     truncate(0);

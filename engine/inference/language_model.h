@@ -3,6 +3,7 @@
 #include "engine/inference/patterns.h"
 #include "engine/inference/running_model.h"
 #include "engine/inference/site_inputs.h"
+#include "engine/inference/text_classes.h"
 #include "engine/models/model_source.h"
 
 #include <functional>
@@ -67,6 +68,8 @@ public:
     /// Logits [V] after the last token; of a model of masked tokens, those of the last hidden token. Valid until the
     /// next call of feed().
     std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
+    /// What a model with a readout of classes says of the tokens; nothing for other models, and without tokens.
+    std::optional<TextClasses> classes() const;
 
     /// Prepares one plan and its kernels for a later prompt.
     /// @return false if all plans are ready
@@ -137,7 +140,8 @@ public:
 private:
     void requireSource(const std::vector<int>& source) const; ///< @throws Error as require()
     struct Step;                                              // one compiled plan with its executor
-    void runSource();             ///< the encoder, unless the keys of the current source are kept already
+    void runSource(); ///< the encoder, unless the keys of the current source are kept already
+    void readClasses(const GpuExecutor& executor, size_t tokens);
     Step& stepFor(size_t tokens); ///< for the next tokens, of which it may run fewer
     /// A step over the caches. @param keys see stepGraph()
     std::unique_ptr<Step> makeStep(int64_t queries, int64_t keys, bool givesLogits,
@@ -182,12 +186,13 @@ private:
     std::optional<size_t> prefix_; ///< of setPrefix()
     size_t firstFed_ = 0;          ///< number of tokens that feed() got first
     std::vector<float> logits_;
-    size_t cached_ = 0;            ///< number of leading tokens in the caches and states
-    bool holdsSource_ = false;     ///< whether the keys of the source are kept, computed with the current changes
-    int64_t sourceCapacity_ = 0;   ///< largest number of tokens of a source
-    const Step* newest_ = nullptr; ///< the step that ran the last token by itself
-    bool isCached_ = false;        ///< see isCached()
-    bool runsAnyLength_ = false;   ///< see attn::runsAnyLength()
+    std::vector<float> classLogits_; ///< see TextClasses::logits
+    size_t cached_ = 0;              ///< number of leading tokens in the caches and states
+    bool holdsSource_ = false;       ///< whether the keys of the source are kept, computed with the current changes
+    int64_t sourceCapacity_ = 0;     ///< largest number of tokens of a source
+    const Step* newest_ = nullptr;   ///< the step that ran the last token by itself
+    bool isCached_ = false;          ///< see isCached()
+    bool runsAnyLength_ = false;     ///< see attn::runsAnyLength()
     // Of a model that is not cached:
     std::string whyNoCache_;
     bool readsKeys_ = false;   ///< a step forms rows of scores, for all keys that exist

@@ -26,6 +26,8 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::
     std::map<std::string, Tensor> outputs;
     if (graph.logits)
         outputs.emplace("all_logits", graph.logits);
+    else if (graph.classes)
+        outputs.emplace("classes", graph.classes);
     else
         outputs.emplace("last",
                         graph.graph->probes().at(info_.structure.sites.back().inBlock("hook_resid_post")).tensor);
@@ -112,11 +114,24 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
     const Input input = typed(tokens);
     writeWhole(executor, input);
     if (!executor.run({}, isCancelled)) return {};
+    if (!config().labels.empty()) readClasses(executor, tokens.size());
     if (!predictsTokens(config().readout)) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
     const auto row =
         executor.result("all_logits").subspan(predictedRow(input) * static_cast<size_t>(shape.rowStride()));
     return std::vector<float>(row.begin(), row.begin() + info_.vocabulary);
+}
+
+/// Keeps the row that a readout of a text reads, or the row of each token.
+void LanguageModel::readClasses(const GpuExecutor& executor, size_t tokens) {
+    const auto stride = static_cast<size_t>(executor.plan().result("classes").type.shape.rowStride());
+    const bool isOne = readsOneRow(config().readout);
+    const size_t first = !isOne || isEncoder(config()) ? 0 : tokens - 1, count = isOne ? 1 : tokens;
+    classLogits_.clear();
+    for (size_t row = first; row < first + count; ++row) {
+        const auto logits = executor.result("classes").subspan(row * stride, config().labels.size());
+        classLogits_.insert(classLogits_.end(), logits.begin(), logits.end());
+    }
 }
 
 LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {

@@ -40,7 +40,7 @@ public:
             result_.logits = graph_.probe(unembedded(queryRows_ ? queryRows_ : x), "logits", "TV");
         } else if (config_.readout != TextReadout::None) {
             const Tensor logits = classified(x);
-            if (build_.isTraining) result_.logits = logits;
+            (build_.isTraining ? result_.logits : result_.classes) = logits;
         }
         result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
         result_.blocks = std::move(blocks_.blocks);

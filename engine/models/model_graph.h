@@ -19,6 +19,7 @@ struct ModelGraph {
     // Of texts with a cache.
     Tensor nextLogits{};                                   ///< [1,V] after the last token of the step
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states; request all of them
+    Tensor classes{}; ///< [T,classes] of each row of a run, by the readout of classes; null without one
 
     // Of pictures.
     Tensor pooled{}; ///< [B, pooledWidth] input of the classifier

@@ -5,6 +5,7 @@
 #include "engine/inference/pattern_views.h"
 #include "engine/inference/sequence.h"
 #include "engine/inference/site_inputs.h"
+#include "engine/inference/text_classes.h"
 #include "engine/inference/weight_view.h"
 #include "engine/session/commands.h"
 
@@ -62,6 +63,7 @@ struct Snapshot {
     std::shared_ptr<const BranchTree> branches;
     std::shared_ptr<const BeamTree> beams; ///< the last search after this prompt; null: none
     std::shared_ptr<const NextToken> next;
+    std::shared_ptr<const TextClasses> classes; ///< of a model with a readout of classes; null for others
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail; ///< the selected head (or aggregate)
     std::shared_ptr<const NewestRows> newest;

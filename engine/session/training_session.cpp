@@ -228,12 +228,17 @@ private:
     void advance(std::optional<double> rate, double pace, bool weights) {
         const Clock::time_point start = Clock::now();
         run_->trainer().setLearningRate(rate);
+        const Recipe& recipe = run_->trainer().recipe();
+        const int64_t coming = run_->trainer().stepsDone() + 1;
+        next_.isMeasuring = coming % recipe.evaluateEvery == 0 || coming == recipe.schedule.steps;
+        if (next_.isMeasuring) publish();
         const MetricPoint point = run_->advance();
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        next_.isMeasuring = false;
         next_.failure.reset();
         next_.warning = run_->metricsProblem();
         next_.step = point.step;
-        const bool isCheckpoint = run_->isFinished() || point.step % run_->trainer().recipe().checkpointEvery == 0;
+        const bool isCheckpoint = run_->isFinished() || point.step % recipe.checkpointEvery == 0;
         if (point.validationLoss || isCheckpoint) takeAnswers();
         if (weights || run_->isFinished()) takeWeights();
         if (isCheckpoint) ++next_.checkpointCount;

@@ -55,8 +55,9 @@ struct TrainingSnapshot {
     int64_t parameterCount = 0, modelParameterCount = 0; ///< those that training changes; all of the model
     int64_t step = 0;
     double secondsPerStep = 0;
-    ExampleInput example;  ///< to show in views
-    AnswersAtStep answers; ///< the newest
+    bool isMeasuring = false; ///< the step at work ends with a measurement on held-out examples, which takes a while
+    ExampleInput example;     ///< to show in views
+    AnswersAtStep answers;    ///< the newest
     /// Those of the steps that were evaluated since the run was opened, up to the newest; of long runs only some.
     std::shared_ptr<const AnswersBySteps> allAnswers = std::make_shared<const AnswersBySteps>();
     std::shared_ptr<const WeightSet> weights; ///< answer to the last requestWeights()

@@ -185,7 +185,7 @@ void Session::Worker::requireContinuable() {
     if (!predictsTokens(readout))
         throw Error({.what = "this model predicts no tokens; it does not continue a text",
                      .where = text().info().name,
-                     .hint = "look at its attention, or measure what it says with 'attention-cli eval'"});
+                     .hint = "look at its attention, and at what it says of the prompt"});
     if (readout != TextReadout::NextToken)
         throw Error({.what = "this model fills in hidden words; it does not continue a text",
                      .where = text().info().name,
@@ -434,6 +434,8 @@ void Session::Worker::refreshSequence() {
         NextToken{.logits = {text().logits().begin(), text().logits().end()},
                   .recentTokens = tokens,
                   .row = static_cast<int>(tokens.empty() ? 0 : text().predictedRow(text().input()))});
+    const auto classes = text().classes();
+    next_.classes = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
     next_.newest = std::make_shared<NewestRows>(text().patterns().newestRows());
     ++next_.sequenceVersion;
 }

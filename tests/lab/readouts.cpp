@@ -69,6 +69,24 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     }
     CHECK(lab.snapshot().sequence->tokens.size() == training.snapshot()->example.prompt.size());
 
+    // The window says what the model says of the text, and offers no controls of sampling.
+    lab.act("workspace.inspect");
+    lab.showPanel("next");
+    auto& list = lab.find<QTreeView>("candidates");
+    REQUIRE(list.model()->rowCount() == 2);
+    CHECK(list.model()->headerData(0, Qt::Horizontal).toString() == "Class");
+    const auto at = [&](int row, int column) { return list.model()->index(row, column).data().toString(); };
+    CHECK(QStringList{at(0, 0), at(1, 0)}.contains("good"));
+    CHECK(QStringList{at(0, 0), at(1, 0)}.contains("bad"));
+    CHECK(at(0, 1).chopped(2).toDouble() + at(1, 1).chopped(2).toDouble() == Approx(100).margin(0.11));
+    CHECK(at(0, 1).chopped(2).toDouble() >= 50);
+    for (const QDoubleSpinBox* box : lab.find<QWidget>("next").findChildren<QDoubleSpinBox*>())
+        if (box->accessibleName() == "Temperature") CHECK_FALSE(box->isVisible());
+    const size_t tokens = lab.snapshot().sequence->tokens.size();
+    QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(list.model()->index(0, 0)).center());
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->tokens.size() == tokens); // a class is no token to add
+
     recipe.settings.text = wrong;
     lab.window().workbench().requestRecipe(recipe);
     lab.click("train.play");

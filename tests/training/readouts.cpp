@@ -262,6 +262,16 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     CHECK(model.feed(answers.front().example.prompt));
     CHECK(model.logits().empty()); // it predicts no tokens
     CHECK_FALSE(model.capture(answers.front().example.prompt, "blocks.0.attn.hook_pattern").empty());
+    // What it says of a text is what training measured.
+    for (size_t i = 0; i < std::min<size_t>(answers.size(), 8) && !isPair && !isSpan; ++i) {
+        model.predict(answers[i].example.prompt);
+        const auto said = classAnswers(*model.classes(), 0, 1);
+        const auto& given = answers[i].given;
+        if (readsOneRow(trainer.task().readout))
+            CHECK(said.front().label == given.front());
+        else // tokens without a target have a class too
+            CHECK(said.size() >= given.size());
+    }
 
     recipe.start.model = folder.path().string(); // goes on where it was
     recipe.settings.tokens = kModelTokens;

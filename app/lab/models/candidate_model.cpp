@@ -11,6 +11,7 @@
 #include <QGuiApplication>
 #include <QPalette>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -25,35 +26,72 @@ QString changeText(float change) {
 } // namespace
 
 void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier) {
-    std::vector<Candidate> candidates;
-    std::map<int, float> probabilities; // before
+    const TextReadout readout = snapshot.classes                              ? snapshot.classes->readout
+                                : snapshot.model && snapshot.model->maskToken ? TextReadout::MaskedToken
+                                                                              : TextReadout::NextToken;
+    if (readout != std::exchange(readout_, readout)) emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
     showsChange_ = false;
-    const bool isFilling = snapshot.model && snapshot.model->maskToken;
-    if (isFilling != std::exchange(isFilling_, isFilling)) emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
-    if ((!isFilling || predictedWord(snapshot)) && snapshot.next && !snapshot.next->logits.empty()) {
-        try {
-            candidates = rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit);
-            if (earlier && earlier->logits.size() == snapshot.next->logits.size()) {
-                for (const Candidate& each : rankCandidates(earlier->logits, sampling, earlier->recentTokens, -1))
-                    probabilities[each.token] = each.probability;
-                showsChange_ = true;
-            }
-        } catch (const Error&) {
-            // All-NaN logits: the session reports them as its failure; here there is nothing to list.
-        }
-    }
-    const int before = static_cast<int>(rows_.size()), after = static_cast<int>(candidates.size());
+    std::vector<Row> rows = snapshot.classes ? classRows(snapshot) : tokenRows(snapshot, sampling, earlier);
+    const int before = static_cast<int>(rows_.size()), after = static_cast<int>(rows.size());
     if (after > before) beginInsertRows({}, before, after - 1);
     if (after < before) beginRemoveRows({}, after, before - 1);
-    rows_.clear();
-    for (const Candidate& candidate : candidates)
-        rows_.push_back({candidate, tokenText(snapshot, candidate.token),
-                         formatPercent(static_cast<double>(candidate.probability)),
-                         formatNumber(static_cast<double>(candidate.logit), 2),
-                         showsChange_ ? candidate.probability - probabilities[candidate.token] : 0.0f});
+    rows_ = std::move(rows);
     if (after > before) endInsertRows();
     if (after < before) endRemoveRows();
     if (after > 0) emit dataChanged(index(0, 0), index(after - 1, ColumnCount - 1));
+}
+
+CandidateModel::Row CandidateModel::rowOf(const Candidate& candidate, const QString& text, float change) {
+    return {candidate, text, formatPercent(static_cast<double>(candidate.probability)),
+            formatNumber(static_cast<double>(candidate.logit), 2), change};
+}
+
+std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snapshot, const Sampling& sampling,
+                                                           const NextToken* earlier) {
+    std::vector<Row> rows;
+    if ((readout_ == TextReadout::MaskedToken && !predictedWord(snapshot)) || !snapshot.next ||
+        snapshot.next->logits.empty())
+        return rows;
+    try {
+        const auto candidates = rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit);
+        std::map<int, float> probabilities; // before
+        if (earlier && earlier->logits.size() == snapshot.next->logits.size()) {
+            for (const Candidate& each : rankCandidates(earlier->logits, sampling, earlier->recentTokens, -1))
+                probabilities[each.token] = each.probability;
+            showsChange_ = true;
+        }
+        for (const Candidate& candidate : candidates)
+            rows.push_back(rowOf(candidate, tokenText(snapshot, candidate.token),
+                                 showsChange_ ? candidate.probability - probabilities[candidate.token] : 0.0f));
+    } catch (const Error&) {
+        // All-NaN logits: the session reports them as its failure; here there is nothing to list.
+    }
+    return rows;
+}
+
+std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snapshot) const {
+    std::vector<Row> rows;
+    const TextClasses& classes = *snapshot.classes;
+    const std::vector<TokenInfo>& tokens = snapshot.sequence->tokens;
+    const auto passage = std::ranges::find_if(tokens, &TokenInfo::isSecond);
+    const auto from = passage == tokens.end() ? 0 : static_cast<int>(passage - tokens.begin());
+    for (const ClassAnswer& answer : classAnswers(classes, from, kLimit)) {
+        QString text = QString::fromStdString(classes.labels[static_cast<size_t>(answer.label)]);
+        if (!readsOneRow(readout_)) {
+            const auto begin = static_cast<size_t>(answer.begin), end = static_cast<size_t>(answer.end);
+            if (end > tokens.size()) continue;
+            const bool isSpan = readout_ == TextReadout::Span; // else only the first token of a word has a class
+            if (!isSpan && (tokens[begin].isSpecial || (begin > 0 && tokens[begin].word == tokens[begin - 1].word)))
+                continue;
+            std::string written;
+            for (size_t at = begin; at < end; ++at) written += tokens[at].written;
+            const QString words = QString::fromStdString(written).trimmed();
+            text = isSpan ? words : QStringLiteral("%1: %2").arg(words, text);
+        }
+        rows.push_back(
+            rowOf({.token = answer.label, .logit = answer.logit, .probability = answer.probability}, text, 0));
+    }
+    return rows;
 }
 
 int CandidateModel::rowCount(const QModelIndex& parent) const {
@@ -72,7 +110,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     case ProbabilityRole:
         return static_cast<double>(candidate.probability);
     case Qt::DisplayRole:
-        return index.column() == TokenColumn         ? visibleText(text)
+        return index.column() == TokenColumn         ? (listsTokens() ? visibleText(text) : text)
                : index.column() == ProbabilityColumn ? percent
                : index.column() == LogitColumn       ? logit
                : !showsChange_                       ? QString()
@@ -83,12 +121,15 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         if (isFiltered) return QGuiApplication::palette().brush(QPalette::Disabled, QPalette::Text);
         return {};
     case Qt::ToolTipRole:
+        if (!listsTokens()) return tr("%1, probability %2, logit %3").arg(text, percent, logit);
         return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
                                 .arg(candidate.token)
                                 .arg(logit)
                           : tr("Token %1, probability %2, logit %3. %4 %5")
                                 .arg(candidate.token)
-                                .arg(percent, logit, isFilling_ ? tr("Click to fill it in.") : tr("Click to add it."),
+                                .arg(percent, logit,
+                                     readout_ == TextReadout::MaskedToken ? tr("Click to fill it in.")
+                                                                          : tr("Click to add it."),
                                      tokenRemark(visibleText(text)))
                                 .trimmed();
     case Qt::AccessibleTextRole:
@@ -103,13 +144,24 @@ QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, in
     const bool isHelp = role == Qt::ToolTipRole;
     switch (section) {
     case TokenColumn:
-        if (isHelp)
-            return isFilling_ ? tr("A word that fits here; the likeliest is first")
-                              : tr("A token that may come next; the likeliest is first");
-        return isFilling_ ? tr("Hidden word") : tr("Next token");
+        switch (readout_) {
+        case TextReadout::MaskedToken:
+            return isHelp ? tr("A word that fits here; the likeliest is first") : tr("Hidden word");
+        case TextReadout::TextClass:
+        case TextReadout::NextSentence:
+            return isHelp ? tr("A class that the text may have; the likeliest is first") : tr("Class");
+        case TextReadout::TokenClass:
+            return isHelp ? tr("Each word of the text with its likeliest class") : tr("Word and class");
+        case TextReadout::Span:
+            return isHelp ? tr("A piece of the second text that may be the answer; the likeliest is first")
+                          : tr("Answer");
+        default:
+            return isHelp ? tr("A token that may come next; the likeliest is first") : tr("Next token");
+        }
     case ProbabilityColumn:
-        return isHelp ? tr("How likely it is to be chosen, with the present temperature and limits")
-                      : tr("Probability");
+        if (!isHelp) return tr("Probability");
+        return listsTokens() ? tr("How likely it is to be chosen, with the present temperature and limits")
+                             : tr("How likely it is, as the model says");
     case LogitColumn:
         return isHelp ? tr("The model's score before it becomes a probability; only differences of logits matter")
                       : tr("Logit");

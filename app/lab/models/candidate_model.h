@@ -10,7 +10,8 @@
 
 namespace attn {
 
-/// The most probable next tokens under a sampling, ranked from a snapshot's logits without running the model.
+/// The most probable next tokens under a sampling, ranked from a snapshot's logits without running the model; or what a
+/// model of classes says: the classes of the text, the class of each word, or the most probable answers.
 class CandidateModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -23,6 +24,8 @@ public:
 
     /// @param before logits of the original run; the last column shows the change of probability. May be null.
     void rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* before = nullptr);
+    /// Whether the rows are tokens of the vocabulary.
+    bool listsTokens() const { return predictsTokens(readout_); }
     bool showsChange() const { return showsChange_; }
     float change(int row) const { return rows_[static_cast<size_t>(row)].change; }
     const Candidate& candidate(int row) const { return rows_[static_cast<size_t>(row)].candidate; }
@@ -39,8 +42,13 @@ private:
         QString text, percent, logit;
         float change = 0; ///< of the probability
     };
+    static Row rowOf(const Candidate& candidate, const QString& text, float change);
+    /// Sets showsChange_ too.
+    std::vector<Row> tokenRows(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier);
+    std::vector<Row> classRows(const Snapshot& snapshot) const;
+
     std::vector<Row> rows_;
-    bool isFilling_ = false; ///< the candidates are for a hidden word
+    TextReadout readout_ = TextReadout::NextToken; ///< what the rows are
     bool showsChange_ = false;
 };
 

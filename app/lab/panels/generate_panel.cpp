@@ -303,6 +303,8 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
                          : snapshot->model->maskToken
                              ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                                   "it again to show it.")
+                         : snapshot->classes
+                             ? tr("This model writes no text. Next token lists what it says of this text.")
                              : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }

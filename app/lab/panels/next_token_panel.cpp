@@ -60,7 +60,9 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     hint_->hide();
     removed_ = makeHintLabel("removedHeads");
     removed_->hide();
-    makeColumn(this, spacing::kGap, {hint_, removed_, {list_, 1}, controls_});
+    sampling_ = new QWidget;
+    makeColumn(sampling_, 0, {controls_});
+    makeColumn(this, spacing::kGap, {hint_, removed_, {list_, 1}, sampling_});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
@@ -139,6 +141,7 @@ void NextTokenPanel::rank() {
     candidates_->rank(*snapshot_, bench_.sampling(),
                       bench_.shownRun() == ShownRun::Difference ? snapshot_->unedited.get() : nullptr);
     list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
+    sampling_->setVisible(candidates_->listsTokens());
 }
 
 void NextTokenPanel::change(const QString& id, double value) {
@@ -164,7 +167,7 @@ bool NextTokenPanel::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void NextTokenPanel::take(const QModelIndex& index) {
-    if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
+    if (!index.isValid() || !snapshot_ || !snapshot_->branches || !candidates_->listsTokens()) return;
     const int token = index.data(CandidateModel::TokenRole).toInt();
     list_->selectionModel()->clear(); // another token comes into its row
     if (const auto hidden = predictedWord(*snapshot_)) {

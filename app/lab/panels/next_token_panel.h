@@ -33,6 +33,7 @@ private:
 
     std::shared_ptr<const Snapshot> snapshot_;
     ParamControls* controls_;
+    QWidget* sampling_; ///< holds the controls, which locks may hide
     CandidateModel* candidates_;
     QTreeView* list_;
     QLabel* hint_;               ///< while no word is hidden

@@ -397,7 +397,9 @@ void TrainPanel::updateButtons() {
         text = (isPaused ? tr("Paused at step %1 of %2") : tr("Step %1 of %2")).arg(training_->step).arg(steps);
         if (training_->secondsPerStep > 0) {
             details << tr("%1 ms per step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
-            if (isTraining)
+            if (isTraining && training_->isMeasuring)
+                text += tr(" · measuring");
+            else if (isTraining)
                 text += tr(" · %1 left")
                             .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
         }

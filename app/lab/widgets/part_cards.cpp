@@ -84,7 +84,7 @@ QString titleText(const Part& part) {
 /// What to train with a part: its card's composition, with positions unless the part is one.
 AttentionSpec trainedSpec(const Part& part) {
     AttentionSpec spec = specOfCard(part);
-    if (part.slot != Slot::Position && spec.id(Slot::Position) == "none") {
+    if (spec.parts.at(Slot::Position) == AttentionSpec().parts.at(Slot::Position) && part.slot != Slot::Position) {
         AttentionSpec placed = spec;
         placed.set(Slot::Position, "learned");
         if (check(placed).empty()) spec = placed;
