@@ -96,9 +96,9 @@ AttentionSpec trainedSpec(const Part& part) {
 QString trainingText(const Part& part) {
     const Recipe recipe = suggestedRecipe(trainedSpec(part), part.slot);
     if (const auto problem = attentionProblem(recipe.architecture))
-        return PartCards::tr("<p><b>Training:</b> not by itself: %1</p>")
+        return PartCards::tr("<p>This part cannot be trained by itself: %1</p>")
             .arg(fromEngine(problem->sentence).toHtmlEscaped());
-    return PartCards::tr("<p><b>Training:</b> <code>%1</code></p>")
+    return PartCards::tr("<p><b>To train it:</b> <code>%1</code></p>")
         .arg(QString::fromStdString(trainCommand(recipe)).toHtmlEscaped());
 }
 
