@@ -386,6 +386,14 @@ TEST_CASE("lab: Train this attention opens the Train panel with the spec, its he
     CHECK(line.text().startsWith("position=learned, mask=window("));
     CHECK(lab.find<QComboBox>("task").currentText().startsWith("Masked"));
     CHECK(lab.find<QPushButton>("train.play").isEnabled());
+
+    // Where nothing is masked, the task of the slot shows the part.
+    lab.showPanel("playground");
+    list.setCurrentItem(list.findItems("Rotary", Qt::MatchContains | Qt::MatchRecursive).front());
+    lab.click("trainPart");
+    REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
+    CHECK(line.text() == "position=rope, mask=causal");
+    CHECK(lab.find<QComboBox>("task").currentText() == "Copy");
 }
 
 TEST_CASE("lab: the attention line of a recipe explains what cannot be trained, mends it, and trains", "[lab]") {

@@ -7,6 +7,7 @@
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/training/attention_recipe.h"
@@ -81,15 +82,19 @@ QString titleText(const Part& part) {
         .arg(fromEngine(part.title).toHtmlEscaped(), fromEngine(part.idea).toHtmlEscaped());
 }
 
-/// What to train with a part: its card's composition, with positions unless the part is one.
+/// What to train with a part: its card's composition, made causal where nothing is masked and the part allows it, so
+/// that the task of the slot shows the part. An encoder gets positions.
 AttentionSpec trainedSpec(const Part& part) {
-    AttentionSpec spec = specOfCard(part);
-    if (spec.parts.at(Slot::Position) == AttentionSpec().parts.at(Slot::Position) && part.slot != Slot::Position) {
-        AttentionSpec placed = spec;
-        placed.set(Slot::Position, "learned");
-        if (check(placed).empty()) spec = placed;
-    }
-    return spec;
+    const AttentionSpec shown = specOfCard(part);
+    AttentionSpec causal = shown, placed = shown;
+    causal.mask = MaskExpression::causal();
+    if (part.slot != Slot::Mask && shown.mask == MaskExpression() && check(causal, {.isCausalTask = true}).empty())
+        return causal;
+    if (part.slot == Slot::Position || shown.parts.at(Slot::Position) != AttentionSpec().parts.at(Slot::Position) ||
+        !looksAhead(shown, AttentionUse().queries))
+        return shown;
+    placed.set(Slot::Position, "learned");
+    return check(placed).empty() ? placed : shown;
 }
 
 /// How to train a model with a part, or why that is not possible.
