@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <span>
 
@@ -32,11 +33,12 @@ void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
         float effect;
     };
     std::vector<Row> rows;
-    const auto heads = static_cast<size_t>(effects.heads);
-    for (size_t layer = 0; layer < static_cast<size_t>(effects.layers); ++layer) {
-        for (size_t head = 0; head < heads; ++head)
-            rows.push_back({headName(layer, head), effects.headEffects[layer * heads + head]});
-        if (!effects.mlpEffects.empty()) rows.push_back({fmt::format("L{} MLP", layer), effects.mlpEffects[layer]});
+    for (int site = 0; site < effects.sites; ++site) {
+        for (int head = 0; head < effects.heads; ++head)
+            rows.push_back(
+                {asked.headName(site, head), effects.headEffects[static_cast<size_t>(site * effects.heads + head)]});
+        const float mlp = effects.mlpEffects.empty() ? std::nanf("") : effects.mlpEffects[static_cast<size_t>(site)];
+        if (!std::isnan(mlp)) rows.push_back({asked.info().structure.blockLabelOf(site) + " MLP", mlp});
     }
     if (isJson) {
         nlohmann::json json{{"target", asked.targetJson(effects.target)}, {"logit", effects.whole}};
@@ -50,14 +52,14 @@ void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
 }
 
 void printPatching(const Asked& asked, const PatchEffects& effects, bool isJson) {
-    const auto layers = static_cast<size_t>(effects.layers), tokens = static_cast<size_t>(effects.tokens);
+    const size_t blocks = effects.sites.size(), tokens = static_cast<size_t>(effects.tokens);
     if (isJson) {
         nlohmann::json json{{"target", asked.targetJson(effects.target)},
                             {"hook", effects.hook},
                             {"own", effects.own},
                             {"other", effects.other}};
-        for (size_t layer = 0; layer < layers; ++layer) {
-            const auto row = std::span(effects.effects).subspan(layer * tokens, tokens);
+        for (size_t block = 0; block < blocks; ++block) {
+            const auto row = std::span(effects.effects).subspan(block * tokens, tokens);
             json["effects"].push_back(std::vector<float>(row.begin(), row.end()));
         }
         return print(json);
@@ -67,13 +69,18 @@ void printPatching(const Asked& asked, const PatchEffects& effects, bool isJson)
         "token is copied from the other run:\n",
         asked.targetText(effects.target), static_cast<double>(effects.own), static_cast<double>(effects.other),
         effects.hook);
+    const int width = asked.info().readsSource ? 10 : 7; // of a column: "Decoder L0", "L0"
     fmt::print("{:16}", "");
-    for (size_t layer = 0; layer < layers; ++layer) fmt::print(" {:>7}", fmt::format("L{}", layer));
+    for (size_t block = 0; block < blocks; ++block)
+        fmt::print(" {:>{}}", asked.info().structure.labelOf(effects.sites[block]), width);
     fmt::print("\n");
     for (size_t token = 0; token < tokens; ++token) {
         fmt::print("{:16}", asked.rowName(token));
-        for (size_t layer = 0; layer < layers; ++layer)
-            fmt::print(" {:6.1f}%", 100 * static_cast<double>(effects.effects[layer * tokens + token]));
+        for (size_t block = 0; block < blocks; ++block)
+            if (const float share = effects.effects[block * tokens + token]; std::isnan(share))
+                fmt::print(" {:>{}}", "", width);
+            else
+                fmt::print(" {:{}.1f}%", 100 * static_cast<double>(share), width - 1);
         fmt::print("\n");
     }
 }

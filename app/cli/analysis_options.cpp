@@ -1,10 +1,11 @@
 #include "app/cli/analysis_options.h"
 
-#include "engine/analysis/one_stack.h"
+#include "engine/analysis/text_rows.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
+#include "engine/models/head_name.h"
 #include "engine/models/vision_source.h"
 
 #include <fmt/format.h>
@@ -72,7 +73,10 @@ void requireVision(const std::string& path) {
 
 void AnalysisOptions::addTo(Command& command) {
     model.addTo(command);
-    if (hasPrompt) prompt.addTo(command);
+    if (hasPrompt) {
+        prompt.addTo(command);
+        prompt.addSourceTo(command);
+    }
     picture.addTo(command, false);
 }
 
@@ -137,15 +141,31 @@ nlohmann::json Asked::targetJson(const LogitTarget& target) const {
     return json;
 }
 
+size_t Asked::firstRow(int stream) const { return TextRows(info().structure, input_).first(stream); }
+
+std::string Asked::headName(int site, int head) const { return attn::headName(info().structure.labelOf(site), head); }
+
 std::string Asked::rowName(size_t row) const {
-    if (isText()) return tokenText(info(), input_.tokens()[row]);
+    if (isText()) {
+        const std::vector<int>& source = input_.source();
+        if (row >= source.size()) return tokenText(info(), input_.tokens()[row - source.size()]);
+        const Tokenizer* tokenizer = languageModel(*model_).sourceTokenizer();
+        return tokenizer ? inQuotes(tokenizer->tokenText(source[row])) : fmt::format("#{}", source[row]);
+    }
     if (row < firstPatch()) return info().prefix[row];
     const auto patch = static_cast<int64_t>(row - firstPatch());
     return fmt::format("patch {}, {}", patch / info().grid.width, patch % info().grid.width);
 }
 
 nlohmann::json Asked::rowJson(size_t row) const {
-    if (isText()) return tokenJson(info(), input_.tokens()[row]);
+    if (isText()) {
+        const std::vector<int>& source = input_.source();
+        if (row >= source.size()) return tokenJson(info(), input_.tokens()[row - source.size()]);
+        nlohmann::json json{{"id", source[row]}, {"isOfSource", true}};
+        if (const Tokenizer* tokenizer = languageModel(*model_).sourceTokenizer())
+            json["text"] = tokenizer->tokenText(source[row]);
+        return json;
+    }
     if (row < firstPatch()) return {{"token", info().prefix[row]}};
     const auto patch = static_cast<int64_t>(row - firstPatch());
     return {{"row", patch / info().grid.width}, {"column", patch % info().grid.width}};
@@ -158,7 +178,6 @@ std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisC
     reported.report = [&](float fraction, const std::string& what) {
         if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
     };
-    if (!analysis.followsTwoStacks()) requireOneStack(model);
     auto result = analysis.run(model, reported);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     return result;

@@ -56,9 +56,11 @@ public:
     nlohmann::json choiceJson(int index) const;
     std::string targetText(const LogitTarget& target) const; ///< "logit of "cat""
     nlohmann::json targetJson(const LogitTarget& target) const;
-    std::string rowName(size_t row) const; ///< a token of the text, "CLS", "patch 1, 3"
+    std::string rowName(size_t row) const; ///< a token of the source or of the text, "CLS", "patch 1, 3"
     nlohmann::json rowJson(size_t row) const;
     size_t firstPatch() const { return info().prefix.size(); } ///< the row of the first patch
+    size_t firstRow(int stream) const;                         ///< of a stream's rows, in a text: see TextRows
+    std::string headName(int site, int head) const;            ///< "L2 H1", "Cross L0 H3"
 
 private:
     std::unique_ptr<RunningModel> model_;

@@ -1,7 +1,6 @@
 #include "app/cli/analysis_options.h"
 
 #include "engine/analysis/head_kinds.h"
-#include "engine/models/head_name.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -38,7 +37,7 @@ void printHead(const HeadScores& head, bool isText) {
     const std::string remark = !kind    ? ""
                                : isText ? head.finding(*kind)
                                         : fmt::format("{:3.0f} %", static_cast<double>(head.of(*kind)) * 100);
-    fmt::print("{:7}  {:20}  {}\n", headName(head.site, head.head), head.title(), remark);
+    fmt::print("{:7}  {:20}  {}\n", head.label, head.title(), remark);
 }
 
 Json listKinds(const HeadDetection& found, bool isText, bool isJson) {
@@ -65,13 +64,12 @@ Json listLike(const DetectOptions& options, const HeadDetection& found) {
         elsewhere = Asked(there, "detect").run<HeadDetection>(HeadDetectionAnalysis{});
     }
     const HeadDetection& others = elsewhere ? *elsewhere : found;
-    if (!options.json) fmt::print("\nheads similar to {}:\n", headName(options.like[0], options.like[1]));
+    if (!options.json) fmt::print("\nheads similar to {}:\n", found.heads[own].label);
     Json like = Json::array();
     for (const SimilarHead& each : similarHeads(found, own, others)) {
         const HeadScores& head = others.heads[each.index];
         like.push_back({{"layer", head.site}, {"head", head.head}, {"similarity", each.similarity}});
-        if (!options.json)
-            fmt::print("{:6.3f}  {}\n", static_cast<double>(each.similarity), headName(head.site, head.head));
+        if (!options.json) fmt::print("{:6.3f}  {}\n", static_cast<double>(each.similarity), head.label);
     }
     return like;
 }
@@ -85,7 +83,7 @@ Json listGroups(const DetectOptions& options, const HeadDetection& found) {
         for (const size_t at : group) {
             const HeadScores& head = found.heads[at];
             members.push_back({head.site, head.head});
-            text += (text.empty() ? "" : "; ") + headName(head.site, head.head);
+            text += (text.empty() ? "" : "; ") + head.label;
         }
         groups.push_back(members);
         if (!options.json) fmt::print("  {}\n", text);

@@ -33,6 +33,9 @@ using Json = nlohmann::json;
 struct LensInput {
     const LensOptions& options;
     const Asked& asked;
+
+    /// The row of the first token of a text, after those of its source.
+    size_t firstOfText() const { return asked.isText() ? asked.input().source().size() : 0; }
 };
 
 /// The most likely choices of a row, as JSON. @param text to which they are added
@@ -66,8 +69,8 @@ void printStages(const LensInput& input, const LogitLens& lens, int token, Json&
         rows.push_back(row);
         if (input.options.json) continue;
         if (lens.isOfTokens)
-            fmt::print("{:4} {:16} {:10}  {:6} {:8.4f}  {}\n", token, input.asked.rowName(at), stage.name(),
-                       stage.finalRank[at] + 1, static_cast<double>(stage.finalProbability[at]), says);
+            fmt::print("{:4} {:16} {:17}  {:6} {:8.4f}  {}\n", token, input.asked.rowName(input.firstOfText() + at),
+                       stage.name(), stage.finalRank[at] + 1, static_cast<double>(stage.finalProbability[at]), says);
         else
             fmt::print("{:10}{}\n", stage.name(), says);
     }
@@ -78,7 +81,7 @@ void logit(const LensInput& input) {
     analysis.choices = input.options.top;
     const auto lens = input.asked.run<LogitLens>(analysis);
     if (!input.options.json && lens->isOfTokens)
-        fmt::print("{:>4} {:16} {:10}  {:>6} {:>8}  most probable next tokens\n", "pos", "token", "stage", "rank",
+        fmt::print("{:>4} {:16} {:17}  {:>6} {:>8}  most probable next tokens\n", "pos", "token", "stage", "rank",
                    "p(final)");
     Json json{{"rows", Json::array()}};
     const int tokens = lens->isOfTokens ? lens->stages.front().rows : 1;
@@ -88,7 +91,7 @@ void logit(const LensInput& input) {
     if (!input.options.json) return;
     if (lens->isOfTokens)
         for (size_t row = 0; row < static_cast<size_t>(tokens); ++row)
-            json["tokens"].push_back(input.asked.rowJson(row));
+            json["tokens"].push_back(input.asked.rowJson(input.firstOfText() + row));
     print(json);
 }
 
@@ -104,8 +107,8 @@ void attribution(const LensInput& input) {
     double sum = 0;
     for (const auto& component : found->components) {
         sum += static_cast<double>(component.value);
-        json["components"].push_back({{"name", component.name()}, {"value", component.value}});
-        if (!input.options.json) fmt::print("{:+10.4f}  {}\n", static_cast<double>(component.value), component.name());
+        json["components"].push_back({{"name", component.name}, {"value", component.value}});
+        if (!input.options.json) fmt::print("{:+10.4f}  {}\n", static_cast<double>(component.value), component.name);
     }
     json["sum"] = sum;
     if (input.options.json)
@@ -174,14 +177,15 @@ void weighted(const LensInput& input) {
     analysis.site = input.options.layer;
     analysis.head = input.options.head;
     const auto found = input.asked.run<WeightedAttention>(analysis);
-    const int last = input.asked.isText() ? found->tokens - 1 : 0;
-    const int query = input.options.position < 0 ? last : std::min(input.options.position, found->tokens - 1);
+    const int last = input.asked.isText() ? found->queries - 1 : 0;
+    const int query = input.options.position < 0 ? last : std::min(input.options.position, found->queries - 1);
     const auto row = [&](const std::vector<float>& map) {
-        const auto begin = map.begin() + static_cast<std::ptrdiff_t>(query) * found->tokens;
-        return std::vector<float>(begin, begin + found->tokens);
+        const auto begin = map.begin() + static_cast<std::ptrdiff_t>(query) * found->keys;
+        return std::vector<float>(begin, begin + found->keys);
     };
     byRow(input, {"weight", row(found->pattern)}, {"weight x norm", row(found->normWeighted)},
-          {{"layer", found->site}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}});
+          {{"layer", found->site}, {"head", found->head}, {"query", query}, {"outputNorms", found->outputNorms}},
+          input.asked.isText() ? input.asked.firstRow(input.asked.info().site(found->site).keyStream) : 0);
 }
 
 void circuits(const LensInput& input) {
@@ -315,7 +319,11 @@ void addLens(Command& command) {
     command.option("--position N", options->position, "token to explain, counted from 0")
         .atLeast(0)
         .defaultText("the last token; all tokens for logit");
-    command.option("--layer N", options->layer, "layer, counted from 0, for weighted and circuits").atLeast(0);
+    command
+        .option("--layer N", options->layer,
+                "layer, counted from 0, for weighted and circuits; with an encoder and a decoder, the attention in the "
+                "order in which they run")
+        .atLeast(0);
     command.option("--head N", options->head, "head, counted from 0, for weighted and circuits").atLeast(0);
     command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
     addJson(command, options->json);

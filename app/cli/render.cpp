@@ -235,7 +235,6 @@ void addRender(Command& command) {
     const auto options = std::make_shared<RenderOptions>();
     command.about("Draws attention or the result of a lens, for a prompt or a picture, as the window draws it.");
     options->asked.addTo(command);
-    options->asked.prompt.addSourceTo(command);
     command
         .option("--view VIEW", options->view,
                 "attention: one head; heads: all heads; rollout: through all layers; lens: the result of --lens")

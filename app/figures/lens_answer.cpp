@@ -3,7 +3,6 @@
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
 #include "app/figures/token_label.h"
-#include "engine/models/hook_names.h"
 
 #include <QCoreApplication>
 #include <QPainter>
@@ -151,6 +150,15 @@ std::vector<QString> LensSubject::rowNames(size_t count) const {
     return names;
 }
 
+std::vector<QString> LensSubject::namesAlong(int stream, size_t count) const {
+    const bool isOfSource = model.readsSource && stream == 0;
+    const size_t first = isOfSource ? 0 : sourceRows;
+    std::vector<QString> names(axis.names.begin() + static_cast<std::ptrdiff_t>(std::min(first, axis.names.size())),
+                               axis.names.end());
+    names.resize(count);
+    return names;
+}
+
 QString targetName(const LensSubject& subject, const LogitTarget& target) {
     const QString own = LensText::tr("logit of “%1”").arg(subject.choiceName(target.token));
     return target.other < 0 ? own : LensText::tr("%1 minus that of “%2”").arg(own, subject.choiceName(target.other));
@@ -171,11 +179,11 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     for (const auto& component : components) {
         sum += static_cast<double>(component.value);
         line.values.push_back(component.value);
-        answer.bars.placeNames.push_back(QString::fromStdString(component.name()));
+        answer.bars.placeNames.push_back(QString::fromStdString(component.name));
     }
     std::ranges::stable_sort(order, std::greater(), [&](size_t at) { return std::abs(components[at].value); });
     for (size_t at : order)
-        answer.rows.push_back({QString::fromStdString(components[at].name()), formatFixed(components[at].value, 4)});
+        answer.rows.push_back({QString::fromStdString(components[at].name), formatFixed(components[at].value, 4)});
     answer.bars.title = LensText::tr("Contribution of each part to the %1").arg(target);
     answer.bars.placeTitle = LensText::tr("part");
     answer.bars.isBars = true;
@@ -184,18 +192,18 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     return answer;
 }
 
-LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
+LensAnswer effectsAnswer(const HeadEffects& effects, const ModelStructure& structure, const QString& target) {
     LensAnswer answer{
         .summary =
             LensText::tr("The %1 is %2. Each cell shows by how much it changes when that head or MLP is removed.")
                 .arg(target, formatFixed(effects.whole))};
     const auto heads = static_cast<size_t>(effects.heads);
     std::vector<float> values;
-    for (int layer = 0; layer < effects.layers; ++layer) {
-        answer.matrix.rowLabels.push_back(layerLabel(layer));
-        const auto row = std::span(effects.headEffects).subspan(static_cast<size_t>(layer) * heads, heads);
+    for (int site = 0; site < effects.sites; ++site) {
+        answer.matrix.rowLabels.push_back(QString::fromStdString(structure.labelOf(site)));
+        const auto row = std::span(effects.headEffects).subspan(static_cast<size_t>(site) * heads, heads);
         values.insert(values.end(), row.begin(), row.end());
-        if (!effects.mlpEffects.empty()) values.push_back(effects.mlpEffects[static_cast<size_t>(layer)]);
+        if (!effects.mlpEffects.empty()) values.push_back(effects.mlpEffects[static_cast<size_t>(site)]);
     }
     for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(headColumnLabel(head));
     if (!effects.mlpEffects.empty()) {
@@ -208,17 +216,18 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target) {
     answer.matrix.rowTitle = LensText::tr("layer");
     answer.matrix.columnTitle = effects.mlpEffects.empty() ? LensText::tr("head") : LensText::tr("head or MLP");
     answer.matrix.labelsAreNumbers = true;
-    answer.matrix.setMatrix(effects.layers, static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
+    answer.matrix.setMatrix(effects.sites, static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
     return answer;
 }
 
-Intervention removalOf(const HeadEffects& effects, int layer, int column) {
+Intervention removalOf(const HeadEffects& effects, const ModelStructure& structure, int site, int column) {
+    const Site& at = structure.sites.at(static_cast<size_t>(site));
     const bool isHead = column < effects.heads;
-    return {.hook = isHead ? attentionHook(layer, "z") : inBlock(layer, "hook_mlp_out"), .head = isHead ? column : -1};
+    return {.hook = isHead ? at.hook("z") : at.inBlock("hook_mlp_out"), .head = isHead ? column : -1};
 }
 
-LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, const QString& source,
-                          std::vector<QString> tokens) {
+LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& structure, const QString& target,
+                          const QString& source, std::vector<QString> tokens) {
     LensAnswer answer{
         .summary = LensText::tr("The %1 is %2 here and %3 in %4. Each cell shows the share of this gap that closes "
                                 "when the residual stream there is patched from %4.")
@@ -226,17 +235,23 @@ LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, co
     answer.matrix.title = LensText::tr("Share of the gap closed");
     answer.matrix.rowTitle = LensText::tr("before layer");
     answer.matrix.columnTitle = LensText::tr("token");
-    answer.matrix.setMatrix(effects.layers, effects.tokens, effects.effects);
-    for (int layer = 0; layer < effects.layers; ++layer)
-        answer.matrix.rowLabels.push_back(LensText::tr("layer %1").arg(layer));
+    answer.matrix.setMatrix(static_cast<int>(effects.sites.size()), effects.tokens, effects.effects);
+    for (const int site : effects.sites)
+        answer.matrix.rowLabels.push_back(
+            structure.hasTwoStacks() ? QString::fromStdString(structure.labelOf(site))
+                                     : LensText::tr("layer %1").arg(structure.sites[static_cast<size_t>(site)].layer));
     answer.matrix.columnLabels = std::move(tokens);
     for (const float logit : effects.logits) answer.remarks.push_back(LensText::tr("logit %1").arg(formatFixed(logit)));
     return answer;
 }
 
-Intervention patchOf(const PatchEffects& effects, int layer, int position, const std::string& source) {
-    return {
-        .kind = Intervention::Kind::Patch, .hook = inBlock(layer, effects.hook), .position = position, .text = source};
+Intervention patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
+                     const std::string& source) {
+    const int site = effects.sites.at(static_cast<size_t>(row));
+    return {.kind = Intervention::Kind::Patch,
+            .hook = structure.sites.at(static_cast<size_t>(site)).inBlock(effects.hook),
+            .position = position,
+            .text = source};
 }
 
 } // namespace attn

@@ -61,12 +61,15 @@ struct LensSubject {
     const ModelInfo& model;
     AxisDisplay axis;
     std::span<const SitePattern> patterns{};
+    size_t sourceRows = 0; ///< rows of the axis that are tokens of a source: the first ones
 
     bool isPicture() const { return axis.gridColumns > 0; }
     /// The name of something that the model predicts: a token of its vocabulary, or a class.
     QString choiceName(int index) const;
     /// The names of the first rows of the axis. Of as many rows as there are patches, those of the patches.
     std::vector<QString> rowNames(size_t count) const;
+    /// The names of the rows of a stream: those of the source, or those of the text.
+    std::vector<QString> namesAlong(int stream, size_t count) const;
 };
 
 /// Translates the texts of lenses.
@@ -82,19 +85,20 @@ QString formatFixed(float value, int digits = 3);
 /// Shows what each part adds to a logit, as bars and as a table sorted by size.
 /// @param target name of the logit: "logit of “cat”"
 LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> components, const QString& target);
-/// Shows the effect of removing each head and each MLP, as a matrix [layers, heads (+ MLP)].
+/// Shows the effect of removing each head and each MLP, as a matrix [sites, heads (+ MLP)].
 /// @param target name of the logit
-LensAnswer effectsAnswer(const HeadEffects& effects, const QString& target);
+LensAnswer effectsAnswer(const HeadEffects& effects, const ModelStructure& structure, const QString& target);
 /// The change that a cell of effectsAnswer stands for: it removes the head or the MLP.
-Intervention removalOf(const HeadEffects& effects, int layer, int column);
-/// Shows the share of the gap between two runs that closes when one value is patched, as a matrix [layers, tokens].
+Intervention removalOf(const HeadEffects& effects, const ModelStructure& structure, int site, int column);
+/// Shows the share of the gap between two runs that closes when one value is patched, as a matrix [blocks, tokens].
 /// @param source name of the run that values are copied from: "the other text"
 /// @param tokens names of the columns
-LensAnswer patchingAnswer(const PatchEffects& effects, const QString& target, const QString& source,
-                          std::vector<QString> tokens);
-/// The change that a cell of patchingAnswer stands for: it patches one layer at one token.
-/// @param position token of that layer
+LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& structure, const QString& target,
+                          const QString& source, std::vector<QString> tokens);
+/// The change that a cell of patchingAnswer stands for: it patches one block at one token.
+/// @param row of the matrix  @param position token of that block's stream
 /// @param source as Intervention::text
-Intervention patchOf(const PatchEffects& effects, int layer, int position, const std::string& source);
+Intervention patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
+                     const std::string& source);
 
 } // namespace attn

@@ -27,6 +27,10 @@ PatchOverlayFigure overlayOf(const LensSubject& subject, const LayerLayout& layo
 } // namespace
 
 QString stageName(const LogitLens::Stage& stage) {
+    if (stage.stack == "encoder")
+        return stage.layer < 0 ? LensText::tr("encoder embedding") : LensText::tr("encoder layer %1").arg(stage.layer);
+    if (!stage.stack.empty())
+        return stage.layer < 0 ? LensText::tr("decoder embedding") : LensText::tr("decoder layer %1").arg(stage.layer);
     return stage.layer < 0 ? LensText::tr("embedding") : LensText::tr("layer %1").arg(stage.layer);
 }
 
@@ -72,7 +76,7 @@ PatchOverlayFigure overlayWeighted(const AnalysisResult& result, const LensSubje
     const auto query = static_cast<size_t>(cell ? cell->row : 0);
     PatchOverlayFigure figure =
         overlayOf(subject, subject.patterns[static_cast<size_t>(found.site)].layout,
-                  [&](size_t token) { return found.normWeighted[query * static_cast<size_t>(found.tokens) + token]; });
+                  [&](size_t token) { return found.normWeighted[query * static_cast<size_t>(found.keys) + token]; });
     figure.title = LensText::tr("Attention weight × length of the value, from %1")
                        .arg(subject.axis.nameOf(static_cast<int>(query)));
     return figure;

@@ -47,7 +47,7 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
     answer.matrix.kind = MatrixFigure::Kind::Weights;
     const size_t columns = lens.final.size();
     if (lens.isOfTokens)
-        answer.matrix.columnLabels = subject.rowNames(columns);
+        answer.matrix.columnLabels = subject.namesAlong(-1, columns);
     else
         for (const int index : lens.final) answer.matrix.columnLabels.push_back(subject.choiceName(index));
     std::vector<float> values;
@@ -157,19 +157,22 @@ LensAnswer showWeighted(const AnalysisResult& result, const LensSubject& subject
     const auto& found = static_cast<const WeightedAttention&>(result);
     LensAnswer answer{.summary = LensText::tr("%1: each attention weight times the length of the value that it "
                                               "carries. A large weight on a short value has little effect.")
-                                     .arg(headLabel(found.site, found.head))};
+                                     .arg(headLabel(subject.model.structure, found.site, found.head))};
     answer.matrix.title = LensText::tr("Attention weight × length of the value after W_O");
     answer.matrix.rowTitle = LensText::tr("query");
     answer.matrix.columnTitle = LensText::tr("key");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
-    answer.matrix.setMatrix(found.tokens, found.tokens,
-                            subject.isPicture() ? found.normWeighted
-                                                : visibleWeights(found.normWeighted, found.tokens));
-    answer.matrix.rowLabels = answer.matrix.columnLabels = subject.rowNames(static_cast<size_t>(found.tokens));
+    const Site& site = subject.model.site(found.site);
+    const bool isCross = site.queryStream != site.keyStream;
+    answer.matrix.setMatrix(found.queries, found.keys,
+                            subject.isPicture() || isCross ? found.normWeighted
+                                                           : visibleWeights(found.normWeighted, found.queries));
+    answer.matrix.rowLabels = subject.namesAlong(site.queryStream, static_cast<size_t>(found.queries));
+    answer.matrix.columnLabels = subject.namesAlong(site.keyStream, static_cast<size_t>(found.keys));
     for (size_t cell = 0; cell < found.pattern.size(); ++cell)
         answer.remarks.push_back(LensText::tr("attention weight %1, length after W_O %2, weight × length of v %3")
                                      .arg(formatFixed(found.pattern[cell]),
-                                          formatFixed(found.outputNorms[cell % static_cast<size_t>(found.tokens)]),
+                                          formatFixed(found.outputNorms[cell % static_cast<size_t>(found.keys)]),
                                           formatFixed(found.valueWeighted[cell])));
     return answer;
 }
@@ -249,21 +252,22 @@ LensAnswer showComposition(const AnalysisResult& result, const LensSubject&) {
 
 LensAnswer showAblation(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const AblationSweep&>(result);
-    return effectsAnswer(found, targetName(subject, found.target));
+    return effectsAnswer(found, subject.model.structure, targetName(subject, found.target));
 }
 
 LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const PatchSweep&>(result);
-    LensAnswer answer =
-        patchingAnswer(found, targetName(subject, found.target),
-                       subject.isPicture() ? LensText::tr("the other picture") : LensText::tr("the other text"),
-                       subject.rowNames(static_cast<size_t>(found.tokens)));
+    LensAnswer answer = patchingAnswer(found, subject.model.structure, targetName(subject, found.target),
+                                       subject.model.readsSource ? LensText::tr("the other source")
+                                       : subject.isPicture()     ? LensText::tr("the other picture")
+                                                                 : LensText::tr("the other text"),
+                                       subject.rowNames(static_cast<size_t>(found.tokens)));
     if (!subject.patterns.empty() && subject.patterns.back().layout.tokens < found.tokens)
         answer.summary += ' ' + LensText::tr("The effect of a token of several patches is shown at each of them.");
     return answer;
 }
 
-LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject&) {
+LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const HeadDetection&>(result);
     LensAnswer answer{.summary = LensText::tr("Compare the head kinds of early and late layers.")};
     std::vector<int> layers;
@@ -282,7 +286,10 @@ LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject&) {
         for (size_t layer = 0; layer < layers.size(); ++layer) values.push_back(sums[layer] / heads[layer]);
         answer.matrix.rowLabels.push_back(LensText::tr(found.kinds[kind].title));
     }
-    for (const int layer : layers) answer.matrix.columnLabels.push_back(LensText::tr("layer %1").arg(layer));
+    const ModelStructure& structure = subject.model.structure;
+    for (const int site : layers)
+        answer.matrix.columnLabels.push_back(structure.hasTwoStacks() ? QString::fromStdString(structure.labelOf(site))
+                                                                      : LensText::tr("layer %1").arg(site));
     answer.matrix.title = LensText::tr("Mean score of each kind");
     answer.matrix.rowTitle = LensText::tr("kind");
     answer.matrix.columnTitle = LensText::tr("layer");
@@ -384,8 +391,9 @@ public:
          .isQuick = false,
          .make = make<AblationSweepAnalysis>,
          .show = showAblation,
-         .change = [](const AnalysisResult& result, const LensQuestion&, int row,
-                      int column) { return removalOf(static_cast<const AblationSweep&>(result), row, column); }},
+         .change =
+             [](const AnalysisResult& result, const LensQuestion&, const ModelStructure& structure, int row,
+                int column) { return removalOf(static_cast<const AblationSweep&>(result), structure, row, column); }},
         {.id = "patching",
          .title = QT_TR_NOOP("Activation patching"),
          .explanation = QT_TR_NOOP("Which layer and token carry the difference to a second text with as many tokens. "
@@ -398,9 +406,10 @@ public:
          .show = showPatching,
          .overlay = overlayPatching,
          .change =
-             [](const AnalysisResult& result, const LensQuestion& question, int row, int column) {
+             [](const AnalysisResult& result, const LensQuestion& question, const ModelStructure& structure, int row,
+                int column) {
                  const auto& found = static_cast<const PatchSweep&>(result);
-                 return patchOf(found, row, found.rowOf(row, column), question.text);
+                 return patchOf(found, structure, row, found.rowOf(row, column), question.text);
              }},
     };
 };

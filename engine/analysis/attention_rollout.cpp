@@ -1,6 +1,7 @@
 #include "engine/analysis/attention_rollout.h"
 
 #include "engine/analysis/attention_flow.h"
+#include "engine/analysis/text_rows.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
 #include "engine/inference/pattern_gradients.h"
@@ -120,6 +121,44 @@ std::vector<float> sumOf(const TokenMap& map, std::span<const double> shares) {
     return sums;
 }
 
+/// One map for each site over the rows of both streams. Rows that a site does not write stay as they are.
+std::vector<TokenMap> jointSteps(const ModelStructure& structure, const TextRows& rows,
+                                 std::span<const SitePattern> patterns, const RolloutOptions& options) {
+    std::vector<TokenMap> steps;
+    const LayerLayout joint{.tokens = static_cast<int64_t>(rows.all())};
+    for (size_t site = 0; site < patterns.size(); ++site) {
+        const Site& at = structure.sites[site];
+        const SitePattern& pattern = patterns[site];
+        pattern.requireWhole();
+        TokenMap& step = steps.emplace_back(identity(joint));
+        std::vector<float> map = fused(pattern, options.fusion);
+        discardLowest(map, options.discard);
+        const size_t firstQuery = rows.first(at.queryStream), firstKey = rows.first(at.keyStream);
+        pattern.layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
+            float* row = step.values.data() + (firstQuery + static_cast<size_t>(query)) * rows.all();
+            double sum = 1; // the skip connection
+            for (size_t key = 0; key < keys.size(); ++key) {
+                const float weight = map[static_cast<size_t>(first) + key];
+                row[firstKey + key] += weight;
+                sum += static_cast<double>(weight);
+            }
+            for (size_t column = 0; column < rows.all(); ++column)
+                row[column] = static_cast<float>(static_cast<double>(row[column]) / sum);
+        });
+    }
+    return steps;
+}
+
+/// The product of maps over the same rows.
+TokenMap productOf(std::span<const TokenMap> steps) {
+    TokenMap flow = steps.front();
+    for (const TokenMap& step : steps.subspan(1)) {
+        flow.values = productOf(step.values, step.rows, flow.values, flow.columns.tokens);
+        flow.rows = step.rows;
+    }
+    return flow;
+}
+
 } // namespace
 
 LogitGradients logitGradients(RunningModel& model, const Input& input, const LogitTarget& wanted, int row) {
@@ -144,7 +183,8 @@ LogitGradients logitGradients(RunningModel& model, const Input& input, const Log
     for (size_t layer = 0; layer < gradients.size(); ++layer) {
         result.byLayer.push_back(whole.result(siteName(static_cast<int64_t>(layer))));
         if (input.isText())
-            result.byLayer.back() = withoutPadding(result.byLayer.back(), whole.length(), whole.tokens());
+            result.byLayer.back() =
+                withoutPadding(result.byLayer.back(), {whole.length(), whole.length()}, whole.tokens(), whole.tokens());
     }
     return result;
 }
@@ -216,25 +256,34 @@ std::shared_ptr<AnalysisResult> RolloutAnalysis::run(RunningModel& model, const 
                      .hint = "choose a model that forms a pattern in every layer"});
     auto result = std::make_shared<Rollout>();
     const LayerLayout& last = patterns.back().layout;
-    const bool isText = context.input.isText();
+    const bool isText = context.input.isText(), hasTwo = model.info().readsSource;
     if (row >= last.tokens)
         throw Error({.what = fmt::format("there is no token {}", row),
                      .where = "query",
                      .hint = fmt::format("choose a token from 0 to {}", last.tokens - 1)});
+    if (target && hasTwo)
+        throw Error({.what = "gradients weight the patterns of one stack of layers; this model has two",
+                     .where = model.info().name,
+                     .hint = "leave out the target, or use the input gradients"});
     result->row = row >= 0 ? row : isText ? static_cast<int>(last.tokens) - 1 : last.prefix > 0 ? 0 : -1;
-    std::vector<double> ends(static_cast<size_t>(last.tokens),
-                             result->row < 0 ? 1.0 / static_cast<double>(last.tokens) : 0);
-    if (result->row >= 0) ends[static_cast<size_t>(result->row)] = 1;
+    std::vector<TokenMap> steps;
     if (target) {
         const LogitGradients gradients = logitGradients(model, context.input, *target, result->row);
         result->target = gradients.target;
         result->map = gradientRollout(patterns, gradients.byLayer);
-    } else
+    } else if (hasTwo) {
+        steps = jointSteps(model.info().structure, TextRows(model.info().structure, context.input), patterns, options);
+        result->map = productOf(steps);
+    } else {
         result->map = attentionRollout(patterns, options);
+    }
+    const int64_t ending = result->map.rows.tokens, firstOfLast = ending - last.tokens;
+    std::vector<double> ends(static_cast<size_t>(ending), result->row < 0 ? 1.0 / static_cast<double>(ending) : 0);
+    if (result->row >= 0) ends[static_cast<size_t>(firstOfLast + result->row)] = 1;
     result->ofRow = sumOf(result->map, ends);
-    if (!wantsFlow || patterns.front().layout.tokens > Rollout::kMostFlowing) return result;
+    if (!wantsFlow || result->map.columns.tokens > Rollout::kMostFlowing) return result;
     if (context.report) context.report(0.5f, "flows");
-    const std::vector<double> flows = maximumFlows(rolloutSteps(patterns, options), ends);
+    const std::vector<double> flows = maximumFlows(hasTwo ? steps : rolloutSteps(patterns, options), ends);
     const double total = std::accumulate(flows.begin(), flows.end(), 0.0);
     for (const double flow : flows) result->flow.push_back(static_cast<float>(total > 0 ? flow / total : 0));
     return result;

@@ -58,11 +58,13 @@ LogitGradients logitGradients(RunningModel& model, const Input& input, const Log
 /// @param patterns one per layer, first to last
 std::vector<TokenMap> rolloutSteps(std::span<const SitePattern> patterns, const RolloutOptions& options = {});
 
-/// The result of a RolloutAnalysis.
+/// The result of a RolloutAnalysis. Of a model with an encoder and a decoder, `map` has the rows and columns of
+/// TextRows, and each site changes the rows of its queries: cross-attention adds rows of the source to those of the
+/// text. Our extension of Abnar and Zuidema 2020 to two streams.
 struct Rollout : AnalysisResult {
     TokenMap map;                        ///< from attentionRollout(), or from gradientRollout() with a target
     std::optional<LogitTarget> target{}; ///< its gradient weights the patterns
-    int row = -1;                        ///< the row of the last layer that `ofRow` and `flow` are of; -1: their mean
+    int row = -1;                        ///< the row of the last stream that `ofRow` and `flow` are of; -1: their mean
     std::vector<float> ofRow;            ///< [rows of the input] the row of `map`
     /// [rows of the input] maximumFlows() to the row, scaled so that the sum is 1. The paper gives the flows
     /// themselves. Empty unless wanted, and beyond kMostFlowing rows.

@@ -11,24 +11,29 @@ namespace attn {
 /// The effect of removing each head and each MLP of a model on a logit.
 struct HeadEffects {
     LogitTarget target;
-    int layers = 0, heads = 0;      ///< the largest number in a layer; heads that a layer lacks have no effect
+    int sites = 0, heads = 0;       ///< the largest number in a site; heads that a site lacks have no effect
     float whole = 0;                ///< the logit with nothing removed
-    std::vector<float> headEffects; ///< [layers, heads] logit without the head, minus `whole`
-    std::vector<float> mlpEffects;  ///< [layers] logit without the MLP, minus `whole`; empty: no MLPs
+    std::vector<float> headEffects; ///< [sites, heads] logit without the head, minus `whole`
+    /// [sites] logit without the MLP after the site, minus `whole`; NaN: another site of its block comes first. Empty:
+    /// there are no MLPs.
+    std::vector<float> mlpEffects;
 };
 
-/// The effect on a logit of patching the value of each layer at each token from the run on another input.
+/// The effect on a logit of patching the value of each block at each token from the run on another input.
 /// @source Vig et al. 2020, "Causal Mediation Analysis for Interpreting Neural NLP: The Case of Gender Bias",
 ///         arXiv:2004.12265: the other run reads another text. The grid of layers and tokens follows the causal tracing
 ///         of Meng et al. 2022, "Locating and Editing Factual Associations in GPT", arXiv:2202.05262, section 2, which
 ///         differs: it adds noise to the embeddings and restores values of the run without noise.
 struct PatchEffects {
     LogitTarget target;
-    std::string hook; ///< the patched hook in each layer: "hook_resid_pre"
-    int layers = 0, tokens = 0;
-    float own = 0, other = 0;   ///< the logit of this run, and of the run that values are copied from
-    std::vector<float> effects; ///< [layers, tokens] shareOf(logit): 0 is `own`, 1 is `other`, more goes past it
-    std::vector<float> logits;  ///< [layers, tokens] the logit after each patch
+    std::string hook;         ///< the patched hook in each block: "hook_resid_pre"
+    std::vector<int> sites;   ///< of each block that has the hook: its first site
+    int tokens = 0;           ///< of the source, if the model reads one, then of the text
+    float own = 0, other = 0; ///< the logit of this run, and of the run that values are copied from
+    /// [blocks, tokens] shareOf(logit): 0 is `own`, 1 is `other`, more goes past it. NaN: no token of the block's
+    /// stream.
+    std::vector<float> effects;
+    std::vector<float> logits; ///< [blocks, tokens] the logit after each patch
 
     /// Sets `target`, `own` and `other`.
     /// @param asked token -1: the top prediction of the other run; other -1: that of this run, if it differs

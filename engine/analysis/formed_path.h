@@ -20,7 +20,6 @@ struct FormedPath : AnalysisResult {
 struct FormedPathAnalysis : Analysis {
     int choices = 12;
     std::string key() const override { return "formed_path"; }
-    bool followsTwoStacks() const override { return true; }
     /// @throws Error if the model has no readout
     std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };

@@ -30,6 +30,9 @@ public:
         const auto refuse = [&](const char* what, const char* hint) {
             throw Error({.what = what, .where = info.name, .hint = hint});
         };
+        if (info.readsSource)
+            refuse("circuits need one stack of layers; this model has an encoder and a decoder",
+                   "use the other lenses, or open a model that continues texts");
         if (info.structure.streams.size() > 1)
             refuse("circuits need one stream through all layers; this model merges its tokens",
                    "open a model without stages, such as a ViT");

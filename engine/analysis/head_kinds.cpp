@@ -6,6 +6,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
+#include "engine/models/head_name.h"
 
 #include <fmt/format.h>
 
@@ -80,8 +81,12 @@ size_t HeadDetection::indexOf(int site, int head) const {
                  .hint = "choose a layer and a head from the list"});
 }
 
-void HeadDetection::add(std::vector<HeadScores> scores, std::vector<HeadPrint> fingerprints, int site) {
-    for (HeadScores& each : scores) each.site = site;
+void HeadDetection::add(std::vector<HeadScores> scores, std::vector<HeadPrint> fingerprints,
+                        const ModelStructure& structure, int site) {
+    for (HeadScores& each : scores) {
+        each.site = site;
+        each.label = headName(structure.labelOf(site), each.head);
+    }
     std::ranges::move(scores, std::back_inserter(heads));
     std::ranges::move(fingerprints, std::back_inserter(prints));
 }

@@ -2,6 +2,7 @@
 
 #include "engine/analysis/analysis.h"
 #include "engine/analysis/head_prints.h"
+#include "engine/models/structure.h"
 
 #include <optional>
 #include <span>
@@ -26,6 +27,7 @@ struct HeadKind {
 /// The scores of one head for all kinds, and the names that follow from them.
 struct HeadScores {
     int site = 0, head = 0;
+    std::string label{}; ///< of the head in figures: "L2 H1", "Cross L0 H3"
     std::span<const HeadKind> kinds{};
     std::vector<float> scores{}; ///< [kinds] 0 to 1; NaN: no token can be of use to this kind
     /// [kinds] what names the head. Of patches, the scores beyond an even distribution over the visible tokens: 0 for
@@ -57,7 +59,9 @@ struct HeadDetection : AnalysisResult {
     /// @return the index of a head in `heads`  @throws Error if there is no such head
     size_t indexOf(int site, int head) const;
     const HeadScores* find(int site, int head) const; ///< null: there is no such head
-    void add(std::vector<HeadScores> scores, std::vector<HeadPrint> fingerprints, int site); ///< the heads of a site
+    /// Adds the heads of a site.
+    void add(std::vector<HeadScores> scores, std::vector<HeadPrint> fingerprints, const ModelStructure& structure,
+             int site);
 };
 
 /// Computes HeadDetection. The heads of texts are measured on random tokens that repeat and on a fixed English text,

@@ -1,6 +1,7 @@
 #include "engine/analysis/input_attribution.h"
 
 #include "engine/analysis/quadrature.h"
+#include "engine/analysis/text_rows.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -22,12 +22,11 @@
 namespace attn {
 namespace {
 
-constexpr const char* kEmbed = "hook_embed";
-/// [C]: the mean of hook_embed over the vocabulary.
-std::vector<float> meanEmbedding(LanguageModel& model) {
+/// [C]: the mean of hook_embed over the vocabulary of a stack.
+std::vector<float> meanEmbedding(LanguageModel& model, const std::string& stack) {
     const auto graph = std::make_shared<Graph>();
-    const auto executor =
-        weightRun(model, graph, {{"mean", reduce(vocabularyEmbedding(model.config(), *graph), Reduction::Mean, {0})}});
+    const Tensor rows = vocabularyEmbedding(model.config(), *graph, stack);
+    const auto executor = weightRun(model, graph, {{"mean", reduce(rows, Reduction::Mean, {0})}});
     executor->run({});
     return denseResult(*executor, "mean");
 }
@@ -41,17 +40,23 @@ struct Way {
     std::function<std::vector<float>()> target{}; ///< the values of `point` at its end, after a run there
 };
 
-Way wayOf(LanguageModel& model, WholeRun& whole) {
-    const bool isChanged = model.hookEdits().hooks().contains(kEmbed);
-    Way way{.point = whole.hook(kEmbed),
-            .rows = static_cast<size_t>(whole.tokens()),
-            .baseline = meanEmbedding(model),
-            .target = [&whole] { return whole.result("point"); }};
-    way.prepare = [&whole, isChanged, mean = way.baseline,
+/// The sites at which the streams of a model of text begin: that of the source, if it reads one, then that of the text.
+std::vector<int> firstSites(const ModelStructure& structure) {
+    std::vector<int> first{0};
+    if (structure.hasTwoStacks()) first.push_back(structure.sitesOf(structure.sites.back().queryStream).front());
+    return first;
+}
+
+Way wayOf(LanguageModel& model, WholeRun& whole, const Site& site, size_t rows) {
+    const std::string hook = site.inStack("hook_embed");
+    Way way{.point = whole.hook(hook),
+            .rows = rows,
+            .baseline = meanEmbedding(model, site.stack()),
+            .target = [&whole, hook] { return whole.result(hook); }};
+    way.prepare = [&whole, hook, isChanged = model.hookEdits().hooks().contains(hook), mean = way.baseline,
                    stride = static_cast<size_t>(way.point.shape().rowStride())](double share) {
-        whole.prepare();
-        const auto kept = whole.executor().input(decoder_names::kept(kEmbed)),
-                   added = whole.executor().input(decoder_names::added(kEmbed));
+        const auto kept = whole.executor().input(decoder_names::kept(hook)),
+                   added = whole.executor().input(decoder_names::added(hook));
         if (!isChanged) {
             std::ranges::fill(kept, 1.0f);
             std::ranges::fill(added, 0.0f);
@@ -85,21 +90,35 @@ Way wayOf(VisionModel& model, WholeRun& whole, const std::vector<float>& patches
 std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& model,
                                                               const AnalysisContext& context) const {
     const bool isText = context.input.isText();
-    WholeRun whole(model, context.input,
-                   {.edited = isText ? std::set<std::string>{kEmbed} : std::set<std::string>(), .mayTrain = true});
+    const ModelStructure& structure = model.info().structure;
+    std::vector<int> sites; // of a text
+    std::set<std::string> edited;
+    if (isText) sites = firstSites(structure);
+    for (const int site : sites) edited.insert(model.info().site(site).inStack("hook_embed"));
+    WholeRun whole(model, context.input, {.edited = edited, .mayTrain = true});
     const int at = whole.predictAfter(position);
     Graph& graph = whole.graph();
     const Tensor logit = sum(multiply(whole.prediction(), targetInput(graph, model.choices())));
-    const Way path =
-        isText ? wayOf(languageModel(model), whole) : wayOf(visionModel(model), whole, context.input.patches());
-    const Tensor slope = gradient(logit, std::array{path.point}).front();
+    std::vector<Way> ways; // the streams go along theirs at the same time
+    for (const int site : sites) {
+        const Site& begin = model.info().site(site);
+        ways.push_back(
+            wayOf(languageModel(model), whole, begin, TextRows(structure, context.input).count(begin.queryStream)));
+    }
+    if (!isText) ways.push_back(wayOf(visionModel(model), whole, context.input.patches()));
+    std::vector<Tensor> points;
+    for (const Way& way : ways) points.push_back(way.point);
+    const std::vector<Tensor> slopes = gradient(logit, points);
+    const auto slopeName = [](size_t way) { return fmt::format("slope.{}", way); };
     std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", whole.prediction()}};
-    if (isText) outputs.emplace("point", path.point);
-    if (slope) outputs.emplace("slope", slope);
+    for (const std::string& hook : edited) outputs.emplace(hook, whole.hook(hook));
+    for (size_t way = 0; way < ways.size(); ++way)
+        if (slopes[way]) outputs.emplace(slopeName(way), slopes[way]);
     whole.compile(outputs);
 
     const auto runAt = [&](double share) {
-        path.prepare(share);
+        if (isText) whole.prepare();
+        for (const Way& way : ways) way.prepare(share);
         whole.run();
     };
     auto result = std::make_shared<InputAttribution>();
@@ -108,38 +127,44 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     runAt(1);
     result->target = resolved(target, whole.result("logits"));
     writeTarget(whole.executor(), result->target);
-    const size_t width = path.baseline.size();
-    // The directional derivative at each row along `way`, [N,width].
-    const auto along = [&](const std::vector<float>& way) {
-        std::vector<double> sums(path.rows, 0);
-        if (!slope) return sums;
-        const std::vector<float> slopes = whole.result("slope");
-        for (size_t i = 0; i < path.rows * width; ++i)
-            sums[i / width] += static_cast<double>(slopes[i]) * static_cast<double>(way[i]);
-        return sums;
-    };
     runAt(1);
     result->logit = whole.result("logit").front();
-    std::vector<float> way = path.target();
-    const std::vector<double> products = along(way);
+    std::vector<std::vector<float>> directions;
+    for (const Way& way : ways) directions.push_back(way.target());
+    // The directional derivative at each row along `directions`.
+    const auto along = [&] {
+        std::vector<double> sums;
+        for (size_t way = 0; way < ways.size(); ++way) {
+            const size_t first = sums.size(), width = ways[way].baseline.size();
+            sums.resize(first + ways[way].rows, 0);
+            if (!slopes[way]) continue;
+            const std::vector<float> values = whole.result(slopeName(way));
+            for (size_t i = 0; i < ways[way].rows * width; ++i)
+                sums[first + i / width] += static_cast<double>(values[i]) * static_cast<double>(directions[way][i]);
+        }
+        return sums;
+    };
+    const std::vector<double> products = along();
     result->gradientTimesInput.assign(products.begin(), products.end());
     if (steps <= 0) return result;
     runAt(0);
     result->baselineLogit = whole.result("logit").front();
-    for (size_t i = 0; i < way.size(); ++i) way[i] -= path.baseline[i % width];
+    for (size_t way = 0; way < ways.size(); ++way)
+        for (size_t i = 0; i < directions[way].size(); ++i)
+            directions[way][i] -= ways[way].baseline[i % ways[way].baseline.size()];
     const double difference = static_cast<double>(result->logit) - static_cast<double>(result->baselineLogit);
     float done = 0; // progress: each rule takes half of the rest, because another may follow
     for (result->steps = steps;; result->steps *= 2) {
         const bool isLast = 2 * result->steps > mostSteps;
         const float part = isLast ? 1 - done : (1 - done) / 2;
-        std::vector<double> integral(path.rows, 0);
+        std::vector<double> integral(products.size(), 0);
         for (const QuadratureNode& node : gaussLegendre(result->steps)) {
             if (context.report)
                 context.report(done + part * static_cast<float>(node.at),
                                fmt::format("integrated gradients, {} nodes", result->steps));
             runAt(node.at);
-            const std::vector<double> values = along(way);
-            for (size_t i = 0; i < path.rows; ++i) integral[i] += node.weight * values[i];
+            const std::vector<double> values = along();
+            for (size_t i = 0; i < values.size(); ++i) integral[i] += node.weight * values[i];
         }
         result->integratedGradients.assign(integral.begin(), integral.end());
         const double missing = difference - std::accumulate(integral.begin(), integral.end(), 0.0);

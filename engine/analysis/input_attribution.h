@@ -12,8 +12,9 @@ namespace attn {
 struct InputAttribution : AnalysisResult {
     int position = 0; ///< of texts: the logit is that of the token after this one
     LogitTarget target;
-    float logit = 0, baselineLogit = 0;    ///< with the input, and with the baseline instead
-    std::vector<float> gradientTimesInput; ///< [rows]. @source Shrikumar et al. 2016, arXiv:1605.01713
+    float logit = 0, baselineLogit = 0; ///< with the input, and with the baseline instead
+    /// [rows] tokens of the source, if the model reads one, then of the text; or patches.
+    std::vector<float> gradientTimesInput; ///< @source Shrikumar et al. 2016, arXiv:1605.01713
     /// [rows] integrated from the baseline to the input with gaussLegendre(). They sum to logit - baselineLogit, up to
     /// the error of the rule. The baseline of texts is the vocabulary mean, not zero, because norms scale even tiny
     /// embeddings up to full length, and the sum would not converge. That of pictures is the mean colour.

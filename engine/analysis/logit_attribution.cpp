@@ -2,16 +2,15 @@
 
 #include "engine/analysis/whole_run.h"
 #include "engine/attention/part.h"
+#include "engine/inference/named_changes.h"
 #include "engine/models/head_name.h"
-#include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/runtime/tensor_store.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -23,30 +22,31 @@ class Parts {
 public:
     Parts(const WholeRun& whole, Tensor slope) : whole_(whole), slope_(slope) {}
 
-    void addHook(Kind kind, int layer, const std::string& hook) { // [T,C]
+    void addHook(Kind kind, int layer, std::string name, const std::string& hook) { // [T,C]
         if (!whole_.has(hook)) return;
-        list.push_back({.kind = kind, .layer = layer});
+        list.push_back({.kind = kind, .layer = layer, .name = std::move(name)});
         values.push_back(reshape(reduce(multiply(whole_.hook(hook), slope_), Reduction::Sum, {0, 1}), {1}));
     }
     /// z of each head times the head's part of W_O; one term if heads are mixed before they are added.
     void addAttention(int site) {
         const LayerAttention& attention = whole_.model().attentionOf(site);
-        const std::string sum = inBlock(site, "hook_attn_out");
-        const Tensor z = whole_.hook(attentionHook(site, "z")); // [T,H,D]
+        const Site& at = structure().sites[static_cast<size_t>(site)];
+        const std::string sum = outputHook(at), label = structure().labelOf(site);
+        const Tensor z = whole_.hook(at.hook("z")); // [T,H,D]
         const int64_t C = slope_.shape().columns(), T = z.shape()[0], H = z.shape()[1], D = z.shape()[2];
         const bool isMixed = !attention.spec.part(Slot::Output).hooks.empty();
         if (isMixed || whole_.model().ordersByWindow(site) || whole_.graph().isEdited(sum))
-            return addHook(Kind::Attention, site, sum);
+            return addHook(Kind::Attention, at.layer, label + " attention", sum);
         Tensor slope = slope_;
-        if (const std::string scale = inBlock(site, "scale1"); whole_.model().store().contains(scale))
+        if (const std::string scale = at.inBlock("scale1"); whole_.model().store().contains(scale))
             slope = binary(slope, reshape(whole_.graph().parameter(scale, {C}), {1, C}), Binary::Multiply);
-        const Tensor byHead = reshape(batchedMatmul(slope, whole_.weight(site, "attn.W_O", {C, H * D})), {T, H, D});
+        const Tensor byHead = reshape(batchedMatmul(slope, whole_.weight(site, "W_O", {C, H * D})), {T, H, D});
         for (int head = 0; head < static_cast<int>(H); ++head)
-            list.push_back({.kind = Kind::Head, .layer = site, .head = head});
+            list.push_back({.kind = Kind::Head, .layer = at.layer, .head = head, .name = headName(label, head)});
         values.push_back(reshape(reduce(multiply(z, byHead), Reduction::Sum, {0, 2}), {H}));
         if (!attention.outputBias) return;
-        list.push_back({.kind = Kind::AttentionBias, .layer = site});
-        const Tensor bias = reshape(whole_.weight(site, "attn.b_O", {C}), {1, C});
+        list.push_back({.kind = Kind::AttentionBias, .layer = at.layer, .name = label + " attention bias"});
+        const Tensor bias = reshape(whole_.weight(site, "b_O", {C}), {1, C});
         values.push_back(reshape(reduce(binary(slope, bias, Binary::Multiply), Reduction::Sum, {0, 1}), {1}));
     }
 
@@ -54,59 +54,38 @@ public:
     std::vector<Tensor> values; ///< one per component, [1] or [H] each
 
 private:
+    const ModelStructure& structure() const { return whole_.model().info().structure; }
+
     const WholeRun& whole_;
     Tensor slope_;
 };
 
-/// The first layer from which on the residual stream is a sum: its stream is the last one.
-int firstSummed(const ModelStructure& structure) {
-    const auto first = std::ranges::find(structure.sites, structure.sites.back().queryStream, &Site::queryStream);
-    return static_cast<int>(first - structure.sites.begin());
-}
-
 } // namespace
-
-std::string LogitAttribution::Component::name() const {
-    switch (kind) {
-    case Kind::Embedding:
-        return "embedding";
-    case Kind::Position:
-        return "position";
-    case Kind::Head:
-        return headName(layer, head);
-    case Kind::AttentionBias:
-        return fmt::format("L{} attention bias", layer);
-    case Kind::Attention:
-        return fmt::format("L{} attention", layer);
-    case Kind::FeedForward:
-        return fmt::format("L{} MLP", layer);
-    case Kind::Rest:
-        return "rest";
-    case Kind::Bias:
-        return "final bias";
-    }
-    return {};
-}
 
 std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& model,
                                                               const AnalysisContext& context) const {
     WholeRun whole(model, context.input);
     Graph& graph = whole.graph();
-    const int layers = model.info().layers;
+    const ModelStructure& structure = model.info().structure;
     const int at = whole.predictAfter(position);
-    const Tensor stream = whole.hook(inBlock(layers - 1, "hook_resid_post")); // [T,C]
+    const Site& last = structure.sites.back();
+    const Tensor stream = whole.hook(last.inBlock("hook_resid_post")); // [T,C]
     const Tensor linear = sum(multiply(model.linearReadout(stream, whole.row()), targetInput(graph, model.choices())));
     const Tensor slope = gradient(linear, std::array{stream}).front();
 
     Parts parts(whole, slope);
-    const int first = firstSummed(model.info().structure);
-    if (first == 0) {
-        parts.addHook(Kind::Embedding, -1, "hook_embed");
-        parts.addHook(Kind::Position, -1, "hook_pos_embed");
+    const std::vector<int> summed = structure.sitesOf(last.queryStream);      // the residual stream is their sum
+    const bool beginsModel = summed.front() == 0 || model.info().readsSource; // and not after a merging of tokens
+    if (beginsModel) {
+        parts.addHook(Kind::Embedding, -1, "embedding", last.inStack("hook_embed"));
+        parts.addHook(Kind::Position, -1, "position", last.inStack("hook_pos_embed"));
     }
-    for (int layer = first; layer < layers; ++layer) {
-        parts.addAttention(layer);
-        parts.addHook(Kind::FeedForward, layer, inBlock(layer, "hook_mlp_out"));
+    for (size_t i = 0; i < summed.size(); ++i) {
+        const Site& site = structure.sites[static_cast<size_t>(summed[i])];
+        parts.addAttention(summed[i]);
+        if (i + 1 < summed.size() && structure.sites[static_cast<size_t>(summed[i + 1])].block == site.block) continue;
+        parts.addHook(Kind::FeedForward, site.layer, structure.blockLabelOf(summed[i]) + " MLP",
+                      site.inBlock("hook_mlp_out"));
     }
     whole.compile({{"logits", whole.prediction()},
                    {"values", concatenate(parts.values, 0)},
@@ -132,10 +111,11 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& mode
         parts.list[i].value = values[i];
         known += static_cast<double>(values[i]);
     }
-    parts.list.push_back({.kind = Kind::Rest, .value = static_cast<float>(all - known)});
+    parts.list.push_back({.kind = Kind::Rest, .name = "rest", .value = static_cast<float>(all - known)});
     const TensorStore& store = model.store();
-    if (store.contains("ln_final.b") || store.contains("unembed.b_U") || store.contains("head.b_H"))
+    if (store.contains(last.inStack("ln_final.b")) || store.contains("unembed.b_U") || store.contains("head.b_H"))
         parts.list.push_back({.kind = Kind::Bias,
+                              .name = "final bias",
                               .value = static_cast<float>(static_cast<double>(whole.result("linear").front()) - all)});
     result->components = std::move(parts.list);
     return result;

@@ -10,7 +10,8 @@ namespace attn {
 
 /// The contribution of each component of a model to a logit. Contributions use the scale of the final norm in this run,
 /// so they sum to the logit. Those of pictures cover all tokens that the classifier reads, and everything before the
-/// last merging or pooling of tokens is in "rest".
+/// last merging or pooling of tokens is in "rest". Of a model with an encoder, they are the parts of the decoder: its
+/// cross-attention adds what it reads from the encoder.
 /// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; nostalgebraist 2020. For vision
 ///         transformers: Gandelsman et al. 2024, "Interpreting CLIP's Image Representation via Text-Based
 ///         Decomposition", arXiv:2310.05916
@@ -20,7 +21,7 @@ struct LogitAttribution : AnalysisResult {
         Position,
         Head,
         AttentionBias, ///< b_O, which is not part of a head
-        Attention,     ///< all heads of a layer, if their outputs are mixed before they are added
+        Attention,     ///< all heads of a site, if their outputs are mixed before they are added
         FeedForward,
         Rest, ///< all other terms: changes, positions that layers add, and layers before a merging of tokens
         Bias  ///< biases of the final norm and the unembedding
@@ -28,8 +29,8 @@ struct LogitAttribution : AnalysisResult {
     struct Component {
         Kind kind = Kind::Embedding;
         int layer = -1, head = -1;
+        std::string name{}; ///< "L2 H1", "Cross L0 H3", "L2 MLP", "embedding" ...
         float value = 0;
-        std::string name() const; ///< "layer 2, head 1"
     };
     int position = 0; ///< of texts: the logit is that of the token after this one
     LogitTarget target;

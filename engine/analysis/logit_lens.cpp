@@ -4,7 +4,7 @@
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/hook_names.h"
+#include "engine/models/decoder.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,88 @@ std::vector<int> mostLikely(std::span<const float> values, int count) {
     return order;
 }
 
-std::string lastStream(const LanguageModel& model) { return inBlock(model.info().layers - 1, "hook_resid_post"); }
+std::string lastStream(const LanguageModel& model) {
+    return model.info().structure.sites.back().inBlock("hook_resid_post");
+}
+
+/// The rows of a hook that are not padding.
+std::vector<float> rowsOf(const WholeRun& whole, const std::string& hook, size_t count) {
+    std::vector<float> rows = whole.result(hook);
+    rows.resize(rows.size() / static_cast<size_t>(whole.hook(hook).shape()[0]) * count);
+    return rows;
+}
+
+/// The hooks of the residual stream of a stack, before its first block and after each one.
+struct StageHooks {
+    std::vector<std::string> names;
+    std::string stack; ///< see LogitLens::Stage
+};
+StageHooks stageHooks(const ModelInfo& info, int stream) {
+    StageHooks hooks;
+    for (const int site : info.structure.firstSites()) {
+        const Site& at = info.site(site);
+        if (at.queryStream != stream) continue;
+        if (hooks.names.empty()) hooks.names.push_back(at.inBlock("hook_resid_pre"));
+        hooks.names.push_back(at.inBlock("hook_resid_post"));
+        if (info.readsSource) hooks.stack = at.stack();
+    }
+    return hooks;
+}
+
+/// Summaries of the predictions of a stream, row by row.
+LogitLens::Stage stageOf(ReadOut& readOut, const LogitLens& lens, std::span<const float> stream) {
+    ReadOutRows rows = readOut.read(stream, lens.final);
+    LogitLens::Stage stage;
+    stage.rows = static_cast<int>(rows.rows);
+    stage.ids = std::move(rows.ids);
+    stage.probabilities = std::move(rows.probabilities);
+    stage.entropy = std::move(rows.entropy);
+    stage.finalRank = std::move(rows.targetRank);
+    for (const float logarithm : rows.targetLogProbability) stage.finalProbability.push_back(std::exp(logarithm));
+    return stage;
+}
+
+/// Adds the stages of the encoder before its last: the decoder reads each of them in place of the last.
+void addSource(LogitLens& lens, LanguageModel& model, ReadOut& readOut, const AnalysisContext& context) {
+    const StageHooks hooks = stageHooks(model.info(), 0);
+    const std::string& read = hooks.names.back();
+    const std::string last = lastStream(model);
+    WholeRun whole(model, context.input, {.edited = {read}});
+    std::map<std::string, Tensor> outputs{{last, whole.hook(last)}};
+    for (const std::string& name : hooks.names) outputs.emplace(name, whole.hook(name));
+    whole.compile(outputs);
+    const auto kept = whole.executor().input(decoder_names::kept(read)),
+               added = whole.executor().input(decoder_names::added(read));
+    if (!model.hookEdits().hooks().contains(read)) {
+        std::ranges::fill(kept, 1.0f);
+        std::ranges::fill(added, 0.0f);
+    }
+    const auto add = [&](size_t at) {
+        whole.run();
+        LogitLens::Stage stage = stageOf(readOut, lens, rowsOf(whole, last, static_cast<size_t>(whole.tokens())));
+        stage.layer = static_cast<int>(at) - 1;
+        stage.stack = hooks.stack;
+        lens.stages.push_back(std::move(stage));
+    };
+    whole.run();
+    std::vector<std::vector<float>> values;
+    for (const std::string& name : hooks.names) values.push_back(whole.result(name));
+    std::vector<float> before(kept.begin(), kept.end()), plus(added.begin(), added.end());
+    const Shape shape = whole.hook(read).shape(); // [S,C]
+    for (size_t at = 0; at + 1 < values.size(); ++at) {
+        if (context.report)
+            context.report(static_cast<float>(at) / static_cast<float>(2 * values.size()), "layers of the encoder");
+        std::ranges::fill(kept, 0.0f);
+        const auto wide = static_cast<size_t>(shape.columns()), stride = static_cast<size_t>(shape.rowStride());
+        for (size_t row = 0; row < values[at].size() / wide; ++row)
+            std::ranges::copy(std::span(values[at]).subspan(row * wide, wide),
+                              added.begin() + static_cast<std::ptrdiff_t>(row * stride));
+        add(at);
+    }
+    std::ranges::copy(before, kept.begin());
+    std::ranges::copy(plus, added.begin());
+    add(values.size() - 1);
+}
 
 /// Appends the summary of a row of logits to a stage of a picture.
 void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const float> logits) {
@@ -79,42 +160,36 @@ std::shared_ptr<LogitLens> lensOfPicture(VisionModel& model, const Input& pictur
 std::shared_ptr<LogitLens> lensOfText(LanguageModel& model, const AnalysisContext& context, int choices) {
     WholeRun whole(model, context.input);
     auto lens = std::make_shared<LogitLens>();
-    std::vector<std::string> names{inBlock(0, "hook_resid_pre")};
-    for (int layer = 0; layer < model.info().layers; ++layer) names.push_back(inBlock(layer, "hook_resid_post"));
+    const StageHooks hooks = stageHooks(model.info(), model.info().structure.sites.back().queryStream);
     std::map<std::string, Tensor> streams;
-    for (const std::string& name : names) streams.emplace(name, whole.hook(name));
+    for (const std::string& name : hooks.names) streams.emplace(name, whole.hook(name));
     whole.compile(streams);
     whole.run();
 
     ReadOut readOut(model, choices);
     const auto count = static_cast<size_t>(whole.tokens());
-    const auto rowsOf = [&](const std::string& name) {
-        std::vector<float> rows = whole.result(name);
-        rows.resize(count * static_cast<size_t>(readOut.width()));
-        return rows;
-    };
-    const ReadOutRows last = readOut.read(rowsOf(names.back()), std::vector<int>(count, 0));
+    const ReadOutRows last = readOut.read(rowsOf(whole, hooks.names.back(), count), std::vector<int>(count, 0));
     lens->choices = last.choices;
     for (size_t token = 0; token < count; ++token)
         lens->final.push_back(last.ids[token * static_cast<size_t>(last.choices)]);
-    for (size_t at = 0; at < names.size(); ++at) {
-        LogitLens::Stage& stage = lens->stages.emplace_back();
+    if (model.info().readsSource) addSource(*lens, model, readOut, context);
+    for (size_t at = 0; at < hooks.names.size(); ++at) {
+        LogitLens::Stage stage = stageOf(readOut, *lens, rowsOf(whole, hooks.names[at], count));
         stage.layer = static_cast<int>(at) - 1;
-        stage.rows = static_cast<int>(count);
-        if (context.report) context.report(static_cast<float>(at) / static_cast<float>(names.size()), stage.name());
-        ReadOutRows rows = readOut.read(rowsOf(names[at]), lens->final);
-        stage.ids = std::move(rows.ids);
-        stage.probabilities = std::move(rows.probabilities);
-        stage.entropy = std::move(rows.entropy);
-        stage.finalRank = std::move(rows.targetRank);
-        for (const float logarithm : rows.targetLogProbability) stage.finalProbability.push_back(std::exp(logarithm));
+        stage.stack = hooks.stack;
+        if (context.report)
+            context.report(static_cast<float>(at) / static_cast<float>(hooks.names.size()), stage.name());
+        lens->stages.push_back(std::move(stage));
     }
     return lens;
 }
 
 } // namespace
 
-std::string LogitLens::Stage::name() const { return layer < 0 ? "embedding" : fmt::format("layer {}", layer); }
+std::string LogitLens::Stage::name() const {
+    return fmt::format("{}{}{}", stack, stack.empty() ? "" : " ",
+                       layer < 0 ? "embedding" : fmt::format("layer {}", layer));
+}
 
 std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
     if (!context.input.isText()) return lensOfPicture(visionModel(model), context.input, *this);
@@ -137,6 +212,11 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
                      .hint = "use the logit lens with [MASK] in the text"});
     auto scores = std::make_shared<TokenScores>();
     scores->tokens = !text.empty() ? tokensOf(model, text) : tokens.empty() ? context.input.tokens() : tokens;
+    auto input = std::get<TextInput>(context.input); // its source stays
+    input.types.clear();
+    const auto begin = static_cast<int>(model.config().startToken);
+    if (model.info().readsSource && (scores->tokens.empty() || scores->tokens.front() != begin))
+        scores->tokens.insert(scores->tokens.begin(), begin);
     const std::vector<int>& all = scores->tokens;
     ReadOut readOut(model, choices);
     scores->choices = std::min(choices, model.info().vocabulary);
@@ -154,8 +234,9 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
     for (size_t known = 1; known < all.size();) { // number of tokens that have scores
         if (context.report) context.report(static_cast<float>(known) / static_cast<float>(all.size()), "losses");
         const size_t first = known == 1 ? 0 : known - window / 2, end = std::min(all.size(), first + window);
-        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-        WholeRun whole(model, std::vector<int>(begin, begin + static_cast<std::ptrdiff_t>(end - first)));
+        input.tokens.assign(all.begin() + static_cast<std::ptrdiff_t>(first),
+                            all.begin() + static_cast<std::ptrdiff_t>(end));
+        WholeRun whole(model, input);
         whole.compile({{stream, whole.hook(stream)}});
         if (model.config().hasPrefix) { // a token that is scored must not be seen before it
             const auto positions = whole.executor().inputIntegers(decoder_names::kKeyPositions);

@@ -10,20 +10,23 @@ namespace attn {
 
 /// What a model would predict if it ended after each layer.
 /// @source nostalgebraist 2020, "interpreting GPT: the logit lens". For single tokens of pictures: Vilas et al. 2023,
-///         "Analyzing Vision Transformers for Image Classification in Class Embedding Space", arXiv:2310.18969
+///         "Analyzing Vision Transformers for Image Classification in Class Embedding Space", arXiv:2310.18969. For the
+///         layers of an encoder: Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of Encoder-Decoder
+///         Transformers", arXiv:2310.03686: the decoder reads that layer in place of the last one.
 struct LogitLens : AnalysisResult {
     /// The predictions after one layer. A row is a token of a text. Of pictures, row 0 is the classifier as it reads
     /// the layer, and the others are the classifier that reads one token alone; only row 0 exists for a classifier that
     /// reads two tokens.
     struct Stage {
-        int layer = -1; ///< -1: the embedding
+        int layer = -1;      ///< -1: the embedding
+        std::string stack{}; ///< of a model with an encoder and a decoder: "encoder" or "decoder"
         int rows = 0;
         std::vector<int> ids;                ///< [rows, choices] most likely tokens or classes
         std::vector<float> probabilities;    ///< [rows, choices]
         std::vector<float> entropy;          ///< [rows], nats
         std::vector<int> finalRank;          ///< [rows] number of choices more likely than the final prediction
         std::vector<float> finalProbability; ///< [rows, finals] of the final predictions
-        std::string name() const;            ///< "embedding", "layer 0", ...
+        std::string name() const;            ///< "embedding", "layer 0", "encoder layer 0" ...
     };
     int choices = 0;
     bool isOfTokens = true; ///< of a text: each row has its own final prediction
@@ -55,8 +58,8 @@ struct TokenScores : AnalysisResult {
     double perplexity() const;        ///< exp(meanLoss()). @source Jelinek et al. 1977
 };
 
-/// Computes TokenScores. A text longer than the context is read in windows that overlap by half, and each token is
-/// scored with its longest context.
+/// Computes TokenScores; of a model that reads a source, of the target that it writes. A text longer than the context
+/// is read in windows that overlap by half, and each token is scored with its longest context.
 struct TokenScoresAnalysis : Analysis {
     std::string text{};        ///< empty: `tokens`
     std::vector<int> tokens{}; ///< empty: the current sequence

@@ -364,7 +364,8 @@ HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t
                                              .pixelSimilarity = pixelSimilarity,
                                              .shuffled = isPooled ? std::span<const float>()
                                                                   : std::span<const float>(shuffled[layer].values)}),
-                   patchHeadPrints(pattern, config.grid(), grid, config.positioned()), static_cast<int>(layer));
+                   patchHeadPrints(pattern, config.grid(), grid, config.positioned()), model.info().structure,
+                   static_cast<int>(layer));
     }
     return result;
 }

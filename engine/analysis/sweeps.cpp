@@ -1,26 +1,39 @@
 #include "engine/analysis/sweeps.h"
 
+#include "engine/analysis/text_rows.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
 #include "engine/inference/edit_inputs.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/language_model.h"
-#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
 
 namespace attn {
 namespace {
 
-constexpr const char* kPattern = "attn.hook_pattern";
+bool isPattern(const std::string& hook) { return hook.ends_with(".hook_pattern"); }
 
 /// Whether a hook with these axes has one row for each token.
 bool isByToken(const std::string& hook, const std::string& axes) {
-    return axes == "TC" || axes == "THD" || axes == "TGD" || (axes == "HTS" && hook == kPattern);
+    return axes == "TC" || axes == "THD" || axes == "TGD" || (axes == "HTS" && isPattern(hook));
+}
+
+/// The first sites of the blocks that have a hook. @param hook without its block
+std::vector<int> sitesWith(const RunningModel& model, const std::string& hook) {
+    std::vector<int> found = model.info().structure.firstSites();
+    std::erase_if(found, [&](int site) {
+        const auto& names = model.info().hooks;
+        return std::ranges::find(names, model.info().site(site).inBlock(hook)) == names.end();
+    });
+    return found;
 }
 
 /// @throws Error that names the hooks that can be patched
@@ -28,51 +41,49 @@ void checkPatchable(const RunningModel& model, const std::string& hook) {
     model.requireSameRows(hook);
     const std::vector<std::string> possible = patchableHooks(model);
     if (std::ranges::find(possible, hook) != possible.end()) return;
-    const auto& names = model.info().hooks;
-    bool isThere = true;
-    for (int layer = 0; layer < model.info().layers; ++layer)
-        isThere &= std::ranges::find(names, inBlock(layer, hook)) != names.end();
+    const bool isThere = sitesWith(model, hook).size() == model.info().structure.firstSites().size();
     throw Error({.what = isThere ? fmt::format("{} cannot be patched token by token", hook)
                                  : fmt::format("not every layer has a hook \"{}\"", hook),
                  .where = model.info().name,
                  .hint = fmt::format("use {}", fmt::join(possible, ", "))});
 }
 
-/// Makes hooks of all layers ready for patches, so that one plan serves them.
+/// Makes hooks of all blocks ready for patches, so that one plan serves them.
 HookEdits declared(const RunningModel& model, HookEdits edits, const std::vector<CapturedHook>& values) {
     const auto& info = model.info();
-    for (size_t at = 0; at < values.size(); ++at) {
-        const auto layer = static_cast<int>(at);
-        const Shape& shape = values[at].shape; // [T,C], [T,H,D] or, of patterns, [H,T,T]
-        if (values[at].name == attentionHook(layer, "pattern")) {
-            edits.declare(attentionHook(layer, "z"), info.site(layer).heads,
-                          int64_t{info.site(layer).heads} * info.site(layer).headWidth);
-            if (!edits.editsPatternOf(layer)) edits.set({.site = layer}); // no row of it yet
+    for (const CapturedHook& value : values) {
+        const Shape& shape = value.shape; // [T,C], [T,H,D] or, of patterns, [H,T,S]
+        if (isPattern(value.name)) {
+            const int site = info.structure.siteOf(value.name).value();
+            const Site& at = info.site(site);
+            edits.declare(at.hook("z"), at.heads, int64_t{at.heads} * at.headWidth);
+            if (!edits.editsPatternOf(site)) edits.set({.site = site}); // no row of it yet
         } else {
-            edits.declare(values[at].name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);
+            edits.declare(value.name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);
         }
     }
     return edits;
 }
 
 /// Puts one token's row of the other run in the place of the run's own: of a pattern, that query's row of all heads.
-HookEdits patched(HookEdits edits, int layer, const CapturedHook& from, size_t token) {
+HookEdits patched(const ModelStructure& structure, HookEdits edits, const CapturedHook& from, size_t token) {
     const auto rowOf = [&](size_t row, size_t width) {
         const auto begin = from.values.begin() + static_cast<std::ptrdiff_t>(row * width);
         return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width));
     };
-    if (from.name != attentionHook(layer, "pattern")) {
+    if (!isPattern(from.name)) {
         const auto width = static_cast<size_t>(from.shape.elements() / from.shape[0]);
         edits.add(from.name,
                   {.position = static_cast<int>(token), .keep = 0, .values = rowOf(token, width), .rows = 1});
         return edits;
     }
-    const auto count = static_cast<size_t>(from.shape[1]);
+    const auto queries = static_cast<size_t>(from.shape[1]), keys = static_cast<size_t>(from.shape[2]);
+    const int site = structure.siteOf(from.name).value();
     for (int head = 0; head < from.shape[0]; ++head) {
-        const auto known = edits.patterns().find({layer, head});
-        PatternEdit edit = known != edits.patterns().end() ? known->second : PatternEdit{.site = layer, .head = head};
+        const auto known = edits.patterns().find({site, head});
+        PatternEdit edit = known != edits.patterns().end() ? known->second : PatternEdit{.site = site, .head = head};
         if (edit.kind != PatternEdit::Kind::Rows) continue; // the change gives both runs the same rows
-        edit.rows[static_cast<int>(token)] = rowOf(static_cast<size_t>(head) * count + token, count);
+        edit.rows[static_cast<int>(token)] = rowOf(static_cast<size_t>(head) * queries + token, keys);
         edits.set(std::move(edit));
     }
     return edits;
@@ -85,10 +96,15 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
         throw Error(
             {.what = "there is no other picture to patch values from", .where = {}, .hint = "choose another picture"});
     }
-    const size_t count = context.input.tokens().size();
-    std::vector<int> others = tokensOf(languageModel(model), text);
-    if (others.size() == count) return others;
-    throw Error({.what = fmt::format("the prompt has {} tokens, the other text {}", count, others.size()),
+    const LanguageModel& reader = languageModel(model);
+    auto other = std::get<TextInput>(context.input);
+    const bool readsSource = model.info().readsSource; // then the text is another source, and the target stays
+    std::vector<int>& replaced = readsSource ? other.source : other.tokens;
+    const size_t count = replaced.size();
+    replaced = readsSource ? sourceTokensOf(reader, text) : tokensOf(reader, text);
+    if (replaced.size() == count) return other;
+    throw Error({.what = fmt::format("the {} has {} tokens, the other text {}", readsSource ? "source" : "prompt",
+                                     count, replaced.size()),
                  .where = {},
                  .hint = "change a word so that both have the same number of tokens"});
 }
@@ -98,26 +114,27 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
 std::vector<std::string> patchableHooks(const RunningModel& model) {
     const ModelGraph listing = model.listing();
     const auto& probes = listing.graph->probes();
-    const std::string first = inBlock(0, "");
-    std::vector<std::string> hooks;
-    for (const std::string& name : model.info().hooks) {
-        if (!name.starts_with(first)) continue;
-        const std::string hook = name.substr(first.size());
-        const auto hasRows = [&](int layer) {
-            const auto probe = probes.find(inBlock(layer, hook));
-            return probe != probes.end() && isByToken(hook, probe->second.axes);
-        };
-        int layer = 0;
-        while (layer < model.info().layers && hasRows(layer)) ++layer;
-        if (layer == model.info().layers) hooks.push_back(hook);
-    }
+    const ModelStructure& structure = model.info().structure;
+    std::map<std::string, int> blocksOf; // the number of blocks of each stack
+    for (const int site : structure.firstSites()) ++blocksOf[model.info().site(site).stack()];
+    std::vector<std::string> hooks; // in execution order
+    std::map<std::string, int> blocksWith;
+    for (const std::string& name : model.info().hooks)
+        for (const int site : structure.firstSites()) {
+            const std::string block = model.info().site(site).inBlock("");
+            const auto probe = probes.find(name);
+            if (!name.starts_with(block) || probe == probes.end() || !isByToken(name, probe->second.axes)) continue;
+            const std::string hook = name.substr(block.size()), stack = model.info().site(site).stack();
+            if (++blocksWith[stack + hook] == blocksOf[stack] && std::ranges::find(hooks, hook) == hooks.end())
+                hooks.push_back(hook);
+        }
     return hooks;
 }
 
 std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
     const ModelInfo& info = model.info();
     auto result = std::make_shared<AblationSweep>();
-    result->layers = info.layers;
+    result->sites = info.siteCount();
     result->heads = info.heads;
     const std::vector<float> before = model.predict(context.input), gates = model.gates();
     result->target = resolved(target, before);
@@ -126,12 +143,12 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
     const auto effect = [&] {
         return static_cast<float>(logitOf(result->target, model.predict(context.input)) - whole);
     };
-    const int all = info.layers * (info.heads + 1);
+    const int all = info.siteCount() * (info.heads + 1);
     const auto report = [&](int done) {
         if (context.report) context.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
     };
     result->headEffects.assign(gates.size(), 0);
-    for (int site = 0; site < info.layers; ++site)
+    for (int site = 0; site < info.siteCount(); ++site)
         for (int head = 0; head < info.site(site).heads; ++head) {
             report(site * info.heads + head);
             const auto at = static_cast<size_t>(site * info.heads + head);
@@ -141,16 +158,20 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
         }
     // All MLPs are declared at once, so that one plan serves them.
     HookEdits edits = model.hookEdits();
-    std::vector<std::string> hooks;
-    for (int layer = 0; layer < info.layers; ++layer) {
-        hooks.push_back(inBlock(layer, "hook_mlp_out"));
-        if (std::ranges::find(info.hooks, hooks.back()) == info.hooks.end()) return result;
-        edits.declare(hooks.back(), 1, info.structure.streams[static_cast<size_t>(info.site(layer).queryStream)].width);
-    }
-    for (size_t layer = 0; layer < hooks.size(); ++layer) {
-        report(info.layers * info.heads + static_cast<int>(layer));
+    const std::vector<int> ends = sitesWith(model, "hook_mlp_out");
+    if (ends.size() != info.structure.firstSites().size()) return result;
+    for (const int site : ends)
+        edits.declare(info.site(site).inBlock("hook_mlp_out"), 1,
+                      info.structure.streams[static_cast<size_t>(info.site(site).queryStream)].width);
+    for (int site = 0; site < info.siteCount(); ++site) {
+        report(info.siteCount() * info.heads + site);
+        const std::string hook = info.site(site).inBlock("hook_mlp_out");
+        if (site + 1 < info.siteCount() && info.site(site + 1).block == info.site(site).block) {
+            result->mlpEffects.push_back(std::numeric_limits<float>::quiet_NaN());
+            continue;
+        }
         HookEdits without = edits;
-        without.add(hooks[layer], {.keep = 0});
+        without.add(hook, {.keep = 0});
         model.setHookEdits(std::move(without));
         result->mlpEffects.push_back(effect());
     }
@@ -163,38 +184,45 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
     checkPatchable(model, hook);
     auto result = std::make_shared<PatchSweep>();
     result->hook = hook;
-    result->layers = info.layers;
-    result->tokens = context.input.isText() ? static_cast<int>(context.input.tokens().size()) : info.tokens();
+    result->sites = sitesWith(model, hook);
+    const bool isText = context.input.isText();
+    const std::optional<TextRows> ofText =
+        isText ? std::optional(TextRows(info.structure, context.input)) : std::nullopt;
+    result->tokens = ofText ? static_cast<int>(ofText->all()) : info.tokens();
     const HookEdits before = model.hookEdits();
     std::vector<std::string> names;
-    for (int layer = 0; layer < info.layers; ++layer) names.push_back(inBlock(layer, hook));
-    const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ","))); // in the order of the layers
+    for (const int site : result->sites) names.push_back(info.site(site).inBlock(hook));
+    const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ","))); // in the order of the blocks
     const std::vector<float> otherLogits = model.predict(other), ownLogits = model.predict(context.input);
     result->compare(target, ownLogits, otherLogits);
 
     const HookEdits ready = declared(model, before, values);
-    for (int layer = 0; layer < info.layers; ++layer) {
-        const CapturedHook& from = values[static_cast<size_t>(layer)];
-        const auto count = static_cast<size_t>(hook == kPattern ? from.shape[1] : from.shape[0]);
+    for (size_t block = 0; block < values.size(); ++block) {
+        const CapturedHook& from = values[block];
+        const int site = result->sites[block], stream = info.site(site).queryStream;
+        const auto count = static_cast<size_t>(isPattern(hook) ? from.shape[1] : from.shape[0]);
+        const bool isOfSource = info.readsSource && stream == 0;
         std::vector<double> logits(count);
         model.setHookEdits(ready);
         model.predict(context.input);
         // Starts at the last row, because a cache still holds the rows before the patched one.
         for (size_t row = count; row-- > 0;) {
             if (context.report)
-                context.report((static_cast<float>(layer) + 1 - static_cast<float>(row) / static_cast<float>(count)) /
-                                   static_cast<float>(info.layers),
+                context.report((static_cast<float>(block) + 1 - static_cast<float>(row) / static_cast<float>(count)) /
+                                   static_cast<float>(values.size()),
                                "effect of each value");
-            model.setHookEdits(patched(ready, layer, from, row));
-            logits[row] = logitOf(result->target, model.predictFrom(context.input, row));
+            model.setHookEdits(patched(info.structure, ready, from, row));
+            logits[row] = logitOf(result->target, model.predictFrom(context.input, isOfSource ? 0 : row));
         }
-        const std::vector<int> rows = model.rowsOfInput(layer);
+        const std::vector<int> rows = model.rowsOfInput(site);
         for (int token = 0; token < result->tokens; ++token) {
-            const int row = rows.empty() ? token : rows[static_cast<size_t>(token)];
-            const double logit = logits[static_cast<size_t>(row)];
-            result->rows.push_back(row);
+            int row = rows.empty() ? token : rows[static_cast<size_t>(token)];
+            if (ofText) row -= static_cast<int>(ofText->first(stream));
+            const bool isThere = row >= 0 && row < static_cast<int>(count);
+            const double logit = isThere ? logits[static_cast<size_t>(row)] : std::numeric_limits<double>::quiet_NaN();
+            result->rows.push_back(isThere ? row : -1);
             result->logits.push_back(static_cast<float>(logit));
-            result->effects.push_back(result->shareOf(logit));
+            result->effects.push_back(isThere ? result->shareOf(logit) : std::numeric_limits<float>::quiet_NaN());
         }
     }
     return result;

@@ -22,22 +22,24 @@ struct AblationSweepAnalysis : Analysis {
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
-/// The hooks that every layer has and that can be patched token by token, without their layer: "hook_resid_pre",
-/// "attn.hook_z" ... Patching a token in "attn.hook_pattern" replaces its query row in all heads.
+/// The hooks that every block of a stack has and that can be patched token by token, without their block:
+/// "hook_resid_pre", "attn.hook_z" ... Patching a token in "attn.hook_pattern" replaces its query row in all heads.
 std::vector<std::string> patchableHooks(const RunningModel& model);
 
 /// The effect on a logit of patching values from the run on another text or picture. Tokens are the rows of the input:
 /// the effect of a row that contains several patches is repeated at each of them.
 struct PatchSweep : AnalysisResult, PatchEffects {
-    std::vector<int> rows; ///< [layers, tokens] the row of the layer that contains each token
+    std::vector<int> rows; ///< [blocks, tokens] the row of the block's stream that contains each token; -1: none
 
-    int rowOf(int layer, int token) const { return rows[static_cast<size_t>(layer * tokens + token)]; }
+    int rowOf(int block, int token) const { return rows[static_cast<size_t>(block * tokens + token)]; }
 };
 
 /// Computes PatchSweep.
 struct PatchSweepAnalysis : Analysis {
-    std::string text; ///< the other text, with as many tokens as the current one; of pictures: AnalysisContext::other
-    /// The patched hook of each layer: one of patchableHooks().
+    /// The other text, with as many tokens as the current one; of a model that reads a source, the other source. Of
+    /// pictures: AnalysisContext::other.
+    std::string text;
+    /// The patched hook of each block: one of patchableHooks().
     std::string hook = "hook_resid_pre";
     LogitTarget target; ///< token -1: the top prediction of the other run; other -1: that of this run
     std::string key() const override { return "patch_sweep"; }

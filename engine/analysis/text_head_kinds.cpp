@@ -71,22 +71,31 @@ constexpr std::array<HeadKind, kTextHeadKinds> kKinds{{
      .title = "next token",
      .finding = "{0} of its attention goes to the next token",
      .source = "Clark et al. 2019, arXiv:1906.04341"},
+    {.id = "same place",
+     .title = "same place",
+     .finding = "{0} of its attention goes to the source token at its own place, or at a fixed distance of at most 2",
+     .source = ""},
+    {.id = "last source token",
+     .title = "last source token",
+     .finding = "{0} of its attention goes to the last token of the source",
+     .source = ""},
 }};
 
-/// The pattern of one head, [tokens, tokens].
+/// The pattern of one head, [tokens, keys].
 struct Pattern {
     std::span<const float> cells;
-    int tokens;
+    int tokens, keys;
     bool looksAhead; ///< some query sees a key after its own position
 
     Pattern(const SitePattern& site, int head)
         : cells(std::span(site.values).subspan(site.at(head, 0), static_cast<size_t>(site.layout.cells()))),
-          tokens(static_cast<int>(site.layout.tokens)), looksAhead(hasWeightAhead()) {}
-    float at(int query, int key) const { return cells[static_cast<size_t>(query * tokens + key)]; }
-    int seen(int query) const { return looksAhead ? tokens : query + 1; } ///< number of keys that a query sees
+          tokens(static_cast<int>(site.layout.tokens)), keys(static_cast<int>(site.layout.keyCount())),
+          looksAhead(hasWeightAhead()) {}
+    float at(int query, int key) const { return cells[static_cast<size_t>(query * keys + key)]; }
+    int seen(int query) const { return looksAhead ? keys : query + 1; } ///< number of keys that a query sees
     bool hasWeightAhead() const {
         for (int query = 0; query < tokens; ++query)
-            for (int key = query + 1; key < tokens; ++key)
+            for (int key = query + 1; key < keys; ++key)
                 if (at(query, key) > 0) return true;
         return false;
     }
@@ -121,11 +130,10 @@ float evenness(const Pattern& pattern) {
     });
 }
 
-std::vector<int> randomTokens(const LanguageModel& model, int count, uint64_t seed) {
+std::vector<int> randomTokens(const Tokenizer* tokenizer, int64_t vocabulary, int count, uint64_t seed) {
     std::vector<int> allowed;
-    for (int id = 0; id < model.info().vocabulary; ++id)
-        if (!model.tokenizer() ||
-            (id < static_cast<int>(model.tokenizer()->vocabularySize()) && !model.tokenizer()->isSpecial(id)))
+    for (int id = 0; id < vocabulary; ++id)
+        if (!tokenizer || (id < static_cast<int>(tokenizer->vocabularySize()) && !tokenizer->isSpecial(id)))
             allowed.push_back(id);
     std::vector<int> tokens;
     // Draw without replacement: a token occurs twice only if the vocabulary is smaller than `count`.
@@ -138,6 +146,31 @@ std::vector<int> randomTokens(const LanguageModel& model, int count, uint64_t se
     return tokens;
 }
 
+/// `count` random tokens, `times` times. The source of a model that reads one has as many, others.
+Input randomInput(const LanguageModel& model, int count, int times, uint64_t seed) {
+    const auto draw = [&](const Tokenizer* tokenizer, int64_t vocabulary, uint64_t from) {
+        const std::vector<int> once = randomTokens(tokenizer, vocabulary, count, from);
+        std::vector<int> all;
+        for (int i = 0; i < times; ++i) all.insert(all.end(), once.begin(), once.end());
+        return all;
+    };
+    TextInput input{.tokens = draw(model.tokenizer(), model.info().vocabulary, seed)};
+    if (model.config().hasEncoder())
+        input.source = draw(model.sourceTokenizer(), model.config().encoder.front().vocabulary, seed + 2);
+    return input;
+}
+
+/// The fixed text; of a model that reads a source, as source and target.
+Input probeText(const LanguageModel& model) {
+    TextInput input{.tokens = tokensOf(model, kProbeText)};
+    input.tokens.resize(std::min(input.tokens.size(), static_cast<size_t>(model.capacity())));
+    if (!model.config().hasEncoder()) return input;
+    input.source = sourceTokensOf(model, kProbeText);
+    const auto most = static_cast<size_t>(model.info().structure.axes.front().length);
+    input.source.resize(std::min(input.source.size(), most));
+    return input;
+}
+
 /// The runs that the scores are measured on, one pattern per site.
 struct Runs {
     int period = 0;
@@ -145,6 +178,28 @@ struct Runs {
     std::vector<SitePattern> others;   ///< as many other random tokens, none of which repeats
     std::vector<SitePattern> text;     ///< the fixed text; empty without a tokenizer
 };
+
+/// The scores of cross-attention, whose keys are tokens of the source.
+HeadScores crossScoresOf(const Runs& runs, size_t site, int head) {
+    const Pattern random(runs.repeated[site], head), other(runs.others[site], head);
+    HeadScores scores(0, head, kKinds);
+    const auto set = [&](TextHeadKind kind, float value) { scores.scores[static_cast<size_t>(kind)] = value; };
+    const auto mean = [&](auto&& cell) {
+        return meanOver(1, random.tokens, [&](int query) { return cell(random, query); });
+    };
+    set(TextHeadKind::FirstToken, mean([](const Pattern& p, int query) { return p.at(query, 0); }));
+    set(TextHeadKind::LastSourceToken, mean([](const Pattern& p, int query) { return p.at(query, p.keys - 1); }));
+    constexpr int kFurthest = 2;
+    float most = 0;
+    for (int offset = -kFurthest; offset <= kFurthest; ++offset)
+        most = std::max(most, meanOver(kFurthest, random.tokens - kFurthest,
+                                       [&](int query) { return random.at(query, query + offset); }));
+    set(TextHeadKind::SamePlace, most);
+    set(TextHeadKind::Positional, agreement(random, other));
+    set(TextHeadKind::Broad, evenness(random));
+    scores.beyond = scores.scores;
+    return scores;
+}
 
 HeadScores scoresOf(const Runs& runs, size_t site, int head) {
     const Pattern random(runs.repeated[site], head), other(runs.others[site], head);
@@ -197,26 +252,22 @@ HeadDetection detectOnText(LanguageModel& model, uint64_t seed, const std::funct
     HeadDetection result;
     result.kinds = kKinds;
     Runs runs{.period = std::min({kLongestPeriod, info.vocabulary / 2, model.capacity() / 2})};
+    if (info.readsSource)
+        runs.period = std::min({runs.period, static_cast<int>(info.structure.axes.front().length / 2),
+                                static_cast<int>(model.config().encoder.front().vocabulary / 2)});
     if (runs.period < kShortestPeriod)
         throw Error({.what = "the context or the vocabulary is too small to repeat random tokens",
                      .where = info.name,
                      .hint = "open a larger model"});
     result.period = runs.period;
-    const auto repeated = [&](int count) {
-        std::vector<int> tokens = randomTokens(model, count, seed);
-        const std::vector<int> once = tokens;
-        tokens.insert(tokens.end(), once.begin(), once.end());
-        return wholePatterns(model, tokens);
-    };
+    const auto repeated = [&](int count) { return wholePatterns(model, randomInput(model, count, 2, seed)); };
     runs.repeated = repeated(runs.period);
     report(0.3f);
     // Heads that follow repetitions attend elsewhere here.
-    runs.others = wholePatterns(model, randomTokens(model, 2 * runs.period, seed + 1));
+    runs.others = wholePatterns(model, randomInput(model, 2 * runs.period, 1, seed + 1));
     report(0.6f);
     if (model.tokenizer()) try {
-            std::vector<int> tokens = model.tokenizer()->encode(kProbeText).ids;
-            tokens.resize(std::min(tokens.size(), static_cast<size_t>(model.capacity())));
-            runs.text = wholePatterns(model, tokens);
+            runs.text = wholePatterns(model, probeText(model));
             result.text = kProbeText;
         } catch (const Error&) { // a tokenizer that cannot encode English: random tokens are enough
         }
@@ -225,8 +276,10 @@ HeadDetection detectOnText(LanguageModel& model, uint64_t seed, const std::funct
     for (size_t site = 0; site < prints.size(); ++site) {
         if (prints[site].values.empty()) continue;
         std::vector<HeadScores> scores;
-        for (int head = 0; head < prints[site].heads; ++head) scores.push_back(scoresOf(runs, site, head));
-        result.add(std::move(scores), textHeadPrints(prints[site]), static_cast<int>(site));
+        const bool isCross = info.structure.isCross(static_cast<int>(site));
+        for (int head = 0; head < prints[site].heads; ++head)
+            scores.push_back(isCross ? crossScoresOf(runs, site, head) : scoresOf(runs, site, head));
+        result.add(std::move(scores), textHeadPrints(prints[site]), info.structure, static_cast<int>(site));
     }
     return result;
 }

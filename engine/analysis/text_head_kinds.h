@@ -27,17 +27,22 @@ enum class TextHeadKind : uint8_t {
     /// positional if its largest weight is nearly always at one relative position; PreviousToken and FixedOffset
     /// measure that.
     Positional,
-    Local,    ///< the last four tokens, including the query token
-    Broad,    ///< all visible tokens, almost evenly
-    NextToken ///< the next token, of models that look ahead. @source Clark et al. 2019, arXiv:1906.04341, section 3
+    Local,     ///< the last four tokens, including the query token
+    Broad,     ///< all visible tokens, almost evenly
+    NextToken, ///< the next token, of models that look ahead. @source Clark et al. 2019, arXiv:1906.04341, section 3
+    // Of cross-attention, on a source and a target of as many random tokens. These definitions are ours.
+    SamePlace,       ///< the token of the source at the query's place, or at a fixed distance of at most 2 from it
+    LastSourceToken, ///< the last token of the source, which ends it in most models
 };
-inline constexpr size_t kTextHeadKinds = 10;
+inline constexpr size_t kTextHeadKinds = 12;
 
-/// The kinds in the order of TextHeadKind. Positional, Local and Broad are less specific than the others.
+/// The kinds in the order of TextHeadKind. Cross-attention has only FirstToken, Positional, Broad and the last two.
+/// The other kinds are of attention within a text. Positional, Local and Broad are less specific than the others.
 std::span<const HeadKind> textHeadKinds();
 
 /// The kinds and fingerprints of the heads of a language model, from runs on random tokens that repeat, on random
-/// tokens that do not and, if the model has a tokenizer, on a fixed English text. HeadDetection::alike is empty.
+/// tokens that do not and, if the model has a tokenizer, on a fixed English text. A model that reads a source reads
+/// other random tokens, or the same English text, as its source. HeadDetection::alike is empty.
 /// @throws Error if the context or the vocabulary is too small to repeat tokens
 HeadDetection detectOnText(LanguageModel& model, uint64_t seed, const std::function<void(float share)>& report);
 

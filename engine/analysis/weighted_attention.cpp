@@ -1,16 +1,18 @@
 #include "engine/analysis/weighted_attention.h"
 
+#include "engine/analysis/text_rows.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
-#include "engine/models/hook_names.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attn {
 namespace {
 
-constexpr int64_t kMostTokens = 1024; // limits the T x T numbers that are computed
+constexpr size_t kMostTokens = 1024; // limits the T x T numbers that are computed
 
 Tensor lengths(Tensor x) { // [..,T,C] -> [..,T,1]
     return unary(reduce(unary(x, Unary::Square), Reduction::Sum, {-1}), Unary::SquareRoot);
@@ -23,26 +25,29 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& mod
     const ModelInfo& info = model.info();
     info.requireHead(site, head);
     const Site& own = info.site(site);
-    const int layer = own.layer;
     if (model.ordersByWindow(site))
-        throw Error({.what = fmt::format("layer {} attends within windows", layer),
+        throw Error({.what = fmt::format("layer {} attends within windows", own.layer),
                      .where = info.name,
                      .hint = "choose a model whose patches attend to the whole picture"});
     WholeRun whole(model, context.input);
-    const std::string prefix = attentionHook(layer, "");
-    const Tensor v = whole.hook(prefix + "v"); // [T,G,D]
-    const int64_t T = v.shape()[0], G = v.shape()[1], D = v.shape()[2],
+    const Tensor v = whole.hook(own.hook("v")), p = whole.hook(own.hook("pattern")); // [S,G,D], [H,T,S]
+    const int64_t S = v.shape()[0], G = v.shape()[1], D = v.shape()[2], T = p.shape()[1],
                   C = info.structure.streams[static_cast<size_t>(own.queryStream)].width;
-    const int64_t count = context.input.isText() ? whole.tokens() : T;
-    if (count > kMostTokens)
-        throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", count),
+    auto queries = static_cast<size_t>(T), keys = static_cast<size_t>(S); // without padding
+    if (context.input.isText()) {
+        const TextRows rows(info.structure, context.input);
+        queries = rows.count(own.queryStream);
+        keys = rows.count(own.keyStream);
+    }
+    if (const size_t most = std::max(queries, keys); most > kMostTokens)
+        throw Error({.what = fmt::format("{} tokens are too many for weighted patterns", most),
                      .where = info.name,
                      .hint = fmt::format("use at most {}", kMostTokens)});
-    const Tensor vOfHead = reshape(slice(v, 1, head / (own.heads / G), 1), {T, D});
-    const Tensor output = slice(whole.weight(layer, "attn.W_O", {C, own.heads * D}), 1, head * D, D); // [C,D]
+    const Tensor vOfHead = reshape(slice(v, 1, head / (own.heads / G), 1), {S, D});
+    const Tensor output = slice(whole.weight(site, "W_O", {C, own.heads * D}), 1, head * D, D); // [C,D]
     const Tensor values = lengths(vOfHead), outputs = lengths(batchedMatmul(vOfHead, output, {.transposeB = true}));
-    const Tensor pattern = reshape(slice(whole.hook(prefix + "pattern"), 0, head, 1), {T, T});
-    const auto weighted = [&](Tensor norms) { return multiply(pattern, reshape(norms, {1, T})); };
+    const Tensor pattern = reshape(slice(p, 0, head, 1), {T, S});
+    const auto weighted = [&](Tensor norms) { return multiply(pattern, reshape(norms, {1, S})); };
     whole.compile({{"pattern", pattern},
                    {"values", values},
                    {"outputs", outputs},
@@ -52,11 +57,14 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& mod
     auto result = std::make_shared<WeightedAttention>();
     result->site = site;
     result->head = head;
-    result->tokens = static_cast<int>(count);
-    const auto cells = [&](const char* name) { return withoutPadding(whole.result(name), T, count); };
+    result->queries = static_cast<int>(queries);
+    result->keys = static_cast<int>(keys);
+    const auto cells = [&](const char* name) {
+        return withoutPadding(whole.result(name), {T, S}, static_cast<int64_t>(queries), static_cast<int64_t>(keys));
+    };
     const auto row = [&](const char* name) {
         std::vector<float> all = whole.result(name);
-        all.resize(static_cast<size_t>(count));
+        all.resize(keys);
         return all;
     };
     result->pattern = cells("pattern");

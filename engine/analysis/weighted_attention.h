@@ -9,12 +9,13 @@ namespace attn {
 /// The pattern of one head, scaled by the length of the values: a weight on a value of length zero moves nothing.
 /// @source Kobayashi et al. 2020, "Attention is Not Only a Weight", arXiv:2004.10102, section 2.2
 struct WeightedAttention : AnalysisResult {
-    int site = 0, head = 0, tokens = 0;
-    std::vector<float> pattern;       ///< [T,T]
-    std::vector<float> valueNorms;    ///< [T] Euclidean length of v
-    std::vector<float> outputNorms;   ///< [T] Euclidean length of v times the head's part of W_O
-    std::vector<float> valueWeighted; ///< [T,T] pattern * valueNorms[key]
-    std::vector<float> normWeighted;  ///< [T,T] pattern * outputNorms[key]
+    int site = 0, head = 0;
+    int queries = 0, keys = 0;        ///< T and S, which differ in cross-attention
+    std::vector<float> pattern;       ///< [T,S]
+    std::vector<float> valueNorms;    ///< [S] Euclidean length of v
+    std::vector<float> outputNorms;   ///< [S] Euclidean length of v times the head's part of W_O
+    std::vector<float> valueWeighted; ///< [T,S] pattern * valueNorms[key]
+    std::vector<float> normWeighted;  ///< [T,S] pattern * outputNorms[key]
 };
 
 /// Computes WeightedAttention.

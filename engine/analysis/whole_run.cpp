@@ -1,14 +1,15 @@
 #include "engine/analysis/whole_run.h"
 
+#include "engine/analysis/text_rows.h"
 #include "engine/core/error.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/shared_parameters.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/hook_names.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -53,8 +54,8 @@ Tensor WholeRun::hook(const std::string& name) const {
     return probe->second.tensor;
 }
 
-Tensor WholeRun::weight(int layer, const std::string& name, Shape shape) const {
-    return graph().parameter(parameterName(model_.store(), layer, name), std::move(shape));
+Tensor WholeRun::weight(int site, const std::string& name, Shape shape) const {
+    return graph().parameter(parameterName(model_.store(), model_.info().structure, site, name), std::move(shape));
 }
 
 void WholeRun::compile(const std::map<std::string, Tensor>& outputs) {
@@ -67,24 +68,30 @@ void WholeRun::prepare() { model_.writeWhole(*executor_, input_); }
 
 std::vector<float> WholeRun::result(const std::string& name) const { return denseResult(*executor_, name); }
 
-std::vector<float> withoutPadding(const std::vector<float>& cells, int64_t length, int64_t tokens) {
+std::vector<float> withoutPadding(const std::vector<float>& cells, const Shape& full, int64_t queries, int64_t keys) {
     std::vector<float> kept;
-    for (int64_t row = 0; row < static_cast<int64_t>(cells.size()) / length; ++row)
-        if (row % length < tokens)
-            kept.insert(kept.end(), cells.begin() + row * length, cells.begin() + row * length + tokens);
+    for (int64_t row = 0; row < static_cast<int64_t>(cells.size()) / full[1]; ++row)
+        if (row % full[0] < queries)
+            kept.insert(kept.end(), cells.begin() + row * full[1], cells.begin() + row * full[1] + keys);
     return kept;
 }
 
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input) {
     if (!input.isText()) return visionModel(model).patternsAndLogits(input).patterns;
+    const ModelStructure& structure = model.info().structure;
+    const TextRows rows(structure, input);
     std::vector<SitePattern> patterns;
-    for (const Site& site : model.info().structure.sites)
-        patterns.push_back(
-            {.layout = {.tokens = static_cast<int64_t>(input.tokens().size())}, .heads = site.heads, .values = {}});
-    const auto isPattern = [](const std::string& hook) { return hook.ends_with(".hook_pattern"); };
-    if (std::ranges::none_of(model.info().hooks, isPattern)) return patterns;
-    for (CapturedHook& hook : model.capture(input, inEveryBlock("attn.hook_pattern")))
-        patterns.at(static_cast<size_t>(splitName(hook.name).layer)).values = std::move(hook.values);
+    for (const Site& site : structure.sites)
+        patterns.push_back({.layout = {.tokens = static_cast<int64_t>(rows.count(site.queryStream)),
+                                       .keys = static_cast<int64_t>(rows.count(site.keyStream))},
+                            .heads = site.heads,
+                            .values = {}});
+    std::vector<std::string> names;
+    for (const std::string& hook : model.info().hooks)
+        if (hook.ends_with(".hook_pattern") && structure.siteOf(hook)) names.push_back(hook);
+    if (names.empty()) return patterns;
+    for (CapturedHook& hook : model.capture(input, fmt::format("{}", fmt::join(names, ","))))
+        patterns.at(static_cast<size_t>(structure.siteOf(hook.name).value())).values = std::move(hook.values);
     return patterns;
 }
 
@@ -95,6 +102,10 @@ std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_pt
 
 std::vector<int> tokensOf(const LanguageModel& model, const std::string& text) {
     return model.tokenizer() ? model.tokenizer()->encode(text).ids : parseTokenIds(text);
+}
+
+std::vector<int> sourceTokensOf(const LanguageModel& model, const std::string& text) {
+    return model.sourceTokenizer() ? model.sourceTokenizer()->encode(text).ids : parseTokenIds(text);
 }
 
 Tensor targetInput(Graph& graph, int64_t vocabulary) { return graph.input(kTarget, {.shape = {1, vocabulary}}); }

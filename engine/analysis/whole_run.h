@@ -25,7 +25,7 @@ public:
     const ModelGraph& built() const { return built_; }
     Graph& graph() const { return *built_.graph; }
     Tensor logits() const { return built_.logits; } ///< [length(),V], or [1,classes]
-    int64_t tokens() const { return static_cast<int64_t>(input_.tokens().size()); }
+    int64_t tokens() const { return std::ssize(input_.tokens()); }
     int64_t length() const; ///< rows of the graph: tokens and padding
     /// Adds the input for the token of a text after which to predict. Call before compile(); without effect on
     /// pictures.
@@ -36,8 +36,8 @@ public:
     Tensor prediction() const { return prediction_; } ///< [1,V] the logits after that token, or [1,classes]
     bool has(const std::string& hook) const { return graph().probes().contains(hook); }
     Tensor hook(const std::string& name) const; ///< @throws Error if there is no such hook
-    /// A parameter of a layer. If all layers share their parameters, that of the first.
-    Tensor weight(int layer, const std::string& name, Shape shape) const;
+    /// A parameter of a site: "W_O". If all layers share their parameters, that of the first.
+    Tensor weight(int site, const std::string& name, Shape shape) const;
 
     /// Compiles the graph. Call once, after all outputs are added.
     void compile(const std::map<std::string, Tensor>& outputs);
@@ -58,8 +58,8 @@ private:
     std::unique_ptr<GpuExecutor> executor_;
 };
 
-/// Patterns without the padding of their rows. @param cells [H,length,length]  @return [H,tokens,tokens]
-std::vector<float> withoutPadding(const std::vector<float>& cells, int64_t length, int64_t tokens);
+/// Patterns without their padding. @param cells [H,T,S]  @param full T and S  @return [H,queries,keys]
+std::vector<float> withoutPadding(const std::vector<float>& cells, const Shape& full, int64_t queries, int64_t keys);
 
 /// The patterns of a run on a whole input. @return one per site; without values if it forms no pattern
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input);
@@ -70,6 +70,9 @@ std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_pt
 
 /// The tokens of a text. Without a tokenizer, the text is a list of token ids separated by commas.
 std::vector<int> tokensOf(const LanguageModel& model, const std::string& text);
+
+/// The same for the text that an encoder reads.
+std::vector<int> sourceTokensOf(const LanguageModel& model, const std::string& text);
 
 /// A graph input [1,V] with the coefficients of a target. Fill it with writeTarget().
 Tensor targetInput(Graph& graph, int64_t vocabulary);

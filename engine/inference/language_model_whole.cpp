@@ -50,9 +50,11 @@ void writePositions(GpuExecutor& executor, const std::string& from, size_t token
 
 void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const {
     const std::vector<int>& tokens = input.tokens();
-    const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
-    std::ranges::fill(ids, 0);
-    std::ranges::copy(tokens, ids.begin());
+    if (executor.hasInput(decoder_names::kTokens)) { // outputs of an encoder do not read the target
+        const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
+        std::ranges::fill(ids, 0);
+        std::ranges::copy(tokens, ids.begin());
+    }
     writePositions(executor, {}, tokens.size(), config().context);
     if (config().hasPrefix) {
         const auto positions = executor.inputIntegers(decoder_names::kKeyPositions);

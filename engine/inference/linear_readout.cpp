@@ -12,7 +12,7 @@ namespace attn {
 namespace {
 
 /// The final norm of rows of the stream, with its divisor held. @param x [N,C]
-template <class Config> Tensor heldNorm(const Config& config, Tensor x) {
+template <class Config> Tensor heldNorm(const Config& config, Tensor x, const std::string& name = "ln_final") {
     if (!config.finalNorm || config.norm == NormKind::None) return x;
     Graph& graph = *x.graph;
     const int64_t C = x.shape().columns();
@@ -20,9 +20,8 @@ template <class Config> Tensor heldNorm(const Config& config, Tensor x) {
     if (centres) x = binary(x, reduce(x, Reduction::Mean, {1}), Binary::Subtract);
     const Tensor variance = affine(reduce(unary(x, Unary::Square), Reduction::Mean, {1}), 1, config.normEpsilon);
     const Tensor held = stopGradient(unary(variance, Unary::ReciprocalSquareRoot));
-    x = binary(binary(x, held, Binary::Multiply), reshape(graph.parameter("ln_final.w", {C}), {1, C}),
-               Binary::Multiply);
-    return centres ? binary(x, reshape(graph.parameter("ln_final.b", {C}), {1, C}), Binary::Add) : x;
+    x = binary(binary(x, held, Binary::Multiply), reshape(graph.parameter(name + ".w", {C}), {1, C}), Binary::Multiply);
+    return centres ? binary(x, reshape(graph.parameter(name + ".b", {C}), {1, C}), Binary::Add) : x;
 }
 
 template <class Config> void requireLinear(const Config& config, bool isOneStream) {
@@ -46,10 +45,10 @@ Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
                      .hint = "use the logit lens or the input attributions"});
     requireLinear(config, stream.shape().columns() == config.modelWidth);
     Graph& graph = *stream.graph;
-    MatmulOptions out;
+    MatmulOptions out{.scale = config.readoutScale};
     if (config.unembedBias) out.bias = graph.parameter("unembed.b_U", {config.vocabulary});
     return matmul(
-        heldNorm(config, take(stream, row)),
+        heldNorm(config, take(stream, row), config.hasEncoder() ? "decoder.ln_final" : "ln_final"),
         graph.parameter(config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, config.modelWidth}),
         out);
 }

@@ -298,17 +298,21 @@ ModelGraph buildSource(const DecoderConfig& config, const DecoderBuild& build, i
 namespace {
 
 /// Builds into a graph of the caller.
-DecoderBuilder builderInto(const DecoderConfig& config, Graph& graph) {
+DecoderBuilder builderInto(const DecoderConfig& config, Graph& graph, const char* stack) {
     static const DecoderBuild build;
-    return {config, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph), stackOf(config)};
+    return {config, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph), stack};
 }
 
 } // namespace
 
-Tensor readOut(const DecoderConfig& config, Tensor x) { return builderInto(config, *x.graph).readOut(x); }
+Tensor readOut(const DecoderConfig& config, Tensor x) {
+    return builderInto(config, *x.graph, stackOf(config)).readOut(x);
+}
 
-Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph) {
-    return builderInto(config, graph).vocabulary();
+Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph, std::string_view stack) {
+    const bool isOfSource = config.hasEncoder() && stack == "encoder";
+    return builderInto(isOfSource ? config.encoder.front() : config, graph, isOfSource ? "encoder" : stackOf(config))
+        .vocabulary();
 }
 
 namespace {

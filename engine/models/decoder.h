@@ -116,8 +116,9 @@ ModelGraph buildSource(const DecoderConfig& config, const DecoderBuild& build, i
 /// @param x [N, C times the number of residual streams]  @return logits [N,V]
 Tensor readOut(const DecoderConfig& config, Tensor x);
 
-/// The value of hook_embed for each token of the vocabulary, as a tensor of `graph`. @return [V,C]
-Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph);
+/// The value of hook_embed for each token of the vocabulary, as a tensor of `graph`.
+/// @param stack "encoder" for the tokens of a source; else those that the model predicts  @return [V,C]
+Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph, std::string_view stack = {});
 
 /// Gives hooks the inputs decoder_names::kept and added. Call before adding nodes to the graph.
 void makeEditable(Graph& graph, const std::set<std::string>& hooks);

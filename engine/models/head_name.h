@@ -5,6 +5,8 @@
 namespace attn {
 
 /// How tables, titles and sentences name a head: "L2 H3". Where hooks are named it is "blocks.2.attn", head 3.
-inline std::string headName(int layer, int head) { return "L" + std::to_string(layer) + " H" + std::to_string(head); }
+/// @param site as ModelStructure::labelOf() gives it
+inline std::string headName(const std::string& site, int head) { return site + " H" + std::to_string(head); }
+inline std::string headName(int layer, int head) { return headName("L" + std::to_string(layer), head); }
 
 } // namespace attn

@@ -29,6 +29,10 @@ Site siteOf(const LayerAttention& attention, const std::string& block, int layer
 std::string Site::hook(std::string_view hook) const { return inSite(fmt::format("hook_{}", hook)); }
 std::string Site::inSite(std::string_view part) const { return fmt::format("{}.{}", name, part); }
 std::string Site::inBlock(std::string_view part) const { return fmt::format("{}.{}", block, part); }
+std::string Site::stack() const { return block.substr(0, block.find('.')); }
+std::string Site::inStack(std::string_view part) const {
+    return block == blockName(layer) ? std::string(part) : fmt::format("{}.{}", stack(), part);
+}
 
 const Axis& ModelStructure::queryAxis(int site) const {
     const Stream& stream = streams.at(static_cast<size_t>(sites.at(static_cast<size_t>(site)).queryStream));
@@ -41,12 +45,23 @@ const Axis& ModelStructure::keyAxis(int site) const {
 }
 
 int ModelStructure::axisOf(const std::string& hook, char letter) const {
-    for (const Site& site : sites)
-        if (hook.starts_with(site.name + "."))
-            return streams[static_cast<size_t>(letter == 'S' ? site.keyStream : site.queryStream)].axis;
+    if (const auto index = siteOf(hook)) {
+        const Site& site = sites[static_cast<size_t>(*index)];
+        return streams[static_cast<size_t>(letter == 'S' ? site.keyStream : site.queryStream)].axis;
+    }
     for (const Stream& stream : streams)
         if (hook.starts_with(stream.name + ".")) return stream.axis;
     return streams.back().axis;
+}
+
+std::optional<int> ModelStructure::siteOf(const std::string& hook) const {
+    const auto isIn = [&](const Site& site) { return hook.starts_with(site.name + "."); };
+    const auto found = std::ranges::find_if(sites, isIn);
+    return found == sites.end() ? std::nullopt : std::optional(static_cast<int>(found - sites.begin()));
+}
+
+bool ModelStructure::hasTwoStacks() const {
+    return std::ranges::any_of(sites, [](const Site& each) { return each.queryStream != each.keyStream; });
 }
 
 bool ModelStructure::isCross(int site) const {
@@ -56,18 +71,38 @@ bool ModelStructure::isCross(int site) const {
 
 std::string ModelStructure::labelOf(int site) const {
     const Site& at = sites.at(static_cast<size_t>(site));
-    const bool hasTwo = std::ranges::any_of(sites, [](const Site& each) { return each.queryStream != each.keyStream; });
-    const char* const kind = !hasTwo ? "" : isCross(site) ? "Cross " : at.queryStream == 0 ? "Encoder " : "Decoder ";
+    const char* const kind = !hasTwoStacks()       ? ""
+                             : isCross(site)       ? "Cross "
+                             : at.queryStream == 0 ? "Encoder "
+                                                   : "Decoder ";
     return fmt::format("{}L{}", kind, at.layer);
+}
+
+std::string ModelStructure::blockLabelOf(int site) const {
+    const auto& block = sites.at(static_cast<size_t>(site)).block;
+    return labelOf(static_cast<int>(std::ranges::find(sites, block, &Site::block) - sites.begin()));
 }
 
 int ModelStructure::mostHeads() const { return sites.empty() ? 0 : std::ranges::max(sites, {}, &Site::heads).heads; }
 
+std::vector<int> ModelStructure::firstSites() const {
+    std::vector<int> first;
+    for (size_t site = 0; site < sites.size(); ++site)
+        if (site == 0 || sites[site].block != sites[site - 1].block) first.push_back(static_cast<int>(site));
+    return first;
+}
+
 std::vector<std::string> ModelStructure::blocks() const {
     std::vector<std::string> names;
-    for (const Site& site : sites)
-        if (names.empty() || names.back() != site.block) names.push_back(site.block);
+    for (const int site : firstSites()) names.push_back(sites[static_cast<size_t>(site)].block);
     return names;
+}
+
+std::vector<int> ModelStructure::sitesOf(int stream) const {
+    std::vector<int> found;
+    for (size_t site = 0; site < sites.size(); ++site)
+        if (sites[site].queryStream == stream) found.push_back(static_cast<int>(site));
+    return found;
 }
 
 std::string_view nameOf(AxisKind kind) { return kind == AxisKind::Tokens ? "tokens" : "patches"; }

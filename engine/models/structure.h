@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ struct Site {
     std::string hook(std::string_view hook) const;    ///< "blocks.3.attn.hook_pattern" from "pattern"
     std::string inSite(std::string_view part) const;  ///< "blocks.3.attn.W_O" from "W_O"
     std::string inBlock(std::string_view part) const; ///< "blocks.3.hook_resid_pre" from "hook_resid_pre"
+    /// "hook_embed", or "decoder.hook_embed" in a model with an encoder and a decoder.
+    std::string inStack(std::string_view part) const;
+    std::string stack() const; ///< "blocks", "encoder" or "decoder"
 };
 
 /// A prediction that a model makes at rows of a stream.
@@ -69,11 +73,17 @@ struct ModelStructure {
 
     const Axis& queryAxis(int site) const;
     const Axis& keyAxis(int site) const;
-    int mostHeads() const;                   ///< largest number of heads in a site
-    std::vector<std::string> blocks() const; ///< names of the blocks, in execution order
-    bool isCross(int site) const;            ///< whether the keys of a site are rows of another stream than its queries
+    int mostHeads() const;                      ///< largest number of heads in a site
+    std::vector<std::string> blocks() const;    ///< names of the blocks, in execution order
+    std::vector<int> firstSites() const;        ///< of each of these blocks
+    std::vector<int> sitesOf(int stream) const; ///< those whose queries are rows of a stream
+    bool isCross(int site) const; ///< whether the keys of a site are rows of another stream than its queries
     /// How figures name a site: "L2"; with two streams "Encoder L2", "Decoder L2" or "Cross L2".
     std::string labelOf(int site) const;
+    std::string blockLabelOf(int site) const; ///< how figures name its block: "L2", "Encoder L2" or "Decoder L2"
+    /// The site that a hook is in: "blocks.3.attn" of "blocks.3.attn.hook_z". @return nothing if it is in none
+    std::optional<int> siteOf(const std::string& hook) const;
+    bool hasTwoStacks() const; ///< an encoder, and a decoder that reads its rows
     /// The axis along which the rows of a hook lie, or the keys. @param letter 'T' or 'S' of the probe's axes
     int axisOf(const std::string& hook, char letter) const;
     bool operator==(const ModelStructure&) const = default;

@@ -34,12 +34,14 @@ WindowLayout windowLayout(const ImageSize& grid, GridWindows windows);
 struct LayerLayout {
     int64_t prefix = 0;                  ///< leading tokens that are not patches
     int64_t tokens = 0;                  ///< T, including the prefix
+    int64_t keys = 0;                    ///< S, where keys are rows of another stream; 0: the tokens
     std::vector<int32_t> tokenOf;        ///< [patches of the picture] the token that contains each patch
     std::optional<WindowLayout> windows; ///< windows of the tokens after the prefix
 
-    /// The number of cells of a head's pattern: [T,T], or [windows, places, places].
+    int64_t keyCount() const { return keys > 0 ? keys : tokens; }
+    /// The number of cells of a head's pattern: [T,S], or [windows, places, places].
     int64_t cells() const {
-        return windows ? windows->windows * windows->length() * windows->length() : tokens * tokens;
+        return windows ? windows->windows * windows->length() * windows->length() : tokens * keyCount();
     }
     /// Calls `row(query, first, keys)` for each token. Its cells start at index `first` and belong to the tokens
     /// `keys`, which are -1 at padding.
@@ -50,9 +52,9 @@ struct LayerLayout {
 
 template <class Row> void LayerLayout::forRows(Row&& row) const {
     if (!windows) {
-        std::vector<int32_t> all(static_cast<size_t>(tokens));
+        std::vector<int32_t> all(static_cast<size_t>(keyCount()));
         std::iota(all.begin(), all.end(), 0);
-        for (int64_t token = 0; token < tokens; ++token) row(token, token * tokens, std::span<const int32_t>(all));
+        for (int64_t token = 0; token < tokens; ++token) row(token, token * keyCount(), std::span<const int32_t>(all));
         return;
     }
     const int64_t length = windows->length();

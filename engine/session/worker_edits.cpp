@@ -1,5 +1,4 @@
 #include "engine/analysis/analysis.h"
-#include "engine/analysis/one_stack.h"
 #include "engine/inference/cell_explainer.h"
 #include "engine/inference/hook_edits.h"
 #include "engine/session/worker.h"
@@ -168,13 +167,13 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
 std::shared_ptr<AnalysisResult>
 Session::Worker::analysed(const Analysis& analysis, bool unedited,
                           const std::function<void(float, const std::string&)>& report) {
-    if (!analysis.followsTwoStacks()) requireOneStack(model());
     const Input given = input();
     const std::vector<float> gates = model().gates();
     const HookEdits edits = model().hookEdits();
     const auto feed = [&] { // the cache of a model of text, which views and some analyses read
         if (!given.isText()) return;
         text().setTypes(given.types());
+        text().setSource(given.source());
         text().truncate(0);
         text().feed(given.tokens());
     };

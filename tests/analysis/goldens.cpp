@@ -86,7 +86,7 @@ TEST_CASE("goldens: contributions to a logit agree with PyTorch and sum to it", 
     CHECK(farthest(values, golden.values("attribution.values")) < 1e-4);
     CHECK(found->logit == Approx(golden.values("attribution.logit").front()).margin(1e-4));
     CHECK(sum == Approx(found->logit).margin(1e-4));
-    CHECK(found->components.front().name() == "embedding");
+    CHECK(found->components.front().name == "embedding");
 }
 
 TEST_CASE("goldens: gradients by the input agree with PyTorch; integrated ones are complete", "[analysis][gpu]") {

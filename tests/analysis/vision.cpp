@@ -96,7 +96,7 @@ TEST_CASE("weighted attention: of a picture, it follows from the model's values 
     const std::vector<float> output = vision.model.store().read(hookOf(1, "attn.W_O")); // [C,C]
     const auto T = static_cast<size_t>(v.shape[0]), H = static_cast<size_t>(v.shape[1]),
                D = static_cast<size_t>(v.shape[2]);
-    REQUIRE(found->tokens == static_cast<int>(T));
+    REQUIRE(found->queries == static_cast<int>(T));
     for (size_t key = 0; key < T; ++key) {
         double squares = 0;
         for (size_t row = 0; row < H * D; ++row) {
@@ -171,7 +171,7 @@ TEST_CASE("vision goldens: contributions to a class agree with PyTorch and sum t
                                          : part.kind == Kind::FeedForward   ? "mlp." + at
                                          : part.kind == Kind::Bias          ? "final"
                                                                             : "";
-            INFO(part.name());
+            INFO(part.name);
             if (part.kind == Kind::Rest) {
                 CHECK(std::abs(part.value) < 1e-4);
                 continue;
@@ -247,7 +247,7 @@ TEST_CASE("vision goldens: patching of models that merge tokens in windows agree
     const ImageSize grid = vision.model.info().grid;
     REQUIRE(sweep->tokens == grid.area());
     const auto classes = static_cast<size_t>(vision.model.info().classes);
-    for (int layer = 0; layer < sweep->layers; ++layer) {
+    for (int layer = 0; layer < static_cast<int>(sweep->sites.size()); ++layer) {
         INFO("layer " << layer);
         const int64_t side = layer < 2 ? 1 : 2; // patches of a token
         const std::vector<float> logits = vision.golden.values("patched." + std::to_string(layer));

@@ -305,27 +305,32 @@ def interventions(model, tokens, hooks, other, out):
     out["changed.uniform"] = changed(model, tokens, {at + "attn.hook_pattern": uniform})
 
 
-for name in ("gpt2", "llama_gqa"):
-    folder = HERE / name
-    source = Model(folder)
-    model = Plain(source.config, source.weights)
-    tokens = safetensors_file.read(folder / "golden.safetensors")["tokens"].tolist()
-    expected = FAMILIES[source.config["model_type"]](source.config, source.weights, torch.tensor(tokens))["logits"]
-    logits, hooks = record(model, tokens)
-    assert (logits - expected).abs().max() < 1e-10
-    other_tokens = [(token * 7 + 3) % source.config["vocab_size"] for token in tokens]
-    _, other = record(model, other_tokens)
-    out = {"other_tokens": torch.tensor(other_tokens, dtype=torch.int32)}
-    lens(model, hooks, logits, out)
-    attribution(model, tokens, hooks, logits, out)
-    gradients(model, tokens, logits, out)
-    flows(model, tokens, hooks, out)
-    relevance(model, tokens, logits, out)
-    weighted(model, hooks, out)
-    circuits(model, tokens, out)
-    composition(model, out)
-    interventions(model, tokens, hooks, other, out)
-    logs = torch.log_softmax(logits, -1)
-    out["scores.loss"] = -torch.stack([logs[t, tokens[t + 1]] for t in range(len(tokens) - 1)])
-    safetensors_file.write(folder / "analysis.safetensors", {n: t.detach().float() if t.is_floating_point() else t for n, t in out.items()})
-    print(name, json.dumps({n: list(t.shape) for n, t in out.items()}))
+def main():
+    for name in ("gpt2", "llama_gqa"):
+        folder = HERE / name
+        source = Model(folder)
+        model = Plain(source.config, source.weights)
+        tokens = safetensors_file.read(folder / "golden.safetensors")["tokens"].tolist()
+        expected = FAMILIES[source.config["model_type"]](source.config, source.weights, torch.tensor(tokens))["logits"]
+        logits, hooks = record(model, tokens)
+        assert (logits - expected).abs().max() < 1e-10
+        other_tokens = [(token * 7 + 3) % source.config["vocab_size"] for token in tokens]
+        _, other = record(model, other_tokens)
+        out = {"other_tokens": torch.tensor(other_tokens, dtype=torch.int32)}
+        lens(model, hooks, logits, out)
+        attribution(model, tokens, hooks, logits, out)
+        gradients(model, tokens, logits, out)
+        flows(model, tokens, hooks, out)
+        relevance(model, tokens, logits, out)
+        weighted(model, hooks, out)
+        circuits(model, tokens, out)
+        composition(model, out)
+        interventions(model, tokens, hooks, other, out)
+        logs = torch.log_softmax(logits, -1)
+        out["scores.loss"] = -torch.stack([logs[t, tokens[t + 1]] for t in range(len(tokens) - 1)])
+        safetensors_file.write(folder / "analysis.safetensors", {n: t.detach().float() if t.is_floating_point() else t for n, t in out.items()})
+        print(name, json.dumps({n: list(t.shape) for n, t in out.items()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 """Models with an encoder and a decoder in plain torch operations, as an implementation independent of the engine.
 
-t5() follows transformers' modeling_t5.py, bart() modeling_bart.py and modeling_marian.py. Each takes (config, weights, source, tokens) in
-Hugging Face's names and returns the tensors it met under TransformerLens's hook names: hook_resid_mid is the stream after
+t5() follows transformers' modeling_t5.py, bart() modeling_bart.py and modeling_marian.py. Each takes (config, weights, source, tokens,
+changes) in Hugging Face's names and returns the tensors it met under TransformerLens's hook names: hook_resid_mid is the stream after
 self-attention, hook_resid_mid_cross the one after cross-attention.
 """
 import argparse
@@ -17,6 +17,18 @@ from reference import ACTIVATIONS, MASKED, layer_norm, linear, rms_norm
 ACTS = {**ACTIVATIONS, "relu": torch.relu, "swish": ACTIVATIONS["silu"]}
 
 
+class Hooks(dict):
+    """Tensors by hook name. A change of a hook is a function of its value."""
+
+    def __init__(self, changes):
+        super().__init__()
+        self.changes = changes or {}
+
+    def put(self, name, value):
+        self[name] = self.changes[name](value) if name in self.changes else value
+        return self[name]
+
+
 def attend(hooks, site, q, k, v, scale, seen, bias=None):
     """q [T,H,D], k and v [S,H,D]; seen [T,S]; bias [H,T,S], added to the scores. Returns z as [T, H*D]."""
     at = site + ".hook_"
@@ -25,10 +37,10 @@ def attend(hooks, site, q, k, v, scale, seen, bias=None):
         hooks[at + "position_bias"] = bias
         scores = scores + bias
     scores = scores.masked_fill(~seen, MASKED)
-    pattern = torch.softmax(scores, -1)
-    z = torch.einsum("hts,shd->thd", pattern, v)
-    for name, tensor in (("q", q), ("k", k), ("v", v), ("attn_scores", scores), ("pattern", pattern), ("z", z)):
+    for name, tensor in (("q", q), ("k", k), ("v", v), ("attn_scores", scores)):
         hooks[at + name] = tensor
+    pattern = hooks.put(at + "pattern", torch.softmax(scores, -1))
+    z = hooks.put(at + "z", torch.einsum("hts,shd->thd", pattern, v))
     return z.reshape(z.shape[0], -1)
 
 
@@ -53,13 +65,13 @@ def bucket(distance, bidirectional, buckets, furthest):
     return found + torch.where(distance < exact, distance, torch.min(far, torch.full_like(far, buckets - 1)))
 
 
-def t5(config, w, source, tokens):
+def t5(config, w, source, tokens, changes=None):
     count, epsilon = config["num_heads"], config["layer_norm_epsilon"]
     kind = config["feed_forward_proj"]
     act = ACTS["gelu_new" if kind == "gated-gelu" else kind.split("-")[-1]]
     norm = lambda x, name: rms_norm(x, w[name + ".weight"], epsilon)  # noqa: E731
     shared = next(w[name] for name in ("shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight") if name in w)
-    hooks = {}
+    hooks = Hooks(changes)
 
     def feed(x, at):
         if kind.startswith("gated"):
@@ -67,7 +79,7 @@ def t5(config, w, source, tokens):
         return linear(act(linear(x, w, at + "wi")), w, at + "wo")
 
     def stack(name, ids, memory):
-        x = hooks[name + ".hook_embed"] = shared[ids]
+        x = hooks.put(name + ".hook_embed", shared[ids])
         length = len(ids)
         distance = torch.arange(length)[None, :] - torch.arange(length)[:, None]
         table = w[name + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"]
@@ -76,7 +88,7 @@ def t5(config, w, source, tokens):
         seen = torch.ones(length, length, dtype=torch.bool) if memory is None else distance <= 0
         for layer in range(config["num_layers"] if memory is None else config.get("num_decoder_layers", config["num_layers"])):
             at, block = f"{name}.block.{layer}.layer.", f"{name}.{layer}.hook_"
-            hooks[block + "resid_pre"] = x
+            x = hooks.put(block + "resid_pre", x)
             a, normed = at + "0.SelfAttention.", norm(x, at + "0.layer_norm")
             z = attend(hooks, f"{name}.{layer}.attn", *(heads(normed, w, a + part, count) for part in "qkv"), 1, seen, bias)
             hooks[block + "attn_out"] = linear(z, w, a + "o")
@@ -88,8 +100,8 @@ def t5(config, w, source, tokens):
                 hooks[block + "cross_attn_out"] = linear(z, w, a + "o")
                 x = hooks[block + "resid_mid_cross"] = x + hooks[block + "cross_attn_out"]
             last = at + ("1." if memory is None else "2.")
-            hooks[block + "mlp_out"] = feed(norm(x, last + "layer_norm"), last + "DenseReluDense.")
-            x = hooks[block + "resid_post"] = x + hooks[block + "mlp_out"]
+            hooks.put(block + "mlp_out", feed(norm(x, last + "layer_norm"), last + "DenseReluDense."))
+            x = hooks.put(block + "resid_post", x + hooks[block + "mlp_out"])
         return norm(x, name + ".final_layer_norm")
 
     x = stack("decoder", tokens, stack("encoder", source, None))
@@ -107,18 +119,18 @@ def sinusoids(length, width):
     return torch.cat((torch.sin(angle), torch.cos(angle)), -1)
 
 
-def bart(config, w, source, tokens):
+def bart(config, w, source, tokens, changes=None):
     act, width = ACTS[config["activation_function"]], config["d_model"]
     scale = width**0.5 if config["scale_embedding"] else 1.0
     isMarian = config["model_type"] == "marian"
     norm = lambda x, name: layer_norm(x, w[name + ".weight"], w[name + ".bias"], 1e-5)  # noqa: E731
-    hooks = {}
+    hooks = Hooks(changes)
 
     def stack(name, ids, memory):
         at, count = f"model.{name}.", config[f"{name}_attention_heads"]
         own = at + "embed_tokens.weight"
         table = w[own] if own in w else w["model.shared.weight"]
-        x = hooks[name + ".hook_embed"] = table[ids] * scale
+        x = hooks.put(name + ".hook_embed", table[ids] * scale)
         length = len(ids)
         places = sinusoids(length, width).to(x) if isMarian else w[at + "embed_positions.weight"][2 : 2 + length]
         hooks[name + ".hook_pos_embed"] = places
@@ -128,7 +140,7 @@ def bart(config, w, source, tokens):
         seen = torch.ones(length, length, dtype=torch.bool)
         for layer in range(config[f"{name}_layers"]):
             block, inner = f"{name}.{layer}.hook_", f"{at}layers.{layer}."
-            hooks[block + "resid_pre"] = x
+            x = hooks.put(block + "resid_pre", x)
             a = inner + "self_attn."
             q, k, v = (heads(x, w, a + part + "_proj", count) for part in "qkv")
             z = attend(hooks, f"{name}.{layer}.attn", q, k, v, q.shape[-1] ** -0.5, seen if memory is None else seen.tril())
@@ -141,8 +153,8 @@ def bart(config, w, source, tokens):
                            torch.ones(length, len(memory), dtype=torch.bool))
                 hooks[block + "cross_attn_out"] = linear(z, w, a + "out_proj")
                 x = hooks[block + "resid_mid_cross"] = norm(x + hooks[block + "cross_attn_out"], inner + "encoder_attn_layer_norm")
-            hooks[block + "mlp_out"] = linear(act(linear(x, w, inner + "fc1")), w, inner + "fc2")
-            x = hooks[block + "resid_post"] = norm(x + hooks[block + "mlp_out"], inner + "final_layer_norm")
+            hooks.put(block + "mlp_out", linear(act(linear(x, w, inner + "fc1")), w, inner + "fc2"))
+            x = hooks.put(block + "resid_post", norm(x + hooks[block + "mlp_out"], inner + "final_layer_norm"))
         return x
 
     x = stack("decoder", tokens, stack("encoder", source, None))
@@ -163,9 +175,15 @@ class TwoStreams:
         weights = safetensors_file.read(folder / "model.safetensors")
         self.weights = {name: t.to(dtype) if t.is_floating_point() else t for name, t in weights.items()}
 
-    def run(self, source, tokens):
+    def run(self, source, tokens, changes=None):
+        """@param changes functions of the values of hooks, by name"""
         with torch.no_grad():
-            return FAMILIES[self.config["model_type"]](self.config, self.weights, torch.as_tensor(source), torch.as_tensor(tokens))
+            return self.forward(source, tokens, changes)
+
+    def forward(self, source, tokens, changes=None):
+        """The same, with gradients."""
+        family = FAMILIES[self.config["model_type"]]
+        return family(self.config, self.weights, torch.as_tensor(source), torch.as_tensor(tokens), changes)
 
     def greedy(self, source, count):
         """The most likely target, and the smallest lead of a token over the runner-up."""

@@ -2,7 +2,6 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
-#include "app/figures/head_label.h"
 #include "app/figures/tile_image.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/plain_table.h"
@@ -82,7 +81,7 @@ public:
         float score = -1;         ///< that the table shows; NaN: none
     };
     explicit HeadItem(const HeadScores& head, const Place& place)
-        : QTreeWidgetItem({headLabel(head.site, head.head), fromEngine(head.title()),
+        : QTreeWidgetItem({fromEngine(head.label), fromEngine(head.title()),
                            place.score < 0 ? QStringLiteral("–") : wholePercent(place.score)}),
           place_(place) {
         setData(Head, Qt::UserRole, place.index);
@@ -335,7 +334,7 @@ void HeadTable::explain() {
         return explanation_->setText(tr("Select a head to see why it has its kind and where it looks."));
     const HeadScores& to = reference_->in->heads[reference_->index];
     explanation_->setText(tr("Sorted by similarity to %1 of %2. Open another model to find similar heads there.")
-                              .arg(headLabel(to.site, to.head))
+                              .arg(fromEngine(to.label))
                               .arg(QString::fromStdString(reference_->model->name)));
 }
 
@@ -348,7 +347,7 @@ QString HeadTable::explanationOf(const HeadScores& head) const {
         reasons << reason;
     }
     QString text = tr("%1 – %2")
-                       .arg(headLabel(head.site, head.head))
+                       .arg(fromEngine(head.label))
                        .arg(reasons.isEmpty() ? tr("mixed: no kind dominates") : reasons.join("; "));
     if (!text.endsWith('.')) text += '.';
     const HeadScores* before = beforeOf(head);

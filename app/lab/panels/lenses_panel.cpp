@@ -19,6 +19,8 @@
 #include <QSignalBlocker>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -146,6 +148,10 @@ void LensesPanel::listTargets() {
         for (int index = 0; index < snapshot_->model->classes; ++index)
             target_->addItem(QString::fromStdString(snapshot_->model->labelOf(index)));
     target_->setEditText(choiceOf(text) < 0 ? QString() : text);
+    const bool readsSource = snapshot_->model->readsSource;
+    static_cast<QLabel*>(form_->labelForField(text_))->setText(readsSource ? tr("Other source") : tr("Other text"));
+    text_->setAccessibleName(readsSource ? tr("Other source, with the same number of tokens")
+                                         : tr("Other text, with the same number of tokens"));
     choosePage();
 }
 
@@ -228,9 +234,15 @@ void LensesPanel::showIfNew() {
 }
 
 LensSubject LensesPanel::subject(bool isOriginal) const {
-    if (!readsPictures())
+    if (!readsPictures()) {
+        std::vector<QString> names;
+        if (snapshot_->sequence) names = tokenLabels(snapshot_->sequence->source);
+        const size_t sourceRows = names.size();
+        std::ranges::move(tokenLabels(snapshot_->sequence.get()), std::back_inserter(names));
         return {.model = *snapshot_->model,
-                .axis = inputAxis(*snapshot_->model, tokenLabels(snapshot_->sequence.get()))};
+                .axis = inputAxis(*snapshot_->model, std::move(names)),
+                .sourceRows = sourceRows};
+    }
     const PictureRun run = pictureRun(*snapshot_, isOriginal && snapshot_->uneditedAnswer);
     return {.model = *run.model, .axis = run.axis(), .patterns = run.patterns};
 }
@@ -258,8 +270,8 @@ void LensesPanel::showTokens() {
 }
 
 void LensesPanel::activate(const MatrixCell& cell) {
-    if (!shown_ || !page().change) return;
-    bench_.addChanges({page().change(*shown_, question(), cell.row, cell.column)});
+    if (!shown_ || !page().change || std::isnan(view_->answer().matrix.valueAt(cell))) return;
+    bench_.addChanges({page().change(*shown_, question(), snapshot_->model->structure, cell.row, cell.column)});
     bench_.showPanel("interventions");
 }
 
