@@ -78,6 +78,7 @@ struct Snapshot {
     ShownRun run = ShownRun::Changed;
     bool isEdited = false;                     ///< the run that is shown has changes
     std::shared_ptr<const NextToken> unedited; ///< `next` of the original run; null while unedited or generating
+    std::shared_ptr<const TextClasses> uneditedClasses;                    ///< the same of `classes`
     std::shared_ptr<const UneditedViews> uneditedViews;                    ///< as `unedited`, while `run` is Difference
     std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< the last result by Analysis::key()
     /// Results on the original run, for the analyses that ran while `run` was Difference.

@@ -50,6 +50,7 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
     next_.isEdited = text().isEdited() && next_.run != ShownRun::Original;
     if (!next_.isEdited) {
         next_.unedited.reset();
+        next_.uneditedClasses.reset();
         next_.uneditedViews.reset();
         uneditedTokens_.clear();
         return;
@@ -68,6 +69,8 @@ void Session::Worker::refreshUnedited(std::span<const int> tokens) {
             std::make_shared<NextToken>(NextToken{.logits = {text().logits().begin(), text().logits().end()},
                                                   .recentTokens = {tokens.begin(), tokens.end()},
                                                   .row = static_cast<int>(text().predictedRow(text().input()))});
+        const auto classes = text().classes();
+        next_.uneditedClasses = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
         if (isDone && next_.run == ShownRun::Difference) {
             next_.uneditedViews = std::make_shared<UneditedViews>(uneditedViews());
             uneditedShown_ = shown();

@@ -64,6 +64,59 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     CHECK(summary.text().startsWith("“no such token” is no token or class of this model. No logit is subtracted."));
 }
 
+TEST_CASE("lab: lenses follow a source and a target; two say that they need one stack", "[lab]") {
+    LabWindow lab("builtin:numbers-de", "three hundred twelve");
+    lab.find<QSpinBox>("amount").setValue(1);
+    lab.clickAndSettle("run");
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    lab.find<QLineEdit>("lensText").setText("four hundred twelve");
+    const std::span<const LensPage> known = lensPages();
+    const auto& matrix = lab.find<MatrixView>("lensMatrix");
+    for (int page = 0; page < pages.count(); ++page) {
+        const LensPage& lens = known[static_cast<size_t>(page)];
+        INFO(lens.id);
+        pages.setCurrentIndex(page);
+        if (lens.id == std::string("circuits") || lens.id == std::string("composition")) {
+            if (!lens.isQuick) lab.click("lensRun");
+            REQUIRE(lab.waitFor([&] {
+                const auto labels = lab.find<QWidget>("lensAnswer").findChildren<QLabel*>();
+                return std::ranges::any_of(labels, [](QLabel* each) { return each->text().contains("one stack"); });
+            }));
+            continue;
+        }
+        if (!lens.isQuick) lab.click("lensRun");
+        REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
+        CHECK(lab.find<QLabel>("lensExplanation").text() == lens.explanation);
+        if (lens.id == std::string("logit")) {
+            CHECK(matrix.figure().rowLabels.front() == "encoder embedding");
+            CHECK(matrix.figure().columns() == 2); // tokens of the target
+        }
+        if (lens.id == std::string("gradients"))
+            CHECK(lab.find<LinesView>("lensBars").figure().placeNames ==
+                  std::vector<QString>{"␣three", "␣hundred", "␣twelve", "<|endoftext|>", "␣drei"});
+        if (lens.id == std::string("ablation")) CHECK(matrix.figure().rowLabels[3] == "Cross L0");
+    }
+    // The last one was patching: the encoder's first token is "three" here and "four" in the other source.
+    CHECK(matrix.figure().rows() == 4);
+    CHECK(matrix.figure().columns() == 5);
+    CHECK(std::isnan(matrix.figure().valueAt({0, 4}))); // a token of the target has no row in the encoder
+    lab.layOut();
+    const auto doubleClick = [&](MatrixCell cell) {
+        auto& view = lab.find<MatrixView>("lensMatrix");
+        const QPoint at = view.figureLayout().cellRect(cell).center().toPoint();
+        QTest::mouseClick(&view, Qt::LeftButton, {}, at);
+        QTest::mouseDClick(&view, Qt::LeftButton, {}, at);
+        REQUIRE(lab.settle());
+    };
+    doubleClick({0, 4});
+    CHECK_FALSE(lab.snapshot().changes);
+    doubleClick({0, 0});
+    REQUIRE(lab.snapshot().changes);
+    CHECK(lab.snapshot().changes->interventions.front().hook == "encoder.0.hook_resid_pre");
+    CHECK(lab.snapshot().changes->interventions.front().text == "four hundred twelve");
+}
+
 TEST_CASE("lab: a lens that fails ends with its reason, also after other commands", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog.");
     lab.showPanel("lenses");

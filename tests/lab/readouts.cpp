@@ -78,6 +78,16 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     const auto at = [&](int row, int column) { return list.model()->index(row, column).data().toString(); };
     CHECK(QStringList{at(0, 0), at(1, 0)}.contains("good"));
     CHECK(QStringList{at(0, 0), at(1, 0)}.contains("bad"));
+    // The difference that a change makes stands beside them.
+    CHECK(list.isColumnHidden(3));
+    lab.closeGate(0, 0, 0);
+    lab.window().workbench().showRun(ShownRun::Difference);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return !list.isColumnHidden(3); }));
+    CHECK(at(0, 3).endsWith('%'));
+    lab.window().workbench().showRun(ShownRun::Changed);
+    lab.act("resetEdits");
+    REQUIRE(lab.settle());
     CHECK(at(0, 1).chopped(2).toDouble() + at(1, 1).chopped(2).toDouble() == Approx(100).margin(0.11));
     CHECK(at(0, 1).chopped(2).toDouble() >= 50);
     for (const QDoubleSpinBox* box : lab.find<QWidget>("next").findChildren<QDoubleSpinBox*>())

@@ -31,7 +31,8 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, co
                                                                               : TextReadout::NextToken;
     if (readout != std::exchange(readout_, readout)) emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
     showsChange_ = false;
-    std::vector<Row> rows = snapshot.classes ? classRows(snapshot) : tokenRows(snapshot, sampling, earlier);
+    std::vector<Row> rows =
+        snapshot.classes ? classRows(snapshot, earlier != nullptr) : tokenRows(snapshot, sampling, earlier);
     const int before = static_cast<int>(rows_.size()), after = static_cast<int>(rows.size());
     if (after > before) beginInsertRows({}, before, after - 1);
     if (after < before) beginRemoveRows({}, after, before - 1);
@@ -69,12 +70,23 @@ std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snaps
     return rows;
 }
 
-std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snapshot) const {
+std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snapshot, bool isCompared) {
     std::vector<Row> rows;
     const TextClasses& classes = *snapshot.classes;
     const std::vector<TokenInfo>& tokens = snapshot.sequence->tokens;
     const auto passage = std::ranges::find_if(tokens, &TokenInfo::isSecond);
     const auto from = passage == tokens.end() ? 0 : static_cast<int>(passage - tokens.begin());
+    const TextClasses* before = isCompared ? snapshot.uneditedClasses.get() : nullptr;
+    showsChange_ = before && before->logits.size() == classes.logits.size();
+    constexpr int kAll = 1 << 20;
+    const std::vector<ClassAnswer> earlier =
+        showsChange_ ? classAnswers(*before, from, kAll) : std::vector<ClassAnswer>();
+    const auto changeOf = [&](const ClassAnswer& answer) {
+        const auto same = std::ranges::find_if(earlier, [&](const ClassAnswer& each) {
+            return each.label == answer.label && each.begin == answer.begin && each.end == answer.end;
+        });
+        return same == earlier.end() ? std::nanf("") : answer.probability - same->probability;
+    };
     for (const ClassAnswer& answer : classAnswers(classes, from, kLimit)) {
         QString text = QString::fromStdString(classes.labels[static_cast<size_t>(answer.label)]);
         if (!readsOneRow(readout_)) {
@@ -88,8 +100,8 @@ std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snaps
             const QString words = QString::fromStdString(written).trimmed();
             text = isSpan ? words : QStringLiteral("%1: %2").arg(words, text);
         }
-        rows.push_back(
-            rowOf({.token = answer.label, .logit = answer.logit, .probability = answer.probability}, text, 0));
+        rows.push_back(rowOf({.token = answer.label, .logit = answer.logit, .probability = answer.probability}, text,
+                             changeOf(answer)));
     }
     return rows;
 }
@@ -113,7 +125,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         return index.column() == TokenColumn         ? (listsTokens() ? visibleText(text) : text)
                : index.column() == ProbabilityColumn ? percent
                : index.column() == LogitColumn       ? logit
-               : !showsChange_                       ? QString()
+               : !showsChange_ || std::isnan(change) ? QString()
                                                      : changeText(change);
     case Qt::TextAlignmentRole:
         return static_cast<int>((index.column() == TokenColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);

@@ -45,7 +45,7 @@ private:
     static Row rowOf(const Candidate& candidate, const QString& text, float change);
     /// Sets showsChange_ too.
     std::vector<Row> tokenRows(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier);
-    std::vector<Row> classRows(const Snapshot& snapshot) const;
+    std::vector<Row> classRows(const Snapshot& snapshot, bool isCompared);
 
     std::vector<Row> rows_;
     TextReadout readout_ = TextReadout::NextToken; ///< what the rows are

@@ -148,7 +148,7 @@ void LensesPanel::listTargets() {
         for (int index = 0; index < snapshot_->model->classes; ++index)
             target_->addItem(QString::fromStdString(snapshot_->model->labelOf(index)));
     target_->setEditText(choiceOf(text) < 0 ? QString() : text);
-    const bool readsSource = snapshot_->model->readsSource;
+    const bool readsSource = snapshot_->model && snapshot_->model->readsSource;
     static_cast<QLabel*>(form_->labelForField(text_))->setText(readsSource ? tr("Other source") : tr("Other text"));
     text_->setAccessibleName(readsSource ? tr("Other source, with the same number of tokens")
                                          : tr("Other text, with the same number of tokens"));
