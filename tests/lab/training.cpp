@@ -7,6 +7,7 @@
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/training_test.h"
 
+#include <QCheckBox>
 #include <QLineEdit>
 
 #include <cstdio>
@@ -34,6 +35,24 @@ const std::vector<PlotFigure::Line>& lossCurves(LabWindow& lab) {
 }
 
 } // namespace
+
+TEST_CASE("training: the curves that come with a model appear beside its variants and runs of its task", "[lab]") {
+    LabWindow lab("builtin:numbers-de");
+    lab.showPanel("curves");
+    const auto names = [&] {
+        QStringList found;
+        for (const PlotFigure::Line& line : lossCurves(lab)) found << line.label;
+        return found;
+    };
+    REQUIRE(lab.waitFor([&] { return names().size() == 8; })); // training and validation of four
+    for (const char* name :
+         {"numbers-de, training", "source reversed, training", "one head, validation", "without positions, validation"})
+        CHECK(names().contains(name));
+    lab.find<QCheckBox>("bundledCurves").setChecked(false);
+    CHECK_FALSE(lab.find<QWidget>("lossChart").isVisible());
+    lab.window().open("builtin:induction"); // which no training made
+    REQUIRE(lab.waitFor([&] { return !lab.find<QCheckBox>("bundledCurves").isVisible(); }));
+}
 
 TEST_CASE("lab: the Train panel says where a task comes from", "[lab][training]") {
     LabWindow lab;

@@ -9,6 +9,9 @@
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "engine/models/bundled.h"
+#include "engine/training/checkpoint.h"
+#include "engine/training/metrics.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <QCheckBox>
@@ -17,7 +20,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -34,12 +40,35 @@ std::string_view metricOf(const RunListModel::Run& run) {
 }
 
 /// The metric that is drawn: that of the open run if it is shown, else of the first run that is. Others have an axis of
-/// their own.
-std::string_view drawnMetric(const RunListModel& runs) {
+/// their own. @param active folder of the open run
+std::string_view drawnMetric(const std::vector<const RunListModel::Run*>& shown, const QString& active) {
     const RunListModel::Run* chosen = nullptr;
-    for (const RunListModel::Run& run : runs.runs())
-        if (run.isShown && (!chosen || run.folder == runs.active())) chosen = &run;
+    for (const RunListModel::Run* run : shown)
+        if (!chosen || run->folder == active) chosen = run;
     return chosen ? metricOf(*chosen) : std::string_view();
+}
+
+/// The runs that come with a built-in model: its own, and those of its recipe with one change each.
+std::vector<RunListModel::Run> recordedRuns(const QString& path) {
+    const QString prefix = QStringLiteral("builtin:");
+    if (!path.startsWith(prefix)) return {};
+    namespace fs = std::filesystem;
+    const fs::path folder = assetsFolder("models") / path.mid(prefix.size()).toStdString();
+    std::vector<fs::path> folders{folder};
+    std::error_code error; // a model without variants
+    for (const auto& each : fs::directory_iterator(folder / "variants", error)) folders.push_back(each.path());
+    std::sort(folders.begin() + 1, folders.end());
+    std::vector<RunListModel::Run> runs;
+    for (const fs::path& each : folders) {
+        if (!fs::exists(each / kMetricsFile)) continue;
+        runs.push_back({.folder = QString::fromStdString(each.string()),
+                        .name = QString::fromStdString(each.filename().string()),
+                        .recipe = readRecipe(each / "recipe.json"),
+                        .points = readMetrics(each),
+                        .isShown = true,
+                        .series = runs.size()});
+    }
+    return runs;
 }
 
 /// What is exported of a run: its points without the update ratios.
@@ -91,6 +120,12 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     quantity_->addItem(tr("Learning rate"), "learning_rate");
     quantity_->addItem(tr("Gradient norm"), "gradient_norm");
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
+    bundled_ = named(new QCheckBox(tr("Curves that come with the model")), "bundledCurves",
+                     tr("Curves that come with the model"),
+                     tr("Also show how the open model was trained and, of some models, how training went with one "
+                        "thing changed. They appear beside runs of the same task."));
+    bundled_->setChecked(true);
+    bundled_->hide();
     moment_ = makeHintLabel("curvesMoment");
     moment_->hide();
     loss_ = identified(new PlotView, "lossChart");
@@ -102,6 +137,7 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     auto* controls = new FlowLayout;
     controls->addWidget(logarithmic_);
     controls->addWidget(quantity_);
+    controls->addWidget(bundled_);
     makeColumn(this, spacing::kGap, {empty_, controls, {new SideBySide(loss_, other_), 1}, moment_});
     refresh_.setSingleShot(true);
     refresh_.setInterval(kRefreshMs);
@@ -114,23 +150,51 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     });
     connect(logarithmic_, &QCheckBox::toggled, this, &CurvesPanel::refresh);
     connect(quantity_, &QComboBox::currentIndexChanged, this, &CurvesPanel::refresh);
+    connect(bundled_, &QCheckBox::toggled, this, &CurvesPanel::refresh);
     followTheme(bench_, loss_, other_);
     refresh();
 }
 
+void CurvesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const QString path = QString::fromStdString(snapshot->path());
+    if (std::exchange(modelPath_, path) == path) return;
+    recorded_ = recordedRuns(path);
+    bundled_->setVisible(!recorded_.empty());
+    refresh();
+}
+
+std::vector<const RunListModel::Run*> CurvesPanel::shownRuns() const {
+    std::vector<const RunListModel::Run*> shown;
+    for (const RunListModel::Run& run : bench_.runs().runs())
+        if (run.isShown) shown.push_back(&run);
+    if (!bundled_->isChecked()) return shown;
+    const size_t own = shown.size();
+    for (const RunListModel::Run& run : recorded_)
+        if (own == 0 || std::ranges::any_of(std::span(shown).first(own), [&](const RunListModel::Run* each) {
+                return each->recipe.task == run.recipe.task;
+            }))
+            shown.push_back(&run);
+    return shown;
+}
+
 std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) const {
     std::vector<PlotFigure::Line> curves;
-    const auto& runs = bench_.runs().runs();
-    const bool isOnly = std::ranges::count(runs, true, &RunListModel::Run::isShown) == 1;
-    const std::string_view metric = drawnMetric(bench_.runs());
-    for (const RunListModel::Run& run : runs) {
-        if (!run.isShown) continue;
+    const auto runs = shownRuns();
+    const bool isOnly = runs.size() == 1;
+    const std::string_view metric = drawnMetric(runs, bench_.runs().active());
+    const auto isRecorded = [&](const RunListModel::Run& run) {
+        return !recorded_.empty() && &run >= &recorded_.front() && &run <= &recorded_.back();
+    };
+    const size_t firstFree = bench_.runs().runs().size(); // series of runs that are not in the list
+    for (const RunListModel::Run* each : runs) {
+        const RunListModel::Run& run = *each;
+        const size_t series = run.series + (isRecorded(run) ? firstFree : 0);
         const QString name = isOnly ? QString() : run.name;
         const auto nameOf = [&](const QString& part) {
             return isOnly ? part : QStringLiteral("%1, %2").arg(run.name, part);
         };
-        const auto add = [&](const QString& label, bool isDashed, size_t series, auto value) {
-            PlotFigure::Line curve{.label = label, .colour = seriesColour(series), .isDashed = isDashed};
+        const auto add = [&](const QString& label, bool isDashed, size_t colour, auto value) {
+            PlotFigure::Line curve{.label = label, .colour = seriesColour(colour), .isDashed = isDashed};
             for (const MetricPoint& point : run.points)
                 if (const double y = value(point); std::isfinite(y))
                     curve.points.emplace_back(static_cast<double>(point.step), y);
@@ -138,16 +202,16 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
         };
 
         if (quantity == "loss") {
-            add(nameOf(tr("training")), false, run.series, [](const MetricPoint& p) { return p.loss; });
-            add(nameOf(tr("validation")), true, run.series + kSeriesColours / 2,
+            add(nameOf(tr("training")), false, series, [](const MetricPoint& p) { return p.loss; });
+            add(nameOf(tr("validation")), true, series + kSeriesColours / 2,
                 [](const MetricPoint& p) { return p.validationLoss.value_or(kNone); });
         } else if (quantity == "metric") {
             if (metricOf(run) != metric) continue;
-            add(name, false, run.series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
+            add(name, false, series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
         } else if (quantity == "learning_rate") {
-            add(name, false, run.series, [](const MetricPoint& p) { return p.learningRate; });
+            add(name, false, series, [](const MetricPoint& p) { return p.learningRate; });
         } else if (quantity == "gradient_norm") {
-            add(name, false, run.series, [](const MetricPoint& p) { return p.gradientNorm; });
+            add(name, false, series, [](const MetricPoint& p) { return p.gradientNorm; });
         } else {
             const size_t layers = static_cast<size_t>(run.recipe.architecture.layers) + 1;
             for (size_t part = 0; part < layers; ++part)
@@ -167,7 +231,7 @@ std::optional<CurvesPanel::Moment> CurvesPanel::shownMoment() const {
 }
 
 PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) const {
-    QString metric = quantity == "metric" ? fromEngine(drawnMetric(bench_.runs())) : QString();
+    QString metric = quantity == "metric" ? fromEngine(drawnMetric(shownRuns(), bench_.runs().active())) : QString();
     if (!metric.isEmpty()) metric[0] = metric[0].toUpper();
     PlotFigure figure;
     figure.title = quantity == "loss" ? tr("Loss (nats per token)")
@@ -184,9 +248,10 @@ PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) co
 
 QString CurvesPanel::leftOut() const {
     QStringList names;
-    for (const RunListModel::Run& run : bench_.runs().runs())
-        if (run.isShown && metricOf(run) != drawnMetric(bench_.runs()))
-            names << tr("%1 (%2)").arg(run.name, fromEngine(metricOf(run)));
+    const auto shown = shownRuns();
+    for (const RunListModel::Run* run : shown)
+        if (metricOf(*run) != drawnMetric(shown, bench_.runs().active()))
+            names << tr("%1 (%2)").arg(run->name, fromEngine(metricOf(*run)));
     return names.isEmpty()
                ? QString()
                : tr("The second chart leaves out runs that measure something else: %1.").arg(names.join(", "));
@@ -217,19 +282,23 @@ void CurvesPanel::refresh() {
 }
 
 QJsonObject CurvesPanel::saveView() const {
-    return {{"quantity", quantity_->currentData().toString()}, {"logarithmic", logarithmic_->isChecked()}};
+    return {{"quantity", quantity_->currentData().toString()},
+            {"logarithmic", logarithmic_->isChecked()},
+            {"bundled", bundled_->isChecked()}};
 }
 
 void CurvesPanel::restoreView(const QJsonObject& view) {
     if (const int index = quantity_->findData(view.value("quantity").toString()); index >= 0)
         quantity_->setCurrentIndex(index);
     logarithmic_->setChecked(view.value("logarithmic").toBool());
+    bundled_->setChecked(view.value("bundled").toBool(true));
 }
 
 ExportNumbers CurvesPanel::numbers() const {
     std::vector<ExportedRun> shown; // copies: training adds points meanwhile
-    for (const RunListModel::Run& run : bench_.runs().runs()) {
-        if (!run.isShown || run.points.empty()) continue;
+    for (const RunListModel::Run* each : shownRuns()) {
+        const RunListModel::Run& run = *each;
+        if (run.points.empty()) continue;
         ExportedRun& copy = shown.emplace_back(ExportedRun{.name = run.name, .points = {}});
         copy.points.reserve(run.points.size());
         for (const MetricPoint& point : run.points)

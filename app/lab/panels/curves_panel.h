@@ -2,6 +2,7 @@
 
 #include "app/figures/plot_figure.h"
 #include "app/lab/bridge/training_bridge.h"
+#include "app/lab/models/run_list_model.h"
 #include "app/lab/workbench/panel.h"
 
 #include <QTimer>
@@ -22,6 +23,8 @@ class CurvesPanel : public Panel {
 public:
     explicit CurvesPanel(Workbench& bench, QWidget* parent = nullptr);
 
+    /// Reads the curves that come with the open model.
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
@@ -31,6 +34,8 @@ protected:
 
 private:
     using Moment = TrainingBridge::Moment;
+    /// The runs that are ticked, then those that come with the open model, if they train the same task.
+    std::vector<const RunListModel::Run*> shownRuns() const;
     QString leftOut() const; ///< which runs the chart of the metric leaves out, in a sentence; empty: none
     std::optional<Moment> shownMoment() const; ///< of a run among the curves
     std::vector<PlotFigure::Line> curvesOf(const QString& quantity) const;
@@ -40,7 +45,9 @@ private:
     EmptyState* empty_;
     QLabel* moment_;
     QComboBox* quantity_;
-    QCheckBox* logarithmic_;
+    QCheckBox *logarithmic_, *bundled_;
+    QString modelPath_;                       ///< of the open model
+    std::vector<RunListModel::Run> recorded_; ///< that come with it
     PlotView *loss_, *other_;
     QTimer refresh_;
 };
