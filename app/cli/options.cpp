@@ -162,7 +162,10 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
                      .hint = "give token ids, for example --tokens 1,2,3"});
     std::vector<int> ids =
         tokens ? parseTokenIds(*tokens) : model.tokenizer()->encode(text ? *text : model.source().example()).ids;
-    if (ids.empty())
+    const auto isSpecial = [&](int id) { return model.tokenizer()->isSpecial(id); };
+    const bool isBlank = !tokens && text && text->find_first_not_of(" \t\r\n") == std::string::npos &&
+                         std::ranges::all_of(ids, isSpecial); // an encoder adds tokens of its own
+    if (ids.empty() || isBlank)
         throw Error({.what = "the prompt is empty",
                      .where = tokens ? "--tokens" : "--prompt",
                      .hint = tokens ? "give at least one token id" : "give some text"});

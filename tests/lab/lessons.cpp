@@ -7,6 +7,7 @@
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "engine/inference/language_model.h"
 #include "tests/lab/playground_test.h"
 
 using namespace attn;
@@ -481,6 +482,61 @@ TEST_CASE("lessons: the next step has the keyboard: its field, or the keys of it
     REQUIRE(lab.waitFor([&] { return lab.player().isReady(); }, kPatienceMs));
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_2);
     CHECK(lab.player().progress().choice == 1);
+}
+
+TEST_CASE("lessons: a number may be a fraction", "[lab][lessons]") {
+    Student lab("builtin:induction", "abab");
+    lab.start(2);
+    lab.answer();
+    type(lab.find<QLineEdit>("maskText"), "causal");
+    lab.goOn();
+    REQUIRE(lab.step().prediction->number);
+    QTest::keyClicks(QApplication::focusWidget(), "12/");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    CHECK_FALSE(lab.player().isAnswered()); // it is not whole
+    QTest::keyClicks(QApplication::focusWidget(), "2");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    CHECK(lab.player().progress().number == 6);
+}
+
+TEST_CASE("lessons: 9, translation, shows a head that goes back to the left as often as it says", "[lessons]") {
+    LanguageModel model(openModelSource("builtin:numbers-de"), {.device = {.softwareThreads = 0}});
+    TextInput input{.source = model.sourceTokenizer()->encode("forty-six thousand nine hundred eighty-five").ids};
+    input.tokens = {static_cast<int>(model.config().startToken)};
+    const std::vector<int> stops = model.source().stopTokens();
+    for (;;) {
+        const std::vector<float> logits = model.predict(input);
+        const int next = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
+        if (std::ranges::find(stops, next) != stops.end()) break;
+        input.tokens.push_back(next);
+    }
+    const CapturedHook hook = model.capture(input, "decoder.0.cross_attn.hook_pattern").front();
+    const int64_t rows = hook.shape[1], columns = hook.shape[2];
+    int jumps = 0;
+    for (int64_t row = 0, before = 0; row < rows; ++row) { // of head 0
+        const auto begin = hook.values.begin() + row * columns;
+        const auto brightest = std::max_element(begin, begin + columns) - begin;
+        if (row > 0 && brightest < before) ++jumps;
+        before = brightest;
+    }
+    CHECK(jumps == 2);
+}
+
+TEST_CASE("lessons: the training that one interrupts goes on after it", "[lab][lessons]") {
+    Student lab("builtin:sort", "3 1 2 =");
+    lab.window().workbench().setSampling({.greedy = false, .temperature = 2});
+    lab.showPanel("train");
+    lab.press(lab.action("trainPlay"));
+    const auto state = [&] { return lab.window().workbench().training().snapshot()->state; };
+    REQUIRE(lab.waitFor([&] { return state() == TrainingSnapshot::State::Training; }, kPatienceMs));
+    lab.start(2);
+    REQUIRE(lab.waitFor([&] { return state() == TrainingSnapshot::State::Paused; }, kPatienceMs));
+    CHECK(lab.window().workbench().sampling() == Sampling{}); // its numbers hold at temperature 1
+    lab.click("lessonLeave");
+    REQUIRE(lab.waitFor([&] { return state() == TrainingSnapshot::State::Training; }, kPatienceMs));
+    CHECK(lab.window().workbench().training().isFollowing());
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return state() == TrainingSnapshot::State::Paused; }, kPatienceMs));
 }
 
 TEST_CASE("lessons: one begun while another is given back waits for that", "[lab][lessons]") {

@@ -41,8 +41,10 @@ constexpr const char* kFillers[] = {"a",  "an", "are", "can", "do",  "does", "ho
                                     "is", "it", "my",  "of",  "the", "to",   "what", "where"};
 /// Words of other programs, and what they are here.
 constexpr std::pair<const char*, const char*> kSynonyms[] = {
-    {"bigger", "larger"}, {"font", "text size"},  {"image", "picture"}, {"images", "pictures"}, {"night", "dark"},
-    {"photo", "picture"}, {"photos", "pictures"}, {"colours", "theme"}, {"colors", "theme"},
+    {"bigger", "larger"},       {"font", "text size"},       {"image", "picture"},   {"images", "pictures"},
+    {"night", "dark"},          {"photo", "picture"},        {"photos", "pictures"}, {"colours", "theme"},
+    {"colors", "theme"},        {"delete", "remove"},        {"ablate", "remove"},   {"translate", "translat"},
+    {"translator", "translat"}, {"translation", "translat"},
 };
 
 /// @return the words to look for, in the words of this program

@@ -59,7 +59,8 @@ protected:
         const auto name = [&](QPointF place, const QString& text) {
             const QRectF room(place.x() - 60, place.y() - radius - fontMetrics().height() * 1.1, 120,
                               fontMetrics().height());
-            painter.drawText(room, Qt::AlignCenter, text);
+            painter.fillRect(painter.boundingRect(room, Qt::AlignCenter, text), colours.color(QPalette::Base));
+            painter.drawText(room, Qt::AlignCenter, text); // over the lines of the triangle
         };
         for (size_t i = 0; i < average_.values.size(); ++i) {
             painter.setBrush(colours.color(QPalette::Text));
@@ -73,7 +74,7 @@ protected:
             painter.drawEllipse(at(*average_.target), radius * 1.5, radius * 1.5);
         }
         painter.setPen(Qt::NoPen);
-        painter.setBrush(colours.color(QPalette::Highlight));
+        painter.setBrush(colours.color(QPalette::Active, QPalette::Highlight)); // blue, also before the answer
         painter.drawEllipse(at(output_), radius, radius);
     }
 

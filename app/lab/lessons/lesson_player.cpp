@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -55,6 +56,7 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
         before_ = stage_.document();
         recipeBefore_ = stage_.recipe();
         runBefore_ = bench_.runs().active();
+        wasTraining_ = stage_.isTraining();
         stage_.setLessonUndo(true);
     }
     lesson_ = lesson;
@@ -63,6 +65,7 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
     step_ = std::clamp(step, 0, static_cast<int>(lesson.steps.size()) - 1);
     bench_.post(StopCommand{});
     bench_.training().session().pause(); // otherwise its weights would replace the lesson's model
+    bench_.setSampling({});              // what a lesson says of probabilities holds without a change of them
     looks_.start();
     enter();
 }
@@ -192,6 +195,7 @@ void LessonPlayer::giveBack() {
     isGivingBack_ = hasRestored_ = false;
     before_.reset();
     stage_.setLessonUndo(false);
+    if (std::exchange(wasTraining_, false) && !next_) stage_.continueTraining();
     if (const auto next = std::exchange(next_, std::nullopt)) start(next->first, next->second);
 }
 

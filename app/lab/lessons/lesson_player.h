@@ -91,6 +91,7 @@ private:
     std::optional<SessionDocument> before_;
     std::optional<Recipe> recipeBefore_;
     QString runBefore_;
+    bool wasTraining_ = false; ///< training goes on after the lesson
     QStringList arrangedFor_;
     QTimer looks_; ///< checks the conditions and the position of the control
     std::unique_ptr<LessonPointer> pointer_;

@@ -31,6 +31,11 @@ public:
     /// The recipe in the form of the Train panel; empty while the form has errors.
     virtual std::optional<Recipe> recipe() const = 0;
 
+    /// Whether a run trains, and is not paused.
+    virtual bool isTraining() const = 0;
+    /// Trains the active run further, and lets the views follow it.
+    virtual void continueTraining() = 0;
+
     /// Shows the lessons on the left and only these panels beside them. The first panel is the largest.
     virtual void arrangeFor(const QStringList& panels) = 0;
     /// Applies locks instead of the user's own. Call with nothing to return to the user's locks.

@@ -9,11 +9,15 @@
 
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QRegularExpression>
+#include <QScrollArea>
 #include <QShortcut>
 #include <QTextDocumentFragment>
+#include <QTimer>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -32,6 +36,25 @@ QFrame* makeCard(const char* kind) {
     column->setContentsMargins(spacing::kGap, spacing::kGap, spacing::kGap, spacing::kGap);
     return card;
 }
+
+/// A box for a number that also takes a fraction: "1/3".
+class NumberBox : public QDoubleSpinBox {
+public:
+    QValidator::State validate(QString& text, int& position) const override {
+        static const QRegularExpression kBegun(QStringLiteral("^-?\\d+/\\d*$"));
+        if (!text.contains('/')) return QDoubleSpinBox::validate(text, position);
+        if (!kBegun.match(text).hasMatch()) return QValidator::Invalid;
+        return std::isfinite(quotient(text)) ? QValidator::Acceptable : QValidator::Intermediate;
+    }
+    double valueFromText(const QString& text) const override {
+        return text.contains('/') ? quotient(text) : QDoubleSpinBox::valueFromText(text);
+    }
+
+private:
+    static double quotient(const QString& text) {
+        return text.section('/', 0, 0).toDouble() / text.section('/', 1).toDouble();
+    }
+};
 
 void put(QLabel* label, const QString& text) {
     label->setText(text);
@@ -120,7 +143,7 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
     auto* choices = layoutOf<QVBoxLayout>(choices_);
     choices->setSpacing(spacing::kTight);
     numberRow_ = new QWidget;
-    number_ = named(new QDoubleSpinBox, "lessonNumber", tr("Your prediction"), tr("Type the number that you expect"));
+    number_ = named(new NumberBox, "lessonNumber", tr("Your prediction"), tr("Type the number that you expect"));
     number_->setRange(-1e6, 1e6);
     answer_ = helped(new QPushButton(tr("&Answer")), "lessonAnswer", tr("Submit this number as your prediction"));
     makeRow(numberRow_, 0, {{number_, 1}, answer_});
@@ -135,6 +158,7 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
 }
 
 void LessonStepView::answer() {
+    if (!number_->hasAcceptableInput()) return; // a fraction that is not whole yet
     number_->interpretText();
     player_->answerNumber(number_->value());
     setFocus();
@@ -183,6 +207,14 @@ bool LessonStepView::showStep() {
     return isNew;
 }
 
+/// Scrolls a small panel so that a part is visible, when the new layout is done.
+void LessonStepView::scrollTo(QWidget* part) {
+    QTimer::singleShot(0, this, [this, part] {
+        for (QWidget* up = parentWidget(); up; up = up->parentWidget())
+            if (auto* area = qobject_cast<QScrollArea*>(up)) area->ensureWidgetVisible(part, 0, 0);
+    });
+}
+
 void LessonStepView::refresh() {
     const LessonStep& step = player_->currentStep();
     const auto& progress = player_->progress();
@@ -213,6 +245,11 @@ void LessonStepView::refresh() {
     back_->setEnabled(player_->step() > 0);
     next_->setEnabled(progress.isDone);
     next_->setText(player_->step() + 1 == count ? tr("Fi&nish") : tr("&Next"));
+    const bool hadOutcome = std::exchange(showsOutcome_, showsOutcome);
+    if (isNew)
+        scrollTo(place_);
+    else if (showsOutcome && !hadOutcome)
+        scrollTo(next_);
     // The button that led here is locked now, and the panel may stand elsewhere: Qt gives the focus to another control.
     if (!isNew) return;
     if (step.prediction && step.prediction->number && !isAnswered) {

@@ -45,10 +45,12 @@ public:
 private:
     void makeQuestion(QVBoxLayout* column);
     bool showStep();
+    void scrollTo(QWidget* part);
     void answer();
 
     LessonPlayer* player_ = nullptr;
     QString shown_; ///< lesson and step whose choices are shown
+    bool showsOutcome_ = false;
     QLabel *place_, *title_, *text_, *question_, *reply_, *task_, *outcome_;
     QFrame *questionCard_, *taskCard_, *outcomeCard_;
     AverageExercise* average_;

@@ -123,9 +123,12 @@ void BeamsPanel::show() {
     figure->chosen = current().value_or(0); // the root marks nothing
     const BeamNode* best =
         beams->finished.empty() ? nullptr : &beams->nodes[static_cast<size_t>(beams->finished.front())];
-    hint_->setText(best ? tr("Finished texts: %1. Best score: %2. Click a box: every view then shows the attention of "
-                             "its text.")
+    const auto all =
+        std::ranges::count_if(beams->nodes, [](const BeamNode& node) { return node.fate == BeamNode::Fate::Finished; });
+    hint_->setText(best ? tr("Of %2 finished texts, the %1 best are kept. The best has the score %3; the largest "
+                             "score possible is 0. Click a box: every view then shows the attention of its text.")
                               .arg(beams->finished.size())
+                              .arg(all)
                               .arg(formatNumber(best->score, 4))
                         : tr("No text is finished yet. Click a box: every view then shows the attention of its text."));
     const QSize size = figure->pageSize({}, tree_->theme()).toSize();

@@ -144,7 +144,9 @@ void PromptEditor::keyPressEvent(QKeyEvent* event) {
 }
 
 GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), hider_(bench) {
-    makeColumn(this, spacing::kGap, {makePromptGroup(), generation_ = makeRunGroup(), {makeTextGroup(), 1}});
+    generation_ = new QWidget; // a lock shows the group in it again
+    makeColumn(generation_, 0, {makeRunGroup()});
+    makeColumn(this, spacing::kGap, {makePromptGroup(), generation_, {makeTextGroup(), 1}});
     text_->setShade(predictionColour(bench_.theme()));
     connect(&bench_, &Workbench::themeChanged, this,
             [this](ThemeId theme) { text_->setShade(predictionColour(theme)); });

@@ -43,6 +43,7 @@ ModelBox::ModelBox(const QString& id, const QString& title, const RunListModel& 
         setEditText(itemData(item).toString());
         emit pathChosen();
     });
+    connect(lineEdit(), &QLineEdit::editingFinished, this, &ModelBox::completeName);
     connect(lineEdit(), &QLineEdit::returnPressed, this, &ModelBox::pathChosen);
     connect(&runs, &RunListModel::curvesChanged, this, &ModelBox::list);
     connect(&runs, &RunListModel::listed, this, &ModelBox::list);
@@ -61,6 +62,15 @@ void ModelBox::list() {
     for (const RunListModel::Run& run : runs_.runs()) addItem(tr("%1, training run").arg(run.name), run.folder);
     setCurrentIndex(-1);
     setEditText(typed);
+}
+
+/// Makes the path of a model that comes with the program from its bare name: "stories".
+void ModelBox::completeName() {
+    const QString typed = currentText().trimmed();
+    if (typed == QLatin1String("induction")) return setEditText(QStringLiteral("builtin:induction"));
+    for (const BundledModel& model : modelsThatRead(readsPictures_))
+        if (QString::fromStdString(model.title).compare(typed, Qt::CaseInsensitive) == 0)
+            return setEditText(QString::fromStdString(model.path));
 }
 
 void ModelBox::setReadsPictures(bool readsPictures) {

@@ -26,6 +26,7 @@ signals:
     void pathChosen();
 
 private:
+    void completeName();
     void list();
 
     const RunListModel& runs_;

@@ -54,7 +54,10 @@ QString textOf(const ModelInfo& info) {
                               .arg(info.grid.height)
                               .arg(info.grid.width)
                               .arg(info.patch);
-    return info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
+    QString text = info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
+    if (info.path == "builtin:vit-shapes")
+        text += ' ' + PictureInputPanel::tr("It names the shape that the arrow in the picture points at.");
+    return text;
 }
 
 } // namespace

@@ -66,7 +66,7 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
     table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
     fitColumns(*table_, RunListModel::NameColumn);
-    table_->header()->setMinimumSectionSize(fontMetrics().averageCharWidth() * kLeastColumn);
+    fitHeader();
     assignControlGroup(list, "runs");
     connect(table_, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) { open(index.row()); });
     connect(open_, &QPushButton::clicked, this, [this] { open(selectedRow()); });
@@ -86,6 +86,15 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
 int RunsPanel::selectedRow() const {
     const QModelIndexList rows = table_->selectionModel()->selectedRows();
     return rows.isEmpty() ? -1 : rows.front().row();
+}
+
+void RunsPanel::fitHeader() {
+    table_->header()->setMinimumSectionSize(fontMetrics().averageCharWidth() * kLeastColumn);
+}
+
+void RunsPanel::changeEvent(QEvent* event) {
+    Panel::changeEvent(event);
+    if (event->type() == QEvent::FontChange) fitHeader();
 }
 
 void RunsPanel::open(int row) {

@@ -19,7 +19,11 @@ class RunsPanel : public Panel {
 public:
     explicit RunsPanel(Workbench& bench, QWidget* parent = nullptr);
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
+    void fitHeader(); ///< columns as wide as the present font needs
     void open(int row);
     void duplicate();
     void remove();

@@ -28,13 +28,13 @@ constexpr Blurb kBlurbs[] = {
     {"english", QT_TRANSLATE_NOOP("attn::StartPanel", "writes everyday English")},
     {"stories", QT_TRANSLATE_NOOP("attn::StartPanel", "writes short stories")},
     {"masked", QT_TRANSLATE_NOOP("attn::StartPanel", "fills in hidden words")},
-    {"numbers-de", QT_TRANSLATE_NOOP("attn::StartPanel", "translates numbers")},
+    {"numbers-de", QT_TRANSLATE_NOOP("attn::StartPanel", "translates numbers in words")},
     {"induction", QT_TRANSLATE_NOOP("attn::StartPanel", "copies by formula")},
     {"induction-trained", QT_TRANSLATE_NOOP("attn::StartPanel", "learned to copy")},
     {"sort", QT_TRANSLATE_NOOP("attn::StartPanel", "sorts digits")},
     {"reverse", QT_TRANSLATE_NOOP("attn::StartPanel", "reverses letters")},
     {"add", QT_TRANSLATE_NOOP("attn::StartPanel", "adds numbers")},
-    {"vit-shapes", QT_TRANSLATE_NOOP("attn::StartPanel", "names shapes")},
+    {"vit-shapes", QT_TRANSLATE_NOOP("attn::StartPanel", "names the shape at the arrow")},
     {"vit-fashion", QT_TRANSLATE_NOOP("attn::StartPanel", "names clothes")},
 };
 

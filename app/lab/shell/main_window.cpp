@@ -351,6 +351,7 @@ void MainWindow::reopen(const QString& path) {
 void MainWindow::openFresh() {
     if (bench_.hasModel()) pushModelStep(tr("starting afresh"), defaultPath_);
     layout_->enter(workspaceNamed("write"));
+    bench_.setSampling({});
     reopen(defaultPath_);
 }
 

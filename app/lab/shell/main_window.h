@@ -97,6 +97,8 @@ public:
     QJsonObject view(const QString& panel) const override;
     void setView(const QString& panel, const QJsonObject& view) override;
     std::optional<Recipe> recipe() const override;
+    bool isTraining() const override;
+    void continueTraining() override;
     void arrangeFor(const QStringList& panels) override;
     void setLessonLocks(const std::optional<ControlLocks>& locks) override;
     SessionDocument document() const override;

@@ -411,8 +411,9 @@ void MainWindow::exportFigure(const QString& path) {
     Export web;
     if (path.endsWith(".html", Qt::CaseInsensitive)) {
         const Provenance from = provenance(*panel);
-        const QString title = docks_.at(panel->objectName())->windowTitle() + QStringLiteral(" – ") + from.run.model;
-        web = webPageExport(*panel->figure(), title, from, path);
+        QStringList title{docks_.at(panel->objectName())->windowTitle(), from.run.model};
+        if (from.head) title.insert(1, bench_.headLabel(bench_.selection().site, *from.head));
+        web = webPageExport(*panel->figure(), title.join(QStringLiteral(" – ")), from, path);
         if (!web)
             return showFailure({.what = "this panel has no figure that a web page can hold",
                                 .where = docks_.at(panel->objectName())->windowTitle().toStdString(),

@@ -61,6 +61,13 @@ void MainWindow::greet() {
 
 std::optional<Recipe> MainWindow::recipe() const { return train_->recipe(); }
 
+bool MainWindow::isTraining() const { return train_->isTraining(); }
+
+void MainWindow::continueTraining() {
+    train_->play();
+    training_.follow(true);
+}
+
 void MainWindow::arrangeFor(const QStringList& panels) { layout_->arrangeFor(panels); }
 
 void MainWindow::setLessonUndo(bool isLesson) {

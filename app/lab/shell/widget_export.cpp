@@ -118,6 +118,9 @@ Export webPageExport(const QWidget& widget, const QString& title, const Provenan
     if (!figure) return nullptr;
     std::vector<std::pair<QString, QString>> about{{QObject::tr("Model"), from.run.model},
                                                    {QObject::tr("Opened from"), from.run.modelPath}};
+    if (!from.run.source.empty())
+        about.emplace_back(QObject::tr("Source"),
+                           QStringList(from.run.source.begin(), from.run.source.end()).join(QString()));
     if (!from.run.tokens.empty())
         about.emplace_back(QObject::tr("Text"),
                            QStringList(from.run.tokens.begin(), from.run.tokens.end()).join(QString()));
@@ -125,6 +128,7 @@ Export webPageExport(const QWidget& widget, const QString& title, const Provenan
                                {QObject::tr("Changes"), from.run.changes},
                                {QObject::tr("Device"), from.device},
                                {QObject::tr("Made with"), from.program}});
+    std::erase_if(about, [](const auto& row) { return row.second.isEmpty(); });
     const QSize page = figure->pageSize(widget.size(), view->theme()).toSize();
     return [figure, title, about, page, path](const std::atomic<bool>& isStopped) -> std::optional<Failure> {
         if (isStopped) return std::nullopt;
