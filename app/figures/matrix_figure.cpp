@@ -89,16 +89,22 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     Layout result;
     const double gap = spacing::kTight, line = smallLine(theme);
     const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
-    const auto roomFor = [&](const std::vector<QString>& labels) {
+    const auto roomFor = [&](const std::vector<QString>& labels, double most) {
         double widest = 0;
         for (const QString& label : labels) widest = std::max(widest, textWidth(label, theme.smallFont()) + 4);
-        const double room = std::min({widest, 6 * theme.size, 0.2 * std::min(area.width(), area.height())});
+        const double room = std::min(widest, most);
         // A few letters of a word would only take room from the cells.
         return isRoomy && room >= std::min(widest, 2.5 * theme.size) ? room : 0.0;
     };
     const bool showsNumbers = isRoomy && numbersAxes && !isEmpty();
-    result.rowLabels = showsNumbers && rowLabels.empty() ? numberWidth(rows_, theme) : roomFor(rowLabels);
-    result.columnLabels = showsNumbers && columnLabels.empty() ? line : roomFor(columnLabels); // numbers lie flat
+    result.rowLabels = showsNumbers && rowLabels.empty()
+                           ? numberWidth(rows_, theme)
+                           : roomFor(rowLabels, std::min(9 * theme.size, 0.2 * area.width()));
+    result.columnLabels =
+        showsNumbers && columnLabels.empty()
+            ? line
+            : roomFor(columnLabels,
+                      std::min(6 * theme.size, 0.2 * std::min(area.width(), area.height()))); // numbers lie flat
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
