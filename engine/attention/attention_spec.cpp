@@ -17,8 +17,8 @@ namespace attn {
 namespace {
 
 const std::map<Slot, std::string_view> kDefaults{
-    {Slot::Heads, "single"}, {Slot::Position, "none"}, {Slot::Score, "scaled_dot"}, {Slot::Normaliser, "softmax"},
-    {Slot::Memory, "none"},  {Slot::Output, "plain"},  {Slot::Mixer, "attention"}};
+    {Slot::Heads, "single"},       {Slot::Projections, "one"}, {Slot::Position, "none"}, {Slot::Score, "scaled_dot"},
+    {Slot::Normaliser, "softmax"}, {Slot::Memory, "none"},     {Slot::Output, "plain"},  {Slot::Mixer, "attention"}};
 
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);

@@ -21,15 +21,16 @@ struct PartChoice {
     bool operator==(const PartChoice&) const = default;
 };
 
-/// One attention as a composition: Heads x Memory x Position x Score x Mask x Normaliser x Output. Copyable,
-/// comparable, and written as a small expression: `heads=grouped_query(8, 2), position=alibi, mask=causal &
+/// One attention as a composition: Heads x Projections x Memory x Position x Score x Mask x Normaliser x Output.
+/// Copyable, comparable, and written as a small expression: `heads=grouped_query(8, 2), position=alibi, mask=causal &
 /// window(64)`. What is not said is the default of its slot; values in brackets follow the part's params, by place or
 /// by name: `position=rope(base=500)`.
 struct AttentionSpec {
     std::map<Slot, PartChoice> parts; ///< one for each of kSpecSlots, and those of kBlockSlots that were said
     MaskExpression mask;
 
-    /// Every slot's default: one head, no position, scaled_dot, softmax, no memory, plain; mask full.
+    /// Every slot's default: one head, one set of projections, no position, scaled_dot, softmax, no memory, plain; mask
+    /// full.
     AttentionSpec();
 
     /// @throws Error naming the place, what was expected and the nearest known name
@@ -56,8 +57,8 @@ struct AttentionSpec {
     bool operator==(const AttentionSpec&) const = default;
 };
 /// The slots that a spec fills, besides the mask.
-inline constexpr std::array kSpecSlots{Slot::Heads,  Slot::Position, Slot::Score, Slot::Normaliser,
-                                       Slot::Memory, Slot::Output,   Slot::Mixer};
+inline constexpr std::array kSpecSlots{Slot::Heads,      Slot::Projections, Slot::Position, Slot::Score,
+                                       Slot::Normaliser, Slot::Memory,      Slot::Output,   Slot::Mixer};
 /// Of the block around the attention: a model whose spec leaves them out has its own.
 inline constexpr std::array kBlockSlots{Slot::Norm, Slot::FeedForward, Slot::Residual, Slot::Layers};
 

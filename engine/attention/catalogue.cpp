@@ -8,6 +8,7 @@
 #include "engine/attention/normaliser/normalisers.h"
 #include "engine/attention/output/outputs.h"
 #include "engine/attention/position/positions.h"
+#include "engine/attention/projections/projections.h"
 #include "engine/attention/score/scores.h"
 #include "engine/core/error.h"
 #include "engine/core/nearest_names.h"
@@ -23,6 +24,8 @@ std::vector<const Part*> collect() {
     std::vector<const Part*> parts{
         // heads
         &kSingleHead, &kMultiHead, &kMultiQuery, &kGroupedQuery, &kSharedQueryKey, &kTalkingHeads,
+        // projections
+        &kOneProjection, &kGlobalProjections,
         // position
         &kNoPosition, &kSinusoidalPosition, &kLearnedPosition, &kShawPosition, &kTransformerXlPosition, &kT5Position,
         &kToeplitzPosition, &kRotaryPosition, &kAlibiPosition, &kDistanceAwarePosition, &kSinusoidal2dPosition,

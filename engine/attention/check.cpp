@@ -30,7 +30,7 @@ public:
         const Part &heads = spec_.part(Slot::Heads), &position = spec_.part(Slot::Position);
         const Part &score = spec_.part(Slot::Score), &memory = spec_.part(Slot::Memory),
                    &mixer = spec_.part(Slot::Mixer);
-        const Part& output = spec_.part(Slot::Output);
+        const Part &output = spec_.part(Slot::Output), &projections = spec_.part(Slot::Projections);
         const bool isAttention = !mixer.replacesAttention;
         const Part& core = isAttention ? spec_.part(Slot::Normaliser) : mixer;
 
@@ -66,6 +66,8 @@ public:
                         nearest.reset(Slot::Position);
                 });
             if (!isDefault(Slot::Score)) needsScores(score, [](AttentionSpec& nearest) { nearest.reset(Slot::Score); });
+            if (projections.actsOnScores)
+                needsScores(projections, [](AttentionSpec& nearest) { nearest.reset(Slot::Projections); });
             if (heads.actsOnScores)
                 needsScores(heads, [&](AttentionSpec& nearest) { setHeads(nearest, {counts.heads, counts.heads}); });
             if (!memory.hooks.empty()) needsScores(memory, [](AttentionSpec& nearest) { nearest.reset(Slot::Memory); });
@@ -81,6 +83,11 @@ public:
                     [](AttentionSpec& nearest) { nearest.reset(Slot::Normaliser); });
         }
 
+        if (!projections.hooks.empty() && (heads.sharesQueryKey || !memory.hooks.empty()))
+            add(fmt::format("{} gives global tokens keys of their own, but {}", projections.title,
+                            heads.sharesQueryKey ? fmt::format("with {} every key is made of its query", heads.title)
+                                                 : fmt::format("{} keeps only the ordinary ones", memory.title)),
+                [](AttentionSpec& nearest) { nearest.reset(Slot::Projections); });
         checkMask(core);
         if (use_.isCross) {
             for (const Slot slot : kSpecSlots)

@@ -37,11 +37,14 @@ MaskSize sizeOf(const AttentionSpec& spec, int64_t length, int layer) {
     return {.queries = length, .keys = length, .heads = static_cast<int>(headCounts(spec).heads), .layer = layer};
 }
 
+/// Whether some queries read keys and values that no other query reads.
+bool hasOwnKeys(const AttentionSpec& spec) { return !spec.part(Slot::Projections).hooks.empty(); }
+
 /// The rule of a softmax of q.k that sees all keys, or the last ones before the query; nothing if a spec is another.
 std::optional<AttentionRule> softmaxRule(const AttentionSpec& spec, const MaskSize& size, int64_t headWidth) {
     const Part& score = spec.part(Slot::Score);
     if (spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).isSoftmax || !score.dotScale ||
-        hasHooks(spec, Stage::Mask) || hasHooks(spec, Stage::Weights))
+        hasHooks(spec, Stage::Mask) || hasHooks(spec, Stage::Weights) || hasOwnKeys(spec))
         return {};
     AttentionRule rule{.scale = score.dotScale(spec.values(Slot::Score), headWidth)};
     if (const auto window = windowOf(spec.mask, size)) {
@@ -72,7 +75,7 @@ bool isBare(const AttentionSpec& spec) {
 }
 
 bool isFused(const AttentionSpec& spec) {
-    if (spec.part(Slot::Mixer).replacesAttention) return false;
+    if (spec.part(Slot::Mixer).replacesAttention || hasOwnKeys(spec)) return false;
     bool isPossible = true;
     const auto require = [&](bool holds) { isPossible = isPossible && holds; };
     for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})

@@ -256,6 +256,12 @@ Tensor AttentionFlow::byCell(const std::string& name, const std::function<double
     return isStep() ? take(all, positions) : all;
 }
 
+Tensor AttentionFlow::byGlobals(Tensor ofGlobals, Tensor ofOthers) {
+    const Tensor isGlobal = byPosition("projections.globals", queries, 1,
+                                       [count = globals](int64_t t, int64_t) { return t < count ? 1.0 : 0.0; });
+    return select(isGlobal, ofGlobals, ofOthers);
+}
+
 Tensor AttentionFlow::parameterByCell(const std::string& name, InitialValue initial) {
     if (!isStep()) return parameter(name, {queries, keys}, initial);
     return slice(take(parameter(name, {context, context}, initial), positions), 1, 0, keys);
@@ -345,6 +351,23 @@ void remember(AttentionFlow& flow) {
     }
     if (flow.k) flow.k = flow.remember("k", flow.k);
     flow.v = flow.remember("v", flow.v);
+    if (flow.globalKeys) flow.globalKeys = flow.remember("k_global", flow.globalKeys);
+    if (flow.globalValues) flow.globalValues = flow.remember("v_global", flow.globalValues);
+}
+
+/// Replaces the scores of global tokens by those with the keys that they read.
+void scoreGlobals(AttentionFlow& flow) {
+    const Tensor keys = std::exchange(flow.k, flow.globalKeys), scores = std::exchange(flow.scores, {});
+    const auto terms = std::exchange(flow.terms, {});
+    const auto products = std::exchange(flow.cachedProducts, {}); // of the ordinary keys
+    const auto shown = flow.shown;
+    for (const Stage stage : {Stage::Scores, Stage::Bias}) buildStage(flow, stage);
+    flow.k = keys;
+    flow.cachedProducts = products;
+    flow.scores = flow.byGlobals(flow.scores, scores);
+    for (size_t i = 0; i < terms.size(); ++i) // the same parts in the same order
+        flow.terms[i].second = flow.byGlobals(flow.terms[i].second, terms[i].second);
+    flow.shown = shown;
 }
 
 } // namespace
@@ -381,7 +404,8 @@ void buildAttention(AttentionFlow& flow) {
         flow.z = fused(flow);
     }
     if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
-    if (flow.v) flow.v = repeated(flow, flow.v);
+    for (Tensor* each : {&flow.v, &flow.globalKeys, &flow.globalValues})
+        if (*each) *each = repeated(flow, *each);
     if (flow.v) flow.mask = maskOf(flow);
     const bool hasScores = formsScores(flow.spec);
     if (!hasScores && flow.sequenceMask)
@@ -392,6 +416,7 @@ void buildAttention(AttentionFlow& flow) {
     if (hasScores) {
         run(Stage::Scores);
         run(Stage::Bias);
+        if (flow.globalKeys) scoreGlobals(flow);
         for (const Tensor mask : {flow.mask, flow.sequenceMask})
             if (mask) flow.scores = select(mask, flow.scores, fill(flow.graph, {1, 1}, kMasked));
         run(Stage::Mask);
@@ -403,6 +428,7 @@ void buildAttention(AttentionFlow& flow) {
         if (flow.z) flow.z = plus(flow.z, batchedMatmul(minus(flow.pattern, own), flow.v)); // it was own . v
     }
     if (!flow.z) flow.z = flow.cachedMix ? flow.cachedMix(flow.pattern) : batchedMatmul(flow.pattern, flow.v);
+    if (flow.globalValues) flow.z = flow.byGlobals(batchedMatmul(flow.pattern, flow.globalValues), flow.z);
     run(Stage::Output);
 }
 
@@ -429,6 +455,16 @@ void referenceAttention(ReferenceFlow& flow) {
         flow.scores = Dense({flow.heads, flow.queries, flow.keys});
         run(Stage::Scores);
         run(Stage::Bias);
+        if (flow.globals > 0) {
+            const Dense keys = std::exchange(flow.k, flow.globalKeys),
+                        own = std::exchange(flow.scores, Dense({flow.heads, flow.queries, flow.keys}));
+            run(Stage::Scores);
+            run(Stage::Bias);
+            flow.k = keys;
+            for (int64_t h = 0; h < flow.heads; ++h)
+                for (int64_t t = flow.globals; t < flow.queries; ++t)
+                    for (int64_t s = 0; s < flow.keys; ++s) flow.scores.at(h, t, s) = own.at(h, t, s);
+        }
         for (size_t cell = 0; cell < flow.mask.size(); ++cell)
             if (!flow.mask[cell]) flow.scores.data[cell] = kMasked;
         run(Stage::Mask);
@@ -441,7 +477,8 @@ void referenceAttention(ReferenceFlow& flow) {
             for (int64_t t = 0; t < flow.queries; ++t)
                 for (int64_t s = 0; s < flow.keys; ++s)
                     for (int64_t d = 0; d < flow.width; ++d)
-                        flow.z.at(h, t, d) += flow.pattern.at(h, t, s) * flow.v.at(h, s, d);
+                        flow.z.at(h, t, d) +=
+                            flow.pattern.at(h, t, s) * (t < flow.globals ? flow.globalValues : flow.v).at(h, s, d);
     }
     run(Stage::Output);
 }

@@ -73,6 +73,12 @@ struct AttentionFlow {
     /// k and v of states that get no gradient, for memories that read them: [B,G,S,D], [B,H,S,D] from Stage::Scores on.
     /// Null: such a memory reads k and v, without a gradient.
     Tensor rememberedKeys, rememberedValues;
+    /// The keys and values that the first `globals` queries read: as k and v. Null: all queries read k and v.
+    Tensor globalKeys, globalValues;
+    int64_t globals = 0;
+    /// Projects the rows that gave q, k and v by other matrices. @param letter "Q", "K" or "V"  @return as q, or as k
+    /// and v. Null: the rows are unknown, and q, k and v stand for them
+    std::function<Tensor(const char* letter)> projectAgain{};
     Tensor mask;                             ///< [1|H,T,S]: 1 where visible; null if everything is
     Tensor sequenceMask;                     ///< [B,1,T,S]: 0 where single sequences hide more; null: they do not
     Tensor scores;                           ///< [B,H,T,S]
@@ -126,6 +132,8 @@ struct AttentionFlow {
     Tensor byDistance(const std::string& name, int64_t columns, const std::function<double(int64_t, int64_t)>& of);
     /// The numbers of cells. @param of number for the positions of query and key  @return [T,S]
     Tensor byCell(const std::string& name, const std::function<double(int64_t, int64_t)>& of);
+    /// Of two tensors [..,T,columns], the first `globals` queries from one and the others from the other.
+    Tensor byGlobals(Tensor ofGlobals, Tensor ofOthers);
     /// A learned number for every query and key position. @return [T,S]
     Tensor parameterByCell(const std::string& name, InitialValue initial);
     /// A state that goes on from step to step, zeros before the first. @return its value before this step
@@ -164,9 +172,11 @@ struct ReferenceFlow {
     int64_t layer = 0;
     int64_t heads = 1, queries = 1, keys = 1, width = 1;
 
-    Dense stream;                              ///< [rows, width]
-    Dense q;                                   ///< [H,T,D]
-    Dense k, v;                                ///< [H,S,D]: key/value heads repeated
+    Dense stream;                   ///< [rows, width]
+    Dense q;                        ///< [H,T,D]
+    Dense k, v;                     ///< [H,S,D]: key/value heads repeated
+    Dense globalKeys, globalValues; ///< [H,S,D]: see AttentionFlow
+    int64_t globals = 0;
     std::vector<char> mask;                    ///< [H,T,S]
     Dense scores, pattern;                     ///< [H,T,S]
     Dense z;                                   ///< [H,T,D]

@@ -120,7 +120,7 @@ struct Part {
     bool replacesAttention = false;   ///< of mixers: no pattern mixes the values
     bool usesQueriesKeys = true;      ///< of mixers
     bool ignoresZeroRows = false;     ///< of normalisers and mixers without scores: rows of zeros change no other row
-    bool actsOnScores = false;        ///< of positions and heads: needs a normaliser that uses scores
+    bool actsOnScores = false;        ///< of positions, heads and projections: needs a normaliser that uses scores
     bool stopsStates = false;         ///< of memories: reads keys and values of states through which nothing is learned
     bool needsPattern = false;        ///< reads the weights of single keys
     bool mixesHeads = false;          ///< cannot be fused into a kernel that works head by head

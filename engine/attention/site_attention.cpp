@@ -215,6 +215,14 @@ private:
             flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", keyAxes()), flow_.groups);
         }
         flow_.v = byHead(projected("V", flow_.groups, "hook_v", keyAxes()), flow_.groups);
+        flow_.projectAgain = [this](const char* letter) {
+            const bool isQuery = *letter == 'Q';
+            const int64_t heads = isQuery ? flow_.heads : flow_.groups;
+            const std::string name = isQuery ? "hook_q_global" : *letter == 'K' ? "hook_k_global" : "hook_v_global";
+            return byHead(
+                projected(fmt::format("{}_global", letter).c_str(), heads, name.c_str(), isQuery ? "THD" : keyAxes()),
+                heads);
+        };
         if (part(Slot::Memory).stopsStates && !flow_.isStep()) {
             const Tensor states = stopGradient(input_);
             flow_.rememberedKeys = sharesKeys ? byHead(project("Q", flow_.heads, states), flow_.heads)

@@ -12,6 +12,7 @@ namespace attn {
 /// Where a part sits in an AttentionSpec, in the order in which a reader should meet them.
 enum class Slot : uint8_t {
     Heads,
+    Projections,
     Position,
     Score,
     Mask,
@@ -24,9 +25,9 @@ enum class Slot : uint8_t {
     Residual,
     Layers
 };
-inline constexpr std::array<std::string_view, 12> kSlotNames{"heads",      "position",     "score",    "mask",
-                                                             "normaliser", "memory",       "output",   "mixer",
-                                                             "norm",       "feed_forward", "residual", "layers"};
+inline constexpr std::array<std::string_view, 13> kSlotNames{"heads",        "projections", "position", "score", "mask",
+                                                             "normaliser",   "memory",      "output",   "mixer", "norm",
+                                                             "feed_forward", "residual",    "layers"};
 constexpr std::string_view nameOf(Slot slot) { return kSlotNames[static_cast<size_t>(slot)]; }
 
 /// A part's values, read by Param::id.

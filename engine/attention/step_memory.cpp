@@ -3,6 +3,8 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/terms.h"
 
+#include <string_view>
+
 namespace attn {
 
 using namespace terms;
@@ -38,7 +40,7 @@ StepMemory::StepMemory(const AttentionSite& site, AttentionFlow& flow) : site_(s
 Tensor StepMemory::keys(const char* letter, Tensor rows) {
     const int64_t S = site_.keys, G = rows.shape()[1], D = flow_.width;
     const Tensor all = cached(site_, letter, byToken(rows), {}, flow_.updates);
-    (letter[0] == 'k' ? keys_ : values_) = all;
+    if (const std::string_view which = letter; which == "k" || which == "v") (which == "k" ? keys_ : values_) = all;
     return permute(reshape(slice(all, 0, 0, S), {1, S, G, D}), {0, 2, 1, 3});
 }
 

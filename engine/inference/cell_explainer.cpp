@@ -55,6 +55,9 @@ std::string whyNotExplained(const AttentionSpec& spec) {
         return fmt::format("{}: every weight mixes the scores of all heads.", title(Slot::Heads));
     if (!spec.part(Slot::Memory).hooks.empty())
         return fmt::format("With {}, the weight of a cell also depends on remembered keys.", title(Slot::Memory));
+    if (!spec.part(Slot::Projections).hooks.empty())
+        return fmt::format("{}: the rows of global tokens have keys and values of their own.",
+                           title(Slot::Projections));
     return {};
 }
 

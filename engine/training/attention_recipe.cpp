@@ -13,10 +13,11 @@ namespace attn {
 namespace {
 
 /// The task that shows the parts of a slot, the most characteristic slot first.
-constexpr std::array<std::pair<Slot, std::string_view>, 8> kTasks{{{Slot::Memory, "associative-recall"},
+constexpr std::array<std::pair<Slot, std::string_view>, 9> kTasks{{{Slot::Memory, "associative-recall"},
                                                                    {Slot::Mixer, "copy"},
                                                                    {Slot::Normaliser, "modular-addition"},
                                                                    {Slot::Score, "modular-addition"},
+                                                                   {Slot::Projections, "induction"},
                                                                    {Slot::Mask, "induction"},
                                                                    {Slot::Output, "modular-addition"},
                                                                    {Slot::Position, "copy"},

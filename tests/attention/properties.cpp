@@ -252,6 +252,10 @@ TEST_CASE("what does not combine is explained in a sentence, and the nearest spe
           Bad{"mixer=fnet, normaliser=linear", "does not use Linear attention", false},
           Bad{"normaliser=linear, mask=causal & lsh(4, 1, 0)", "never computes pairs", false},
           Bad{"memory=segments, normaliser=linear", "needs a score for every pair", false},
+          Bad{"projections=global, normaliser=linear", "Own projections of global tokens needs a score", false},
+          Bad{"projections=global, mixer=fnet", "Own projections of global tokens needs a score", false},
+          Bad{"projections=global, memory=segments, mask=causal", "keeps only the ordinary ones", false},
+          Bad{"projections=global, heads=shared_query_key(2)", "every key is made of its query", false},
           Bad{"output=talking", "there is only one", false}}) {
         INFO(bad.spec);
         AttentionSpec spec = AttentionSpec::parse(bad.spec);

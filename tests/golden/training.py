@@ -15,6 +15,7 @@ import tempfile
 
 import torch
 
+import composed_reference
 import encoder_reference
 import reference
 import safetensors_file
@@ -63,6 +64,9 @@ def padded(logits, rows, columns):
 
 def logits_of(config, weights, batches, step):
     """[targets, choices] of one step's batch."""
+    if config["model_type"] == "attention-lab":
+        encode = lambda tokens: composed_reference.encoder(config, weights, tokens, torch.zeros_like(tokens))
+        return torch.cat([encode(tokens) for tokens in batches["inputs"][step].long()])
     if "types" in batches:  # texts of different lengths, with classes
         targets, rows = batches["targets"][step].shape[1], []
         for tokens, types in zip(batches["inputs"][step].long(), batches["types"][step].long()):
@@ -116,6 +120,8 @@ def train(cli, path):
         first = run / "checkpoints" / "step-000000"
         config = json.loads((first / "config.json").read_text())
         weights = safetensors_file.read(first / "model.safetensors")
+        if config["model_type"] == "attention-lab":
+            weights = {name: tensor.double() for name, tensor in weights.items()}
         batches = safetensors_file.read(batches)
         trained, merged = list(weights.values()), lambda weights: weights
         if recipe.get("lora_rank"):

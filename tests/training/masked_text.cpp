@@ -113,9 +113,10 @@ TEST_CASE("masked text: what is trained opens as BERT, and fills in what trainin
 }
 
 TEST_CASE("masked text: encoders of composed parts learn, and padding changes no token", "[training][gpu]") {
-    const std::string attention = GENERATE("mask=longformer(8, 1, 1)", "mask=bigbird(4, 1, 1, 1, 1)", "mask=etc(4, 4)",
-                                           "mask=blocks(8); position=learned, mask=permuted_blocks(8, 1, 0)",
-                                           "normaliser=linformer(16)", "mixer=fnet");
+    const std::string attention =
+        GENERATE("mask=longformer(8, 1, 1)", "mask=bigbird(4, 1, 1, 1, 1)", "mask=etc(4, 4)",
+                 "mask=blocks(8); position=learned, mask=permuted_blocks(8, 1, 0)",
+                 "projections=global, mask=longformer(8, 1, 1)", "normaliser=linformer(16)", "mixer=fnet");
     CAPTURE(attention);
     Recipe recipe = maskedRecipe();
     recipe.architecture.attention = "position=learned, " + attention;

@@ -30,6 +30,7 @@ namespace {
 QString slotTitle(Slot slot) {
     static const std::map<Slot, const char*> kTitles{
         {Slot::Heads, QT_TRANSLATE_NOOP("attn::SpecEditor", "Heads")},
+        {Slot::Projections, QT_TRANSLATE_NOOP("attn::SpecEditor", "Projections")},
         {Slot::Position, QT_TRANSLATE_NOOP("attn::SpecEditor", "Position")},
         {Slot::Score, QT_TRANSLATE_NOOP("attn::SpecEditor", "Score")},
         {Slot::Normaliser, QT_TRANSLATE_NOOP("attn::SpecEditor", "Normaliser")},

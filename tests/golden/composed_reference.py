@@ -1,0 +1,74 @@
+"""Encoders with composed attention in plain torch operations, as an implementation independent of the engine.
+
+encoder() takes (config, weights, tokens, types) with the engine's names of tensors, as files of the family attention-lab have
+them, and returns the logits of all tokens. Of the parts it knows what the cases of training/*.recipe.json use.
+"""
+import re
+
+import torch
+
+from encoder_reference import norm
+from reference import ACTIVATIONS
+
+
+def part(text, slot, default):
+    """("linformer", {"rank": 8.0}) of "normaliser=linformer(rank = 8)"; values without a name are numbered."""
+    found = re.search(rf"\b{slot}=(\w+)(?:\(([^)]*)\))?", text)
+    if not found:
+        return default, {}
+    values = [value.split("=") for value in (found[2] or "").split(",") if value]
+    return found[1], {(value[0].strip() if len(value) == 2 else i): float(value[-1]) for i, value in enumerate(values)}
+
+
+def visible(text, length):
+    """[T,T]: what longformer(w, d, g) shows."""
+    kind, values = part(text, "mask", "full")
+    if kind == "full":
+        return torch.ones(length, length, dtype=torch.bool)
+    assert kind == "longformer"
+    width, dilation, globals_ = int(values[0]), int(values[1]), int(values[2])
+    i, j = torch.arange(length)[:, None], torch.arange(length)[None, :]
+    near = ((i - j).abs() < width * dilation) & ((i - j) % dilation == 0)
+    return near | (i < globals_) | (j < globals_)
+
+
+def turned(x):
+    """Rotary positions over all features of x [T,H,D]: feature m is paired with m + D/2."""
+    half = x.shape[-1] // 2
+    angles = torch.arange(len(x), dtype=x.dtype)[:, None] * 10000 ** (-torch.arange(half, dtype=x.dtype) / half)
+    cos, sin = torch.cos(angles)[:, None], torch.sin(angles)[:, None]
+    return torch.cat((x[..., :half] * cos - x[..., half:] * sin, x[..., half:] * cos + x[..., :half] * sin), -1)
+
+
+def softmax_of(q, k, v, seen):
+    scores = torch.einsum("thd,shd->hts", q, k) * q.shape[-1] ** -0.5
+    return torch.einsum("hts,shd->thd", torch.softmax(scores.masked_fill(~seen, -torch.inf), -1), v)
+
+
+def attention(text, w, x, layer, heads):
+    at = f"blocks.{layer}.attn."
+    project = lambda name: (x @ w[f"{at}W_{name}"].T + w[f"{at}b_{name}"]).reshape(len(x), heads, -1)  # noqa: E731
+    turn = turned if part(text, "position", "none")[0] == "rope" else lambda rows: rows
+    q, k, v = project("Q"), project("K"), project("V")
+    seen = visible(text, len(x))
+    z = softmax_of(turn(q), turn(k), v, seen)
+    kind, values = part(text, "projections", "one")
+    if kind == "global":  # as transformers' LongformerSelfAttention: query_global, key_global, value_global
+        count = int(values.get("g", 1))
+        rows = softmax_of(turn(project("Q_global"))[:count], turn(project("K_global")), project("V_global"), seen[:count])
+        z = torch.cat((rows, z[count:]))
+    return z.reshape(len(x), -1)
+
+
+def encoder(config, w, tokens, types):
+    epsilon, act, heads = config["norm_epsilon"], ACTIVATIONS[config["activation"]], config["heads"]
+    names = {name.removesuffix(".w") + ".weight" if name.endswith(".w") else name: tensor for name, tensor in w.items()}
+    names = {name.removesuffix(".b") + ".bias" if name.endswith(".b") else name: tensor for name, tensor in names.items()}
+    x = norm(w["embed.W_E"][tokens] + w["token_type_embed.W_token_type"][types], names, "embed.ln", epsilon)
+    for layer, text in enumerate(config["attention"]):
+        at = f"blocks.{layer}."
+        x = norm(x + attention(text, w, x, layer, heads) @ w[at + "attn.W_O"].T + w[at + "attn.b_O"], names, at + "ln1", epsilon)
+        hidden = act(x @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])
+        x = norm(x + hidden @ w[at + "mlp.W_out"].T + w[at + "mlp.b_out"], names, at + "ln2", epsilon)
+    hidden = norm(act(x @ w["mlm_head.W"].T + w["mlm_head.b"]), names, "mlm_head.ln", epsilon)
+    return hidden @ w["embed.W_E"].T + w["unembed.b_U"]
