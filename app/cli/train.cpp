@@ -198,6 +198,11 @@ void printChanges(const Trainer& trainer, const std::string& folder) {
     }
 }
 
+/// How wide the windows of a stage are.
+std::string windowText(int64_t divisor) {
+    return divisor == 1 ? "windows have their full width" : fmt::format("windows have 1/{} of their width", divisor);
+}
+
 int train(const TrainOptions& options) {
     const Recipe recipe = recipeOf(options);
     TrainingRun run(options.out, recipe, {.device = namedDevice(options.device)}, options.resumes);
@@ -214,8 +219,15 @@ int train(const TrainOptions& options) {
     std::optional<Failure> problem; // the one that was reported last
     const auto start = Clock::now();
     const int64_t first = trainer.stepsDone();
+    int64_t shown = trainer.stage();
     while (!run.isFinished() && stopRequested == 0) {
         const MetricPoint point = run.advance();
+        if (const int64_t stage = trainer.stage();
+            recipe.schedule.stages > 1 && (stage != shown || point.step == first + 1)) {
+            shown = stage;
+            report("{}stage {} of {} from step {} on: {}\n", clear, stage + 1, recipe.schedule.stages, point.step,
+                   windowText(recipe.schedule.windowDivisor(stage)));
+        }
         if (run.metricsProblem() != problem) {
             problem = run.metricsProblem();
             report("{}{}\n", clear, problem ? "warning: " + problem->sentence() : "the metrics are written again");
@@ -417,6 +429,10 @@ void addTrain(Command& command) {
     number("--lr X", "learning_rate", "learning rate after the warm-up").range(0, 100);
     number("--final-lr X", "final_learning_rate", "learning rate at the end").range(0, 100);
     whole("--warmup N", "warm_up", "steps of the warm-up").range(0, 1e9);
+    whole("--window-stages N", "window_stages",
+          "equal parts of the training run, as Longformer was trained: in each the windows of masks are twice as wide "
+          "as in the one before and the learning rate is half as high; 1: windows do not grow")
+        .range(1, 16);
     text("--schedule KIND", "schedule", "constant, inverse-square-root, cosine or linear");
     text("--optimiser NAME", "optimiser", "adamw, adam or sgd");
     number("--beta1 X", "beta1", "Adam's decay of the mean gradient").range(0, 0.99999);

@@ -40,6 +40,11 @@ bool formsScores(const AttentionSpec& spec) {
     return !spec.part(Slot::Mixer).replacesAttention && spec.part(Slot::Normaliser).usesScores;
 }
 
+/// The name of a constant of a mask. Graphs with other masks may share a store: while a model trains, windows can grow.
+std::string nameOf(const MaskExpression& mask, const char* part) {
+    return fmt::format("mask.{}:{:x}", part, std::hash<std::string>{}(mask.text()));
+}
+
 /// The lists of tiles that the fused kernel visits: one set for all heads, or one for each.
 TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
     const int64_t lists = mask.dependsOnHead() ? flow.heads : 1;
@@ -76,7 +81,7 @@ TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
                      .hint = "use fewer tokens or a sparser mask"});
     if (tiles.empty()) tiles.assign(2, 0), columnTiles.assign(2, 0); // never read
     const auto constant = [&](const char* name, Shape shape, std::vector<float>& values) {
-        return flow.constant(std::string("mask.") + name, std::move(shape), std::move(values));
+        return flow.constant(nameOf(mask, name), std::move(shape), std::move(values));
     };
     const auto count = [](const std::vector<float>& values) { return static_cast<int64_t>(values.size()); };
     const Shape byQueries{lists, count(begins) / lists}, byKeys{lists, count(columnBegins) / lists};
@@ -323,7 +328,7 @@ Tensor maskOf(AttentionFlow& flow) {
     if (mask == MaskExpression()) return {};
     const int64_t T = flow.queries, S = flow.keys, heads = mask.dependsOnHead() ? flow.heads : 1;
     if (!flow.isStep())
-        return flow.constant("mask", {heads, T, S}, [=, layer = flow.layer] {
+        return flow.constant(nameOf(mask, "cells"), {heads, T, S}, [=, layer = flow.layer] {
             return maskCells(mask, heads, {T, S}, {T, S}, layer);
         });
     if (flow.isCausal()) {
@@ -335,7 +340,7 @@ Tensor maskOf(AttentionFlow& flow) {
         return reshape(affine(binary(reshape(toReal(flow.positions), {T, 1}), key, Binary::Less), -1, 1), {1, T, S});
     }
     const int64_t L = flow.context;
-    const Tensor all = flow.constant("mask.rows", {heads, S, S}, [=, layer = flow.layer] {
+    const Tensor all = flow.constant(nameOf(mask, "rows"), {heads, S, S}, [=, layer = flow.layer] {
         return maskCells(mask, heads, {L, L}, {S, S}, layer);
     });
     return take(all, broadcast(reshape(flow.positions, {1, T}), {heads, T}));

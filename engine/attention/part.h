@@ -93,6 +93,8 @@ struct Part {
     std::vector<int64_t> (*prepareMask)(PartValues values) = nullptr;
     /// For masks that show a band around every query, whatever the size; null for others.
     MaskBand (*maskBand)(PartValues values) = nullptr;
+    /// For masks with a window: the parameter that says how wide it is; empty for others.
+    std::string_view windowWidth{};
     /// The last of `params` describes the members of a list of any length from 1.
     bool takesList = false;
     std::span<const double> initialList{}; ///< the list to begin with

@@ -15,6 +15,12 @@ namespace {
 
 constexpr uint64_t kExamplePictures = 6; ///< example pictures in the folder of a model
 
+/// The same model with narrower windows of its masks. @param divisor as MaskExpression::narrowed()
+VisionConfig narrowed(VisionConfig config, int64_t divisor) {
+    for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
+    return config;
+}
+
 } // namespace
 
 VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
@@ -112,13 +118,16 @@ std::vector<float> ImageObjective::startOf(const std::string& parameter, const S
                             : start_->read(parameter, shape);
 }
 
-Objective::Forward ImageObjective::forward(int rows, double dropout) const {
-    ModelGraph encoder = buildVisionEncoder(config_, {.images = rows, .dropout = dropout, .mayTrain = true});
+Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t windowDivisor) const {
+    const VisionConfig config = narrowed(config_, windowDivisor);
+    ModelGraph encoder = buildVisionEncoder(config, {.images = rows, .dropout = dropout, .mayTrain = true});
     return {.graph = encoder.graph,
             .logits = encoder.logits,
             .blocks = std::move(encoder.blocks),
             .partTensors = std::move(encoder.partTensors)};
 }
+
+bool ImageObjective::hasWindows() const { return narrowed(config_, 2) != config_; }
 
 void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
     const std::vector<float> patches =

@@ -17,7 +17,8 @@ public:
     const ImageTaskInstance& instance() const { return *instance_; }
     const VisionConfig& config() const { return config_; }
 
-    Forward forward(int rows, double dropout) const override;
+    Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const override;
+    bool hasWindows() const override;
     const ModelStructure& structure() const override { return structure_; }
     int64_t targetsPerRow() const override { return 1; }
     /// Training pictures are augmented with the settings of the task. Others are not changed.

@@ -33,8 +33,10 @@ public:
         std::vector<NodeRange> blocks; ///< the nodes of each layer
         PartTensors partTensors;       ///< those of the layers' parts, and constants of the model
     };
-    /// Builds the graph. @param rows examples per batch
-    virtual Forward forward(int rows, double dropout) const = 0;
+    /// Builds the graph. @param rows examples per batch  @param windowDivisor as MaskExpression::narrowed()
+    virtual Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const = 0;
+    /// Whether masks have windows, which can grow while the model trains.
+    virtual bool hasWindows() const = 0;
     virtual const ModelStructure& structure() const = 0;
     /// The number of targets in a row, at least Batch::columns.
     virtual int64_t targetsPerRow() const = 0;

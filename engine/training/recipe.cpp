@@ -92,6 +92,7 @@ void shareHeads(AttentionSpec& spec, const Architecture& a) {
         setHeads(spec, {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads});
 }
 
+constexpr double kMostStages = 16;
 constexpr std::string_view kTrainedChoices = "\"all\" or \"norms and readout\"";
 
 } // namespace
@@ -281,6 +282,11 @@ void check(const Recipe& recipe) {
     within("final_learning_rate", s.finalRate, 0, 100);
     within("warm_up", static_cast<double>(s.warmUp), 0, 1e9);
     within("steps", static_cast<double>(s.steps), 0, 1e9);
+    within("window_stages", static_cast<double>(s.stages), 1, kMostStages);
+    const auto hasWindow = [](const AttentionSpec& spec) { return spec.mask != spec.mask.narrowed(2); };
+    if (s.stages > 1 && start.model.empty() && std::ranges::none_of(attentionOf(recipe.architecture), hasWindow))
+        fail("window_stages", "no mask of the attention has a window that could grow",
+             "choose 1, or an attention with a window such as \"mask=causal & window(32)\"");
     const Optimiser& o = recipe.optimiser;
     within("beta1", o.beta1, 0, 0.99999);
     within("beta2", o.beta2, 0, 0.9999999);
@@ -340,6 +346,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"final_learning_rate", s.finalRate},
             {"warm_up", s.warmUp},
             {"steps", s.steps},
+            {"window_stages", s.stages},
             {"batch", recipe.batch},
             {"accumulation", recipe.accumulation},
             {"smoothing", recipe.smoothing},
@@ -429,7 +436,8 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                        .rate = number("learning_rate"),
                        .finalRate = number("final_learning_rate"),
                        .warmUp = integer("warm_up"),
-                       .steps = integer("steps")};
+                       .steps = integer("steps"),
+                       .stages = integer("window_stages")};
     for (const char* field : {"batch", "accumulation"}) within(field, number(field), 1, 65536); // both are int
     recipe.batch = static_cast<int>(integer("batch"));
     recipe.accumulation = static_cast<int>(integer("accumulation"));

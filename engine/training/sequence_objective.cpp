@@ -49,6 +49,12 @@ ReadParameter withZeros(const DecoderConfig& written, const DecoderConfig& confi
     };
 }
 
+/// The same model with narrower windows. @param divisor as MaskExpression::narrowed()
+DecoderConfig narrowed(DecoderConfig config, int64_t divisor) {
+    for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
+    return config;
+}
+
 TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
     TaskSettings settings = recipe.settings;
     if (start) settings.modelTokenizer = start->tokenizerJson;
@@ -166,12 +172,23 @@ std::vector<float> SequenceObjective::startOf(const std::string& parameter, cons
                             : start_->read(parameter, shape);
 }
 
+Objective::Forward SequenceObjective::forward(int rows, double dropout, int64_t windowDivisor) const {
+    return forwardOf(narrowed(config_, windowDivisor), rows, columns_, sources_, dropout);
+}
+
 Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const {
-    ModelGraph decoder = buildDecoder(config_, {.queries = rows * columns,
-                                                .source = rows * sources,
-                                                .sequence = columns,
-                                                .dropout = dropout,
-                                                .isTraining = true});
+    return forwardOf(config_, rows, columns, sources, dropout);
+}
+
+bool SequenceObjective::hasWindows() const { return narrowed(config_, 2) != config_; }
+
+Objective::Forward SequenceObjective::forwardOf(const DecoderConfig& config, int rows, int64_t columns, int64_t sources,
+                                                double dropout) {
+    ModelGraph decoder = buildDecoder(config, {.queries = rows * columns,
+                                               .source = rows * sources,
+                                               .sequence = columns,
+                                               .dropout = dropout,
+                                               .isTraining = true});
     return {.graph = decoder.graph,
             .logits = decoder.logits,
             .blocks = std::move(decoder.blocks),

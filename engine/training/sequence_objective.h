@@ -17,9 +17,10 @@ public:
     const TaskInstance& instance() const { return *instance_; }
     const DecoderConfig& config() const { return config_; }
 
-    Forward forward(int rows, double dropout) const override { return forwardOf(rows, columns_, sources_, dropout); }
+    Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const override;
     /// The graph for sequences of another length. @param columns a multiple of 8  @param sources tokens of a source
     Forward forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const;
+    bool hasWindows() const override;
     const ModelStructure& structure() const override { return structure_; }
     int64_t targetsPerRow() const override;
     Batch batch(Split split, uint64_t index, int rows) const override { return instance_->batch(split, index, rows); }
@@ -39,6 +40,7 @@ public:
                                std::vector<float> fresh) const override;
 
 private:
+    static Forward forwardOf(const DecoderConfig& config, int rows, int64_t columns, int64_t sources, double dropout);
     void fitTo(const StartingModel& start, const Task& task);
     void setReadout(const Task& task);
     void fillPrefixes(GpuExecutor& executor, const Batch& batch) const;

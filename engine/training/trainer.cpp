@@ -46,7 +46,7 @@ struct Trainer::Loss {
 };
 
 Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
-    : recipe_(recipe), cutsFinely_(execution.cutsFinely), task_(taskNamed(recipe.task)) {
+    : recipe_(recipe), execution_(execution), task_(taskNamed(recipe.task)) {
     check(recipe_);
     std::optional<StartingModel> start;
     if (!recipe_.start.model.empty()) {
@@ -62,12 +62,16 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
         sequences_ = sequences.get();
         objective_ = std::move(sequences);
     }
+    if (recipe_.schedule.stages > 1 && !objective_->hasWindows())
+        throw Error({.what = "no mask of the model has a window that could grow",
+                     .where = "recipe: window_stages",
+                     .hint = "choose 1, or a model whose attention has a window"});
     openGates_.assign(firstGate(objective_->structure().sites.size()), 1.0f);
     evaluationGates_ = openGates_;
     device_ = Device::shared(choice);
     store_ = std::make_unique<TensorStore>(*device_);
     describe();
-    buildStep(execution);
+    buildStep(0);
 }
 
 Trainer::~Trainer() = default;
@@ -178,8 +182,13 @@ std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vecto
     return outputs;
 }
 
-void Trainer::buildStep(const GpuExecutorOptions& execution) {
-    Loss loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout)));
+/// Builds a step with the windows of a stage; evaluations have those of the model.
+void Trainer::buildStep(int64_t stage) {
+    step_.reset();
+    update_.reset();
+    builtStage_ = stage;
+    Loss loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout,
+                                                     recipe_.schedule.windowDivisor(stage))));
     const bool accumulates = recipe_.accumulation > 1;
     const auto updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
     std::vector<Tensor> trained;
@@ -204,10 +213,10 @@ void Trainer::buildStep(const GpuExecutorOptions& execution) {
     std::map<std::string, Tensor> updateOutputs = addUpdates(*updateGraph, names, gradients);
     if (accumulates)
         update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(updateGraph, updateOutputs),
-                                                GpuExecutorOptions{.cutsFinely = cutsFinely_});
+                                                GpuExecutorOptions{.cutsFinely = execution_.cutsFinely});
     else
         stepOutputs.merge(updateOutputs);
-    step_ = makeExecutor(loss.model, stepOutputs, execution);
+    step_ = makeExecutor(loss.model, stepOutputs, execution_);
 }
 
 /// The index of the first gate of a site. Sites may have different numbers of heads.
@@ -247,6 +256,7 @@ bool Trainer::warmUp(const std::function<bool(double)>& goesOn) {
 Trainer::StepReport Trainer::step() {
     const Optimiser& optimiser = recipe_.optimiser;
     const int parts = recipe_.accumulation, rows = recipe_.batch / parts;
+    if (const int64_t stage = recipe_.schedule.stageOf(stepsDone_); stage != builtStage_) buildStep(stage);
     std::vector<Batch> batches;
     int64_t targets = 0;
     for (int part = 0; part < parts; ++part) {
@@ -285,7 +295,7 @@ GpuExecutor& Trainer::evaluator() {
                                     graph.input(kWeights, {.shape = {targets}}))},
             {"best", topK(model.logits, 1).indices}};
         if (images_) outputs["probabilities"] = softmax(model.logits);
-        evaluator_ = makeExecutor(model, outputs, {.cutsFinely = cutsFinely_});
+        evaluator_ = makeExecutor(model, outputs, {.cutsFinely = execution_.cutsFinely});
     }
     return *evaluator_;
 }

@@ -5,6 +5,7 @@
 #include "engine/training/image_prediction.h"
 #include "engine/training/sequence_objective.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -35,6 +36,8 @@ public:
     /// The objective of a task with pictures; null for a task with sequences.
     const ImageObjective* images() const { return images_; }
     int64_t stepsDone() const { return stepsDone_; }
+    /// The stage of the newest step, from 0: see Schedule::stages.
+    int64_t stage() const { return recipe_.schedule.stageOf(std::max<int64_t>(stepsDone_ - 1, 0)); }
     int64_t parameterCount() const;      ///< numbers that training changes
     int64_t modelParameterCount() const; ///< numbers of the model, without adapters
     size_t dispatchCount() const;        ///< dispatches per step
@@ -118,13 +121,13 @@ private:
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
                                               const std::map<std::string, Tensor>& outputs,
                                               const GpuExecutorOptions& execution = {});
-    void buildStep(const GpuExecutorOptions& execution);
+    void buildStep(int64_t stage);
     size_t firstGate(size_t site) const;
     void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
     GpuExecutor& evaluator();
 
     Recipe recipe_;
-    bool cutsFinely_;
+    GpuExecutorOptions execution_;
     const Task& task_;
     std::unique_ptr<Objective> objective_;
     const SequenceObjective* sequences_ = nullptr;
@@ -137,6 +140,7 @@ private:
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int evaluationRows_ = 1; ///< examples that are measured at once
     int64_t stepsDone_ = 0;
+    int64_t builtStage_ = 0; ///< that of step_
     std::optional<double> rate_;
     std::vector<float> openGates_, evaluationGates_; ///< gates of all layers, one after the other
 };

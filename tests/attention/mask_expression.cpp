@@ -31,6 +31,17 @@ std::string repeated(const std::string& text, int times) {
 
 } // namespace
 
+TEST_CASE("masks: windows become narrower by a divisor, and nothing else changes", "[attention]") {
+    const auto narrowed = [](const char* mask, int64_t divisor) {
+        return MaskExpression::parse(mask).narrowed(divisor).text();
+    };
+    CHECK(narrowed("causal & (window(32) | global(2))", 4) == "causal & (window(8) | global(2))");
+    CHECK(narrowed("per_head(longformer(6, 2, 1), ~dilated(9, 3))", 2) ==
+          "per_head(longformer(3, 2, 1), ~dilated(4, 3))");
+    CHECK(narrowed("window(3)", 8) == "window(1)");
+    CHECK(narrowed("causal & blocks(8)", 2) == "causal & blocks(8)");
+}
+
 TEST_CASE("mask expression: random ones see what plain loops over their formula see", "[attention]") {
     std::mt19937 draws(1);
     for (int round = 0; round < 300; ++round) {

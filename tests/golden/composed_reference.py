@@ -1,7 +1,7 @@
 """Encoders with composed attention in plain torch operations, as an implementation independent of the engine.
 
-encoder() takes (config, weights, tokens, types) with the engine's names of tensors, as files of the family attention-lab have
-them, and returns the logits of all tokens. Of the parts it knows what the cases of training/*.recipe.json use.
+encoder() takes (config, weights, tokens, types, divisor) with the engine's names of tensors, as files of the family attention-lab have
+them, and returns the logits of all tokens. Of the parts it knows what the cases of training/*.recipe.json use. `divisor` narrows windows.
 """
 import re
 
@@ -20,13 +20,13 @@ def part(text, slot, default):
     return found[1], {(value[0].strip() if len(value) == 2 else i): float(value[-1]) for i, value in enumerate(values)}
 
 
-def visible(text, length):
+def visible(text, length, divisor):
     """[T,T]: what longformer(w, d, g) shows."""
     kind, values = part(text, "mask", "full")
     if kind == "full":
         return torch.ones(length, length, dtype=torch.bool)
     assert kind == "longformer"
-    width, dilation, globals_ = int(values[0]), int(values[1]), int(values[2])
+    width, dilation, globals_ = max(1, int(values[0]) // divisor), int(values[1]), int(values[2])
     i, j = torch.arange(length)[:, None], torch.arange(length)[None, :]
     near = ((i - j).abs() < width * dilation) & ((i - j) % dilation == 0)
     return near | (i < globals_) | (j < globals_)
@@ -45,12 +45,12 @@ def softmax_of(q, k, v, seen):
     return torch.einsum("hts,shd->thd", torch.softmax(scores.masked_fill(~seen, -torch.inf), -1), v)
 
 
-def attention(text, w, x, layer, heads):
+def attention(text, w, x, layer, heads, divisor):
     at = f"blocks.{layer}.attn."
     project = lambda name: (x @ w[f"{at}W_{name}"].T + w[f"{at}b_{name}"]).reshape(len(x), heads, -1)  # noqa: E731
     turn = turned if part(text, "position", "none")[0] == "rope" else lambda rows: rows
     q, k, v = project("Q"), project("K"), project("V")
-    seen = visible(text, len(x))
+    seen = visible(text, len(x), divisor)
     z = softmax_of(turn(q), turn(k), v, seen)
     kind, values = part(text, "projections", "one")
     if kind == "global":  # as transformers' LongformerSelfAttention: query_global, key_global, value_global
@@ -60,14 +60,14 @@ def attention(text, w, x, layer, heads):
     return z.reshape(len(x), -1)
 
 
-def encoder(config, w, tokens, types):
+def encoder(config, w, tokens, types, divisor=1):
     epsilon, act, heads = config["norm_epsilon"], ACTIVATIONS[config["activation"]], config["heads"]
     names = {name.removesuffix(".w") + ".weight" if name.endswith(".w") else name: tensor for name, tensor in w.items()}
     names = {name.removesuffix(".b") + ".bias" if name.endswith(".b") else name: tensor for name, tensor in names.items()}
     x = norm(w["embed.W_E"][tokens] + w["token_type_embed.W_token_type"][types], names, "embed.ln", epsilon)
     for layer, text in enumerate(config["attention"]):
         at = f"blocks.{layer}."
-        x = norm(x + attention(text, w, x, layer, heads) @ w[at + "attn.W_O"].T + w[at + "attn.b_O"], names, at + "ln1", epsilon)
+        x = norm(x + attention(text, w, x, layer, heads, divisor) @ w[at + "attn.W_O"].T + w[at + "attn.b_O"], names, at + "ln1", epsilon)
         hidden = act(x @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])
         x = norm(x + hidden @ w[at + "mlp.W_out"].T + w[at + "mlp.b_out"], names, at + "ln2", epsilon)
     hidden = norm(act(x @ w["mlm_head.W"].T + w["mlm_head.b"]), names, "mlm_head.ln", epsilon)

@@ -25,7 +25,15 @@ import vision_reference
 HERE = pathlib.Path(__file__).parent / "training"
 
 
+def stage_at(recipe, step):
+    return step * recipe.get("window_stages", 1) // recipe["steps"]
+
+
 def rate_at(recipe, step):
+    return rate_in_one_stage(recipe, step) / 2 ** stage_at(recipe, step)
+
+
+def rate_in_one_stage(recipe, step):
     if step < recipe["warm_up"]:
         return recipe["learning_rate"] * (step + 1) / (recipe["warm_up"] + 1)
     done = (step - recipe["warm_up"]) / (recipe["steps"] - recipe["warm_up"])
@@ -62,10 +70,10 @@ def padded(logits, rows, columns):
     return torch.nn.functional.pad(logits, (0, columns - logits.shape[1], 0, rows - logits.shape[0]), value=-1e30)
 
 
-def logits_of(config, weights, batches, step):
-    """[targets, choices] of one step's batch."""
+def logits_of(config, weights, batches, step, divisor):
+    """[targets, choices] of one step's batch. divisor: how much narrower windows are than the config says."""
     if config["model_type"] == "attention-lab":
-        encode = lambda tokens: composed_reference.encoder(config, weights, tokens, torch.zeros_like(tokens))
+        encode = lambda tokens: composed_reference.encoder(config, weights, tokens, torch.zeros_like(tokens), divisor)
         return torch.cat([encode(tokens) for tokens in batches["inputs"][step].long()])
     if "types" in batches:  # texts of different lengths, with classes
         targets, rows = batches["targets"][step].shape[1], []
@@ -135,7 +143,8 @@ def train(cli, path):
     losses = []
     for step in range(recipe["steps"]):
         targets = batches["targets"][step].long().flatten()
-        loss = torch.nn.functional.cross_entropy(logits_of(config, merged(weights), batches, step), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
+        divisor = 2 ** (recipe.get("window_stages", 1) - 1 - stage_at(recipe, step))
+        loss = torch.nn.functional.cross_entropy(logits_of(config, merged(weights), batches, step, divisor), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, recipe["clip"])

@@ -97,6 +97,23 @@ TEST_CASE("lab: Train trains, every view follows, and the curves and samples fil
     CHECK(lab.find<QTreeView>("samples").model()->rowCount() == 12);
 }
 
+TEST_CASE("lab: the Train panel says in which stage windows grow", "[lab][training]") {
+    LabWindow lab;
+    lab.showPanel("train");
+    setSmallRecipe(lab, 20);
+    Recipe recipe = *lab.find<TrainPanel>("train").recipe();
+    recipe.architecture.attention = "position=learned, mask=causal & window(4)";
+    recipe.schedule.stages = 2;
+    lab.window().workbench().requestRecipe(recipe);
+    lab.click("train.play");
+    REQUIRE(trainsToItsEnd(lab));
+    CHECK_THAT(lab.find<QLabel>("trainState").text().toStdString(), CONTAINS("Step 20 of 20 · stage 2 of 2"));
+    const auto& points = lab.window().workbench().runs().runs().front().points;
+    REQUIRE(points.size() == 20);
+    CHECK(points[10].learningRate == Approx(recipe.schedule.at(10)));
+    CHECK(points[10].learningRate < 0.6 * points[9].learningRate);
+}
+
 TEST_CASE("lab: the timeline restores weights, not pictures", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 20);

@@ -37,7 +37,7 @@ std::vector<double> losses(Trainer& trainer, int steps) {
 
 TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights and batches", "[training][gpu]") {
     const char* name = GENERATE("gpt2", "llama", "vit", "bert", "t5", "bart", "marian", "lora", "prefix", "permutation",
-                                "classify_bert", "classify_gpt2", "tag", "answer", "longformer");
+                                "classify_bert", "classify_gpt2", "tag", "answer", "longformer", "window_stages");
     const std::string path = std::string(ATTN_TEST_DIR "/golden/training/") + name;
     const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
     REQUIRE(expected.size() == 100);
@@ -146,6 +146,51 @@ TEST_CASE("training: a resumed run goes on with the same bits", "[training][gpu]
             CHECK(resumed.stepsDone() == 6);
             CHECK(losses(whole, 6) == losses(resumed, 6));
         }
+}
+
+TEST_CASE("training: windows grow in stages while the learning rate falls", "[training][gpu]") {
+    const Schedule schedule{.kind = Schedule::Kind::Constant, .rate = 0.8, .warmUp = 0, .steps = 12, .stages = 3};
+    CHECK(schedule.at(0) == 0.8);
+    CHECK(schedule.at(3) == 0.8);
+    CHECK(schedule.at(4) == 0.4);
+    CHECK(schedule.at(11) == 0.2);
+    CHECK(schedule.stageOf(12) == 2); // after the last step
+    CHECK(schedule.windowDivisor(0) == 4);
+    CHECK(schedule.windowDivisor(2) == 1);
+
+    Recipe recipe = smallRecipe();
+    recipe.architecture.attention = "position=learned, mask=causal & window(4)";
+    recipe.schedule.steps = 12;
+    recipe.schedule.stages = 3;
+    Recipe narrow = recipe; // what the first stage sees
+    narrow.architecture.attention = "position=learned, mask=causal & window(1)";
+    narrow.schedule.stages = 1;
+    Recipe wide = recipe;
+    wide.schedule.stages = 1;
+    Trainer grown(recipe, options()), first(narrow, options()), full(wide, options());
+    // Evaluations have the full windows, so that all of them measure the same model.
+    CHECK(grown.evaluate(Split::Validation, 32).loss == full.evaluate(Split::Validation, 32).loss);
+    CHECK(losses(grown, 1) == losses(first, 1));
+    CHECK(losses(grown, 1) != losses(full, 1));
+    losses(grown, 4);
+    CHECK(grown.stage() == 1);
+    const TemporaryFolder folder; // a run that is continued in the middle of a stage, and one at its end
+    startRun(folder.path(), recipe);
+    for (int part = 0; part < 2; ++part) {
+        const auto checkpoint = saveCheckpoint(folder.path(), grown);
+        DecoderConfig written = openModelSource(checkpoint.string())->config();
+        written.name.clear();
+        CHECK(written == full.sequences()->config());
+        Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+        resume(resumed, checkpoint);
+        CHECK(resumed.stage() == grown.stage());
+        const std::vector<double> expected = losses(grown, 2);
+        CHECK(losses(resumed, 2) == expected);
+        CHECK(resumed.evaluate(Split::Validation, 32).loss == grown.evaluate(Split::Validation, 32).loss);
+    }
+    CHECK(grown.stage() == 2);
+    recipe.architecture.attention = "position=learned, mask=causal";
+    CHECK_THROWS_WITH(check(recipe), CONTAINS("no mask of the attention has a window that could grow"));
 }
 
 TEST_CASE("training: parts of a batch that add up give the whole batch's step", "[training][gpu]") {

@@ -395,6 +395,10 @@ void TrainPanel::updateButtons() {
         text = tr("Preparing…");
     } else if (isHere && steps > 0) {
         text = (isPaused ? tr("Paused at step %1 of %2") : tr("Step %1 of %2")).arg(training_->step).arg(steps);
+        if (const Schedule& schedule = training_->recipe->schedule; schedule.stages > 1)
+            text += tr(" · stage %1 of %2")
+                        .arg(schedule.stageOf(std::max<int64_t>(training_->step - 1, 0)) + 1)
+                        .arg(schedule.stages);
         if (training_->secondsPerStep > 0) {
             details << tr("%1 ms per step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
             if (isTraining && training_->isMeasuring)

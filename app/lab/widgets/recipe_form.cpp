@@ -67,6 +67,11 @@ constexpr std::array kTrainingParams{
     Param{"learning_rate", "Learning rate", "Learning rate after the warm-up", Kind::Real, 0, 1, 0.00001, 0.003},
     Param{"final_learning_rate", "Final learning rate", "Learning rate at the last step", Kind::Real, 0, 1, 0.00001, 0},
     Param{"warm_up", "Warm-up", "Number of steps in which the learning rate rises", Kind::Integer, 0, 100'000, 1, 50},
+    Param{
+        "window_stages", "Window stages",
+        "Equal parts of the training run. In each the windows of the attention's masks are twice as wide as in the one "
+        "before, and the learning rate is half as high. 1: windows do not grow",
+        Kind::Integer, 1, 8, 1, 1},
     Param{"beta2", "Beta2", "How long Adam remembers the size of gradients", Kind::Real, 0.8, 0.9999, 0.0001, 0.98},
     Param{"momentum", "Momentum", "Momentum of SGD", Kind::Real, 0, 0.99, 0.01, 0.9},
     Param{"weight_decay", "Weight decay", "How strongly weight matrices are pulled towards zero", Kind::Real, 0, 1,

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace attn {
@@ -120,6 +121,20 @@ bool MaskExpression::contains(const Node& node, Kind kind) {
 }
 bool MaskExpression::dependsOnHead() const { return contains(root_, Kind::PerHead); }
 bool MaskExpression::dependsOnLayer() const { return contains(root_, Kind::PerLayer); }
+
+void MaskExpression::narrow(Node& node, int64_t divisor) {
+    for (Node& operand : node.operands) narrow(operand, divisor);
+    if (node.kind != Kind::Term || node.part->windowWidth.empty()) return;
+    const auto param = std::ranges::find(node.part->params, node.part->windowWidth, &Param::id);
+    double& width = node.values[static_cast<size_t>(param - node.part->params.begin())];
+    width = std::max(param->minimum, std::floor(width / static_cast<double>(divisor)));
+}
+
+MaskExpression MaskExpression::narrowed(int64_t divisor) const {
+    Node root = root_;
+    narrow(root, divisor);
+    return MaskExpression(std::move(root));
+}
 
 std::optional<MaskBand> MaskExpression::band() const {
     constexpr int64_t kEverywhere = std::numeric_limits<int64_t>::max();

@@ -61,6 +61,9 @@ public:
     /// What the queries of all heads see. Terms that depend on the content are left out. @throws Error like row
     MaskSight sight(MaskSize size) const;
 
+    /// The same expression with windows that are narrower by a divisor, but at least as wide as their parameter allows.
+    MaskExpression narrowed(int64_t divisor) const;
+
     /// A term that hides cells depending on their content.
     struct ContentTerm {
         const Part* part;
@@ -91,6 +94,7 @@ private:
     static void fill(const Node& node, const MaskSize& size, int64_t query, BitRow& row);
     static void write(const Node& node, std::string& text);
     static bool contains(const Node& node, Kind kind);
+    static void narrow(Node& node, int64_t divisor);
     /// The operands of the outermost `&`: the root itself if there is none.
     std::span<const Node> factors() const;
 

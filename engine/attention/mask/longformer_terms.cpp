@@ -53,6 +53,7 @@ const Part kWindowMask{
             const int64_t width = values.integer("w");
             return MaskBand{width - 1, width - 1};
         },
+    .windowWidth = kWidth.id,
 };
 
 const Part kDilatedMask{
@@ -68,6 +69,7 @@ const Part kDilatedMask{
     .memory = "O(T w)",
     .maskRow = [](const MaskCall& call, int64_t query,
                   BitRow& row) { seeWindow(query, call.integer("w"), call.integer("d"), row); },
+    .windowWidth = kWidth.id,
 };
 
 const Part kGlobalMask{
@@ -100,6 +102,7 @@ const Part kLongformerMask{
             seeWindow(query, call.integer("w"), call.integer("d"), row);
             seeGlobals(query, call.integer("g"), row);
         },
+    .windowWidth = kWidth.id,
 };
 
 } // namespace attn
