@@ -172,10 +172,22 @@ template <class Flow> void requireSound(const Flow& flow, int64_t queries, int64
 
 Tensor AttentionFlow::parameter(const std::string& name, Shape shape, InitialValue initial) {
     const bool isPosition = !positionWeights.empty() && name.starts_with("position.");
-    const std::string full = (isPosition ? positionWeights : weights.empty() ? prefix : weights) + "." + name;
-    if (std::ranges::none_of(parameters, [&](const FlowParameter& known) { return known.name == full; }))
-        parameters.push_back({full, shape, initial});
-    return graph.parameter(full, std::move(shape));
+    return declared((isPosition        ? positionWeights
+                     : weights.empty() ? prefix
+                                       : weights) +
+                        "." + name,
+                    std::move(shape), initial);
+}
+
+Tensor AttentionFlow::stackParameter(const std::string& name, Shape shape, InitialValue initial) {
+    if (stackWeights.empty()) return parameter(name, std::move(shape), initial);
+    return declared(stackWeights + "." + name, std::move(shape), initial);
+}
+
+Tensor AttentionFlow::declared(std::string name, Shape shape, InitialValue initial) {
+    if (std::ranges::none_of(parameters, [&](const FlowParameter& known) { return known.name == name; }))
+        parameters.push_back({name, shape, initial});
+    return graph.parameter(std::move(name), std::move(shape));
 }
 
 Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::vector<float> values) {

@@ -62,6 +62,8 @@ struct AttentionFlow {
     std::string weights{}; ///< prefix of parameters if it differs: layers may share parameters
     /// Prefix of the parameters of the position part if it differs: layers may share them. Empty: as for the others.
     std::string positionWeights{};
+    /// Prefix of the parameters that all layers of a stack share. Empty: as for the others.
+    std::string stackWeights{};
     int64_t layer = 0;
     int64_t batch = 1, heads = 1, groups = 1, queries = 1, keys = 1, width = 1;
 
@@ -116,6 +118,8 @@ struct AttentionFlow {
 
     /// Declares a parameter once and returns it. @param name without the prefix
     Tensor parameter(const std::string& name, Shape shape, InitialValue initial = {});
+    /// The same for a parameter that all layers of a stack share.
+    Tensor stackParameter(const std::string& name, Shape shape, InitialValue initial = {});
     /// Declares a constant once and returns it. @param name without the prefix  @param values without padding
     Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
     Tensor constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values);
@@ -149,6 +153,7 @@ struct AttentionFlow {
     double scoreScale() const;
 
 private:
+    Tensor declared(std::string name, Shape shape, InitialValue initial);
     MaskSight sight() const;
 };
 

@@ -48,6 +48,7 @@ AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, in
             .prefix = site.prefix,
             .weights = site.weights,
             .positionWeights = site.positionWeights,
+            .stackWeights = site.stackWeights,
             .layer = index,
             .batch = batch,
             .heads = counts.heads,

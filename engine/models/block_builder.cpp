@@ -89,6 +89,7 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const Att
     if (prefix != own) site.gates = own + ".attn";
     site.prefix = prefix + ".attn";
     site.weights = weights + ".attn";
+    site.stackWeights = nameOf(0) + ".attn";
     if (settings_.sharesPositions) site.positionWeights = nameOf(0) + ".attn";
     site.positions = settings_.positions;
     if (hasHooks(settings_.layers[layer].spec, Stage::Inputs)) x = withInputs(layer, site, x);

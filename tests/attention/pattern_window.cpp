@@ -19,6 +19,7 @@ const char* const kSpecs[]{"normaliser=linear, mask=causal",
                            "heads=multi_head(2), normaliser=efficient_running, mask=causal",
                            "normaliser=linformer(16, 0, 0)",
                            "normaliser=linformer(16, 0, 1)",
+                           "heads=multi_head(2), normaliser=linformer(16, 0, -1)",
                            "normaliser=linformer(16, 1, 0)",
                            "mixer=fast_weights, mask=causal"};
 

@@ -50,6 +50,16 @@ def attention(text, w, x, layer, heads, divisor):
     project = lambda name: (x @ w[f"{at}W_{name}"].T + w[f"{at}b_{name}"]).reshape(len(x), heads, -1)  # noqa: E731
     turn = turned if part(text, "position", "none")[0] == "rope" else lambda rows: rows
     q, k, v = project("Q"), project("K"), project("V")
+    kind, values = part(text, "normaliser", "softmax")
+    if kind == "linformer":
+        shared = int(values.get("shared", 0))
+        first = {2: "blocks.0.attn."}.get(shared, at) + "normaliser."
+        e = w[first + "E"]
+        f = e if shared > 0 else w[first + "F"]
+        rank = int(values["rank"])  # files hold the matrices of all heads below each other
+        e, f = (m.reshape(-1, rank, m.shape[-1]).expand(heads, -1, -1) for m in (e, f))  # [H,rank,S]
+        k, v = torch.einsum("hrs,shd->rhd", e, k), torch.einsum("hrs,shd->rhd", f, v)
+        return softmax_of(q, k, v, torch.ones(len(q), len(k), dtype=torch.bool)).reshape(len(x), -1)
     seen = visible(text, len(x), divisor)
     z = softmax_of(turn(q), turn(k), v, seen)
     kind, values = part(text, "projections", "one")
@@ -66,6 +76,8 @@ def encoder(config, w, tokens, types, divisor=1):
     names = {name.removesuffix(".b") + ".bias" if name.endswith(".b") else name: tensor for name, tensor in names.items()}
     x = norm(w["embed.W_E"][tokens] + w["token_type_embed.W_token_type"][types], names, "embed.ln", epsilon)
     for layer, text in enumerate(config["attention"]):
+        if layer == 0 and part(text, "position", "none")[0] == "learned":
+            x = x + w["blocks.0.attn.position.table"][: len(x)]
         at = f"blocks.{layer}."
         x = norm(x + attention(text, w, x, layer, heads, divisor) @ w[at + "attn.W_O"].T + w[at + "attn.b_O"], names, at + "ln1", epsilon)
         hidden = act(x @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])

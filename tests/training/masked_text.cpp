@@ -116,7 +116,8 @@ TEST_CASE("masked text: encoders of composed parts learn, and padding changes no
     const std::string attention =
         GENERATE("mask=longformer(8, 1, 1)", "mask=bigbird(4, 1, 1, 1, 1)", "mask=etc(4, 4)",
                  "mask=blocks(8); position=learned, mask=permuted_blocks(8, 1, 0)",
-                 "projections=global, mask=longformer(8, 1, 1)", "normaliser=linformer(16)", "mixer=fnet");
+                 "projections=global, mask=longformer(8, 1, 1)", "normaliser=linformer(16)",
+                 "normaliser=linformer(8, 0, 2)", "normaliser=linformer(8, 0, -1)", "mixer=fnet");
     CAPTURE(attention);
     Recipe recipe = maskedRecipe();
     recipe.architecture.attention = "position=learned, " + attention;
@@ -141,6 +142,28 @@ TEST_CASE("masked text: encoders of composed parts learn, and padding changes no
     model.truncate(0);
     REQUIRE(model.feed(text));
     CHECK(std::ranges::equal(model.logits(), alone));
+}
+
+TEST_CASE("masked text: Linformer's layers share a projection, or each head has its own", "[training][gpu]") {
+    const auto shapesOf = [](int shared) {
+        Recipe recipe = maskedRecipe();
+        recipe.architecture.layers = 3;
+        recipe.architecture.attention = fmt::format("normaliser=linformer(rank = 4, shared = {})", shared);
+        const Trainer trainer(recipe, {.softwareThreads = 0});
+        std::map<std::string, std::string> shapes;
+        for (const Trainer::Named& parameter : trainer.parameters())
+            if (parameter.name.find("normaliser.") != std::string::npos)
+                shapes[parameter.name] = parameter.shape.text();
+        return shapes;
+    };
+    const auto byHead = shapesOf(-1), headwise = shapesOf(0), keyValue = shapesOf(1), layerwise = shapesOf(2);
+    CHECK(byHead.size() == 6);
+    CHECK(headwise.size() == 6);
+    CHECK(keyValue.size() == 3);
+    REQUIRE(layerwise.size() == 1);
+    CHECK(layerwise.begin()->first == "blocks.0.attn.normaliser.E");
+    CHECK(byHead.at("blocks.2.attn.normaliser.F") != headwise.at("blocks.2.attn.normaliser.F"));
+    CHECK(layerwise.begin()->second == headwise.at("blocks.0.attn.normaliser.E"));
 }
 
 TEST_CASE("masked text: BERT's parts composed give the numbers of BERT", "[training][gpu]") {

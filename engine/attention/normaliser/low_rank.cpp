@@ -16,7 +16,12 @@ constexpr std::array<Param, 3> kLinformerParams{
     {{"rank", "Rank", "Rows to which keys and values are projected", Param::Kind::Integer, 1, 1024, 1, 16},
      {"projection", "Projection", "0 learned matrix, 1 mean of blocks, 2 maximum of blocks, 3 convolution",
       Param::Kind::Integer, 0, 3, 1, 0},
-     {"shared", "Shared", "Keys and values share one projection", Param::Kind::Toggle, 0, 1, 1, 0}}};
+     {"shared", "Shared",
+      "What shares a projection: -1 nothing, each head has two of its own, 0 all heads (headwise), 1 also keys and "
+      "values (key-value), 2 also all layers (layerwise)",
+      Param::Kind::Integer, -1, 2, 1, 0}}};
+
+enum Sharing { ByNothing = -1, ByHeads, ByKeysAndValues, ByLayers };
 
 /// Blocks of equal length that cover all keys; the last may be shorter.
 struct Blocks {
@@ -35,20 +40,35 @@ Tensor meanRows(AttentionFlow& flow, const Blocks& blocks) {
     return flow.constant("normaliser.means", {blocks.count, S}, std::move(means));
 }
 
-std::string nameOf(bool isShared, bool isKey) { return isShared || isKey ? "normaliser.E" : "normaliser.F"; }
+std::string nameOf(PartValues values, bool isKey) {
+    return values.integer("shared") >= ByKeysAndValues || isKey ? "normaliser.E" : "normaliser.F";
+}
+
+/// What projects keys or values: [rows, columns], or [H, rows, columns] if each head has its own.
+Tensor learned(AttentionFlow& flow, PartValues values, bool isKey, int64_t rows, int64_t columns) {
+    const int shared = values.integer("shared");
+    const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(columns))};
+    const std::string name = nameOf(values, isKey);
+    if (shared == ByNothing) return flow.parameter(name, {flow.heads, rows, columns}, initial);
+    return shared == ByLayers ? flow.stackParameter(name, {rows, columns}, initial)
+                              : flow.parameter(name, {rows, columns}, initial);
+}
+
+/// The same in a reference, for one head.
+double learned(const ReferenceFlow& flow, PartValues values, bool isKey, int64_t head, int64_t row, int64_t column) {
+    const Dense& all = flow.parameters.at(nameOf(values, isKey));
+    return values.integer("shared") == ByNothing ? all.at(head, row, column) : all.at(row, column);
+}
 
 /// @param x [B,H,S,D]  @return [B,H,rank,D]
 Tensor projected(AttentionFlow& flow, Tensor x, PartValues values, bool isKey) {
     const int64_t rank = values.integer("rank");
     const int64_t B = flow.batch, H = flow.heads, S = flow.keys, D = flow.width;
-    const std::string name = nameOf(values.flag("shared"), isKey);
     const Blocks blocks(S, rank);
     const auto inBlocks = [&](Tensor rows) { return pad(rows, 2, 0, blocks.count * blocks.length - S); };
     switch (static_cast<Projection>(values.integer("projection"))) {
-    case Projection::Learned: {
-        const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(S))};
-        return batchedMatmul(flow.parameter(name, {rank, S}, initial), x); // [rank,S] . [B,H,S,D]
-    }
+    case Projection::Learned:
+        return batchedMatmul(learned(flow, values, isKey, rank, S), x); // [rank,S] . [B,H,S,D]
     case Projection::MeanPool:
         return batchedMatmul(meanRows(flow, blocks), x);
     case Projection::MaxPool: {
@@ -63,9 +83,8 @@ Tensor projected(AttentionFlow& flow, Tensor x, PartValues values, bool isKey) {
         break;
     }
     const int64_t wide = blocks.length * D;
-    const Tensor kernel =
-        flow.parameter(name, {D, wide}, {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(wide))});
-    return product(reshape(inBlocks(x), {B, H, blocks.count, wide}), kernel); // stride = length of the kernel
+    return product(reshape(inBlocks(x), {B, H, blocks.count, wide}),
+                   learned(flow, values, isKey, D, wide)); // stride = length of the kernel
 }
 
 void buildLinformer(AttentionFlow& flow, PartValues values) {
@@ -76,14 +95,16 @@ void buildLinformer(AttentionFlow& flow, PartValues values) {
     flow.show("linformer.weights", weights);
     flow.show("linformer.keys", k);
     flow.show("linformer.values", v);
-    Tensor rows; // [rank,S], where projecting is a product
+    Tensor rows; // [rank,S] or [H,rank,S], where projecting is a product
     const auto projection = static_cast<Projection>(values.integer("projection"));
-    if (projection == Projection::Learned)
-        rows = flow.parameter(nameOf(values.flag("shared"), false), {values.integer("rank"), flow.keys});
+    if (projection == Projection::Learned) rows = learned(flow, values, false, values.integer("rank"), flow.keys);
     if (projection == Projection::MeanPool) rows = meanRows(flow, Blocks(flow.keys, values.integer("rank")));
     if (!rows) return;
     flow.pattern = batchedMatmul(weights, rows);
-    flow.factors = PatternFactors{.queries = weights, .keys = permute(rows, {1, 0})};
+    const bool isByHead = rows.shape().rank() == 3;
+    const Shape all{flow.batch, flow.heads, flow.keys, rows.shape()[-2]};
+    flow.factors = PatternFactors{.queries = weights,
+                                  .keys = isByHead ? broadcast(permute(rows, {0, 2, 1}), all) : permute(rows, {1, 0})};
 }
 
 void referenceLinformer(ReferenceFlow& flow, PartValues values) {
@@ -94,8 +115,7 @@ void referenceLinformer(ReferenceFlow& flow, PartValues values) {
     const auto project = [&](const Dense& x, int64_t h, int64_t row, int64_t d, bool isKey) {
         double sum = projection == Projection::MaxPool ? kMasked : 0;
         if (projection == Projection::Learned) {
-            const Dense& e = flow.parameters.at(nameOf(values.flag("shared"), isKey));
-            for (int64_t s = 0; s < flow.keys; ++s) sum += e.at(row, s) * x.at(h, s, d);
+            for (int64_t s = 0; s < flow.keys; ++s) sum += learned(flow, values, isKey, h, row, s) * x.at(h, s, d);
             return sum;
         }
         const int64_t begin = row * blocks.length, end = std::min(begin + blocks.length, flow.keys);
@@ -103,8 +123,8 @@ void referenceLinformer(ReferenceFlow& flow, PartValues values) {
             if (projection == Projection::MaxPool) sum = std::max(sum, x.at(h, s, d));
             if (projection == Projection::MeanPool) sum += x.at(h, s, d) / static_cast<double>(end - begin);
             if (projection == Projection::Convolution) {
-                const Dense& kernel = flow.parameters.at(nameOf(values.flag("shared"), isKey));
-                for (int64_t e = 0; e < D; ++e) sum += kernel.at(d, (s - begin) * D + e) * x.at(h, s, e);
+                for (int64_t e = 0; e < D; ++e)
+                    sum += learned(flow, values, isKey, h, d, (s - begin) * D + e) * x.at(h, s, e);
             }
         }
         return sum;
