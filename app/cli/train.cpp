@@ -80,7 +80,7 @@ std::string minutes(double seconds) {
 }
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
-    std::vector<int32_t> inputs, targets, sources, types, ranks;
+    std::vector<int32_t> inputs, targets, sources, types, ranks, classes;
     std::vector<float> patches;
     const Recipe& recipe = trainer.recipe();
     int64_t columns = 0, sourceColumns = 0;
@@ -92,6 +92,7 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
         inputs.insert(inputs.end(), batch.inputs.begin(), batch.inputs.end());
         types.insert(types.end(), batch.types.begin(), batch.types.end());
         ranks.insert(ranks.end(), batch.ranks.begin(), batch.ranks.end());
+        classes.insert(classes.end(), batch.classes.begin(), batch.classes.end());
         patches.insert(patches.end(), batch.patches.begin(), batch.patches.end());
         targets.insert(targets.end(), batch.targets.begin(), batch.targets.end());
     }
@@ -105,7 +106,8 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
                                      static_cast<int64_t>(patches.size()) / std::max<int64_t>(rows * count, 1)},
                            .values = patches});
     } else {
-        for (const auto& [name, values] : {std::pair{"inputs", &inputs}, {"types", &types}, {"ranks", &ranks}})
+        for (const auto& [name, values] :
+             {std::pair{"inputs", &inputs}, {"types", &types}, {"ranks", &ranks}, {"classes", &classes}})
             if (!values->empty())
                 tensors.push_back({.name = name,
                                    .shape = {recipe.schedule.steps, recipe.batch,
@@ -124,6 +126,7 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
     if (trainer.task().metric != Task::Metric::Loss)
         fmt::print("  {} {:.2f} % of {} (success: {:.0f} %)", trainer.task().metricName, evaluation.metric * 100,
                    evaluation.examples, trainer.task().successLevel * 100);
+    if (evaluation.hiddenTokens) fmt::print("  {} {:.2f} %", kHiddenTokensName, *evaluation.hiddenTokens * 100);
     fmt::print("\n");
 }
 
@@ -235,8 +238,10 @@ int train(const TrainOptions& options) {
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         const double perStep = seconds / static_cast<double>(point.step - first);
         if (point.validationLoss)
-            report("{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}  {:.0f} s\n", clear, point.step, point.loss,
-                   *point.validationLoss, trainer.task().metricName, *point.metric, seconds);
+            report("{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}{}  {:.0f} s\n", clear, point.step, point.loss,
+                   *point.validationLoss, trainer.task().metricName, *point.metric,
+                   point.hiddenTokens ? fmt::format("  {} {:.4f}", kHiddenTokensName, *point.hiddenTokens) : "",
+                   seconds);
         if (showsProgress)
             report("{}step {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", clear, point.step, recipe.schedule.steps,
                    point.loss, perStep * 1e3,

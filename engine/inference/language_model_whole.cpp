@@ -24,11 +24,10 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::
     step->queries = wholeRows(tokens);
     step->source = wholeRows(sourceTokens_.size());
     std::map<std::string, Tensor> outputs;
-    if (graph.logits)
-        outputs.emplace("all_logits", graph.logits);
-    else if (graph.classes)
+    if (graph.logits) outputs.emplace("all_logits", graph.logits);
+    if (graph.classes)
         outputs.emplace("classes", graph.classes);
-    else
+    else if (!graph.logits)
         outputs.emplace("last",
                         graph.graph->probes().at(info_.structure.sites.back().inBlock("hook_resid_post")).tensor);
     step->executor = executorOf(graph, outputs, probes, {.profiles = options_.profiles});
@@ -127,7 +126,7 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
 /// Keeps the row that a readout of a text reads, or the row of each token.
 void LanguageModel::readClasses(const GpuExecutor& executor, size_t tokens) {
     const auto stride = static_cast<size_t>(executor.plan().result("classes").type.shape.rowStride());
-    const bool isOne = readsOneRow(config().readout);
+    const bool isOne = readsOneRow(config().classReadout());
     const size_t first = !isOne || isEncoder(config()) ? 0 : tokens - 1, count = isOne ? 1 : tokens;
     classLogits_.clear();
     for (size_t row = first; row < first + count; ++row) {

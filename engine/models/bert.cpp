@@ -94,7 +94,7 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
     if (layer >= 0)
         return {.source = nameIn(names, fmt::format("encoder.layer.{}.{}", layer, lookUp(bertBlockNames(), rest)))};
     if (rest.starts_with("classifier."))
-        return {.source = lookUp({{"classifier", classifierOf(config.readout)}}, rest)};
+        return {.source = lookUp({{"classifier", classifierOf(config.classReadout())}}, rest)};
     const std::string name = nameIn(names, lookUp(kGlobal, rest));
     const char* const kOtherBias = "cls.predictions.decoder.bias"; // newer files may hold only this one
     return {.source = rest == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};

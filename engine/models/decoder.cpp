@@ -38,6 +38,7 @@ public:
         if (predictsTokens(config_.readout)) {
             if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
             result_.logits = graph_.probe(unembedded(queryRows_ ? queryRows_ : x), "logits", "TV");
+            if (!config_.labels.empty()) result_.classes = classified(x);
         } else if (config_.readout != TextReadout::None) {
             const Tensor logits = classified(x);
             (build_.isTraining ? result_.logits : result_.classes) = logits;
@@ -158,10 +159,10 @@ private:
     /// @source Devlin et al. 2019, arXiv:1810.04805, sections 4.1 to 4.3; of a decoder, as Hugging Face's files have it
     Tensor classified(Tensor x) {
         const int64_t C = config_.modelWidth, sequences = build_.sequence > 0 ? build_.queries / build_.sequence : 1;
-        const bool isPooled = readsOneRow(config_.readout) && isEncoder(config_),
+        const bool isOne = readsOneRow(config_.classReadout()), isPooled = isOne && isEncoder(config_),
                    isSpan = config_.readout == TextReadout::Span;
         x = blocks_.finalNorm(x);
-        if (readsOneRow(config_.readout) && build_.isTraining)
+        if (isOne && build_.isTraining)
             x = take(x, graph_.input(decoder_names::kReadoutRows, {.shape = {sequences}, .dtype = DType::I32}));
         if (isPooled)
             x = unary(matmul(x, graph_.parameter("pooler.W", {C, C}), {.bias = graph_.parameter("pooler.b", {C})}),

@@ -34,7 +34,9 @@ struct DecoderConfig {
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
     bool postNorm = false;         ///< see BlockSettings::postNorm
     TextReadout readout = TextReadout::NextToken;
-    std::vector<std::string> labels{}; ///< of the classes of a readout, in the order of its logits
+    /// Of the classes of a readout, in the order of its logits. A model that fills in masked tokens and has labels has
+    /// both readouts: it also says whether the second of two texts follows the first.
+    std::vector<std::string> labels{};
     bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
     bool tiedEmbedding = true; ///< the unembedding is the embedding
     bool unembedBias = false;
@@ -55,6 +57,8 @@ struct DecoderConfig {
     bool hasOwnEmbedding = false;                 ///< of the encoder: a table of its own, for a vocabulary of its own
 
     bool hasEncoder() const { return !encoder.empty(); }
+    /// The readout that the labels belong to.
+    TextReadout classReadout() const { return predictsTokens(readout) ? TextReadout::NextSentence : readout; }
     bool operator==(const DecoderConfig&) const = default;
 };
 

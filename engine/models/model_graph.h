@@ -19,7 +19,9 @@ struct ModelGraph {
     // Of texts with a cache.
     Tensor nextLogits{};                                   ///< [1,V] after the last token of the step
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states; request all of them
-    Tensor classes{}; ///< [T,classes] of each row of a run, by the readout of classes; null without one
+    /// [T,classes] of each row of a run, by the readout of classes; null without one. While a model trains that also
+    /// fills in masked tokens: [sequences, classes].
+    Tensor classes{};
 
     // Of pictures.
     Tensor pooled{}; ///< [B, pooledWidth] input of the classifier

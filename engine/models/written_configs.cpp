@@ -140,6 +140,9 @@ constexpr std::array<std::pair<TextReadout, std::string_view>, 4> kClassModels{
      {TextReadout::TokenClass, "ForTokenClassification"},
      {TextReadout::Span, "ForQuestionAnswering"}}};
 
+/// The same of a model that fills in masked tokens and says whether the second of two texts follows the first.
+constexpr std::string_view kPretraining = "ForPreTraining";
+
 /// The labels that files leave out, because the readout has always the same.
 std::vector<std::string> fixedLabels(TextReadout readout) {
     if (readout == TextReadout::NextSentence) return {"follows", "random"};
@@ -177,9 +180,14 @@ DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, co
         config.readout == TextReadout::NextToken && !config.hasEncoder() && read.flag("prefix_lm", false);
     const auto architectures = json.find("architectures");
     if (family.classModels.empty() || architectures == json.end() || !architectures->is_array()) return config;
+    const auto isListed = [&](std::string_view kind) {
+        return std::ranges::count(*architectures, nlohmann::json(std::string(family.classModels) + std::string(kind))) >
+               0;
+    };
+    if (config.readout == TextReadout::MaskedToken && isListed(kPretraining))
+        config.labels = fixedLabels(TextReadout::NextSentence);
     for (const auto& [readout, kind] : kClassModels)
-        if (std::ranges::count(*architectures, nlohmann::json(std::string(family.classModels) + std::string(kind))) >
-            0) {
+        if (isListed(kind)) {
             config.readout = readout;
             config.labels = fixedLabels(readout);
             config.tiedEmbedding = true;
@@ -193,6 +201,11 @@ nlohmann::json describeIn(const ModelFamily& family, const DecoderConfig& config
     if (config.hasPrefix) json["prefix_lm"] = true;
     for (const auto& [readout, kind] : kClassModels)
         if (readout == config.readout) json["architectures"] = {std::string(family.classModels) + std::string(kind)};
+    if (predictsTokens(config.readout)) {
+        if (!config.labels.empty())
+            json["architectures"] = {std::string(family.classModels) + std::string(kPretraining)};
+        return json;
+    }
     if (config.labels == fixedLabels(config.readout)) return json;
     json["id2label"] = json["label2id"] = nlohmann::json::object();
     for (size_t id = 0; id < config.labels.size(); ++id) {

@@ -123,6 +123,7 @@ Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t win
     ModelGraph encoder = buildVisionEncoder(config, {.images = rows, .dropout = dropout, .mayTrain = true});
     return {.graph = encoder.graph,
             .logits = encoder.logits,
+            .classes = {},
             .blocks = std::move(encoder.blocks),
             .partTensors = std::move(encoder.partTensors)};
 }

@@ -30,7 +30,8 @@ std::optional<MetricPoint> pointFrom(const std::string& line) {
                       .gradientNorm = number("gradient_norm").value_or(0),
                       .learningRate = number("learning_rate").value_or(0),
                       .validationLoss = number("validation_loss"),
-                      .metric = number("metric")};
+                      .metric = number("metric"),
+                      .hiddenTokens = number("hidden_tokens")};
     for (const auto& ratio : json.value("update_ratios", nlohmann::json::array()))
         if (ratio.is_number()) point.updateRatios.push_back(ratio.get<double>());
     return point;
@@ -45,6 +46,7 @@ std::string metricLine(const MetricPoint& point) {
                         {"learning_rate", point.learningRate}};
     if (point.validationLoss) json["validation_loss"] = *point.validationLoss;
     if (point.metric) json["metric"] = *point.metric;
+    if (point.hiddenTokens) json["hidden_tokens"] = *point.hiddenTokens;
     if (!point.updateRatios.empty()) json["update_ratios"] = point.updateRatios;
     return json.dump() + '\n';
 }

@@ -13,11 +13,14 @@ struct MetricPoint {
     int64_t step = 0; ///< number of the step, from 1
     double loss = 0, gradientNorm = 0, learningRate = 0;
     std::optional<double> validationLoss{}, metric{}; ///< measured after this step
+    std::optional<double> hiddenTokens{};             ///< see Trainer::Evaluation
     /// Norm of the update divided by the norm of the parameters: for all parameters outside of layers, then for each
     /// layer. Measured at every tenth step, else empty.
     std::vector<double> updateRatios{};
 };
 
+/// What MetricPoint::hiddenTokens is called.
+inline constexpr const char* kHiddenTokensName = "accuracy of hidden tokens";
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
 
 /// A line of metrics.jsonl, with its end.

@@ -30,6 +30,7 @@ public:
     struct Forward {
         std::shared_ptr<Graph> graph;
         Tensor logits;                 ///< [rows * targetsPerRow(), choices]
+        Tensor classes;                ///< [rows, classes], if rows also have a class; null: they have none
         std::vector<NodeRange> blocks; ///< the nodes of each layer
         PartTensors partTensors;       ///< those of the layers' parts, and constants of the model
     };

@@ -91,6 +91,7 @@ MetricPoint TrainingRun::advance() {
         const Trainer::Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);
         point.validationLoss = evaluation.loss;
         point.metric = evaluation.metric;
+        point.hiddenTokens = evaluation.hiddenTokens;
     }
     metrics_->append(point);
     if (report.step % recipe.checkpointEvery == 0 || isFinished()) save();

@@ -91,11 +91,16 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
 /// Lets the task decide what the model says, and whether it reads a prefix in both directions.
 void SequenceObjective::setReadout(const Task& task) {
     config_.hasPrefix = task.hasPrefix;
-    if (predictsTokens(task.readout)) return;
-    config_.readout = task.readout;
+    if (predictsTokens(task.readout)) {
+        config_.labels.clear(); // of a model that also has classes
+        return;
+    }
+    const bool hides = instance_->hidesTokens();
     config_.labels = instance_->labels();
+    if (hides && config_.readout == TextReadout::MaskedToken) return;
+    config_.readout = hides ? TextReadout::MaskedToken : task.readout;
     config_.tiedEmbedding = config_.hasMaskedHead = true; // as in a file without a readout of tokens
-    config_.unembedBias = false;
+    config_.unembedBias = hides;
 }
 
 int64_t SequenceObjective::targetsPerRow() const {
@@ -127,11 +132,11 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
         refuse(fmt::format("the attention of {} cannot show a prefix in both directions", config_.name),
                "choose a model whose attention is causal, without a window and without a bias of the scores");
     const std::vector<std::string> labels = config_.labels;
-    const TextReadout readout = config_.readout;
+    const TextReadout readout = config_.classReadout();
     for (const ModelGraph graph = buildForListing(config_); const Node* node : storedParameters(*graph.graph))
         known_.insert(node->name);
     setReadout(task);
-    if (config_.labels != labels || config_.readout != readout)
+    if (config_.labels != labels || config_.classReadout() != readout)
         std::erase_if(known_, [](const std::string& name) { return name.starts_with("classifier."); });
     const int64_t longest = std::max(columns_, sources_);
     if (config_.hasEncoder() && config_.positions == TextPositions::None) // positions by distance know no end
@@ -191,6 +196,7 @@ Objective::Forward SequenceObjective::forwardOf(const DecoderConfig& config, int
                                                .isTraining = true});
     return {.graph = decoder.graph,
             .logits = decoder.logits,
+            .classes = predictsTokens(config.readout) ? decoder.classes : Tensor(),
             .blocks = std::move(decoder.blocks),
             .partTensors = std::move(decoder.partTensors)};
 }
@@ -200,7 +206,7 @@ Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const 
     Batch all = instance_->batch(split, first, 1);
     for (all.rows = 1; all.rows < rows; ++all.rows) {
         const Batch one = instance_->batch(split, first + static_cast<uint64_t>(all.rows), 1);
-        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::ranks})
+        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::classes, &Batch::ranks})
             (all.*part).insert((all.*part).end(), (one.*part).begin(), (one.*part).end());
     }
     return all;

@@ -10,16 +10,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
 
 constexpr const char* kTargets = "targets";
 constexpr const char* kWeights = "target_weights";
+constexpr const char* kClasses = "text_classes";
+constexpr const char* kClassWeights = "text_class_weights";
 constexpr int kMostEvaluationRows = 64;
 
-int64_t count(const Batch& batch) {
-    return std::ranges::count_if(batch.targets, [](int32_t target) { return target != Batch::kIgnored; });
+int64_t count(const std::vector<int32_t>& targets) {
+    return std::ranges::count_if(targets, [](int32_t target) { return target != Batch::kIgnored; });
+}
+
+/// The losses of the rows of logits. @param targets, weights names of inputs  @return [rows of logits]
+Tensor lossesOf(Tensor logits, const char* targets, const char* weights, double smoothing = 0) {
+    const int64_t rows = logits.shape()[0];
+    Graph& graph = *logits.graph;
+    return crossEntropy(logits, graph.input(targets, {.shape = {rows}, .dtype = DType::I32}),
+                        graph.input(weights, {.shape = {rows}}), smoothing);
 }
 
 /// The most examples, at most 64, whose tensors each fit into a binding of the device.
@@ -81,11 +92,9 @@ Objective::Forward Trainer::adapted(Objective::Forward forward) const {
 }
 
 Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
-    Graph& graph = *forward.graph;
-    const int64_t targets = forward.logits.shape()[0];
-    const Tensor losses = crossEntropy(forward.logits, graph.input(kTargets, {.shape = {targets}, .dtype = DType::I32}),
-                                       graph.input(kWeights, {.shape = {targets}}), recipe_.smoothing);
+    const Tensor losses = lossesOf(forward.logits, kTargets, kWeights, recipe_.smoothing);
     Tensor total = sum(losses);
+    if (forward.classes) total = add(total, sum(lossesOf(forward.classes, kClasses, kClassWeights, recipe_.smoothing)));
     for (const Tensor penalty : forward.partTensors.penalties) total = add(total, penalty);
     return {.model = std::move(forward), .losses = losses, .total = total};
 }
@@ -227,7 +236,7 @@ size_t Trainer::firstGate(size_t site) const {
     return first;
 }
 
-void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget,
+void Trainer::fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
                    std::span<const float> openness) const {
     objective_->fill(executor, batch);
     const auto targets = executor.inputIntegers(kTargets);
@@ -237,7 +246,11 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, double weightOfTar
             targets[static_cast<size_t>(row * columns + column)] =
                 column < batch.columns ? batch.targets[static_cast<size_t>(row * batch.columns + column)]
                                        : Batch::kIgnored;
-    std::ranges::fill(executor.input(kWeights), static_cast<float>(weightOfTarget));
+    std::ranges::fill(executor.input(kWeights), static_cast<float>(weights.target));
+    if (executor.hasInput(kClasses)) {
+        std::ranges::copy(batch.classes, executor.inputIntegers(kClasses).begin());
+        std::ranges::fill(executor.input(kClassWeights), static_cast<float>(weights.textClass));
+    }
     const std::vector<Site>& sites = objective_->structure().sites;
     for (size_t site = 0; site < sites.size(); ++site)
         std::ranges::copy(openness.subspan(firstGate(site), static_cast<size_t>(sites[site].heads)),
@@ -258,12 +271,14 @@ Trainer::StepReport Trainer::step() {
     const int parts = recipe_.accumulation, rows = recipe_.batch / parts;
     if (const int64_t stage = recipe_.schedule.stageOf(stepsDone_); stage != builtStage_) buildStep(stage);
     std::vector<Batch> batches;
-    int64_t targets = 0;
+    int64_t targets = 0, classes = 0;
     for (int part = 0; part < parts; ++part) {
         batches.push_back(objective_->batch(Split::Train, static_cast<uint64_t>(stepsDone_ * parts + part), rows));
-        targets += count(batches.back());
+        targets += count(batches.back().targets);
+        classes += count(batches.back().classes);
     }
     StepReport report{.step = stepsDone_ + 1, .learningRate = rate_.value_or(recipe_.schedule.at(stepsDone_))};
+    const auto share = [](int64_t of) { return 1 / static_cast<double>(std::max<int64_t>(of, 1)); };
     StepParams params;
     params[StepScalar::Seed] = static_cast<uint32_t>(recipe_.settings.seed);
     params.setNumber(StepScalar::LearningRate, report.learningRate);
@@ -272,7 +287,7 @@ Trainer::StepReport Trainer::step() {
     params.setNumber(StepScalar::VarianceCorrection,
                      1 / std::sqrt(1 - std::pow(optimiser.beta2, static_cast<double>(report.step))));
     for (int part = 0; part < parts; ++part) {
-        fill(*step_, batches[static_cast<size_t>(part)], 1 / static_cast<double>(std::max<int64_t>(targets, 1)),
+        fill(*step_, batches[static_cast<size_t>(part)], {.target = share(targets), .textClass = share(classes)},
              openGates_);
         params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
         params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
@@ -288,12 +303,12 @@ Trainer::StepReport Trainer::step() {
 GpuExecutor& Trainer::evaluator() {
     if (!evaluator_) {
         Objective::Forward model = adapted(objective_->forward(evaluationRows_, 0));
-        Graph& graph = *model.graph;
-        const int64_t targets = model.logits.shape()[0];
-        std::map<std::string, Tensor> outputs{
-            {"losses", crossEntropy(model.logits, graph.input(kTargets, {.shape = {targets}, .dtype = DType::I32}),
-                                    graph.input(kWeights, {.shape = {targets}}))},
-            {"best", topK(model.logits, 1).indices}};
+        std::map<std::string, Tensor> outputs{{"losses", lossesOf(model.logits, kTargets, kWeights)},
+                                              {"best", topK(model.logits, 1).indices}};
+        if (model.classes) {
+            outputs["class_losses"] = lossesOf(model.classes, kClasses, kClassWeights);
+            outputs["best_class"] = topK(model.classes, 1).indices;
+        }
         if (images_) outputs["probabilities"] = softmax(model.logits);
         evaluator_ = makeExecutor(model, outputs, {.cutsFinely = execution_.cutsFinely});
     }
@@ -309,12 +324,13 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
     const int64_t rows = std::min(most, available);
     const size_t classes = images_ ? images_->instance().labels().size() : 0;
     Evaluation result{.examples = rows, .confusion = std::vector<int64_t>(classes * classes)};
-    int64_t targets = 0, right = 0, rightTargets = 0;
+    int64_t targets = 0, right = 0, rightTargets = 0, classed = 0, rightClasses = 0;
+    double classLoss = 0;
     for (int64_t first = 0; first < rows; first += evaluationRows_) {
         const Batch batch =
             asksExact ? objective_->questions(split, static_cast<uint64_t>(first), evaluationRows_)
                       : objective_->batch(split, static_cast<uint64_t>(first / evaluationRows_), evaluationRows_);
-        fill(executor, batch, 1, evaluationGates_);
+        fill(executor, batch, {}, evaluationGates_);
         executor.run({});
         const auto losses = executor.result("losses");
         const auto best = executor.resultIntegers("best"); // rows of one, padded to four
@@ -332,6 +348,11 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
                     ++result.confusion[static_cast<size_t>(target) * classes + static_cast<size_t>(best[at * 4])];
             }
             right += isRight ? 1 : 0;
+            if (batch.classes.empty() || batch.classes[static_cast<size_t>(row)] == Batch::kIgnored) continue;
+            const auto at = static_cast<size_t>(row);
+            classLoss += static_cast<double>(executor.result("class_losses")[at]);
+            rightClasses += executor.resultIntegers("best_class")[at * 4] == batch.classes[at] ? 1 : 0;
+            ++classed;
         }
     }
     result.loss /= static_cast<double>(std::max<int64_t>(targets, 1));
@@ -339,6 +360,10 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
         return static_cast<double>(of) / static_cast<double>(std::max<int64_t>(all, 1));
     };
     result.metric = asksExact ? share(right, rows) : countsTokens ? share(rightTargets, targets) : result.loss;
+    if (classed > 0) {
+        result.loss += classLoss / static_cast<double>(classed);
+        result.hiddenTokens = std::exchange(result.metric, share(rightClasses, classed));
+    }
     return result;
 }
 
@@ -351,7 +376,7 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
         makeExecutor(loss.model, {{"losses", loss.losses}, {"best", topK(loss.model.logits, 1).indices}});
     const Batch batch = task_.metric == Task::Metric::ExactMatch ? questionsOf(instance, split, 0, rows)
                                                                  : instance.batch(split, 0, rows);
-    fill(*executor, batch, 1, evaluationGates_);
+    fill(*executor, batch, {}, evaluationGates_);
     executor->run({});
     LengthEvaluation result;
     int64_t right = 0;
@@ -394,12 +419,14 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
         Batch batch = isAtOnce ? objective_->questions(split, begins, evaluationRows_)
                                : questionsOf(task, split, begins, evaluationRows_);
         if (isAtOnce) {
-            fill(executor, batch, 1, evaluationGates_);
+            fill(executor, batch, {}, evaluationGates_);
             executor.run({});
             const auto best = executor.resultIntegers("best");
             for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
                 result.push_back(
                     {.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
+                if (!batch.classes.empty())
+                    result.back().given.push_back(executor.resultIntegers("best_class")[static_cast<size_t>(row) * 4]);
                 for (int column = 0; column < batch.columns; ++column)
                     if (batch.targets[static_cast<size_t>(row * batch.columns + column)] != Batch::kIgnored)
                         result.back().given.push_back(
@@ -420,7 +447,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
             return !answer.given.empty() && answer.given.back() == task.tokenizer().endId();
         };
         for (size_t i = 0; i < longest; ++i) { // each token is written before the next is generated
-            fill(executor, batch, 1, evaluationGates_);
+            fill(executor, batch, {}, evaluationGates_);
             executor.run({});
             const auto best = executor.resultIntegers("best");
             for (size_t row = 0; begin + static_cast<std::ptrdiff_t>(row) < std::ssize(result); ++row) {
@@ -444,7 +471,7 @@ std::vector<ImagePrediction> Trainer::predictions(Split split, uint64_t first, i
     std::vector<ImagePrediction> result;
     for (int done = 0; done < count; done += evaluationRows_) {
         const uint64_t begin = first + static_cast<uint64_t>(done);
-        fill(executor, objective_->questions(split, begin, evaluationRows_), 1, evaluationGates_);
+        fill(executor, objective_->questions(split, begin, evaluationRows_), {}, evaluationGates_);
         executor.run({});
         const auto rows = executor.result("probabilities");
         const size_t stride = rows.size() / static_cast<size_t>(evaluationRows_); // padded

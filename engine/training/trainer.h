@@ -65,6 +65,9 @@ public:
         double metric = 0; ///< by Task::metric: share of right answers, or the loss
         int64_t examples = 0;
         std::vector<int64_t> confusion{}; ///< for pictures: [right class, predicted class]
+        /// Of a task that hides tokens of texts with a class: share of the hidden tokens that were found. The metric is
+        /// then that of the class, and the loss the sum of both.
+        std::optional<double> hiddenTokens{};
     };
     /// Measures the model. @param most largest number of examples, counted from the start of a finite split
     Evaluation evaluate(Split split, int64_t most);
@@ -123,7 +126,12 @@ private:
                                               const GpuExecutorOptions& execution = {});
     void buildStep(int64_t stage);
     size_t firstGate(size_t site) const;
-    void fill(GpuExecutor& executor, const Batch& batch, double weightOfTarget, std::span<const float> gates) const;
+    /// The weights of a target and of the class of a row in the loss.
+    struct LossWeights {
+        double target = 1, textClass = 1;
+    };
+    void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
+              std::span<const float> gates) const;
     GpuExecutor& evaluator();
 
     Recipe recipe_;

@@ -70,6 +70,18 @@ def padded(logits, rows, columns):
     return torch.nn.functional.pad(logits, (0, columns - logits.shape[1], 0, rows - logits.shape[0]), value=-1e30)
 
 
+def pretraining_loss(config, weights, batches, step):
+    """BERT's: the mean over the hidden tokens plus the mean over the pairs."""
+    words, classes = [], []
+    for tokens, types in zip(batches["inputs"][step].long(), batches["types"][step].long()):
+        hooks = encoder_reference.bert(config, weights, tokens[tokens >= 0], types[tokens >= 0])
+        words.append(padded(hooks["logits"], len(tokens), hooks["logits"].shape[1]))
+        first = hooks[f"blocks.{config['num_hidden_layers'] - 1}.hook_resid_post"][:1]
+        classes.append(reference.linear(torch.tanh(reference.linear(first, weights, "bert.pooler.dense")), weights, "cls.seq_relationship"))
+    loss = lambda logits, targets: torch.nn.functional.cross_entropy(torch.cat(logits), targets[step].long().flatten(), ignore_index=-1)  # noqa: E731
+    return loss(words, batches["targets"]) + loss(classes, batches["classes"])
+
+
 def logits_of(config, weights, batches, step, divisor):
     """[targets, choices] of one step's batch. divisor: how much narrower windows are than the config says."""
     if config["model_type"] == "attention-lab":
@@ -144,7 +156,10 @@ def train(cli, path):
     for step in range(recipe["steps"]):
         targets = batches["targets"][step].long().flatten()
         divisor = 2 ** (recipe.get("window_stages", 1) - 1 - stage_at(recipe, step))
-        loss = torch.nn.functional.cross_entropy(logits_of(config, merged(weights), batches, step, divisor), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
+        if config.get("architectures") == ["BertForPreTraining"]:
+            loss = pretraining_loss(config, merged(weights), batches, step)
+        else:
+            loss = torch.nn.functional.cross_entropy(logits_of(config, merged(weights), batches, step, divisor), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, recipe["clip"])

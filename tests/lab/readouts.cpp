@@ -1,3 +1,5 @@
+#include "app/figures/plot_figure.h"
+#include "app/lab/widgets/figure_view.h"
 #include "engine/core/temporary_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
@@ -103,6 +105,39 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     REQUIRE(lab.waitFor([&] { return training.snapshot()->failure.has_value(); }));
     CHECK(training.snapshot()->failure->sentence().find("line 2 is not a label, a tab and a text") !=
           std::string::npos);
+}
+
+TEST_CASE("training: BERT's pretraining shows both of its measures and both of its readouts", "[lab][training]") {
+    LabWindow lab;
+    Recipe recipe = suggestedRecipe(taskNamed("next-sentence"));
+    recipe.settings.text = "builtin:stories";
+    recipe.settings.values = {{"context", 24}, {"vocabulary", 200}, {"hidden", 0.3}};
+    train(lab, recipe);
+    const auto& training = lab.window().workbench().training();
+    CHECK_THAT(lab.find<QLabel>("trainState").text().toStdString(),
+               CONTAINS(" · accuracy ") && CONTAINS(" · accuracy of hidden tokens "));
+    const auto& samples = *training.snapshot()->answers.samples;
+    REQUIRE_FALSE(samples.empty());
+    for (const SampleAnswer& sample : samples) {
+        CHECK((sample.expected.front() == "follows" || sample.expected.front() == "random"));
+        CHECK(sample.expected.size() > 1);
+        CHECK(sample.given.size() == sample.expected.size());
+    }
+    lab.showPanel("curves");
+    const auto& chart = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("secondChart"));
+    REQUIRE(lab.waitFor([&] { return chart.figure().lines.size() == 2; }));
+    CHECK(chart.figure().lines[1].label == "accuracy of hidden tokens");
+
+    lab.act("workspace.inspect");
+    lab.showPanel("next");
+    const auto says = [&](const char* prompt) {
+        lab.window().bridge().post(SetPromptCommand{.text = prompt, .tokens = {}});
+        REQUIRE(lab.settle());
+        return lab.find<QTreeView>("candidates").model()->headerData(0, Qt::Horizontal).toString();
+    };
+    CHECK(says("the [MASK] ran") == "Hidden word");
+    CHECK(says("the dog ran") == "Class");
+    CHECK(lab.find<QTreeView>("candidates").model()->rowCount() == 2);
 }
 
 TEST_CASE("training: while text after a prefix trains, the views show the prefix and what follows", "[lab][training]") {

@@ -279,6 +279,96 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     CHECK(again.evaluate(Split::Validation, 64).loss == evaluation.loss);
 }
 
+TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next sentence at once", "[training][gpu]") {
+    const TemporaryFolder texts;
+    Recipe recipe = readoutRecipe("next-sentence", "");
+    recipe.settings.text = written(texts, weeks());
+    recipe.settings.values = {{"context", 16}, {"vocabulary", 200}, {"hidden", 0.15}};
+    recipe.architecture.layers = 2;
+    recipe.architecture.heads = 4;
+    recipe.architecture.width = 32;
+    recipe.architecture.attention = GENERATE("", "position=learned, mask=longformer(8, 1, 1)");
+    CAPTURE(recipe.architecture.attention);
+    recipe.schedule = {.rate = 3e-3, .warmUp = 10, .steps = 200};
+
+    const auto task = makeTask(taskNamed("next-sentence"), recipe.settings);
+    const Batch batch = task->batch(Split::Train, 0, 32);
+    CHECK(batch.columns == 16);
+    CHECK(batch.classes.size() == 32);
+    CHECK(std::ranges::count(batch.classes, 0) > 6);
+    CHECK(std::ranges::count(batch.classes, 1) > 6);
+    const auto hidden = std::ranges::count_if(batch.targets, [](int32_t target) { return target >= 0; });
+    CHECK(hidden >= 32);
+    CHECK(std::ranges::count(batch.inputs, *task->tokenizer().maskId()) > hidden / 2); // 80 %
+    for (size_t at = 0; at < batch.targets.size(); ++at)
+        if (batch.targets[at] >= 0) CHECK_FALSE(task->tokenizer().isSpecial(batch.targets[at]));
+    CHECK(task->batch(Split::Validation, *task->rowCount(Split::Validation), 1).classes ==
+          std::vector{Batch::kIgnored});
+    const Example example = task->example(Split::Validation, 0);
+    CHECK(task->answerTexts(example, example.answer).front() ==
+          task->labels()[static_cast<size_t>(example.answer.front())]);
+
+    Trainer trainer(recipe, {.softwareThreads = 0});
+    const Trainer::Evaluation before = trainer.evaluate(Split::Validation, 64);
+    REQUIRE(before.hiddenTokens);
+    for (int i = 0; i < 200; ++i) trainer.step();
+    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    CHECK(evaluation.loss < before.loss - 0.5);
+    CHECK(*evaluation.hiddenTokens > *before.hiddenTokens + 0.2);
+    const auto answers = trainer.answers(Split::Validation, 0, static_cast<int>(evaluation.examples));
+    double right = 0, classes = 0, all = 0;
+    for (const Trainer::Answer& answer : answers) {
+        REQUIRE(answer.given.size() == answer.example.answer.size());
+        classes += answer.given.front() == answer.example.answer.front() ? 1 : 0;
+        for (size_t i = 1; i < answer.given.size(); ++i, ++all)
+            right += answer.given[i] == answer.example.answer[i] ? 1 : 0;
+    }
+    CHECK(classes / static_cast<double>(answers.size()) == Approx(evaluation.metric));
+    CHECK(right / all == Approx(*evaluation.hiddenTokens));
+
+    const TemporaryFolder folder;
+    trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
+    const auto source = openModelSource(folder.path().string());
+    CHECK(source->config().readout == TextReadout::MaskedToken);
+    CHECK(source->config().labels == std::vector<std::string>{"follows", "random"});
+    const bool isBert = recipe.architecture.attention.empty();
+    CHECK(source->configText().find(isBert ? "\"BertForPreTraining\"" : "\"AttentionLabForPreTraining\"") !=
+          std::string::npos);
+    if (isBert) {
+        CHECK(trainer.objective().placeOf("classifier.W")->source == "cls.seq_relationship.weight");
+        CHECK(trainer.objective().placeOf("mlm_head.W")->source == "cls.predictions.transform.dense.weight");
+        CHECK(trainer.objective().placeOf("unembed.b_U")->source == "cls.predictions.bias");
+        CHECK(trainer.objective().placeOf("pooler.b")->source == "bert.pooler.dense.bias");
+    }
+    LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
+    int compared = 0;
+    for (size_t i = 0; i < 8; ++i) { // both readouts say what training measured
+        const Batch row = trainer.objective().batch(Split::Validation, i, 1);
+        const std::vector<int> tokens(answers[i].example.prompt.begin(), answers[i].example.prompt.end());
+        const std::vector<int> types(row.types.begin(), row.types.begin() + std::ssize(tokens));
+        const std::vector<float> logits = model.predict(TextInput{.tokens = tokens, .types = types});
+        REQUIRE_FALSE(logits.empty());
+        CHECK(classAnswers(*model.classes(), 0, 1).front().label == answers[i].given.front());
+        const size_t place = model.predictedRow(model.input()); // of a mask, if there is one
+        if (row.targets[place] == Batch::kIgnored) continue;
+        const auto earlier =
+            std::count_if(row.targets.begin(), row.targets.begin() + static_cast<std::ptrdiff_t>(place),
+                          [](int32_t target) { return target != Batch::kIgnored; });
+        CHECK(std::ranges::max_element(logits) - logits.begin() == answers[i].given[static_cast<size_t>(earlier) + 1]);
+        ++compared;
+    }
+
+    CHECK(compared > 3);
+
+    recipe.start.model = folder.path().string(); // goes on where it was, with both or with one
+    recipe.settings.tokens = kModelTokens;
+    CHECK(Trainer(recipe, {.softwareThreads = 0}).evaluate(Split::Validation, 64).loss == evaluation.loss);
+    recipe.settings.values["hidden"] = 0;
+    Trainer pairs(recipe, {.softwareThreads = 0});
+    CHECK(pairs.read("classifier.W") == trainer.read("classifier.W"));
+    CHECK_FALSE(pairs.evaluate(Split::Validation, 64).hiddenTokens);
+}
+
 TEST_CASE("readouts: a model of hidden words gets a new readout, and keeps its other parameters", "[training][gpu]") {
     Recipe masked = suggestedRecipe(taskNamed("masked-text"));
     masked.settings = settingsOf("builtin:stories");

@@ -36,9 +36,9 @@ std::vector<double> losses(Trainer& trainer, int steps) {
 } // namespace
 
 TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights and batches", "[training][gpu]") {
-    const char* name =
-        GENERATE("gpt2", "llama", "vit", "bert", "t5", "bart", "marian", "lora", "prefix", "permutation",
-                 "classify_bert", "classify_gpt2", "tag", "answer", "longformer", "window_stages", "linformer");
+    const char* name = GENERATE("gpt2", "llama", "vit", "bert", "t5", "bart", "marian", "lora", "prefix", "permutation",
+                                "classify_bert", "classify_gpt2", "tag", "answer", "pretraining", "longformer",
+                                "window_stages", "linformer");
     const std::string path = std::string(ATTN_TEST_DIR "/golden/training/") + name;
     const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
     REQUIRE(expected.size() == 100);

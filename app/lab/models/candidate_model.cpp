@@ -26,13 +26,15 @@ QString changeText(float change) {
 } // namespace
 
 void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier) {
-    const TextReadout readout = snapshot.classes                              ? snapshot.classes->readout
+    // A model with both readouts fills in a hidden word if there is one.
+    const bool saysClass = snapshot.classes && !predictedWord(snapshot);
+    const TextReadout readout = saysClass                                     ? snapshot.classes->readout
                                 : snapshot.model && snapshot.model->maskToken ? TextReadout::MaskedToken
                                                                               : TextReadout::NextToken;
     if (readout != std::exchange(readout_, readout)) emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
     showsChange_ = false;
     std::vector<Row> rows =
-        snapshot.classes ? classRows(snapshot, earlier != nullptr) : tokenRows(snapshot, sampling, earlier);
+        saysClass ? classRows(snapshot, earlier != nullptr) : tokenRows(snapshot, sampling, earlier);
     const int before = static_cast<int>(rows_.size()), after = static_cast<int>(rows.size());
     if (after > before) beginInsertRows({}, before, after - 1);
     if (after < before) beginRemoveRows({}, after, before - 1);

@@ -78,19 +78,19 @@ struct ExportedRun {
 };
 
 QString csvOf(const std::vector<ExportedRun>& runs) {
-    QString text = "run,step,loss,gradient_norm,learning_rate,validation_loss,metric\n";
+    QString text = "run,step,loss,gradient_norm,learning_rate,validation_loss,metric,hidden_tokens\n";
     const auto optional = [](const std::optional<double>& value) {
         return value ? QString::number(*value, 'g', 9) : QString();
     };
     for (const ExportedRun& run : runs)
         for (const MetricPoint& point : run.points)
-            text += QStringLiteral("%1,%2,%3,%4,%5,%6,%7\n")
+            text += QStringLiteral("%1,%2,%3,%4,%5,%6,%7,%8\n")
                         .arg(run.name)
                         .arg(point.step)
                         .arg(point.loss, 0, 'g', 9)
                         .arg(point.gradientNorm, 0, 'g', 9)
                         .arg(point.learningRate, 0, 'g', 9)
-                        .arg(optional(point.validationLoss), optional(point.metric));
+                        .arg(optional(point.validationLoss), optional(point.metric), optional(point.hiddenTokens));
     return text;
 }
 
@@ -207,7 +207,12 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
                 [](const MetricPoint& p) { return p.validationLoss.value_or(kNone); });
         } else if (quantity == "metric") {
             if (metricOf(run) != metric) continue;
-            add(name, false, series, [](const MetricPoint& p) { return p.metric.value_or(kNone); });
+            const bool hides =
+                std::ranges::any_of(run.points, [](const MetricPoint& p) { return p.hiddenTokens.has_value(); });
+            add(hides ? nameOf(fromEngine(metric)) : name, false, series,
+                [](const MetricPoint& p) { return p.metric.value_or(kNone); });
+            add(nameOf(fromEngine(kHiddenTokensName)), true, series + kSeriesColours / 2,
+                [](const MetricPoint& p) { return p.hiddenTokens.value_or(kNone); });
         } else if (quantity == "learning_rate") {
             add(name, false, series, [](const MetricPoint& p) { return p.learningRate; });
         } else if (quantity == "gradient_norm") {
@@ -308,6 +313,7 @@ ExportNumbers CurvesPanel::numbers() const {
                                    .learningRate = point.learningRate,
                                    .validationLoss = point.validationLoss,
                                    .metric = point.metric,
+                                   .hiddenTokens = point.hiddenTokens,
                                    .updateRatios = {}});
     }
     if (shown.empty()) return {};

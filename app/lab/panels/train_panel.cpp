@@ -6,6 +6,7 @@
 #include "app/lab/common/icons.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/front_watch.h"
+#include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/recipe_form.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
@@ -246,10 +247,13 @@ QString TrainPanel::newestMetrics() const {
     if (measured == run.points.rend()) return text;
     const Task& task = taskNamed(run.recipe.task);
     const bool isShare = task.metric != Task::Metric::Loss;
-    return text + tr(" · %1 %2")
-                      .arg(QString::fromStdString(std::string(task.metricName)),
-                           isShare ? tr("%1 %").arg(*measured->metric * 100, 0, 'f', 1)
-                                   : QString::number(*measured->metric, 'f', 3));
+    text += tr(" · %1 %2")
+                .arg(fromEngine(task.metricName), isShare ? tr("%1 %").arg(*measured->metric * 100, 0, 'f', 1)
+                                                          : QString::number(*measured->metric, 'f', 3));
+    if (measured->hiddenTokens)
+        text +=
+            tr(" · %1 %2").arg(fromEngine(kHiddenTokensName), tr("%1 %").arg(*measured->hiddenTokens * 100, 0, 'f', 1));
+    return text;
 }
 
 bool TrainPanel::isTraining() const { return training_ && training_->state == TrainingSnapshot::State::Training; }

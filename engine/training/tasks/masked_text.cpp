@@ -11,7 +11,6 @@ namespace attn {
 namespace {
 
 constexpr std::string_view kId = "masked-text", kPermutedId = "permutation-lm";
-constexpr int kSpecialTokens = 5;
 
 constexpr Param kContext{
     "context", "Context", "Number of tokens per row, a multiple of 8", Param::Kind::Integer, 16, 512, 8, 64};
@@ -142,7 +141,6 @@ private:
     int32_t first_, separator_;
 };
 
-/// Of the hidden tokens 80 % become the mask, 10 % another token, and 10 % stay.
 class MaskedText : public HiddenText {
 public:
     MaskedText(const TaskValues& values, const TaskSettings& settings)
@@ -150,13 +148,8 @@ public:
 
 private:
     void hide(Row& row, std::span<const size_t> places, size_t count, Draws& draws) const override {
-        for (const size_t place : places.first(count)) {
-            const int tenth = draws.below(10);
-            if (tenth < 8)
-                row.inputs[place] = mask_;
-            else if (tenth == 8)
-                row.inputs[place] = draws.between(kSpecialTokens, vocabularySize() - 1);
-        }
+        for (const size_t place : places.first(count))
+            row.inputs[place] = hiddenToken(row.inputs[place], mask_, vocabularySize(), draws);
     }
 };
 

@@ -16,7 +16,10 @@ constexpr uint64_t kMostValidationRows = 4096;
 
 constexpr std::array kParams{
     Param{"context", "Context", "Most tokens of a pair; longer ones are cut", Param::Kind::Integer, 16, 512, 1, 64},
-    kVocabularyParam};
+    kVocabularyParam,
+    Param{"hidden", "Hidden share",
+          "Share of the tokens of a pair that the model must also fill in, as in BERT's pretraining. 0: none",
+          Param::Kind::Real, 0, 0.9, 0.01, 0}};
 
 /// The sentences of a part of a text: its lines. Empty lines divide it into documents.
 struct Sentences {
@@ -56,16 +59,27 @@ Corpus read(const TaskValues& values, const TaskSettings& settings) {
 class NextSentence : public ReadoutTask {
 public:
     NextSentence(Corpus corpus, const TaskValues& values, uint64_t seed)
-        : ReadoutTask(std::move(corpus.tokenizerJson), values.integer("context"), 1,
+        : ReadoutTask(std::move(corpus.tokenizerJson), values.integer("context"),
+                      values.real("hidden") > 0 ? values.integer("context") : 1,
                       std::min<uint64_t>(2 * corpus.validation.followed.size(), kMostValidationRows), seed),
-          train_(std::move(corpus.train)), validation_(std::move(corpus.validation)) {
+          hidden_(values.real("hidden")), train_(std::move(corpus.train)), validation_(std::move(corpus.validation)) {
         requireBoth(kId, train_.followed.size(), validation_.followed.size());
         if (!tokenizer().beginId() || !tokenizer().endId())
             failParameter(kId, "tokenizer", "the model has no tokens around a pair of texts",
                           "choose a model of the family bert");
+        if (hidesTokens() && !tokenizer().maskId())
+            failParameter(kId, "hidden", "the model has no token that stands for a hidden word",
+                          "choose 0, or a model that fills in masked tokens");
     }
 
     std::vector<std::string> labels() const override { return {"follows", "random"}; }
+    bool hidesTokens() const override { return hidden_ > 0; }
+    std::vector<std::string> answerTexts(const Example& example, std::span<const int32_t> answer) const override {
+        std::vector<std::string> texts =
+            TaskInstance::answerTexts(example, answer.first(std::min<size_t>(1, answer.size())));
+        for (size_t at = 1; at < answer.size(); ++at) texts.push_back(tokenizer().tokenText(answer[at]));
+        return texts;
+    }
 
 private:
     ReadoutRow rowAt(Split split, uint64_t index) const override {
@@ -77,10 +91,31 @@ private:
         if (draws.chance(0.5)) second = static_cast<size_t>(draws.below(static_cast<int>(from.lines.size())));
         Encoding pair = tokenizer().encodePair(from.lines[first], from.lines[second]);
         shorten(pair, tokenizer(), static_cast<size_t>(contextLength()));
-        return {
-            .tokens = std::move(pair.ids), .types = std::move(pair.types), .targets = {second == first + 1 ? 0 : 1}};
+        const int32_t textClass = second == first + 1 ? 0 : 1;
+        ReadoutRow row{.tokens = std::move(pair.ids), .types = std::move(pair.types), .targets = {textClass}};
+        if (hidesTokens()) {
+            row.textClass = textClass;
+            hide(row, draws);
+        }
+        return row;
     }
 
+    /// Hides tokens of both sentences, and makes them the targets.
+    void hide(ReadoutRow& row, Draws& draws) const {
+        std::vector<size_t> places;
+        for (size_t at = 0; at < row.tokens.size(); ++at)
+            if (!tokenizer().isSpecial(row.tokens[at])) places.push_back(at);
+        draws.shuffle(std::span(places));
+        row.targets.assign(row.tokens.size(), Batch::kIgnored);
+        const double share = hidden_ * static_cast<double>(places.size());
+        places.resize(std::min(places.size(), static_cast<size_t>(std::max(share + 0.5, 1.0))));
+        for (const size_t place : places) {
+            row.targets[place] = row.tokens[place];
+            row.tokens[place] = hiddenToken(row.tokens[place], *tokenizer().maskId(), vocabularySize(), draws);
+        }
+    }
+
+    double hidden_;
     Sentences train_, validation_;
 };
 

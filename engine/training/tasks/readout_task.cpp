@@ -17,7 +17,8 @@ Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
                 .columns = columns_,
                 .inputs = std::vector<int32_t>(count * width, Batch::kIgnored),
                 .targets = std::vector<int32_t>(count * columns, Batch::kIgnored),
-                .types = std::vector<int32_t>(count * width, 0)};
+                .types = std::vector<int32_t>(count * width, 0),
+                .classes = std::vector<int32_t>(hidesTokens() ? count : 0, Batch::kIgnored)};
     for (size_t at = 0; at < count; ++at) {
         const uint64_t number = index * count + at;
         if (split != Split::Train && number >= validationRows_) continue; // beyond the end: no targets
@@ -28,6 +29,7 @@ Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
         std::ranges::copy(row.tokens, to(batch.inputs, width));
         std::ranges::copy(row.types, to(batch.types, width));
         std::ranges::copy(row.targets, to(batch.targets, columns));
+        if (row.textClass) batch.classes[at] = *row.textClass;
     }
     return batch;
 }
@@ -35,6 +37,7 @@ Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
 Example ReadoutTask::example(Split split, uint64_t index) const {
     ReadoutRow row = rowAt(split, split == Split::Train ? index : index % validationRows_);
     std::erase(row.targets, Batch::kIgnored);
+    if (row.textClass) row.targets.insert(row.targets.begin(), *row.textClass);
     return {.prompt = std::move(row.tokens), .answer = std::move(row.targets)};
 }
 

@@ -3,6 +3,7 @@
 #include "engine/text/encoding.h"
 #include "engine/training/tasks/task.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@ namespace attn {
 /// A row of a task that asks for classes or for a span.
 struct ReadoutRow {
     std::vector<int32_t> tokens{}, types{}, targets{};
+    std::optional<int32_t> textClass{}; ///< if the targets are hidden tokens of a text with a class
 };
 
 /// A task whose examples are texts of different lengths with targets. Training draws examples at random; validation

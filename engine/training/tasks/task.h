@@ -31,6 +31,7 @@ struct Batch {
     std::vector<int32_t> inputs{};  ///< [rows, context]; kIgnored after the end of a shorter text
     std::vector<int32_t> targets{}; ///< [rows, columns]
     std::vector<int32_t> types{};   ///< [rows, context] of token types; empty: all 0
+    std::vector<int32_t> classes{}; ///< [rows], beside targets that are hidden tokens; empty: the task has none
     std::vector<int32_t> ranks{};   ///< [rows, context] of places in an order of prediction; empty: the task has none
     std::vector<int32_t> sources{}; ///< [rows, sourceColumns]; kIgnored after the end of a shorter source
     std::vector<float> patches{};   ///< [rows, patches, values per patch]
@@ -39,7 +40,8 @@ struct Batch {
 
 /// A question for greedy generation. For an exact match, the next answer.size() tokens must be the answer. If the task
 /// masks tokens, the answer is what the prompt hides. If it has a source, the prompt is the token that begins a target.
-/// If it asks for classes or for a span, the answer holds the targets of its row.
+/// If it asks for classes or for a span, the answer holds the targets of its row; if it also hides tokens, the class
+/// comes first.
 struct Example {
     std::vector<int32_t> prompt{}, answer{}, source{};
     bool operator==(const Example&) const = default;
@@ -84,6 +86,8 @@ public:
     virtual Example example(Split split, uint64_t index) const = 0;
     /// The classes of a task that asks for them, in the order of their targets.
     virtual std::vector<std::string> labels() const { return {}; }
+    /// Whether texts with a class also have hidden tokens.
+    virtual bool hidesTokens() const { return false; }
     /// An answer to an example, in words.
     virtual std::vector<std::string> answerTexts(const Example& example, std::span<const int32_t> answer) const;
     /// The number of rows in a finite split. Its batches run through it in order, and rows beyond the end have no

@@ -51,6 +51,13 @@ std::string readTaskText(std::string_view task, const TaskSettings& settings, st
     return readTextFile(settings.text, kMostBytes);
 }
 
+int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws) {
+    constexpr int kSpecialTokens = 5;
+    const int tenth = draws.below(10);
+    if (tenth < 8) return mask;
+    return tenth == 8 ? draws.between(kSpecialTokens, vocabulary - 1) : token;
+}
+
 std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view text, int vocabulary) {
     if (settings.tokens == kModelTokens) return settings.modelTokenizer;
     const BertOptions bert;

@@ -8,6 +8,8 @@
 
 namespace attn {
 
+class Draws;
+
 /// Instead of a file: stories of the task `stories`, which need no text.
 inline constexpr std::string_view kBuiltinStories = "builtin:stories";
 
@@ -29,6 +31,11 @@ std::string readTaskText(std::string_view task, const TaskSettings& settings, st
 /// as BERT has them, learned from the text.
 /// @param vocabulary largest number of tokens
 std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view text, int vocabulary);
+
+/// What stands for a hidden token: in 80 % of cases the mask, in 10 % any other token, in 10 % the token itself.
+/// @param vocabulary number of tokens, the first of which are BERT's special ones
+/// @source Devlin et al. 2019, arXiv:1810.04805, section 3.1
+int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws);
 
 /// Calls a function with each line of a text, without its end.
 template <class Take> void forEachLine(std::string_view text, const Take& take) {
