@@ -128,6 +128,8 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
                    evaluation.examples, trainer.task().successLevel * 100);
     if (evaluation.hiddenTokens) fmt::print("  {} {:.2f} %", kHiddenTokensName, *evaluation.hiddenTokens * 100);
     fmt::print("\n");
+    for (const auto& [name, matches] : evaluation.subtasks)
+        fmt::print("  {}: exact match {:.2f} % of {}\n", printable(name), matches.share() * 100, matches.examples);
 }
 
 /// Prints how well targets are written from their sources alone, each to its own end.

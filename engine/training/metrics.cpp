@@ -32,6 +32,9 @@ std::optional<MetricPoint> pointFrom(const std::string& line) {
                       .validationLoss = number("validation_loss"),
                       .metric = number("metric"),
                       .hiddenTokens = number("hidden_tokens")};
+    if (const auto subtasks = json.find("subtasks"); subtasks != json.end() && subtasks->is_object())
+        for (const auto& [name, share] : subtasks->items())
+            if (share.is_number()) point.subtasks[name] = share.get<double>();
     for (const auto& ratio : json.value("update_ratios", nlohmann::json::array()))
         if (ratio.is_number()) point.updateRatios.push_back(ratio.get<double>());
     return point;
@@ -47,6 +50,7 @@ std::string metricLine(const MetricPoint& point) {
     if (point.validationLoss) json["validation_loss"] = *point.validationLoss;
     if (point.metric) json["metric"] = *point.metric;
     if (point.hiddenTokens) json["hidden_tokens"] = *point.hiddenTokens;
+    if (!point.subtasks.empty()) json["subtasks"] = point.subtasks;
     if (!point.updateRatios.empty()) json["update_ratios"] = point.updateRatios;
     return json.dump() + '\n';
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ struct MetricPoint {
     int64_t step = 0; ///< number of the step, from 1
     double loss = 0, gradientNorm = 0, learningRate = 0;
     std::optional<double> validationLoss{}, metric{}; ///< measured after this step
-    std::optional<double> hiddenTokens{};             ///< see Trainer::Evaluation
+    std::optional<double> hiddenTokens{};             ///< see Trainer::Evaluation, as the next
+    std::map<std::string, double> subtasks{};         ///< share of exact matches, by name
     /// Norm of the update divided by the norm of the parameters: for all parameters outside of layers, then for each
     /// layer. Measured at every tenth step, else empty.
     std::vector<double> updateRatios{};

@@ -92,6 +92,7 @@ MetricPoint TrainingRun::advance() {
         point.validationLoss = evaluation.loss;
         point.metric = evaluation.metric;
         point.hiddenTokens = evaluation.hiddenTokens;
+        for (const auto& [name, matches] : evaluation.subtasks) point.subtasks[name] = matches.share();
     }
     metrics_->append(point);
     if (report.step % recipe.checkpointEvery == 0 || isFinished()) save();

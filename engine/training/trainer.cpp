@@ -348,6 +348,7 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
                     ++result.confusion[static_cast<size_t>(target) * classes + static_cast<size_t>(best[at * 4])];
             }
             right += isRight ? 1 : 0;
+            addToSubtask(result, split, static_cast<uint64_t>(first + row), isRight);
             if (batch.classes.empty() || batch.classes[static_cast<size_t>(row)] == Batch::kIgnored) continue;
             const auto at = static_cast<size_t>(row);
             classLoss += static_cast<double>(executor.result("class_losses")[at]);
@@ -365,6 +366,17 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
         result.hiddenTokens = std::exchange(result.metric, share(rightClasses, classed));
     }
     return result;
+}
+
+/// Counts an example of a file with several tasks, unless it was too long.
+void Trainer::addToSubtask(Evaluation& evaluation, Split split, uint64_t index, bool isRight) const {
+    if (!sequences_ || !task_.hasSubtasks) return;
+    const TaskInstance& instance = sequences_->instance();
+    const Example example = instance.example(split, index);
+    if (example.answer.empty()) return;
+    Evaluation::Matches& matches = evaluation.subtasks[instance.subtaskOf(example)];
+    matches.right += isRight ? 1 : 0;
+    ++matches.examples;
 }
 
 Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -68,6 +69,11 @@ public:
         /// Of a task that hides tokens of texts with a class: share of the hidden tokens that were found. The metric is
         /// then that of the class, and the loss the sum of both.
         std::optional<double> hiddenTokens{};
+        struct Matches {
+            int64_t right = 0, examples = 0;
+            double share() const { return static_cast<double>(right) / static_cast<double>(examples); }
+        };
+        std::map<std::string, Matches> subtasks{}; ///< exact matches by TaskInstance::subtaskOf()
     };
     /// Measures the model. @param most largest number of examples, counted from the start of a finite split
     Evaluation evaluate(Split split, int64_t most);
@@ -133,6 +139,7 @@ private:
     void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
     GpuExecutor& evaluator();
+    void addToSubtask(Evaluation& evaluation, Split split, uint64_t index, bool isRight) const;
 
     Recipe recipe_;
     GpuExecutorOptions execution_;

@@ -127,6 +127,25 @@ TEST_CASE("lab: the form warns of a text that the model's tokens cannot write", 
     CHECK(lab.waitFor([&] { return warning.isHidden(); }));
 }
 
+TEST_CASE("lab: a chart shows the exact matches of each task of a text", "[lab][training]") {
+    LabWindow lab;
+    RunListModel& runs = lab.window().workbench().runs();
+    const QString folder = lab.folder() + "/runs/tasks";
+    runs.add(folder, suggestedRecipe(taskNamed("text-to-text")));
+    runs.append(folder, {{.step = 1, .loss = 2, .metric = 0.4, .subtasks = {{"plural", 0.2}, {"repeat", 0.5}}},
+                         {.step = 2, .loss = 1, .metric = 0.6, .subtasks = {{"plural", 0.7}, {"repeat", 1}}}});
+    runs.setActive(folder);
+    lab.showPanel("curves");
+    auto& quantity = lab.find<QComboBox>("quantity");
+    quantity.setCurrentIndex(quantity.findText("Exact match, by task of the text"));
+    const auto& chart = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("secondChart"));
+    REQUIRE(lab.waitFor([&] { return chart.figure().lines.size() == 2; }));
+    CHECK(chart.figure().lines[0].label == "plural");
+    CHECK(chart.figure().lines[1].label == "repeat");
+    CHECK(chart.figure().lines[0].points[1].y() == 0.7);
+    CHECK(chart.figure().maximum == 1);
+}
+
 TEST_CASE("lab: the chart of the metric shows only runs that measure the same", "[lab][training]") {
     LabWindow lab;
     RunListModel& runs = lab.window().workbench().runs();

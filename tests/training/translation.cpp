@@ -127,7 +127,23 @@ TEST_CASE("text to text: one model answers each source as its task asks", "[trai
     recipe.batch = 16;
     Trainer trainer(recipe, {.softwareThreads = 0});
     for (int step = 0; step < 250; ++step) trainer.step();
-    CHECK(trainer.evaluate(Split::Validation, 64).metric > 0.9);
+    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    CHECK(evaluation.metric > 0.9);
+    // The measure of each task is the share of answers that the model writes as they should be.
+    std::map<std::string, Trainer::Evaluation::Matches> counted;
+    for (const Trainer::Answer& answer :
+         trainer.answers(Split::Validation, 0, static_cast<int>(evaluation.examples), Trainer::Until::EndToken)) {
+        const std::string source = trainer.sequences()->instance().tokenizer().decode(answer.example.source, true);
+        Trainer::Evaluation::Matches& matches = counted[source.substr(0, source.find(':'))];
+        matches.right += answer.given == answer.example.answer ? 1 : 0;
+        ++matches.examples;
+    }
+    REQUIRE(evaluation.subtasks.size() == 2);
+    for (const char* name : {"initial", "repeat"}) {
+        CHECK(evaluation.subtasks.at(name).examples == counted.at(name).examples);
+        CHECK(evaluation.subtasks.at(name).right == counted.at(name).right);
+        CHECK(evaluation.subtasks.at(name).share() > 0.5);
+    }
     for (const Trainer::Answer& answer : trainer.answers(Split::Validation, 0, 8)) {
         const auto& tokenizer = trainer.sequences()->instance().tokenizer();
         const std::string source = tokenizer.decode(answer.example.source, true);

@@ -22,6 +22,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -117,6 +118,7 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
                          tr("Show the loss on a logarithmic scale"));
     quantity_ = named(new QComboBox, "quantity", tr("Second chart"), tr("Choose what the second chart shows"));
     quantity_->addItem(tr("Task metric"), "metric");
+    quantity_->addItem(tr("Exact match, by task of the text"), "subtasks");
     quantity_->addItem(tr("Learning rate"), "learning_rate");
     quantity_->addItem(tr("Gradient norm"), "gradient_norm");
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
@@ -213,6 +215,15 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
                 [](const MetricPoint& p) { return p.metric.value_or(kNone); });
             add(nameOf(fromEngine(kHiddenTokensName)), true, series + kSeriesColours / 2,
                 [](const MetricPoint& p) { return p.hiddenTokens.value_or(kNone); });
+        } else if (quantity == "subtasks") {
+            std::set<std::string> names;
+            for (const MetricPoint& point : run.points)
+                for (const auto& [task, share] : point.subtasks) names.insert(task);
+            for (size_t place = 0; const std::string& task : names)
+                add(nameOf(QString::fromStdString(task)), false, place++, [&task](const MetricPoint& p) {
+                    const auto found = p.subtasks.find(task);
+                    return found == p.subtasks.end() ? kNone : found->second;
+                });
         } else if (quantity == "learning_rate") {
             add(name, false, series, [](const MetricPoint& p) { return p.learningRate; });
         } else if (quantity == "gradient_norm") {
@@ -247,7 +258,7 @@ PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) co
     if (const std::optional<Moment> moment = shownMoment()) figure.marked = static_cast<int>(moment->step);
     figure.fitRange();
     const bool isShare = figure.maximum <= 1.05; // a metric of at most 1 is a share of what there is
-    if (quantity == "metric" && isShare) figure.maximum = 1;
+    if ((quantity == "metric" || quantity == "subtasks") && isShare) figure.maximum = 1;
     return figure;
 }
 
@@ -314,6 +325,7 @@ ExportNumbers CurvesPanel::numbers() const {
                                    .validationLoss = point.validationLoss,
                                    .metric = point.metric,
                                    .hiddenTokens = point.hiddenTokens,
+                                   .subtasks = {},
                                    .updateRatios = {}});
     }
     if (shown.empty()) return {};

@@ -88,6 +88,8 @@ public:
     virtual std::vector<std::string> labels() const { return {}; }
     /// Whether texts with a class also have hidden tokens.
     virtual bool hidesTokens() const { return false; }
+    /// The name of the task that an example belongs to, if a file holds several; else empty.
+    virtual std::string subtaskOf(const Example&) const { return {}; }
     /// An answer to an example, in words.
     virtual std::vector<std::string> answerTexts(const Example& example, std::span<const int32_t> answer) const;
     /// The number of rows in a finite split. Its batches run through it in order, and rows beyond the end have no
@@ -147,6 +149,7 @@ struct Task {
     bool hasSource = false;      ///< examples have a source, which an encoder reads
     bool splitsText = false;     ///< cuts the text as TaskSettings::tokens says
     bool readsLanguages = false; ///< needs TaskSettings::languages
+    bool hasSubtasks = false;    ///< examples belong to tasks that a file names: TaskInstance::subtaskOf()
     std::unique_ptr<TaskInstance> (*make)(const TaskValues& values, const TaskSettings& settings) = nullptr;
     /// Replaces `make` for tasks with pictures.
     std::unique_ptr<ImageTaskInstance> (*makeImages)(const TaskValues& values, const TaskSettings& settings) = nullptr;

@@ -255,6 +255,15 @@ Example Translation::example(Split split, uint64_t index) const {
     return example;
 }
 
+/// What stands before the first colon of the source, as readTasks() writes it.
+std::string Translation::subtaskOf(const Example& example) const {
+    std::vector<int32_t> tokens = example.source;
+    if (isReversed_) std::ranges::reverse(tokens);
+    const std::string text = tokenizer().decode(tokens, true);
+    const size_t colon = text.find(": ");
+    return colon == std::string::npos ? std::string() : text.substr(0, colon);
+}
+
 constinit const Task kNumbersTask{
     .id = "numbers",
     .title = "Translate numbers",
@@ -312,6 +321,7 @@ constinit const Task kTextToTextTask{
     .successLevel = 0.6,
     .readsText = true,
     .hasSource = true,
+    .hasSubtasks = true,
     .make = makeTextToText,
 };
 

@@ -35,6 +35,7 @@ public:
     Batch batch(Split split, uint64_t index, int rows) const override;
     Example example(Split split, uint64_t index) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return pairs_->count(split); }
+    std::string subtaskOf(const Example& example) const override;
 
 private:
     Translation(std::unique_ptr<const PairSource> pairs, std::string tokenizerJson, int longestTarget,
