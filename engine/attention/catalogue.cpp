@@ -29,7 +29,7 @@ std::vector<const Part*> collect() {
         // position
         &kNoPosition, &kSinusoidalPosition, &kLearnedPosition, &kShawPosition, &kTransformerXlPosition, &kT5Position,
         &kToeplitzPosition, &kRotaryPosition, &kAlibiPosition, &kDistanceAwarePosition, &kSinusoidal2dPosition,
-        &kLearned2dPosition, &kGridBiasPosition, &kUniversalPosition,
+        &kLearned2dPosition, &kGridBiasPosition, &kUniversalPosition, &kEtcPosition,
         // score
         &kScaledDotScore, &kDotScore, &kAdditiveScore, &kBilinearScore, &kCosineScore,
         // normaliser

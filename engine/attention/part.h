@@ -81,6 +81,9 @@ struct Part {
     std::string_view time, memory; ///< growth with T (and S, D, w ...), as in "O(T^2 D)"
 
     std::string_view caution{}; ///< a sentence where a part leaks what a mask hides, as in its own paper
+    /// Of parts that alone, with the values to begin with, leave some tokens of a text nothing to see, or that belong
+    /// with others in their paper: the composition in which to train them. Empty for others.
+    std::string_view whole{};
     std::vector<Hook> hooks{};
 
     /// What a part of the block around the attention builds, for the slots from Norm on.
@@ -109,6 +112,7 @@ struct Part {
     bool sharesQueryKey = false;   ///< of heads: keys are made of the queries and have no projection of their own
     bool isRelative = false;       ///< of positions: scores depend on the distance of query and key
     bool fitsWindow = false;       ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
+    bool namesSegments = false;    ///< of positions: "g" and "n" are the number and the length of a text's segments
     bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
     /// Of positions: the parameter [2 R + 1, D] of which a row, chosen by the distance up to R, is added to each value.
     std::string_view addedToValues{};

@@ -39,6 +39,18 @@ bool seesDilated(const Arguments& a, int64_t i, int64_t j) {
 
 bool seesEtc(const Arguments& a, int64_t i, int64_t j) { return i < a[0] || j < a[0] || std::abs(i - j) <= a[1]; }
 
+int64_t segmentOf(int64_t count, int64_t length, int64_t token) {
+    for (int64_t segment = 0; segment < count; ++segment) {
+        const int64_t first = count + segment * length;
+        if (token == segment || (token >= first && token < first + length)) return segment;
+    }
+    return -1;
+}
+bool seesOwnSegment(const Arguments& a, int64_t i, int64_t j) {
+    const int64_t own = segmentOf(a[0], a[1], i);
+    return own >= 0 && own == segmentOf(a[0], a[1], j);
+}
+
 bool seesPainted(const Arguments& a, int64_t i, int64_t j) {
     if (i >= a[0] || j >= a[0]) return false;
     int64_t cell = i * a[0] + j;
@@ -107,6 +119,15 @@ const std::vector<MaskCase>& maskCases() {
         {"l2l", "l2l(1, 1)", 4, 4, ".... .##. .### ..##",
          [](const Arguments& a, int64_t i, int64_t j) { return i >= a[0] && j >= a[0] && std::abs(i - j) <= a[1]; }},
         {"etc", "etc(1, 1)", 4, 4, "#### ###. #### #.##", seesEtc},
+        {"g2l_hard", "g2l_hard(2, 2)", 6, 6, "..##.. ....## ...... ...... ...... ......",
+         [](const Arguments& a, int64_t i, int64_t j) { return i < a[0] && j >= a[0] && seesOwnSegment(a, i, j); }},
+        {"etc_hard", "etc_hard(2, 1, 2)", 6, 6, "####.. ##..## ####.. #####. ##.### ##..##",
+         [](const Arguments& a, int64_t i, int64_t j) {
+             if (j < a[0]) return true;
+             return i < a[0] ? segmentOf(a[0], a[2], i) == segmentOf(a[0], a[2], j) : std::abs(i - j) <= a[1];
+         }},
+        {"own_segment", "own_segment(2, 2)", 7, 7, "#.##... .#..##. #.##... #.##... .#..##. .#..##. .......",
+         seesOwnSegment},
         {"longformer", "longformer(2, 2, 1)", 5, 5, "##### ##.#. #.#.# ##.#. #.#.#",
          [](const Arguments& a, int64_t i, int64_t j) { return seesDilated(a, i, j) || i < a[2] || j < a[2]; }},
         {"bigbird", "bigbird(1, 1, 1, 1, 5)", 6, 6, "###### ###... #.#.#. #..##. #...## ##...#"},

@@ -23,6 +23,7 @@ std::span<const Part* const> maskParts() {
                                        &kBlocksMask,       &kPermutedBlocksMask, &kGlobalMask,
                                        &kRandomMask,       &kGlobalToGlobalMask, &kGlobalToLongMask,
                                        &kLongToGlobalMask, &kLongToLongMask,     &kEtcMask,
+                                       &kHardG2lMask,      &kHardEtcMask,        &kOwnSegmentMask,
                                        &kLongformerMask,   &kBigBirdMask,        &kRowMask,
                                        &kColumnMask,       &kAxialMask,          &kShiftedMask,
                                        &kLshMask,          &kRoutingMask,        &kAdaptiveSpanMask,

@@ -1,0 +1,117 @@
+#include "engine/attention/mask/segments.h"
+#include "engine/attention/position/positions.h"
+#include "engine/attention/terms.h"
+
+#include <algorithm>
+#include <array>
+
+// ETC's labels of pairs of tokens. Each of the four pieces of its attention has vectors of its own: by the distance
+// within the global and within the long input, and between them by whether the one belongs to the other.
+
+namespace attn {
+namespace {
+
+using namespace terms;
+
+constexpr std::array<Param, 3> kParams{
+    {{"g", "Global tokens", "The first g tokens are the global input; each stands for one segment",
+      Param::Kind::Integer, 1, 1024, 1, 4},
+     {"n", "Length of a segment", "Tokens of the long input in a segment", Param::Kind::Integer, 1, 1024, 1, 15},
+     {"clip", "Clip", "Larger distances share the vector of this one", Param::Kind::Integer, 1, 1024, 1, 8}}};
+
+// Vectors of every head: [H, 2 clip + 1, D] by distance, [H, 2, D] for "other" and "own".
+constexpr const char *kGlobalToGlobal = "position.g2g", *kLongToLong = "position.l2l", *kGlobalToLong = "position.g2l",
+                     *kLongToGlobal = "position.l2g";
+
+struct Labels {
+    Segments segments;
+    int64_t clip;
+
+    explicit Labels(PartValues values)
+        : segments{.count = values.integer("g"), .length = values.integer("n")}, clip(values.integer("clip")) {}
+
+    int64_t byDistance(int64_t distance) const { return std::clamp(distance, -clip, clip) + clip; }
+    bool isOwn(int64_t t, int64_t s) const {
+        const int64_t segment = segments.of(t);
+        return segment >= 0 && segment == segments.of(s);
+    }
+    /// The table of a pair, and its row.
+    std::pair<const char*, int64_t> of(int64_t t, int64_t s) const {
+        const bool fromGlobal = segments.isGlobal(t), toGlobal = segments.isGlobal(s);
+        if (fromGlobal == toGlobal) return {fromGlobal ? kGlobalToGlobal : kLongToLong, byDistance(s - t)};
+        return {fromGlobal ? kGlobalToLong : kLongToGlobal, isOwn(t, s) ? 1 : 0};
+    }
+};
+
+Tensor vectors(AttentionFlow& flow, const char* name, int64_t rows) {
+    return flow.parameter(name, {flow.heads, rows, flow.width}, {InitialValue::Kind::Normal});
+}
+
+/// q . a of the label by distance, for every cell. @return [B,H,T,S]
+Tensor byDistance(AttentionFlow& flow, const Labels& labels, const char* name) {
+    const int64_t H = flow.heads, count = flow.queries + flow.keys - 1;
+    const Tensor rows = toInteger(
+        reshape(flow.byDistance("position.etc_rows", 1,
+                                [labels](int64_t d, int64_t) { return static_cast<double>(labels.byDistance(d)); }),
+                {1, count}));
+    const Tensor table = vectors(flow, name, 2 * labels.clip + 1);
+    return diagonals(product(flow.q, take(table, broadcast(rows, {H, count}))), flow.keys);
+}
+
+/// q . a of the label "own" where a token belongs to a global one, else of "other". @return [B,H,T,S]
+Tensor byBelonging(AttentionFlow& flow, Tensor isOwn, const char* name) {
+    const Tensor both = product(flow.q, vectors(flow, name, 2)); // [B,H,T,2]
+    return select(isOwn, slice(both, 3, 1, 1), slice(both, 3, 0, 1));
+}
+
+void build(AttentionFlow& flow, PartValues values) {
+    const Labels labels(values);
+    const auto cells = [&](const char* name, const std::function<bool(int64_t, int64_t)>& holds) {
+        return flow.byCell(name, [holds](int64_t t, int64_t s) { return holds(t, s) ? 1.0 : 0.0; });
+    };
+    const auto isGlobal = [labels](int64_t position) { return labels.segments.isGlobal(position); };
+    const Tensor isOwn = cells("position.own", [labels](int64_t t, int64_t s) { return labels.isOwn(t, s); }),
+                 fromGlobal = cells("position.from_global", [=](int64_t t, int64_t) { return isGlobal(t); }),
+                 isWithin = cells("position.within", [=](int64_t t, int64_t s) { return isGlobal(t) == isGlobal(s); });
+    const Tensor within =
+        select(fromGlobal, byDistance(flow, labels, kGlobalToGlobal), byDistance(flow, labels, kLongToLong));
+    const Tensor between =
+        select(fromGlobal, byBelonging(flow, isOwn, kGlobalToLong), byBelonging(flow, isOwn, kLongToGlobal));
+    const Tensor term = affine(select(isWithin, within, between), flow.scoreScale(), 0); // [B,H,T,S]
+    flow.show("etc.labels", term);
+    flow.addToScores("etc.labels", term);
+}
+
+void reference(ReferenceFlow& flow, PartValues values) {
+    const Labels labels(values);
+    for (int64_t t = 0; t < flow.queries; ++t)
+        for (int64_t s = 0; s < flow.keys; ++s) {
+            const auto [name, row] = labels.of(t, s);
+            const Dense& table = flow.parameters.at(name);
+            for (int64_t h = 0; h < flow.heads; ++h)
+                for (int64_t d = 0; d < flow.width; ++d)
+                    flow.scores.at(h, t, s) += flow.scoreScale() * flow.q.at(h, t, d) * table.at(h, row, d);
+        }
+}
+
+} // namespace
+
+const Part kEtcPosition{
+    .id = "etc",
+    .slot = Slot::Position,
+    .title = "ETC labels",
+    .idea = "Every pair of tokens has a label, and every label a learned vector that is added to the key. Within the "
+            "global input and within the text behind it the label is the distance, up to a limit; between them it says "
+            "whether the word belongs to the segment for which the global token stands.",
+    .formula = "s(i,j) = q_i . (k_j + a[label(i,j)]) / sqrt(D)",
+    .source = {"Ainslie et al.", 2020, "ETC: Encoding Long and Structured Inputs in Transformers", "section 3",
+               "arXiv:2004.08483"},
+    .params = kParams,
+    .time = "O(T S D)",
+    .memory = "O(T S) and O(H clip D) parameters",
+    .whole = "heads=multi_head(4), position=etc(4, 15, 8), mask=etc_hard(4, 8, 15)",
+    .hooks = {{Stage::Bias, build, reference}},
+    .namesSegments = true,
+    .actsOnScores = true};
+
+} // namespace attn
