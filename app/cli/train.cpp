@@ -80,7 +80,7 @@ std::string minutes(double seconds) {
 }
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
-    std::vector<int32_t> inputs, targets, sources, types, ranks, classes;
+    std::vector<int32_t> inputs, targets, sources, types, ranks, classes, whole, hidden;
     std::vector<float> patches;
     const Recipe& recipe = trainer.recipe();
     int64_t columns = 0, sourceColumns = 0;
@@ -93,6 +93,8 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
         types.insert(types.end(), batch.types.begin(), batch.types.end());
         ranks.insert(ranks.end(), batch.ranks.begin(), batch.ranks.end());
         classes.insert(classes.end(), batch.classes.begin(), batch.classes.end());
+        whole.insert(whole.end(), batch.whole.begin(), batch.whole.end());
+        hidden.insert(hidden.end(), batch.hidden.begin(), batch.hidden.end());
         patches.insert(patches.end(), batch.patches.begin(), batch.patches.end());
         targets.insert(targets.end(), batch.targets.begin(), batch.targets.end());
     }
@@ -106,8 +108,12 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
                                      static_cast<int64_t>(patches.size()) / std::max<int64_t>(rows * count, 1)},
                            .values = patches});
     } else {
-        for (const auto& [name, values] :
-             {std::pair{"inputs", &inputs}, {"types", &types}, {"ranks", &ranks}, {"classes", &classes}})
+        for (const auto& [name, values] : {std::pair{"inputs", &inputs},
+                                           {"types", &types},
+                                           {"ranks", &ranks},
+                                           {"classes", &classes},
+                                           {"whole", &whole},
+                                           {"hidden", &hidden}})
             if (!values->empty())
                 tensors.push_back({.name = name,
                                    .shape = {recipe.schedule.steps, recipe.batch,

@@ -98,7 +98,7 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const Att
 
     Tensor result;
     if (const BlockHooks* residual = hooksOf(layer, Slot::Residual)) {
-        result = joined(layer, *residual, site, weights, x);
+        result = joined(layer, *residual, prefix, site, weights, x);
     } else {
         const auto normed = [&](bool applies, Tensor in, const char* name) {
             return applies ? norm(in, layer, weights, name) : in;
@@ -133,9 +133,8 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const Att
 }
 
 /// A layer whose residual is a composed part.
-Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, AttentionSite& site, const std::string& weights,
-                            Tensor x) {
-    const std::string prefix = nameOf(layer);
+Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, const std::string& prefix, AttentionSite& site,
+                            const std::string& weights, Tensor x) {
     const auto normed = [&](const char* name) {
         return [this, layer, &weights, name](Tensor in) { return norm(in, layer, weights, name); };
     };

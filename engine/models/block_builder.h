@@ -90,7 +90,8 @@ private:
     Tensor layerScale(const std::string& weights, const char* name);
     SublayerNodes feedForward(size_t layer, const std::string& prefix, const std::string& weights, Tensor input,
                               Tensor residual = {});
-    Tensor joined(size_t layer, const BlockHooks& residual, AttentionSite& site, const std::string& weights, Tensor x);
+    Tensor joined(size_t layer, const BlockHooks& residual, const std::string& prefix, AttentionSite& site,
+                  const std::string& weights, Tensor x);
 
     Graph& graph_;
     BlockSettings settings_;

@@ -39,6 +39,7 @@ public:
             if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
             result_.logits = graph_.probe(unembedded(queryRows_ ? queryRows_ : x), "logits", "TV");
             if (!config_.labels.empty()) result_.classes = classified(x);
+            if (segmentRows_) result_.segmentLogits = agreement(x);
         } else if (config_.readout != TextReadout::None) {
             const Tensor logits = classified(x);
             (build_.isTraining ? result_.logits : result_.classes) = logits;
@@ -89,7 +90,7 @@ private:
 
     /// The rows of the stream after its last layer. @param cross see BlockBuilder::block()  @return [T,C]
     Tensor rows(const AttentionSite& cross = {}) {
-        const int64_t T = build_.queries, C = config_.modelWidth;
+        const int64_t T = build_.queries;
         const std::string from = isSource() ? decoder_names::kSource : "";
         const std::optional<StepScalar> live =
             T > 1 && hasCache() && runsAnyLength(config_) && !config_.hasEncoder()
@@ -111,16 +112,7 @@ private:
             result_.updates.emplace_back(decoder_names::kCachePositions, keyPositions_);
         }
 
-        Tensor x = graph_.probe(words(embedding(tokens, table())), inStack("hook_embed"), "TC");
-        if (config_.positions != TextPositions::None)
-            x = add(x, graph_.probe(embedding(positions, positionTable()), inStack("hook_pos_embed"), "TC"));
-        if (config_.tokenTypes > 0) {
-            const Tensor types = graph_.input(decoder_names::kTokenTypes, {.shape = {T}, .dtype = DType::I32});
-            const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokenTypes, C});
-            x = add(x, graph_.probe(embedding(types, table), "hook_token_type_embed", "TC"));
-        }
-        if (config_.embeddingNorm) x = learnedNorm(x, inStack("embed.ln"));
-        x = blocks_.spread(blocks_.dropped(x));
+        Tensor x = blocks_.spread(blocks_.dropped(embedded(tokens, positions)));
         AttentionSite site{.queryPosition = positions,
                            .keyPosition = keyPositions_,
                            .cacheCapacity = build_.cacheCapacity,
@@ -130,12 +122,62 @@ private:
                            .recordsQueries = build_.recordsQueries,
                            .isFormed = build_.isFormed};
         if (config_.hasQueryStream && build_.isTraining) beginQueries(site);
+        if (config_.segments.count > 0 && build_.isTraining) segmentRows_ = readAlone(site);
         for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
             const Tensor content = x;
             x = blocks_.block(layer, x, site, cross);
             if (queryRows_) queryRows_ = ofQueries(layer, site, content);
         }
         return blocks_.gather(x);
+    }
+
+    /// The rows of the embedding. @param tokens I32 [T]  @param stream prefix of the hooks of a second stream
+    /// @return [T,C]
+    Tensor embedded(Tensor tokens, Tensor positions, const std::string& stream = {}) {
+        const int64_t C = config_.modelWidth;
+        Tensor x = graph_.probe(words(embedding(tokens, table())), inStack(stream + "hook_embed"), "TC");
+        if (config_.positions != TextPositions::None)
+            x = add(x, graph_.probe(embedding(positions, positionTable()), inStack(stream + "hook_pos_embed"), "TC"));
+        if (config_.tokenTypes > 0) {
+            const Tensor types = graph_.input(decoder_names::kTokenTypes, tokens.type());
+            const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokenTypes, C});
+            x = add(x, graph_.probe(embedding(types, table), stream + "hook_token_type_embed", "TC"));
+        }
+        return config_.embeddingNorm ? learnedNorm(x, inStack("embed.ln")) : x;
+    }
+
+    /// The stream that reads each segment alone, through the same parameters. @param site with positions  @return [T,C]
+    Tensor readAlone(AttentionSite site) {
+        const std::string mask = fmt::format("own_segment({}, {})", config_.segments.count, config_.segments.length);
+        std::vector<LayerAttention> layers = config_.layers;
+        for (LayerAttention& layer : layers) layer.spec.mask = layer.spec.mask & MaskExpression::parse(mask);
+        BlockSettings alone = settings();
+        alone.layers = layers;
+        BlockBuilder blocks(graph_, alone);
+        blocks.dropouts = blocks_.dropouts;
+        const Tensor tokens =
+            graph_.input(decoder_names::kWholeTokens, {.shape = {build_.queries}, .dtype = DType::I32});
+        Tensor x = embedded(tokens, site.queryPosition, std::string(decoder_names::kSegmentStream) + ".");
+        x = blocks.spread(blocks.dropped(x));
+        for (size_t layer = 0; layer < layers.size(); ++layer) {
+            site.prefix = blockName(static_cast<int64_t>(layer), decoder_names::kSegmentStream);
+            x = blocks.block(layer, x, site);
+        }
+        blocks_.dropouts = blocks.dropouts;
+        std::ranges::move(blocks.partTensors.constants, std::back_inserter(blocks_.partTensors.constants));
+        return blocks.finalNorm(blocks.gather(x));
+    }
+
+    /// q.k / sqrt(C) of the global tokens' rows and of the segments' summaries. @param x [T,C]
+    /// @return [segments, segments], those of all sequences
+    Tensor agreement(Tensor x) {
+        const int64_t C = config_.modelWidth, rows = build_.sequence > 0 ? build_.sequence : build_.queries,
+                      sequences = build_.queries / rows, count = config_.segments.count;
+        const auto globals = [&](Tensor from) {
+            return reshape(slice(reshape(from, {sequences, rows, C}), 1, 0, count), {sequences * count, C});
+        };
+        return batchedMatmul(globals(blocks_.finalNorm(x)), globals(segmentRows_),
+                             {.transposeB = true, .scale = 1 / std::sqrt(static_cast<double>(C))});
     }
 
     /// Begins the stream that sees the tokens before its own in the order of prediction. Its rows are one learned row.
@@ -274,6 +316,7 @@ private:
     BlockBuilder blocks_;
     Tensor keyPositions_; ///< I32 [T], or of the cache
     Tensor queryRows_;    ///< [T,C] of the query stream; null: there is none
+    Tensor segmentRows_;  ///< [T,C] of the stream that reads each segment alone; null: there is none
 };
 
 const char* stackOf(const DecoderConfig& config) { return config.hasEncoder() ? "decoder" : kOnly; }

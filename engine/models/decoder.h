@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/mask/segments.h"
 #include "engine/models/block_builder.h"
 #include "engine/models/model_graph.h"
 #include "engine/models/text_readout.h"
@@ -49,6 +50,9 @@ struct DecoderConfig {
     bool hasPrefix = false;
     /// While it trains, a second stream predicts tokens without seeing them. @source Yang et al. 2019, arXiv:1906.08237
     bool hasQueryStream = false;
+    /// While it trains, a second stream reads each of these segments alone, and the global token of a hidden segment
+    /// must agree with it: contrastive predictive coding. @source Ainslie et al. 2020, arXiv:2004.08483, section 3
+    Segments segments{};
 
     // Of a model with an encoder.
     std::vector<DecoderConfig> encoder{};         ///< one, which reads the source; empty: none
@@ -91,6 +95,10 @@ inline constexpr const char* kRanks = "ranks";
 inline constexpr const char* kReadoutRows = "readout_rows";
 /// The blocks of the second stream of such a model: "query_stream.3".
 inline constexpr const char* kQueryStream = "query_stream";
+/// Input I32 [T] of a model with segments: the tokens before any was hidden.
+inline constexpr const char* kWholeTokens = "whole_tokens";
+/// The blocks of the stream that reads each segment alone: "segment_stream.3".
+inline constexpr const char* kSegmentStream = "segment_stream";
 /// The inputs of the encoder that a decoder reads have this prefix: "source.tokens".
 inline constexpr const char* kSource = "source.";
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]

@@ -16,6 +16,10 @@ struct ModelGraph {
     std::vector<NodeRange> blocks{}; ///< the nodes of each layer
     PartTensors partTensors{};       ///< those of the layers' parts, and of computed positions
 
+    /// For training on hidden segments: how well the global token of each segment of the batch (rows) agrees with the
+    /// summary of each segment alone (columns), [segments, segments]. Null otherwise.
+    Tensor segmentLogits{};
+
     // Of texts with a cache.
     Tensor nextLogits{};                                   ///< [1,V] after the last token of the step
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states; request all of them

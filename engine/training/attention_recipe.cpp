@@ -2,6 +2,7 @@
 
 #include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
@@ -40,9 +41,14 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     const auto task =
         std::ranges::find(kTasks, slot.value_or(specialSlot(spec)), [](const auto& row) { return row.first; });
     const bool isEncoder = looksAhead(spec, AttentionUse().queries);
-    Recipe recipe = suggestedRecipe(taskNamed(isEncoder              ? "masked-text"
+    const bool hasSegments = isEncoder && spec.part(Slot::Position).namesSegments;
+    Recipe recipe = suggestedRecipe(taskNamed(hasSegments            ? "cpc"
+                                              : isEncoder            ? "masked-text"
                                               : task == kTasks.end() ? kTasks.back().second
                                                                      : task->second));
+    if (hasSegments)
+        for (const auto& [setting, value] : {std::pair{"segments", "g"}, {"length", "n"}})
+            recipe.settings.values[setting] = spec.values(Slot::Position).real(value);
     if (isEncoder) recipe.settings.text = "builtin:stories";
     Architecture& model = recipe.architecture;
     const int64_t heads = headCounts(spec).heads;
@@ -59,6 +65,7 @@ std::string trainCommand(const Recipe& recipe) {
     const Architecture &model = recipe.architecture, usual = suggestedRecipe(taskNamed(recipe.task)).architecture;
     std::string command = "attention-cli train --task " + recipe.task;
     if (!recipe.settings.text.empty()) command += " --text " + recipe.settings.text.string();
+    for (const auto& [setting, value] : recipe.settings.values) command += fmt::format(" --set {}={}", setting, value);
     if (model.heads != usual.heads) command += fmt::format(" --heads {}", model.heads);
     if (model.width != usual.width) command += fmt::format(" --width {}", model.width);
     return command + fmt::format(" --attention '{}' --out run", model.attention);

@@ -33,6 +33,7 @@ public:
         Tensor classes;                ///< [rows, classes], if rows also have a class; null: they have none
         std::vector<NodeRange> blocks; ///< the nodes of each layer
         PartTensors partTensors;       ///< those of the layers' parts, and constants of the model
+        Tensor segmentLogits{};        ///< see ModelGraph::segmentLogits
     };
     /// Builds the graph. @param rows examples per batch  @param windowDivisor as MaskExpression::narrowed()
     virtual Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const = 0;

@@ -8,6 +8,7 @@
 #include "engine/core/globs.h"
 #include "engine/io/json_file.h"
 #include "engine/models/decoder.h"
+#include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
@@ -105,18 +106,21 @@ Recipe suggestedRecipe(const Task& task) {
     Recipe recipe{.task = std::string(task.id),
                   .optimiser = {.beta2 = 0.98},
                   .schedule = {.rate = 3e-3, .warmUp = 50, .steps = 1000}};
-    if (task.readout != TextReadout::NextToken) // norms behind the sublayers need a warm-up
+    if (task.readout != TextReadout::NextToken) { // norms behind the sublayers need a warm-up
+        const std::string attention = task.segments ? segmentedAttention(segmentsOf(task, {})) : std::string();
         return {.task = recipe.task,
                 .architecture = {.family = task.permutes ? "xlnet" : "bert",
                                  .layers = 4,
                                  .heads = 4,
                                  .width = 64,
                                  .activation = "gelu",
+                                 .attention = attention,
                                  .initialDeviation = 0.05},
                 .optimiser = {.beta2 = 0.98, .decay = 0.01},
                 .schedule = {.rate = 2e-3, .finalRate = 1e-4, .warmUp = 200, .steps = 3000},
                 .batch = 32,
                 .evaluateEvery = 250};
+    }
     if (task.hasSource)
         return {.task = recipe.task,
                 .architecture = {.family = "t5", .layers = 2, .heads = 4, .width = 64, .initialDeviation = 0.05},
@@ -262,6 +266,12 @@ void check(const Recipe& recipe) {
     const Task& task = taskNamed(recipe.task);
     const StartingPoint& start = recipe.start;
     if (start.model.empty()) checkArchitecture(recipe.architecture, task);
+    if (const Segments segments = segmentsOf(task, recipe.settings); start.model.empty() && segments.count > 0) {
+        const int64_t context = (segments.end() + 7) / 8 * 8;
+        const DecoderConfig model = decoderOf(recipe.architecture, 8, context);
+        if (const auto problem = segmentProblem(model.layers, context, segments))
+            fail("attention", problem->sentence, problem->remedy);
+    }
     if (task.readsText && recipe.settings.tokens == kModelTokens && start.model.empty())
         fail("tokenizer", "there is no model whose tokens the text can have", "choose chars, or a model to start from");
     if (splitAtCommas(start.trained).empty())

@@ -4,6 +4,7 @@
 #include "engine/models/family.h"
 #include "engine/models/folder_writer.h"
 #include "engine/models/model_source.h"
+#include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
@@ -72,11 +73,12 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     sources_ = roundUp(instance_->sourceLength(), unit);
     const int64_t context = roundUp(std::max(instance_->contextLength(), instance_->sourceLength()), 8);
     if (start_) {
-        fitTo(*start_, taskNamed(recipe.task));
+        fitTo(*start_, taskNamed(recipe.task), recipe.settings);
     } else {
         config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
         setReadout(taskNamed(recipe.task));
     }
+    config_.segments = segmentsOf(taskNamed(recipe.task), recipe.settings);
     if (config_.hasEncoder()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
     structure_ = structureOf(config_, config_.context);
     written_ = config_;
@@ -109,7 +111,7 @@ int64_t SequenceObjective::targetsPerRow() const {
 }
 
 /// Takes the model's description, with the tokens of the task.
-void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
+void SequenceObjective::fitTo(const StartingModel& start, const Task& task, const TaskSettings& settings) {
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
@@ -131,6 +133,8 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task) {
     if (task.hasPrefix && !canHavePrefix(config_))
         refuse(fmt::format("the attention of {} cannot show a prefix in both directions", config_.name),
                "choose a model whose attention is causal, without a window and without a bias of the scores");
+    if (const auto problem = segmentProblem(config_.layers, config_.context, segmentsOf(task, settings)))
+        refuse(problem->sentence, problem->remedy);
     const std::vector<std::string> labels = config_.labels;
     const TextReadout readout = config_.classReadout();
     for (const ModelGraph graph = buildForListing(config_); const Node* node : storedParameters(*graph.graph))
@@ -198,7 +202,8 @@ Objective::Forward SequenceObjective::forwardOf(const DecoderConfig& config, int
             .logits = decoder.logits,
             .classes = predictsTokens(config.readout) ? decoder.classes : Tensor(),
             .blocks = std::move(decoder.blocks),
-            .partTensors = std::move(decoder.partTensors)};
+            .partTensors = std::move(decoder.partTensors),
+            .segmentLogits = decoder.segmentLogits};
 }
 
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {
@@ -206,7 +211,8 @@ Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const 
     Batch all = instance_->batch(split, first, 1);
     for (all.rows = 1; all.rows < rows; ++all.rows) {
         const Batch one = instance_->batch(split, first + static_cast<uint64_t>(all.rows), 1);
-        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::classes, &Batch::ranks})
+        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::classes, &Batch::ranks,
+                                &Batch::whole, &Batch::hidden})
             (all.*part).insert((all.*part).end(), (one.*part).begin(), (one.*part).end());
     }
     return all;
@@ -228,6 +234,7 @@ void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     };
     fillRows(decoder_names::kTokenTypes, batch.types);
     fillRows(decoder_names::kRanks, batch.ranks);
+    fillRows(decoder_names::kWholeTokens, batch.whole);
     if (config_.hasPrefix) fillPrefixes(executor, batch);
     if (executor.hasInput(decoder_names::kReadoutRows)) fillReadoutRows(executor, batch);
 }

@@ -23,6 +23,8 @@ public:
     bool hasWindows() const override;
     const ModelStructure& structure() const override { return structure_; }
     int64_t targetsPerRow() const override;
+    /// The segments of which the task hides some; none if it hides none.
+    const Segments& segments() const { return config_.segments; }
     Batch batch(Split split, uint64_t index, int rows) const override { return instance_->batch(split, index, rows); }
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
@@ -41,7 +43,7 @@ public:
 
 private:
     static Forward forwardOf(const DecoderConfig& config, int rows, int64_t columns, int64_t sources, double dropout);
-    void fitTo(const StartingModel& start, const Task& task);
+    void fitTo(const StartingModel& start, const Task& task, const TaskSettings& settings);
     void setReadout(const Task& task);
     void fillPrefixes(GpuExecutor& executor, const Batch& batch) const;
     void fillReadoutRows(GpuExecutor& executor, const Batch& batch) const;

@@ -19,6 +19,10 @@ constexpr const char* kTargets = "targets";
 constexpr const char* kWeights = "target_weights";
 constexpr const char* kClasses = "text_classes";
 constexpr const char* kClassWeights = "text_class_weights";
+constexpr const char* kSegmentTargets = "segment_targets";
+constexpr const char* kSegmentWeights = "segment_weights";
+/// The share of hidden segments in the loss; hidden tokens have the rest. @source Ainslie et al. 2020, arXiv:2004.08483
+constexpr double kSegmentShare = 0.2;
 constexpr int kMostEvaluationRows = 64;
 
 int64_t count(const std::vector<int32_t>& targets) {
@@ -31,6 +35,11 @@ Tensor lossesOf(Tensor logits, const char* targets, const char* weights, double 
     Graph& graph = *logits.graph;
     return crossEntropy(logits, graph.input(targets, {.shape = {rows}, .dtype = DType::I32}),
                         graph.input(weights, {.shape = {rows}}), smoothing);
+}
+int64_t countHidden(const Batch& batch) { return std::ranges::count(batch.hidden, 1); }
+
+double share(int64_t part, int64_t all) {
+    return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(all, 1));
 }
 
 /// The most examples, at most 64, whose tensors each fit into a binding of the device.
@@ -95,6 +104,9 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     const Tensor losses = lossesOf(forward.logits, kTargets, kWeights, recipe_.smoothing);
     Tensor total = sum(losses);
     if (forward.classes) total = add(total, sum(lossesOf(forward.classes, kClasses, kClassWeights, recipe_.smoothing)));
+    if (forward.segmentLogits) // the right one of all segments is its own: van den Oord et al. 2018, arXiv:1807.03748,
+                               // eq. 4
+        total = add(total, sum(lossesOf(forward.segmentLogits, kSegmentTargets, kSegmentWeights)));
     for (const Tensor penalty : forward.partTensors.penalties) total = add(total, penalty);
     return {.model = std::move(forward), .losses = losses, .total = total};
 }
@@ -102,7 +114,9 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
 /// Lists parameters, adapters and optimiser states, allocates them and sets the initial values.
 void Trainer::describe() {
     const Objective::Forward model = objective_->forward(1, 0);
-    evaluationRows_ = evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
+    evaluationRows_ = hidesSegments() // the right segment is one of as many as in training
+                          ? recipe_.batch / recipe_.accumulation
+                          : evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
     std::vector<std::string> learned;
     std::vector<std::pair<std::string, Shape>> room, learnedShapes;
     for (const Node* node : storedParameters(*model.graph)) {
@@ -251,6 +265,12 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, const LossWeights&
         std::ranges::copy(batch.classes, executor.inputIntegers(kClasses).begin());
         std::ranges::fill(executor.input(kClassWeights), static_cast<float>(weights.textClass));
     }
+    if (executor.hasInput(kSegmentTargets)) {
+        std::ranges::fill(executor.input(kSegmentWeights), static_cast<float>(weights.segment));
+        const auto own = executor.inputIntegers(kSegmentTargets);
+        for (size_t segment = 0; segment < batch.hidden.size(); ++segment)
+            own[segment] = batch.hidden[segment] != 0 ? static_cast<int32_t>(segment) : Batch::kIgnored;
+    }
     const std::vector<Site>& sites = objective_->structure().sites;
     for (size_t site = 0; site < sites.size(); ++site)
         std::ranges::copy(openness.subspan(firstGate(site), static_cast<size_t>(sites[site].heads)),
@@ -271,14 +291,16 @@ Trainer::StepReport Trainer::step() {
     const int parts = recipe_.accumulation, rows = recipe_.batch / parts;
     if (const int64_t stage = recipe_.schedule.stageOf(stepsDone_); stage != builtStage_) buildStep(stage);
     std::vector<Batch> batches;
-    int64_t targets = 0, classes = 0;
+    int64_t targets = 0, classes = 0, hidden = 0;
     for (int part = 0; part < parts; ++part) {
         batches.push_back(objective_->batch(Split::Train, static_cast<uint64_t>(stepsDone_ * parts + part), rows));
         targets += count(batches.back().targets);
         classes += count(batches.back().classes);
+        hidden += countHidden(batches.back());
     }
+    const double shareOfTargets = hidesSegments() ? 1 - kSegmentShare : 1;
     StepReport report{.step = stepsDone_ + 1, .learningRate = rate_.value_or(recipe_.schedule.at(stepsDone_))};
-    const auto share = [](int64_t of) { return 1 / static_cast<double>(std::max<int64_t>(of, 1)); };
+    const auto inverse = [](int64_t of) { return 1 / static_cast<double>(std::max<int64_t>(of, 1)); };
     StepParams params;
     params[StepScalar::Seed] = static_cast<uint32_t>(recipe_.settings.seed);
     params.setNumber(StepScalar::LearningRate, report.learningRate);
@@ -287,7 +309,10 @@ Trainer::StepReport Trainer::step() {
     params.setNumber(StepScalar::VarianceCorrection,
                      1 / std::sqrt(1 - std::pow(optimiser.beta2, static_cast<double>(report.step))));
     for (int part = 0; part < parts; ++part) {
-        fill(*step_, batches[static_cast<size_t>(part)], {.target = share(targets), .textClass = share(classes)},
+        fill(*step_, batches[static_cast<size_t>(part)],
+             {.target = shareOfTargets * inverse(targets),
+              .textClass = inverse(classes),
+              .segment = kSegmentShare * inverse(hidden)},
              openGates_);
         params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
         params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
@@ -310,6 +335,10 @@ GpuExecutor& Trainer::evaluator() {
             outputs["best_class"] = topK(model.classes, 1).indices;
         }
         if (images_) outputs["probabilities"] = softmax(model.logits);
+        if (model.segmentLogits) {
+            outputs["segment_losses"] = lossesOf(model.segmentLogits, kSegmentTargets, kSegmentWeights);
+            outputs["segment_best"] = topK(model.segmentLogits, 1).indices;
+        }
         evaluator_ = makeExecutor(model, outputs, {.cutsFinely = execution_.cutsFinely});
     }
     return *evaluator_;
@@ -324,8 +353,8 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
     const int64_t rows = std::min(most, available);
     const size_t classes = images_ ? images_->instance().labels().size() : 0;
     Evaluation result{.examples = rows, .confusion = std::vector<int64_t>(classes * classes)};
-    int64_t targets = 0, right = 0, rightTargets = 0, classed = 0, rightClasses = 0;
-    double classLoss = 0;
+    int64_t targets = 0, right = 0, rightTargets = 0, classed = 0, rightClasses = 0, hidden = 0, rightHidden = 0;
+    double classLoss = 0, segmentLoss = 0;
     for (int64_t first = 0; first < rows; first += evaluationRows_) {
         const Batch batch =
             asksExact ? objective_->questions(split, static_cast<uint64_t>(first), evaluationRows_)
@@ -355,15 +384,24 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
             rightClasses += executor.resultIntegers("best_class")[at * 4] == batch.classes[at] ? 1 : 0;
             ++classed;
         }
+        for (size_t segment = 0; segment < batch.hidden.size(); ++segment) {
+            const auto row = static_cast<int64_t>(segment) / sequences_->segments().count;
+            if (batch.hidden[segment] == 0 || first + row >= rows) continue;
+            segmentLoss += static_cast<double>(executor.result("segment_losses")[segment]);
+            rightHidden +=
+                executor.resultIntegers("segment_best")[segment * 4] == static_cast<int32_t>(segment) ? 1 : 0;
+            ++hidden;
+        }
     }
     result.loss /= static_cast<double>(std::max<int64_t>(targets, 1));
-    const auto share = [](int64_t of, int64_t all) {
-        return static_cast<double>(of) / static_cast<double>(std::max<int64_t>(all, 1));
-    };
     result.metric = asksExact ? share(right, rows) : countsTokens ? share(rightTargets, targets) : result.loss;
     if (classed > 0) {
         result.loss += classLoss / static_cast<double>(classed);
         result.hiddenTokens = std::exchange(result.metric, share(rightClasses, classed));
+    }
+    if (hidden > 0) {
+        result.metric = share(rightHidden, hidden);
+        result.loss = (1 - kSegmentShare) * result.loss + kSegmentShare * segmentLoss / static_cast<double>(hidden);
     }
     return result;
 }
@@ -419,6 +457,26 @@ void Trainer::setEvaluationGate(int site, int head, float gate) {
     evaluationGates_[firstGate(static_cast<size_t>(site)) + static_cast<size_t>(head)] = gate;
 }
 
+namespace {
+
+/// The words of the segments that the model takes for the hidden ones of a row.
+std::vector<int32_t> chosenSegments(const GpuExecutor& executor, const Batch& batch, const Segments& segments,
+                                    int row) {
+    const auto best = executor.resultIntegers("segment_best"); // rows of one, padded to four
+    const auto context = static_cast<int64_t>(batch.whole.size()) / batch.rows;
+    std::vector<int32_t> words;
+    for (int64_t own = row * segments.count; own < (row + 1) * segments.count; ++own) {
+        if (batch.hidden[static_cast<size_t>(own)] == 0) continue;
+        const int64_t chosen = best[static_cast<size_t>(own) * 4];
+        const auto from = batch.whole.begin() + chosen / segments.count * context;
+        words.insert(words.end(), from + segments.begin(chosen % segments.count),
+                     from + segments.begin(chosen % segments.count + 1));
+    }
+    return words;
+}
+
+} // namespace
+
 std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int count, Until until) {
     if (!sequences_) failOther("sequences");
     GpuExecutor& executor = evaluator();
@@ -428,6 +486,7 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
     for (int done = 0; done < count; done += evaluationRows_) {
         const uint64_t begins = first + static_cast<uint64_t>(done);
         const bool isAtOnce = task_.readout != TextReadout::NextToken;
+        const Segments& segments = sequences_->segments();
         Batch batch = isAtOnce ? objective_->questions(split, begins, evaluationRows_)
                                : questionsOf(task, split, begins, evaluationRows_);
         if (isAtOnce) {
@@ -437,6 +496,10 @@ std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int c
             for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
                 result.push_back(
                     {.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
+                if (segments.count > 0) {
+                    result.back().given = chosenSegments(executor, batch, segments, row);
+                    continue;
+                }
                 if (!batch.classes.empty())
                     result.back().given.push_back(executor.resultIntegers("best_class")[static_cast<size_t>(row) * 4]);
                 for (int column = 0; column < batch.columns; ++column)

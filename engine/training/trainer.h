@@ -63,7 +63,7 @@ public:
 
     struct Evaluation {
         double loss = 0;   ///< mean over the targets, in nats
-        double metric = 0; ///< by Task::metric: share of right answers, or the loss
+        double metric = 0; ///< by Task::metric: share of right answers or of right hidden segments, or the loss
         int64_t examples = 0;
         std::vector<int64_t> confusion{}; ///< for pictures: [right class, predicted class]
         /// Of a task that hides tokens of texts with a class: share of the hidden tokens that were found. The metric is
@@ -132,12 +132,13 @@ private:
                                               const GpuExecutorOptions& execution = {});
     void buildStep(int64_t stage);
     size_t firstGate(size_t site) const;
-    /// The weights of a target and of the class of a row in the loss.
+    /// The weights of a target, of the class of a row and of a hidden segment in the loss.
     struct LossWeights {
-        double target = 1, textClass = 1;
+        double target = 1, textClass = 1, segment = 1;
     };
     void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
+    bool hidesSegments() const { return task_.segments != nullptr; }
     GpuExecutor& evaluator();
     void addToSubtask(Evaluation& evaluation, Split split, uint64_t index, bool isRight) const;
 

@@ -17,6 +17,7 @@ import torch
 
 import composed_reference
 import encoder_reference
+import etc_reference
 import reference
 import safetensors_file
 import two_stream_reference
@@ -114,6 +115,15 @@ def logits_of(config, weights, batches, step, divisor):
     return torch.cat([forward(config, weights, tokens)["logits"] for tokens in batches["inputs"][step].long()])
 
 
+def loss_of(config, weights, batches, step, smoothing, divisor):
+    if "whole" in batches:
+        return etc_reference.loss(config, weights, batches, step)
+    if config.get("architectures") == ["BertForPreTraining"]:
+        return pretraining_loss(config, weights, batches, step)
+    targets, logits = batches["targets"][step].long().flatten(), logits_of(config, weights, batches, step, divisor)
+    return torch.nn.functional.cross_entropy(logits, targets, ignore_index=-1, label_smoothing=smoothing)
+
+
 def adapters_of(folder):
     """The low-rank adapters of a checkpoint in the layout of Hugging Face's PEFT: (tensor of the model, A, B), and what merges them."""
     config = json.loads((folder / "adapter_config.json").read_text())
@@ -154,12 +164,8 @@ def train(cli, path):
     optimiser = torch.optim.AdamW(groups, lr=1, betas=(recipe["beta1"], recipe["beta2"]), eps=recipe["epsilon"])
     losses = []
     for step in range(recipe["steps"]):
-        targets = batches["targets"][step].long().flatten()
         divisor = 2 ** (recipe.get("window_stages", 1) - 1 - stage_at(recipe, step))
-        if config.get("architectures") == ["BertForPreTraining"]:
-            loss = pretraining_loss(config, merged(weights), batches, step)
-        else:
-            loss = torch.nn.functional.cross_entropy(logits_of(config, merged(weights), batches, step, divisor), targets, ignore_index=-1, label_smoothing=recipe["smoothing"])
+        loss = loss_of(config, merged(weights), batches, step, recipe["smoothing"], divisor)
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, recipe["clip"])

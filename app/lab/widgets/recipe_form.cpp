@@ -309,9 +309,9 @@ void RecipeForm::chooseTask(int index) {
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
     const std::string family = (*json_)["family"].get<std::string>();
-    if (!startsFromModel() && std::ranges::count(familiesFor(task), family) > 0)
-        model.attention =
-            (*json_)["attention"].get<std::string>(); // attention for text may be causal, which pictures are not
+    const std::string attention = (*json_)["attention"].get<std::string>();
+    if (!startsFromModel() && !attention.empty() && std::ranges::count(familiesFor(task), family) > 0)
+        model.attention = attention; // attention for text may be causal, which pictures are not
     if (!model.attention.empty()) {
         model.heads = (*json_)["heads"].get<int64_t>();
         model.keyValueHeads = (*json_)["key_value_heads"].get<int64_t>();

@@ -26,6 +26,7 @@ std::span<const Task* const> taskCatalogue() {
                                        &kPrefixTextTask,
                                        &kMaskedTextTask,
                                        &kPermutedTextTask,
+                                       &kHiddenSegmentsTask,
                                        &kClassifyTask,
                                        &kTagTask,
                                        &kAnswerTask,

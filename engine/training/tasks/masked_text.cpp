@@ -22,35 +22,6 @@ constexpr std::array kPermutedParams{kContext, kVocabularyParam,
                                            "One in so many tokens is predicted: the last ones of the order",
                                            Param::Kind::Integer, 2, 20, 1, 6}};
 
-struct Corpus {
-    std::string tokenizerJson;
-    std::vector<int32_t> train{}, validation{};
-};
-
-/// The vocabulary, unless it is that of a model, is learned from the first 90 % of the lines' bytes, on which the model
-/// trains.
-Corpus read(std::string_view task, const TaskValues& values, const TaskSettings& settings) {
-    const std::string text = readTaskText(task, settings, "choose a UTF-8 text file");
-    const size_t middle = text.size() / 10 * 9, found = text.find('\n', middle),
-                 end = found == std::string::npos ? middle : found + 1;
-    if (found == std::string::npos)
-        failParameter(task, "text", "the last tenth of the text has no line break", "break the text into lines");
-    const std::string_view train = std::string_view(text).substr(0, end), rest = std::string_view(text).substr(end);
-    Corpus corpus{wordPieceTokenizer(settings, train, values.integer("vocabulary"))};
-    const Tokenizer tokenizer = Tokenizer::fromJson(corpus.tokenizerJson);
-    if (!tokenizer.beginId() || !tokenizer.endId() || !tokenizer.maskId())
-        failParameter(task, "tokenizer", "the model has no token that stands for a hidden word",
-                      "choose a model that fills in masked tokens");
-    const auto readPart = [&](std::string_view part, std::vector<int>& ids) {
-        forEachLine(part, [&](std::string_view line) {
-            std::ranges::copy(tokenizer.encode(line, false).ids, std::back_inserter(ids));
-        });
-    };
-    readPart(train, corpus.train);
-    readPart(rest, corpus.validation);
-    return corpus;
-}
-
 /// Rows are windows of the text between BERT's first token and separator. Some of their tokens are hidden, and only
 /// these are targets. Training draws windows and hidden tokens anew each time (dynamic masking). Validation reads the
 /// last tenth of the text in consecutive windows, whose hidden tokens are always the same. Test is the same as
@@ -58,7 +29,7 @@ Corpus read(std::string_view task, const TaskValues& values, const TaskSettings&
 class HiddenText : public TaskInstance {
 public:
     /// @param share of the tokens of a window that are hidden
-    HiddenText(std::string_view task, Corpus corpus, const TaskValues& values, double share, uint64_t seed)
+    HiddenText(std::string_view task, TextCorpus corpus, const TaskValues& values, double share, uint64_t seed)
         : TaskInstance(std::move(corpus.tokenizerJson), values.integer("context")), mask_(*tokenizer().maskId()),
           train_(std::move(corpus.train)), validation_(std::move(corpus.validation)), hidden_(share), seed_(seed),
           first_(*tokenizer().beginId()), separator_(*tokenizer().endId()) {
@@ -144,7 +115,8 @@ private:
 class MaskedText : public HiddenText {
 public:
     MaskedText(const TaskValues& values, const TaskSettings& settings)
-        : HiddenText(kId, read(kId, values, settings), values, values.real("hidden"), settings.seed) {}
+        : HiddenText(kId, readWordPieces(kId, settings, values.integer("vocabulary")), values, values.real("hidden"),
+                     settings.seed) {}
 
 private:
     void hide(Row& row, std::span<const size_t> places, size_t count, Draws& draws) const override {
@@ -158,8 +130,8 @@ private:
 class PermutedText : public HiddenText {
 public:
     PermutedText(const TaskValues& values, const TaskSettings& settings)
-        : HiddenText(kPermutedId, read(kPermutedId, values, settings), values, 1.0 / values.integer("parts"),
-                     settings.seed) {}
+        : HiddenText(kPermutedId, readWordPieces(kPermutedId, settings, values.integer("vocabulary")), values,
+                     1.0 / values.integer("parts"), settings.seed) {}
 
 private:
     void hide(Row& row, std::span<const size_t> places, size_t, Draws&) const override {

@@ -47,6 +47,12 @@ std::vector<double> checkedValues(const Task& task, const TaskSettings& settings
 
 } // namespace
 
+Segments segmentsOf(const Task& task, const TaskSettings& settings) {
+    if (!task.segments) return {};
+    const std::vector<double> values = checkedValues(task, settings);
+    return task.segments({task.params, values});
+}
+
 void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint) {
     throw Error({.what = std::move(what), .where = fmt::format("{}: {}", task, parameter), .hint = std::move(hint)});
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/mask/segments.h"
 #include "engine/core/param_values.h"
 #include "engine/models/text_readout.h"
 #include "engine/text/tokenizer.h"
@@ -34,7 +35,10 @@ struct Batch {
     std::vector<int32_t> classes{}; ///< [rows], beside targets that are hidden tokens; empty: the task has none
     std::vector<int32_t> ranks{};   ///< [rows, context] of places in an order of prediction; empty: the task has none
     std::vector<int32_t> sources{}; ///< [rows, sourceColumns]; kIgnored after the end of a shorter source
-    std::vector<float> patches{};   ///< [rows, patches, values per patch]
+    // Of a task that hides segments.
+    std::vector<int32_t> whole{};  ///< [rows, context]: the inputs before anything was hidden
+    std::vector<int32_t> hidden{}; ///< [rows, segments]: 1 where a segment is hidden, else 0
+    std::vector<float> patches{};  ///< [rows, patches, values per patch]
     bool operator==(const Batch&) const = default;
 };
 
@@ -144,7 +148,10 @@ struct Task {
     bool readsText = false;                       ///< needs TaskSettings::text
     TextReadout readout = TextReadout::NextToken; ///< what targets are
     bool hasPrefix = false;                       ///< tokens before the first target see one another in both directions
-    bool permutes = false;       ///< predicts hidden tokens in an order of its own, which needs a query stream
+    bool permutes = false; ///< predicts hidden tokens in an order of its own, which needs a query stream
+    /// Of a task that hides whole segments of a text, whose summaries a second stream makes of each alone: the segments
+    /// of every row. Null: the task hides none.
+    Segments (*segments)(const TaskValues& values) = nullptr;
     bool readsData = false;      ///< needs TaskSettings::data
     bool hasSource = false;      ///< examples have a source, which an encoder reads
     bool splitsText = false;     ///< cuts the text as TaskSettings::tokens says
@@ -157,6 +164,8 @@ struct Task {
     bool hasImages() const { return makeImages != nullptr; }
 };
 
+/// The segments of a task's rows; none if the task hides none. @throws Error naming the parameter and its range
+Segments segmentsOf(const Task& task, const TaskSettings& settings);
 /// Makes a task with sequences. @throws Error naming the parameter and its range
 std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings = {});
 /// Makes a task with pictures. @throws Error naming the parameter and its range, or if the pictures cannot be read

@@ -11,12 +11,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace attn {
 namespace {
 
 constexpr int kStoryCount = 4000;
+constexpr int kSpecialTokens = 5;
 
 std::string storyText() {
     std::string text;
@@ -65,6 +68,34 @@ std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view te
     const size_t room = static_cast<size_t>(vocabulary) - tokens.size();
     std::ranges::move(learnWordPieces(countWords(text), room), std::back_inserter(tokens));
     return bertTokenizerJson(tokens, bert);
+}
+
+TextCorpus readWordPieces(std::string_view task, const TaskSettings& settings, int vocabulary) {
+    const std::string text = readTaskText(task, settings, "choose a UTF-8 text file");
+    const size_t middle = text.size() / 10 * 9, found = text.find('\n', middle);
+    if (found == std::string::npos)
+        failParameter(task, "text", "the last tenth of the text has no line break", "break the text into lines");
+    const std::string_view train = std::string_view(text).substr(0, found + 1),
+                           rest = std::string_view(text).substr(found + 1);
+    TextCorpus corpus{wordPieceTokenizer(settings, train, vocabulary)};
+    const Tokenizer tokenizer = Tokenizer::fromJson(corpus.tokenizerJson);
+    if (!tokenizer.beginId() || !tokenizer.endId() || !tokenizer.maskId())
+        failParameter(task, "tokenizer", "the model has no token that stands for a hidden word",
+                      "choose a model that fills in masked tokens");
+    const auto readPart = [&](std::string_view part, std::vector<int32_t>& ids) {
+        forEachLine(part, [&](std::string_view line) {
+            std::ranges::copy(tokenizer.encode(line, false).ids, std::back_inserter(ids));
+        });
+    };
+    readPart(train, corpus.train);
+    readPart(rest, corpus.validation);
+    return corpus;
+}
+
+int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws) {
+    const int tenth = draws.below(10);
+    if (tenth < 8) return mask;
+    return tenth == 8 ? draws.between(kSpecialTokens, vocabulary - 1) : token;
 }
 
 } // namespace attn

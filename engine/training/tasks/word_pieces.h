@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/training/tasks/task.h"
+#include "engine/training/tasks/text_corpus.h"
 
 #include <algorithm>
 #include <string>
@@ -31,6 +32,10 @@ std::string readTaskText(std::string_view task, const TaskSettings& settings, st
 /// as BERT has them, learned from the text.
 /// @param vocabulary largest number of tokens
 std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view text, int vocabulary);
+
+/// Reads a text for a model that fills in hidden tokens: the last tenth of its lines is for validation. The vocabulary,
+/// unless it is that of a model, is learned from the others. @throws Error naming the file or the setting
+TextCorpus readWordPieces(std::string_view task, const TaskSettings& settings, int vocabulary);
 
 /// What stands for a hidden token: in 80 % of cases the mask, in 10 % any other token, in 10 % the token itself.
 /// @param vocabulary number of tokens, the first of which are BERT's special ones
