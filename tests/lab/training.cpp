@@ -114,6 +114,41 @@ TEST_CASE("lab: the Train panel says in which stage windows grow", "[lab][traini
     CHECK(points[10].learningRate < 0.6 * points[9].learningRate);
 }
 
+TEST_CASE("lab: hidden segments are drawn while they train, and samples say which were taken for them",
+          "[lab][training]") {
+    LabWindow lab;
+    Recipe recipe = suggestedRecipe(taskNamed("cpc"));
+    recipe.settings.text = "builtin:stories";
+    recipe.settings.values = {{"segments", 3}, {"length", 7}, {"vocabulary", 150}};
+    recipe.architecture.attention = "position=etc(3, 7, 3), mask=etc_hard(3, 3, 5)"; // segments of another length
+    recipe.architecture.layers = recipe.architecture.heads = 2;
+    recipe.architecture.width = 16;
+    recipe.batch = 8;
+    recipe.schedule.steps = recipe.checkpointEvery = recipe.evaluateEvery = 10;
+    lab.window().workbench().requestRecipe(recipe);
+    lab.showPanel("train");
+    auto& line = lab.find<QLineEdit>("recipeAttentionText");
+    REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
+    auto& play = lab.find<QPushButton>("train.play");
+    CHECK_FALSE(play.isEnabled());
+    CHECK(lab.find<QLabel>("recipeProblem").text().contains("sees token 8 in no layer"));
+    line.setFocus();
+    line.selectAll();
+    QTest::keyClicks(&line, "position=etc(3, 7, 3), mask=etc_hard(3, 3, 7)");
+    QTest::keyClick(&line, Qt::Key_Return);
+    REQUIRE(lab.waitFor([&] { return play.isEnabled(); }));
+    lab.click("train.play");
+    REQUIRE(trainsToItsEnd(lab));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().shown->title == "step 10"; }));
+    CHECK(lab.snapshot().grid->heads == 2);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().queries(0).size() == 24; })); // global tokens and segments
+    lab.showPanel("samples");
+    const auto& samples = *lab.find<QTreeView>("samples").model();
+    REQUIRE(samples.rowCount() == 12);
+    for (const int column : {1, 2}) // the words of the hidden segment, and of the one that was taken for it
+        CHECK(samples.index(0, column).data().toString().size() >= 7);
+}
+
 TEST_CASE("lab: the timeline restores weights, not pictures", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 20);
