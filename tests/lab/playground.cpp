@@ -387,6 +387,26 @@ TEST_CASE("lab: Train this attention opens the Train panel with the spec, its he
     CHECK(lab.find<QComboBox>("task").currentText().startsWith("Masked"));
     CHECK(lab.find<QPushButton>("train.play").isEnabled());
 
+    // A piece of ETC, which alone leaves the text nothing to see, is trained in its whole.
+    lab.showPanel("playground");
+    list.setCurrentItem(list.findItems("ETC, global to global", Qt::MatchContains | Qt::MatchRecursive).front());
+    const QString details = lab.find<QLabel>("partDetails").text();
+    CHECK(details.contains("in the composition to which it belongs"));
+    CHECK(details.contains("--task masked-text"));
+    lab.click("trainPart");
+    REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
+    CHECK(line.text() == "position=learned, mask=etc(2, 3)");
+    CHECK(lab.find<QPushButton>("train.play").isEnabled());
+
+    // ETC's labels learn with ETC's segments, from hidden ones.
+    lab.showPanel("playground");
+    list.setCurrentItem(list.findItems("ETC labels", Qt::MatchContains | Qt::MatchRecursive).front());
+    lab.click("trainPart");
+    REQUIRE(lab.waitFor([&] { return line.isVisible(); }));
+    CHECK(line.text() == "position=etc, mask=etc_hard(4, 8, 15)");
+    CHECK(lab.find<QComboBox>("task").currentText().startsWith("Hidden segments"));
+    CHECK(lab.find<QPushButton>("train.play").isEnabled());
+
     // Where nothing is masked, the task of the slot shows the part.
     lab.showPanel("playground");
     list.setCurrentItem(list.findItems("Rotary", Qt::MatchContains | Qt::MatchRecursive).front());

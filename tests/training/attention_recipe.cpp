@@ -1,6 +1,7 @@
 #include "engine/training/attention_recipe.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/core/bit_row.h"
 #include "tests/support/catch.h"
 
 using namespace attn;
@@ -69,4 +70,34 @@ TEST_CASE("attention recipe: what cannot be trained is a sentence with the whole
     REQUIRE(unread);
     CHECK(unread->nearest.empty());
     CHECK(unread->sentence.find("alibi") != std::string::npos);
+}
+
+TEST_CASE("attention recipe: a mask that leaves a query nothing to see is trained in its whole", "[training]") {
+    constexpr int64_t kTokens = 64;
+    const auto isEmptySomewhere = [](const MaskExpression& mask) {
+        BitRow row;
+        for (int64_t query = 0; query < kTokens; ++query) {
+            mask.row({.queries = kTokens, .keys = kTokens}, query, row);
+            if (!row.any()) return true;
+        }
+        return false;
+    };
+    int wholes = 0;
+    for (const Part* part : partCatalogue()) {
+        INFO(nameOf(part->slot) << " " << part->id);
+        if (part->maskRow && isEmptySomewhere(MaskExpression::parse(termText(*part, initialValues(*part)))))
+            CHECK_FALSE(part->whole.empty());
+        if (part->whole.empty()) continue;
+        ++wholes;
+        const AttentionSpec spec = AttentionSpec::parse(part->whole);
+        CHECK_FALSE(isEmptySomewhere(spec.mask));
+        const Recipe recipe = suggestedRecipe(spec, part->slot);
+        CHECK_FALSE(attentionProblem(recipe.architecture));
+        CHECK_NOTHROW(check(recipe));
+    }
+    CHECK(wholes == 16); // four pieces of ETC, four parts with segments, five grids, and three more masks
+    CHECK(trainCommand(suggestedRecipe(
+              AttentionSpec::parse("heads=multi_head(4), position=etc(5, 7, 3), mask=etc_hard(5, 4, 7)"))) ==
+          "attention-cli train --task cpc --text builtin:stories --set length=7 --set segments=5 --attention "
+          "'position=etc(g = 5, n = 7, clip = 3), mask=etc_hard(5, 4, 7)' --out run");
 }

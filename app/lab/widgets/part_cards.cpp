@@ -85,6 +85,7 @@ QString titleText(const Part& part) {
 /// What to train with a part: its card's composition, made causal where nothing is masked and the part allows it, so
 /// that the task of the slot shows the part. An encoder gets positions.
 AttentionSpec trainedSpec(const Part& part) {
+    if (!part.whole.empty()) return AttentionSpec::parse(part.whole);
     const AttentionSpec shown = specOfCard(part);
     AttentionSpec causal = shown, placed = shown;
     causal.mask = MaskExpression::causal();
@@ -103,8 +104,11 @@ QString trainingText(const Part& part) {
     if (const auto problem = attentionProblem(recipe.architecture))
         return PartCards::tr("<p>This part cannot be trained by itself: %1</p>")
             .arg(fromEngine(problem->sentence).toHtmlEscaped());
-    return PartCards::tr("<p><b>To train it:</b> <code>%1</code></p>")
-        .arg(QString::fromStdString(trainCommand(recipe)).toHtmlEscaped());
+    const QString text =
+        part.whole.empty()
+            ? PartCards::tr("<p><b>To train it:</b> <code>%1</code></p>")
+            : PartCards::tr("<p><b>To train it, in the composition to which it belongs:</b> <code>%1</code></p>");
+    return text.arg(QString::fromStdString(trainCommand(recipe)).toHtmlEscaped());
 }
 
 QString detailText(const Part& part) {

@@ -49,6 +49,7 @@ const Part kRowMask{
     .params = kGridParams,
     .time = "O(T cols D)",
     .memory = "O(T cols)",
+    .whole = "position=learned, mask=per_layer(row(8, 8), column(8, 8))",
     .maskRow = seeRow,
 };
 
@@ -62,6 +63,7 @@ const Part kColumnMask{
     .params = kGridParams,
     .time = "O(T rows D)",
     .memory = "O(T rows)",
+    .whole = "position=learned, mask=per_layer(row(8, 8), column(8, 8))",
     .maskRow = seeColumn,
 };
 
@@ -76,6 +78,7 @@ const Part kAxialMask{
     .params = kGridParams,
     .time = "O(T (rows + cols) D)",
     .memory = "O(T (rows + cols))",
+    .whole = "position=learned, mask=axial(8, 8)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
             seeRow(call, query, row);
@@ -95,6 +98,7 @@ const Part kShiftedMask{
     .params = kShiftedParams,
     .time = "O(T window^2 D)",
     .memory = "O(T window^2)",
+    .whole = "position=learned, mask=per_layer(shifted(8, 8, 4, 0), shifted(8, 8, 4, 2))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
             const Grid grid = gridOf(call);

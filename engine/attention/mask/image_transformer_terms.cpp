@@ -51,6 +51,7 @@ const Part kLocal2dMask{
     .params = kLocal2dParams,
     .time = "O(T (h + up) (w + 2 side) D)",
     .memory = "O(T (h + up) (w + 2 side))",
+    .whole = "position=learned, mask=local2d(8, 8, 4, 4, 2, 2)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
             const Grid grid{call.integer("rows"), call.integer("cols")};

@@ -122,6 +122,7 @@ const Part kXlnetQueryMask{
     .params = kOrderParams,
     .time = "O(T^2 D)",
     .memory = "O(T^2)",
+    .whole = "position=learned, mask=xlnet(2, 5, 0, 7, 3, 6, 1, 4)",
     .maskRow = [](const MaskCall& call, int64_t query,
                   BitRow& row) { seeFirstOfOrder(call, rankOf(call, query), row); },
     .prepareMask = ranksOf,

@@ -75,6 +75,7 @@ const Part kPaintedMask{
     .params = kPaintedParams,
     .time = "O(cells seen · D)",
     .memory = "O(cells seen)",
+    .whole = "position=learned, mask=painted(4, 1, 1, 2, 3, 2, 1) | window(4)",
     .maskRow = seePainted,
     .prepareMask = endsOfRuns,
     .takesList = true,

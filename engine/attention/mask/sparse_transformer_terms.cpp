@@ -74,6 +74,7 @@ const Part kSummaryMask{
     .params = kFixedParams,
     .time = "O(T (c T/l) D)",
     .memory = "O(T (c T/l))",
+    .whole = "mask=fixed(8, 2)",
     .maskRow = [](const MaskCall& call, int64_t query,
                   BitRow& row) { seeSummaries(query, call.integer("l"), call.integer("c"), row); },
 };
