@@ -21,7 +21,7 @@ constexpr const char* kClasses = "text_classes";
 constexpr const char* kClassWeights = "text_class_weights";
 constexpr const char* kSegmentTargets = "segment_targets";
 constexpr const char* kSegmentWeights = "segment_weights";
-/// The share of hidden segments in the loss; hidden tokens have the rest. @source Ainslie et al. 2020, arXiv:2004.08483
+/// The share of hidden segments in the loss; hidden tokens have the rest.
 constexpr double kSegmentShare = 0.2;
 constexpr int kMostEvaluationRows = 64;
 
