@@ -2,9 +2,11 @@
 #include "engine/inference/language_model.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/trainer.h"
+#include "tests/io/files.h"
 #include "tests/training/tasks_test.h"
 
 #include <numeric>
+#include <set>
 
 using namespace attn;
 using attn::test::refuses;
