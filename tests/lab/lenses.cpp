@@ -102,16 +102,16 @@ TEST_CASE("lab: lenses follow a source and a target; two say that they need one 
     CHECK(matrix.figure().columns() == 5);
     CHECK(std::isnan(matrix.figure().valueAt({0, 4}))); // a token of the target has no row in the encoder
     lab.layOut();
-    const auto doubleClick = [&](MatrixCell cell) {
+    const auto activate = [&](MatrixCell cell) {
         auto& view = lab.find<MatrixView>("lensMatrix");
         const QPoint at = view.figureLayout().cellRect(cell).center().toPoint();
         QTest::mouseClick(&view, Qt::LeftButton, {}, at);
         QTest::mouseDClick(&view, Qt::LeftButton, {}, at);
         REQUIRE(lab.settle());
     };
-    doubleClick({0, 4});
+    activate({0, 4});
     CHECK_FALSE(lab.snapshot().changes);
-    doubleClick({0, 0});
+    activate({0, 0});
     REQUIRE(lab.snapshot().changes);
     CHECK(lab.snapshot().changes->interventions.front().hook == "encoder.0.hook_resid_pre");
     CHECK(lab.snapshot().changes->interventions.front().text == "four hundred twelve");

@@ -55,7 +55,6 @@ std::string readTaskText(std::string_view task, const TaskSettings& settings, st
 }
 
 int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws) {
-    constexpr int kSpecialTokens = 5;
     const int tenth = draws.below(10);
     if (tenth < 8) return mask;
     return tenth == 8 ? draws.between(kSpecialTokens, vocabulary - 1) : token;
@@ -90,12 +89,6 @@ TextCorpus readWordPieces(std::string_view task, const TaskSettings& settings, i
     readPart(train, corpus.train);
     readPart(rest, corpus.validation);
     return corpus;
-}
-
-int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws) {
-    const int tenth = draws.below(10);
-    if (tenth < 8) return mask;
-    return tenth == 8 ? draws.between(kSpecialTokens, vocabulary - 1) : token;
 }
 
 } // namespace attn
