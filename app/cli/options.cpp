@@ -163,7 +163,8 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     std::vector<int> ids =
         tokens ? parseTokenIds(*tokens) : model.tokenizer()->encode(text ? *text : model.source().example()).ids;
     const auto isSpecial = [&](int id) { return model.tokenizer()->isSpecial(id); };
-    const bool isBlank = !tokens && text && text->find_first_not_of(" \t\r\n") == std::string::npos &&
+    const bool isBlank = isEncoder(model.config()) && !tokens && text &&
+                         text->find_first_not_of(" \t\r\n") == std::string::npos &&
                          std::ranges::all_of(ids, isSpecial); // an encoder adds tokens of its own
     if (ids.empty() || isBlank)
         throw Error({.what = "the prompt is empty",

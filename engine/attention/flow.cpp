@@ -40,9 +40,9 @@ bool formsScores(const AttentionSpec& spec) {
     return !spec.part(Slot::Mixer).replacesAttention && spec.part(Slot::Normaliser).usesScores;
 }
 
-/// The name of a constant of a mask. Graphs with other masks may share a store: while a model trains, windows can grow.
+/// The name of a constant of a mask. While a model trains, narrower windows share a store with those of full width.
 std::string nameOf(const MaskExpression& mask, const char* part) {
-    return fmt::format("mask.{}:{:x}", part, std::hash<std::string>{}(mask.text()));
+    return mask.divisor() == 1 ? fmt::format("mask.{}", part) : fmt::format("mask.{}:1/{}", part, mask.divisor());
 }
 
 /// The lists of tiles that the fused kernel visits: one set for all heads, or one for each.

@@ -184,7 +184,11 @@ DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, co
         return std::ranges::count(*architectures, nlohmann::json(std::string(family.classModels) + std::string(kind))) >
                0;
     };
-    if (config.readout == TextReadout::MaskedToken && isListed(kPretraining))
+    // Files of this kind may lack the readout of two texts.
+    const bool hasPair = names.contains("pooler.W") || // of composed attention
+                         (names.contains(names.resolve("bert.", "pooler.dense.weight")) &&
+                          names.contains("cls.seq_relationship.weight"));
+    if (config.readout == TextReadout::MaskedToken && isListed(kPretraining) && hasPair)
         config.labels = fixedLabels(TextReadout::NextSentence);
     for (const auto& [readout, kind] : kClassModels)
         if (isListed(kind)) {

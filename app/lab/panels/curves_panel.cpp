@@ -9,6 +9,7 @@
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "engine/core/folder.h"
 #include "engine/models/bundled.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics.h"
@@ -17,10 +18,12 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFileInfo>
+#include <QSignalBlocker>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <span>
@@ -56,12 +59,12 @@ std::vector<RunListModel::Run> recordedRuns(const QString& path) {
     namespace fs = std::filesystem;
     const fs::path folder = assetsFolder("models") / path.mid(prefix.size()).toStdString();
     std::vector<fs::path> folders{folder};
-    std::error_code error; // a model without variants
-    for (const auto& each : fs::directory_iterator(folder / "variants", error)) folders.push_back(each.path());
+    std::error_code ignored; // a model without variants
+    std::ranges::copy(entriesOf(folder / "variants", ignored), std::back_inserter(folders));
     std::sort(folders.begin() + 1, folders.end());
     std::vector<RunListModel::Run> runs;
     for (const fs::path& each : folders) {
-        if (!fs::exists(each / kMetricsFile)) continue;
+        if (!fs::exists(each / kMetricsFile, ignored)) continue;
         runs.push_back({.folder = QString::fromStdString(each.string()),
                         .name = QString::fromStdString(each.filename().string()),
                         .recipe = readRecipe(each / "recipe.json"),
@@ -118,7 +121,6 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
                          tr("Show the loss on a logarithmic scale"));
     quantity_ = named(new QComboBox, "quantity", tr("Second chart"), tr("Choose what the second chart shows"));
     quantity_->addItem(tr("Task metric"), "metric");
-    quantity_->addItem(tr("Exact match, by task of the text"), "subtasks");
     quantity_->addItem(tr("Learning rate"), "learning_rate");
     quantity_->addItem(tr("Gradient norm"), "gradient_norm");
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
@@ -278,6 +280,18 @@ void CurvesPanel::showEvent(QShowEvent* event) {
     refresh();
 }
 
+/// Lists the chart of a text's tasks while a run measures them.
+void CurvesPanel::offerSubtasks() {
+    const auto measures = [](const RunListModel::Run* run) {
+        return std::ranges::any_of(run->points, [](const MetricPoint& point) { return !point.subtasks.empty(); });
+    };
+    const bool isOffered = std::ranges::any_of(shownRuns(), measures);
+    const int at = quantity_->findData("subtasks");
+    const QSignalBlocker quiet(quantity_);
+    if (isOffered && at < 0) quantity_->insertItem(1, tr("Exact match, by task of the text"), "subtasks");
+    if (!isOffered && at >= 0) quantity_->removeItem(at);
+}
+
 void CurvesPanel::refresh() {
     if (!isVisible()) return; // showEvent refreshes later
     const bool hasCurves = !curvesOf("loss").empty();
@@ -285,6 +299,7 @@ void CurvesPanel::refresh() {
     loss_->setVisible(hasCurves);
     other_->setVisible(hasCurves);
     logarithmic_->setEnabled(hasCurves);
+    offerSubtasks();
     if (!hasCurves) return;
     const std::optional<Moment> moment = shownMoment();
     QStringList sentences;

@@ -40,6 +40,7 @@ private:
     std::optional<Moment> shownMoment() const; ///< of a run among the curves
     std::vector<PlotFigure::Line> curvesOf(const QString& quantity) const;
     PlotFigure figureOf(const QString& quantity, bool isLogarithmic) const;
+    void offerSubtasks();
     void refresh();
 
     EmptyState* empty_;

@@ -131,9 +131,10 @@ void MaskExpression::narrow(Node& node, int64_t divisor) {
 }
 
 MaskExpression MaskExpression::narrowed(int64_t divisor) const {
-    Node root = root_;
-    narrow(root, divisor);
-    return MaskExpression(std::move(root));
+    MaskExpression result = *this;
+    narrow(result.root_, divisor);
+    if (result.root_ != root_) result.divisor_ = divisor;
+    return result;
 }
 
 std::optional<MaskBand> MaskExpression::band() const {

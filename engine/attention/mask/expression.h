@@ -63,6 +63,8 @@ public:
 
     /// The same expression with windows that are narrower by a divisor, but at least as wide as their parameter allows.
     MaskExpression narrowed(int64_t divisor) const;
+    /// The divisor of narrowed() that made this expression another one; 1: none did.
+    int64_t divisor() const { return divisor_; }
 
     /// A term that hides cells depending on their content.
     struct ContentTerm {
@@ -99,6 +101,7 @@ private:
     std::span<const Node> factors() const;
 
     Node root_;
+    int64_t divisor_ = 1;
 };
 
 } // namespace attn
