@@ -40,6 +40,9 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
                                "see that layer's own prediction.")
                 : LensText::tr("The prediction if the model ended after each layer. Point at a cell to see the "
                                "probability of its class when the classifier reads a single patch.")};
+    if (subject.model.readsSource)
+        answer.summary += ' ' + LensText::tr("A row of the encoder is the prediction if the decoder reads that layer "
+                                             "instead of the encoder's last one.");
     answer.matrix.title = lens.isOfTokens ? LensText::tr("Probability of the final prediction")
                                           : LensText::tr("Probability of each class");
     answer.matrix.rowTitle = LensText::tr("after");

@@ -137,8 +137,8 @@ TEST_CASE("lab: a chart shows the exact matches of each task of a text", "[lab][
     runs.setActive(folder);
     lab.showPanel("curves");
     auto& quantity = lab.find<QComboBox>("quantity");
-    REQUIRE(lab.waitFor([&] { return quantity.findText("Exact match, by task of the text") >= 0; }));
-    quantity.setCurrentIndex(quantity.findText("Exact match, by task of the text"));
+    REQUIRE(lab.waitFor([&] { return quantity.findText("Exact match of each task") >= 0; }));
+    quantity.setCurrentIndex(quantity.findText("Exact match of each task"));
     const auto& chart = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("secondChart"));
     REQUIRE(lab.waitFor([&] { return chart.figure().lines.size() == 2; }));
     CHECK(chart.figure().lines[0].label == "plural");

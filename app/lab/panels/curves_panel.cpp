@@ -9,6 +9,7 @@
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "engine/core/error.h"
 #include "engine/core/folder.h"
 #include "engine/models/bundled.h"
 #include "engine/training/checkpoint.h"
@@ -65,12 +66,15 @@ std::vector<RunListModel::Run> recordedRuns(const QString& path) {
     std::vector<RunListModel::Run> runs;
     for (const fs::path& each : folders) {
         if (!fs::exists(each / kMetricsFile, ignored)) continue;
-        runs.push_back({.folder = QString::fromStdString(each.string()),
-                        .name = QString::fromStdString(each.filename().string()),
-                        .recipe = readRecipe(each / "recipe.json"),
-                        .points = readMetrics(each),
-                        .isShown = true,
-                        .series = runs.size()});
+        try {
+            runs.push_back({.folder = QString::fromStdString(each.string()),
+                            .name = QString::fromStdString(each.filename().string()),
+                            .recipe = readRecipe(each / "recipe.json"),
+                            .points = readMetrics(each),
+                            .isShown = true,
+                            .series = runs.size()});
+        } catch (const Error&) { // a damaged file of the program; the model itself may be whole
+        }
     }
     return runs;
 }
@@ -288,7 +292,7 @@ void CurvesPanel::offerSubtasks() {
     const bool isOffered = std::ranges::any_of(shownRuns(), measures);
     const int at = quantity_->findData("subtasks");
     const QSignalBlocker quiet(quantity_);
-    if (isOffered && at < 0) quantity_->insertItem(1, tr("Exact match, by task of the text"), "subtasks");
+    if (isOffered && at < 0) quantity_->insertItem(1, tr("Exact match of each task"), "subtasks");
     if (!isOffered && at >= 0) quantity_->removeItem(at);
 }
 
