@@ -225,7 +225,8 @@ int train(const TrainOptions& options) {
     fmt::print(stderr, "{}: {}, {} steps of {} on {}, {} dispatches a step\n", trainer.task().title,
                parameterText(trainer), recipe.schedule.steps, batchText(trainer), trainer.device().name(),
                trainer.dispatchCount());
-    if (const std::string warning = unknownWarning(recipe); !warning.empty()) report("warning: {}\n", warning);
+    for (const std::string& warning : {unknownWarning(recipe), emptyRowsWarning(recipe.architecture)})
+        if (!warning.empty()) report("warning: {}\n", warning);
     stopOnSignals();
     std::optional<Failure> problem; // the one that was reported last
     const auto start = Clock::now();

@@ -154,9 +154,8 @@ void AttentionSpec::setValue(Slot slot, std::string_view id, double value) {
     parts.at(slot).values[static_cast<size_t>(param - part.params.begin())] = value;
 }
 
-AttentionSpec AttentionSpec::parse(std::string_view text) {
-    AttentionSpec spec;
-    std::vector<Slot> seen;
+std::map<Slot, std::string_view> slotsIn(std::string_view text) {
+    std::map<Slot, std::string_view> entries;
     for (const std::string_view entry : splitAtCommas(text)) {
         // An entry without a slot is a mask; `=` may also stand inside brackets.
         const size_t equals = entry.find('='), bracket = entry.find('(');
@@ -164,9 +163,15 @@ AttentionSpec AttentionSpec::parse(std::string_view text) {
             equals != std::string_view::npos && (bracket == std::string_view::npos || equals < bracket);
         if (entry.empty()) fail(text, "an entry is empty", "write slot=part, slot=part, ... or only a mask");
         const Slot slot = namesSlot ? slotNamed(trimmed(entry.substr(0, equals))) : Slot::Mask;
-        if (std::ranges::count(seen, slot)) fail(entry, fmt::format("{} is given twice", nameOf(slot)), "remove one");
-        seen.push_back(slot);
-        const std::string_view value = trimmed(namesSlot ? entry.substr(equals + 1) : entry);
+        if (!entries.emplace(slot, trimmed(namesSlot ? entry.substr(equals + 1) : entry)).second)
+            fail(entry, fmt::format("{} is given twice", nameOf(slot)), "remove one");
+    }
+    return entries;
+}
+
+AttentionSpec AttentionSpec::parse(std::string_view text) {
+    AttentionSpec spec;
+    for (const auto& [slot, value] : slotsIn(text)) {
         if (slot == Slot::Mask)
             spec.mask = MaskExpression::parse(value);
         else

@@ -62,6 +62,10 @@ inline constexpr std::array kSpecSlots{Slot::Heads,      Slot::Projections, Slot
 /// Of the block around the attention: a model whose spec leaves them out has its own.
 inline constexpr std::array kBlockSlots{Slot::Norm, Slot::FeedForward, Slot::Residual, Slot::Layers};
 
+/// The slots that an expression names, also with their default, and what it says of each. Views of `text`.
+/// @throws Error as AttentionSpec::parse()
+std::map<Slot, std::string_view> slotsIn(std::string_view text);
+
 /// @throws Error naming the field
 AttentionSpec attentionSpecFromJson(const nlohmann::json& json);
 

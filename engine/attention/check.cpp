@@ -2,6 +2,7 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
+#include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
@@ -103,9 +104,10 @@ public:
     }
 
 private:
+    /// @param mend null: every change would take the mechanism away
     void add(std::string sentence, const std::function<void(AttentionSpec&)>& mend) {
-        AttentionSpec nearest = spec_;
-        mend(nearest);
+        std::optional<AttentionSpec> nearest;
+        if (mend) mend(nearest.emplace(spec_));
         problems_.push_back({std::move(sentence), std::move(nearest)});
     }
 
@@ -116,37 +118,54 @@ private:
         return other.parts.at(slot) == spec_.parts.at(slot);
     }
 
-    /// Replaces parts that cannot be causal by the nearest ones that can.
-    static void makeCausal(AttentionSpec& nearest) {
-        for (const Slot slot : {Slot::Normaliser, Slot::Mixer})
-            if (const Part& part = nearest.part(slot); part.causalForm)
-                nearest.set(slot, part.causalForm->id);
-            else if (part.masks == MaskSupport::FullOnly)
-                nearest.reset(slot);
-        nearest.mask = MaskExpression::causal();
+    MaskSize size() const {
+        return {.queries = use_.queries,
+                .keys = use_.keys,
+                .heads = static_cast<int>(headCounts(spec_).heads),
+                .layer = use_.layer};
     }
 
-    /// What the mask shows; nothing if a term is undefined at this size, which building the attention reports.
-    std::optional<MaskSight> sight() const {
+    /// What a mask shows; nothing if a term is undefined at this size, which building the attention reports.
+    std::optional<MaskSight> sight(const MaskExpression& mask) const {
         try {
-            return spec_.mask.sight({.queries = use_.queries,
-                                     .keys = use_.keys,
-                                     .heads = static_cast<int>(headCounts(spec_).heads),
-                                     .layer = use_.layer});
+            return mask.sight(size());
         } catch (const Error&) {
             return {};
         }
     }
 
+    /// Whether a causal mask leaves something of a mask that looks ahead: neither all of the past nor nothing.
+    bool survivesCausal(const MaskExpression& causal) const {
+        if (!causal.contentTerms().empty()) return true;
+        if (sight(causal) == MaskSight::Past) return false;
+        MaskSize at = size();
+        BitRow row;
+        for (at.head = 0; at.head < (causal.dependsOnHead() ? at.heads : 1); ++at.head)
+            for (int64_t query = 0; query < at.queries; ++query) {
+                causal.row(at, query, row);
+                if (row.any()) return true;
+            }
+        return false;
+    }
+
     void checkMask(const Part& core) {
-        const std::optional<MaskSight> shown = sight();
+        const std::optional<MaskSight> shown = sight(spec_.mask);
         const bool isFull = shown == MaskSight::All,
                    looksAhead = shown == MaskSight::Ahead || (isFull && use_.keys > 1);
         if (core.masks == MaskSupport::FullOnly) {
             if (use_.isCausalTask || !isFull) {
+                const bool becomesCausal = core.causalForm && (use_.isCausalTask || shown == MaskSight::Past);
                 const std::string why = core.causalForm ? fmt::format("; {}, can be causal", core.causalForm->title)
                                                         : ", so nothing can be hidden from a position";
-                add(fmt::format("every position contributes to every result of {}{}", core.title, why), makeCausal);
+                std::function<void(AttentionSpec&)> mend;
+                if (becomesCausal)
+                    mend = [&](AttentionSpec& nearest) {
+                        nearest.set(core.slot, core.causalForm->id);
+                        nearest.mask = MaskExpression::causal();
+                    };
+                else if (!use_.isCausalTask)
+                    mend = [](AttentionSpec& nearest) { nearest.mask = MaskExpression(); };
+                add(fmt::format("every position contributes to every result of {}{}", core.title, why), mend);
             }
             return;
         }
@@ -156,11 +175,17 @@ private:
                 [&](AttentionSpec& nearest) {
                     nearest.mask = looksAhead && !use_.isCausalTask ? MaskExpression() : MaskExpression::causal();
                 });
-        else if (use_.isCausalTask && looksAhead)
-            add(fmt::format("the task is to predict the next token, but the mask {} shows it", spec_.mask.text()),
-                [&](AttentionSpec& nearest) {
-                    nearest.mask = isFull ? MaskExpression::causal() : MaskExpression::causal() & spec_.mask;
-                });
+        else if (use_.isCausalTask && looksAhead) {
+            const MaskExpression causal = isFull ? MaskExpression::causal() : MaskExpression::causal() & spec_.mask;
+            if (isFull || survivesCausal(causal))
+                add(fmt::format("the task is to predict the next token, but the mask {} shows it", spec_.mask.text()),
+                    [&](AttentionSpec& nearest) { nearest.mask = causal; });
+            else
+                add(fmt::format("the task is to predict the next token, but the mask {} shows it, and a causal mask "
+                                "would leave nothing of its pattern",
+                                spec_.mask.text()),
+                    {});
+        }
     }
 
     const AttentionSpec& spec_;

@@ -98,6 +98,8 @@ struct Part {
     MaskBand (*maskBand)(PartValues values) = nullptr;
     /// For masks with a window: the parameter that says how wide it is; empty for others.
     std::string_view windowWidth{};
+    /// Of masks: how many of the last `params` a term may leave out, which then have their initial values.
+    size_t optionalParams = 0;
     /// The last of `params` describes the members of a list of any length from 1.
     bool takesList = false;
     std::span<const double> initialList{}; ///< the list to begin with
@@ -111,6 +113,7 @@ struct Part {
 
     bool sharesQueryKey = false;   ///< of heads: keys are made of the queries and have no projection of their own
     bool isRelative = false;       ///< of positions: scores depend on the distance of query and key
+    bool knowsGrid = false;        ///< of masks and positions: "leading" is the number of tokens before the patches
     bool fitsWindow = false;       ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
     bool namesSegments = false;    ///< of positions: "g" and "n" are the number and the length of a text's segments
     bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms

@@ -1,4 +1,5 @@
 #include "engine/models/vision_family.h"
+#include "engine/models/vision_grid.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -79,6 +80,7 @@ VisionConfig config(const VisionFolder& folder) {
         if (const int64_t counted = config.layers[layer].heads().heads; counted != heads && config.merges.empty())
             read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
     }
+    placeOnGrid(config);
     return config;
 }
 

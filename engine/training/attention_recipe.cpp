@@ -3,7 +3,9 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
+#include "engine/models/vision_grid.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/image_task.h"
 
 #include <fmt/format.h>
 
@@ -40,9 +42,11 @@ Slot specialSlot(const AttentionSpec& spec) {
 Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     const auto task =
         std::ranges::find(kTasks, slot.value_or(specialSlot(spec)), [](const auto& row) { return row.first; });
-    const bool isEncoder = looksAhead(spec, AttentionUse().queries);
+    const bool isOfPicture = knowsGrid(spec);
+    const bool isEncoder = !isOfPicture && looksAhead(spec, AttentionUse().queries);
     const bool hasSegments = isEncoder && spec.part(Slot::Position).namesSegments;
-    Recipe recipe = suggestedRecipe(taskNamed(hasSegments            ? "cpc"
+    Recipe recipe = suggestedRecipe(taskNamed(isOfPicture            ? "shapes"
+                                              : hasSegments          ? "cpc"
                                               : isEncoder            ? "masked-text"
                                               : task == kTasks.end() ? kTasks.back().second
                                                                      : task->second));
@@ -57,6 +61,10 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     model.width = (std::max(model.width, kLeastHeadWidth * heads) + 2 * heads - 1) / (2 * heads) * (2 * heads);
     AttentionSpec trained = spec;
     if (saysOnlyCount(trained)) trained.reset(Slot::Heads); // the model sets the number
+    if (isOfPicture) {
+        const ImageSize size = makeImageTask(taskNamed(recipe.task), recipe.settings)->size();
+        setGrid(trained, {size.height / model.patch, size.width / model.patch});
+    }
     model.attention = trained.text();
     return withMoments(std::move(recipe));
 }

@@ -12,7 +12,8 @@ Slot specialSlot(const AttentionSpec& spec);
 
 /// Suggests a model with this attention and a task that shows the part in `slot`, by default in specialSlot(). Where
 /// queries see later tokens, the model is an encoder that fills in the hidden words of stories, and hidden segments if
-/// a part names segments. attentionProblem() reports why an attention cannot be trained.
+/// a part names segments. Parts that know the grid of a picture get a task with pictures. attentionProblem() reports
+/// why an attention cannot be trained.
 Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot = {});
 
 /// The command line that trains such a recipe.

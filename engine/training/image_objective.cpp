@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
+#include "engine/models/vision_grid.h"
 #include "engine/models/vision_writer.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -36,9 +37,9 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
                         .channels = task.channels(),
                         .modelWidth = a.width,
                         .clsToken = readsCls,
-                        .positions = a.positions == "sinusoidal" ? VisionPositions::Sinusoidal
-                                     : a.positions == "none"     ? VisionPositions::None
-                                                                 : VisionPositions::Learned,
+                        .positions = a.positions == "none" || saysPositions(a) ? VisionPositions::None
+                                     : a.positions == "sinusoidal"             ? VisionPositions::Sinusoidal
+                                                                               : VisionPositions::Learned,
                         .feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
                                         .activation = a.activation == "relu"       ? Activation::Relu
                                                       : a.activation == "gelu_new" ? Activation::GeluTanh
@@ -63,6 +64,8 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
             for (double& count : spec->parts.at(Slot::Heads).values) count *= static_cast<double>(int64_t{1} << merges);
         config.layers.push_back(visionLayer(config.widthOf(layer), a.heads << merges, std::move(spec)));
     }
+    requireGrid(config);
+    placeOnGrid(config);
     config.family = std::string(writtenFamily(config).id);
     return config;
 }

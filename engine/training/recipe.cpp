@@ -1,8 +1,5 @@
 #include "engine/training/recipe.h"
 
-#include "engine/attention/block/block_flow.h"
-#include "engine/attention/execution.h"
-#include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/core/globs.h"
@@ -69,28 +66,6 @@ template <typename Kind> std::string nameOf(const Names<Kind>& names, Kind kind)
 void within(std::string_view field, double value, double minimum, double maximum) {
     if (!(value >= minimum && value <= maximum))
         fail(field, fmt::format("is {:g} but must be from {:g} to {:g}", value, minimum, maximum));
-}
-
-constexpr std::string_view kSameHeads = "use the same number in both, or remove the heads from the expression";
-std::string otherHeads(const HeadCounts& counts, const Architecture& a) {
-    return fmt::format("attention has {} heads but the model has {}", counts.heads, a.heads);
-}
-
-/// The specs of an expression, as written.
-std::vector<AttentionSpec> written(const std::string& expression) {
-    std::vector<AttentionSpec> specs;
-    for (size_t begin = 0; begin < expression.size();) {
-        const size_t end = std::min(expression.find(';', begin), expression.size());
-        specs.push_back(AttentionSpec::parse(expression.substr(begin, end - begin)));
-        begin = end + 1;
-    }
-    return specs;
-}
-
-/// Fills in the architecture's heads if the expression has none.
-void shareHeads(AttentionSpec& spec, const Architecture& a) {
-    if (spec.parts.at(Slot::Heads) == AttentionSpec().parts.at(Slot::Heads))
-        setHeads(spec, {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads});
 }
 
 constexpr double kMostStages = 16;
@@ -232,7 +207,8 @@ void checkArchitecture(const Architecture& a, const Task& task) {
     attentionOf(a); // throws if an expression cannot be read
     if (const auto problem = attentionProblem(a))
         fail("attention", problem->sentence,
-             problem->nearest.empty() ? "choose another composition"
+             problem->nearest.empty() ? "choose another composition, or a task that reads in both directions such as "
+                                        "masked-text"
                                       : "the nearest valid composition: " + problem->nearest);
     if (task.hasPrefix && !canHavePrefix(decoderOf(a, 8, 8)))
         fail("attention", "this attention cannot show a prefix in both directions",
@@ -469,63 +445,6 @@ Recipe suggestedRecipeWith(const std::string& fields) {
     values.update(all.at("values"));
     all["values"] = values;
     return recipeFromJson(all, kFile);
-}
-
-std::vector<AttentionSpec> attentionOf(const Architecture& a) {
-    std::vector<AttentionSpec> specs = written(a.attention);
-    for (AttentionSpec& spec : specs) {
-        shareHeads(spec, a);
-        const HeadCounts counts = headCounts(spec);
-        if (counts.heads != a.heads) fail("attention", otherHeads(counts, a), std::string(kSameHeads));
-    }
-    return specs;
-}
-
-std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
-    const std::vector<AttentionSpec> all = written(a.attention);
-    for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
-        for (const AttentionSpec& spec : all)
-            if (spec.blockPart(slot) != all.front().blockPart(slot))
-                return AttentionProblem{
-                    fmt::format("all layers must have the same {}, but the expressions differ", nameOf(slot)), {}};
-    const Part* layers = all.empty() ? nullptr : all.front().blockPart(Slot::Layers);
-    if (layers && layers->block->sharesWeights && all.size() > 1)
-        return AttentionProblem{"layers that share parameters cannot alternate between expressions",
-                                all.front().text()};
-    for (size_t at = 0; at < all.size(); ++at) {
-        const auto with = [&](const AttentionSpec& nearest) {
-            std::string text;
-            for (size_t i = 0; i < all.size(); ++i)
-                text += (i == 0 ? "" : "; ") + (i == at ? nearest.text() : all[i].text());
-            return text;
-        };
-        AttentionSpec spec = all[at];
-        shareHeads(spec, a);
-        const HeadCounts counts = headCounts(spec);
-        if (counts.heads != a.heads) {
-            AttentionSpec nearest = all[at];
-            nearest.reset(Slot::Heads); // the model sets the number
-            return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
-        }
-        const auto problems =
-            check(spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = a.width / a.heads});
-        if (const Part& core = coreOf(spec); a.family == "bert" && problems.empty() && !core.usesScores &&
-                                             !core.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))
-            return AttentionProblem{
-                fmt::format("{} computes no scores that could hide the padding of short texts", core.title), {}};
-        if (problems.empty()) continue;
-        AttentionProblem problem{problems.front().sentence, {}};
-        if (auto nearest = problems.front().nearest) {
-            // Leave out heads that the architecture sets.
-            if (nearest->parts.at(Slot::Heads) == spec.parts.at(Slot::Heads))
-                nearest->parts.at(Slot::Heads) = all[at].parts.at(Slot::Heads);
-            problem.nearest = with(*nearest);
-        }
-        return problem;
-    }
-    return {};
-} catch (const Error& error) {
-    return AttentionProblem{error.hint().empty() ? error.message() : error.message() + "; " + error.hint(), {}};
 }
 
 namespace {

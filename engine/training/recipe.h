@@ -121,6 +121,14 @@ struct AttentionProblem {
 /// Checks an expression that a person types. Every training task is causal. No value: the attention can be trained.
 std::optional<AttentionProblem> attentionProblem(const Architecture& architecture);
 
+/// Whether the composed attention says which positions tokens have, also that they have none. Then a picture model has
+/// no positions of its own. @throws Error as AttentionSpec::parse()
+bool saysPositions(const Architecture& architecture);
+
+/// A warning if the masks of the composed attention leave some tokens nothing to see; else empty.
+/// @throws Error as AttentionSpec::parse()
+std::string emptyRowsWarning(const Architecture& architecture);
+
 /// Architecture::attention for each layer; empty: the attention of the family. @throws Error as AttentionSpec::parse()
 std::vector<AttentionSpec> attentionOf(const Architecture& architecture);
 

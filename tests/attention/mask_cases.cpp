@@ -14,21 +14,28 @@ int64_t rankOf(const Arguments& order, int64_t token) {
     return found == order.end() ? token : found - order.begin();
 }
 
-bool seesGrid(const Arguments& a, int64_t i, int64_t j) { return i < a[0] * a[1] && j < a[0] * a[1]; }
-bool seesRow(const Arguments& a, int64_t i, int64_t j) { return seesGrid(a, i, j) && i / a[1] == j / a[1]; }
-bool seesColumn(const Arguments& a, int64_t i, int64_t j) { return seesGrid(a, i, j) && i % a[1] == j % a[1]; }
+using Cells = bool (*)(const Arguments& a, int64_t i, int64_t j);
+/// A rule for two patches of a picture, after the leading tokens that the last argument counts.
+template <Cells seesPatch> bool seesGrid(const Arguments& a, int64_t query, int64_t key) {
+    const int64_t leading = a.back(), i = query - leading, j = key - leading;
+    if (i < 0 || j < 0) return true;
+    return i < a[0] * a[1] && j < a[0] * a[1] && seesPatch(a, i, j);
+}
+bool seesRow(const Arguments& a, int64_t i, int64_t j) { return i / a[1] == j / a[1]; }
+bool seesColumn(const Arguments& a, int64_t i, int64_t j) { return i % a[1] == j % a[1]; }
+bool seesAxial(const Arguments& a, int64_t i, int64_t j) { return seesRow(a, i, j) || seesColumn(a, i, j); }
 
 bool seesLocal2d(const Arguments& a, int64_t i, int64_t j) {
     const int64_t columns = a[1], height = a[2], width = a[3], up = a[4], side = a[5];
     const int64_t y = i / columns - i / columns % height, x = i % columns - i % columns % width;
-    return seesGrid(a, i, j) && j / columns >= y - up && j / columns < y + height && j % columns >= x - side &&
+    return j / columns >= y - up && j / columns < y + height && j % columns >= x - side &&
            j % columns < x + width + side;
 }
 
 int64_t floorDivide(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 bool seesShifted(const Arguments& a, int64_t i, int64_t j) {
     const int64_t columns = a[1], window = a[2], shift = a[3];
-    return seesGrid(a, i, j) && floorDivide(i / columns - shift, window) == floorDivide(j / columns - shift, window) &&
+    return floorDivide(i / columns - shift, window) == floorDivide(j / columns - shift, window) &&
            floorDivide(i % columns - shift, window) == floorDivide(j % columns - shift, window);
 }
 
@@ -89,7 +96,7 @@ const std::vector<MaskCase>& maskCases() {
              return j >= i / a[0] * a[0] - a[1] && j < (i / a[0] + 1) * a[0];
          }},
         {"local2d", "local2d(2, 4, 1, 2, 1, 1)", 8, 8,
-         "###..... ###..... .###.... .###.... ###.###. ###.###. .###.### .###.###", seesLocal2d},
+         "###..... ###..... .###.... .###.... ###.###. ###.###. .###.### .###.###", seesGrid<seesLocal2d>},
         {"dilated", "dilated(2, 2)", 6, 6, "#.#... .#.#.. #.#.#. .#.#.# ..#.#. ...#.#", seesDilated},
         {"strided", "strided(2)", 6, 6, "#..... ##.... ###... .###.. #.###. .#.###",
          [](const Arguments& a, int64_t i, int64_t j) { return j <= i && (i - j <= a[0] || (i - j) % a[0] == 0); }},
@@ -131,12 +138,12 @@ const std::vector<MaskCase>& maskCases() {
         {"longformer", "longformer(2, 2, 1)", 5, 5, "##### ##.#. #.#.# ##.#. #.#.#",
          [](const Arguments& a, int64_t i, int64_t j) { return seesDilated(a, i, j) || i < a[2] || j < a[2]; }},
         {"bigbird", "bigbird(1, 1, 1, 1, 5)", 6, 6, "###### ###... #.#.#. #..##. #...## ##...#"},
-        {"row", "row(2, 2)", 4, 4, "##.. ##.. ..## ..##", seesRow},
-        {"column", "column(2, 2)", 4, 4, "#.#. .#.# #.#. .#.#", seesColumn},
-        {"axial", "axial(2, 2)", 4, 4, "###. ##.# #.## .###",
-         [](const Arguments& a, int64_t i, int64_t j) { return seesRow(a, i, j) || seesColumn(a, i, j); }},
+        {"row", "row(2, 2)", 4, 4, "##.. ##.. ..## ..##", seesGrid<seesRow>},
+        {"column", "column(2, 2)", 4, 4, "#.#. .#.# #.#. .#.#", seesGrid<seesColumn>},
+        {"axial", "axial(2, 2, 1)", 5, 5, "##### ####. ###.# ##.## #.###", seesGrid<seesAxial>},
         {"shifted", "shifted(3, 3, 2, 1)", 9, 9,
-         "#........ .##...... .##...... ...#..#.. ....##.## ....##.## ...#..#.. ....##.## ....##.##", seesShifted},
+         "#........ .##...... .##...... ...#..#.. ....##.## ....##.## ...#..#.. ....##.## ....##.##",
+         seesGrid<seesShifted>},
         {"painted",
          "painted(4, 0, 1, 4, 1, 4, 1, 4, 1)",
          4,
@@ -163,6 +170,7 @@ std::vector<std::vector<double>> valuesToTry(const Part& part) {
             // Limits cross with one another: a window wider than the text in a grid of one column, say.
             std::vector<double> tried{param.minimum, param.initial, param.initial + param.step, param.maximum};
             if (scalars <= 3) tried.insert(tried.end(), {param.minimum + param.step, param.minimum + 30 * param.step});
+            if (p + part.optionalParams >= scalars) tried = {param.initial, param.minimum + 2};
             for (double value : tried) {
                 longer.push_back(values);
                 longer.back().push_back(value);

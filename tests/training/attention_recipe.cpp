@@ -72,6 +72,30 @@ TEST_CASE("attention recipe: what cannot be trained is a sentence with the whole
     CHECK(unread->sentence.find("alibi") != std::string::npos);
 }
 
+TEST_CASE("attention recipe: tokens that see nothing are warned of, and a mask without cells is refused",
+          "[training]") {
+    const auto warning = [](const char* attention) { return emptyRowsWarning({.layers = 2, .attention = attention}); };
+    CHECK(warning("").empty());
+    CHECK(warning("mask=causal & window(4)").empty());
+    CHECK(warning("mask=per_head(causal & blocks(8), summary(8, 2))").empty()); // another head sees something
+    CHECK(warning("mask=causal; mask=summary(8, 2)").starts_with("In layer 1, 6 of the first 64 tokens see nothing"));
+    const auto problem = attentionProblem({.attention = "mask=causal & g2l(2)"});
+    REQUIRE(problem);
+    CHECK(problem->sentence == "the mask causal & g2l(2) shows nothing to any token");
+    CHECK_FALSE(attentionProblem({.attention = "mask=causal & (g2l(2) | window(1))"}));
+}
+
+TEST_CASE("attention recipe: parts of a picture's grid train on pictures of that grid", "[training]") {
+    const Recipe axial = suggestedRecipe(AttentionSpec::parse("position=learned_2d, mask=axial(8, 8)"));
+    CHECK(axial.task == "shapes");
+    CHECK(axial.architecture.attention ==
+          "position=learned_2d(rows = 4, columns = 4), mask=axial(4, 4)"); // 64 pixels in patches of 16
+    CHECK_NOTHROW(check(axial));
+    CHECK(saysPositions(axial.architecture));
+    CHECK(saysPositions({.attention = "position=none, mask=causal"}));
+    CHECK_FALSE(saysPositions({.attention = "mask=axial(8, 8)"}));
+}
+
 TEST_CASE("attention recipe: a mask that leaves a query nothing to see is trained in its whole", "[training]") {
     constexpr int64_t kTokens = 64;
     const auto isEmptySomewhere = [](const MaskExpression& mask) {

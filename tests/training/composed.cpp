@@ -28,10 +28,10 @@ std::string causalSpecWith(const Part& part) {
     for (int round = 0; round < 8; ++round) {
         const auto problems = check(spec, {.isCausalTask = true, .headWidth = 8});
         if (problems.empty()) break;
+        if (!problems.front().nearest) return "";
         spec = *problems.front().nearest;
     }
-    if (part.slot == Slot::Mask) return spec.text();
-    return spec.parts.at(part.slot).id == part.id ? spec.text() : "";
+    return spec.text();
 }
 
 } // namespace
@@ -42,7 +42,7 @@ TEST_CASE("composed attention: every part that a causal task takes lowers the lo
     for (const Part* part : partCatalogue()) {
         if (part->slot == Slot::Heads && part->id == "single") continue; // two heads are the model's
         const std::string spec = causalSpecWith(*part);
-        if (spec.empty()) continue;
+        if (spec.empty() || attentionProblem(smallRecipe(spec).architecture)) continue; // no cell, or not causal
         INFO(nameOf(part->slot) << " " << part->id << ": " << spec);
         Trainer trainer(smallRecipe(spec), {.softwareThreads = 0});
         double first = 0, last = 0;

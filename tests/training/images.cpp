@@ -256,6 +256,41 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
     }
 }
 
+TEST_CASE("images: a grid begins after CLS, and a position part replaces the model's own", "[training][gpu]") {
+    Recipe recipe = smallRecipe();
+    recipe.architecture.attention = "mask=axial(4, 4)";
+    REQUIRE(recipe.architecture.pooling == "cls");
+    const auto config = [&] {
+        return visionOf(recipe.architecture, *makeImageTask(taskNamed(recipe.task), recipe.settings));
+    };
+    CHECK(config().layers.front().spec.mask.text() == "axial(4, 4, 1)");
+    CHECK(config().positions == VisionPositions::Learned);
+    for (const char* attention : {"position=none", "position=alibi", "position=learned_2d(4, 4)"}) {
+        recipe.architecture.attention = attention;
+        CHECK(config().positions == VisionPositions::None);
+    }
+    CHECK(config().layers.front().spec.values(Slot::Position).integer("leading") == 1);
+    recipe.architecture.attention = "mask=axial(2, 8)";
+    CHECK_THROWS_WITH(config(), CONTAINS("layer 0 has a grid of 4 rows and 4 columns"));
+    recipe.architecture.attention = "mask=axial(4, 4)";
+    recipe.architecture.pooledTokens = 6;
+    CHECK_THROWS_WITH(config(), CONTAINS("pooled tokens have none"));
+
+    recipe.architecture.pooledTokens = 0;
+    Trainer trainer(recipe, options());
+    const TemporaryFolder folder;
+    VisionModel model(openVisionSource(saveCheckpoint(folder.path(), trainer).string()), {.softwareThreads = 0});
+    const Image picture = trainer.predictions(Split::Validation, 0, 1).front().example.picture;
+    const auto hooks = model.capture(model.patchesOf(picture), "blocks.0.attn.hook_pattern");
+    REQUIRE(hooks.size() == 1);
+    const auto sees = [&](int64_t query, int64_t key) {
+        return hooks.front().values[static_cast<size_t>(query * 17 + key)] > 0;
+    };
+    for (int64_t token = 0; token < 17; ++token) CHECK((sees(0, token) && sees(token, 0))); // CLS
+    for (int64_t i = 0; i < 16; ++i)
+        for (int64_t j = 0; j < 16; ++j) CHECK(sees(1 + i, 1 + j) == (i / 4 == j / 4 || i % 4 == j % 4));
+}
+
 TEST_CASE("images: evaluation counts what is taken for what", "[training][gpu]") {
     Trainer trainer(smallRecipe(), options());
     const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 100);

@@ -122,17 +122,24 @@ bool MaskExpression::contains(const Node& node, Kind kind) {
 bool MaskExpression::dependsOnHead() const { return contains(root_, Kind::PerHead); }
 bool MaskExpression::dependsOnLayer() const { return contains(root_, Kind::PerLayer); }
 
-void MaskExpression::narrow(Node& node, int64_t divisor) {
-    for (Node& operand : node.operands) narrow(operand, divisor);
-    if (node.kind != Kind::Term || node.part->windowWidth.empty()) return;
-    const auto param = std::ranges::find(node.part->params, node.part->windowWidth, &Param::id);
-    double& width = node.values[static_cast<size_t>(param - node.part->params.begin())];
-    width = std::max(param->minimum, std::floor(width / static_cast<double>(divisor)));
+void MaskExpression::change(Node& node, const TermChange& change) {
+    for (Node& operand : node.operands) MaskExpression::change(operand, change);
+    if (node.kind == Kind::Term) change(*node.part, node.values);
+}
+
+MaskExpression MaskExpression::changed(const TermChange& change) const {
+    MaskExpression result = *this;
+    MaskExpression::change(result.root_, change);
+    return result;
 }
 
 MaskExpression MaskExpression::narrowed(int64_t divisor) const {
-    MaskExpression result = *this;
-    narrow(result.root_, divisor);
+    MaskExpression result = changed([&](const Part& part, std::span<double> values) {
+        if (part.windowWidth.empty()) return;
+        const auto param = std::ranges::find(part.params, part.windowWidth, &Param::id);
+        double& width = values[static_cast<size_t>(param - part.params.begin())];
+        width = std::max(param->minimum, std::floor(width / static_cast<double>(divisor)));
+    });
     if (result.root_ != root_) result.divisor_ = divisor;
     return result;
 }

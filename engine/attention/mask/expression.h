@@ -3,6 +3,7 @@
 #include "engine/attention/mask/mask_size.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,6 +62,10 @@ public:
     /// What the queries of all heads see. Terms that depend on the content are left out. @throws Error like row
     MaskSight sight(MaskSize size) const;
 
+    /// Sets the values of one term, in the order of Part::params.
+    using TermChange = std::function<void(const Part& part, std::span<double> values)>;
+    /// The same expression with other values of its terms, which must be in range. Of terms without Part::prepareMask.
+    MaskExpression changed(const TermChange& change) const;
     /// The same expression with windows that are narrower by a divisor, but at least as wide as their parameter allows.
     MaskExpression narrowed(int64_t divisor) const;
     /// The divisor of narrowed() that made this expression another one; 1: none did.
@@ -96,7 +101,7 @@ private:
     static void fill(const Node& node, const MaskSize& size, int64_t query, BitRow& row);
     static void write(const Node& node, std::string& text);
     static bool contains(const Node& node, Kind kind);
-    static void narrow(Node& node, int64_t divisor);
+    static void change(Node& node, const TermChange& change);
     /// The operands of the outermost `&`: the root itself if there is none.
     std::span<const Node> factors() const;
 

@@ -11,23 +11,23 @@ namespace {
 constexpr Citation kAxial{"Ho et al.", 2019, "Axial Attention in Multidimensional Transformers", "section 3",
                           "arXiv:1912.12180"};
 
-constexpr std::array kGridParams{kRowsParam, kColumnsParam};
+constexpr std::array kGridParams{kRowsParam, kColumnsParam, kLeadingParam};
 constexpr std::array kShiftedParams{
     kRowsParam, kColumnsParam, wholeNumber("window", "Window", "Rows and columns of a window", 1, 2),
-    wholeNumber("shift", "Shift", "Patches by which the windows move down and to the right", 0, 1)};
-
-Grid gridOf(const MaskCall& call) { return {call.integer("rows"), call.integer("cols")}; }
+    wholeNumber("shift", "Shift", "Patches by which the windows move down and to the right", 0, 1), kLeadingParam};
 
 void seeRow(const MaskCall& call, int64_t query, BitRow& row) {
-    const Grid grid = gridOf(call);
+    const Grid grid = Grid::of(call.values);
+    grid.seeLeading(query, row);
     if (!grid.holds(query)) return;
-    const int64_t begin = grid.rowOf(query) * grid.columns;
+    const int64_t begin = grid.leading + grid.rowOf(query) * grid.columns;
     row.setRange(begin, begin + grid.columns);
 }
 
 void seeColumn(const MaskCall& call, int64_t query, BitRow& row) {
-    const Grid grid = gridOf(call);
-    if (grid.holds(query)) row.setEvery(grid.columnOf(query), grid.rows * grid.columns, grid.columns);
+    const Grid grid = Grid::of(call.values);
+    grid.seeLeading(query, row);
+    if (grid.holds(query)) row.setEvery(grid.leading + grid.columnOf(query), grid.end(), grid.columns);
 }
 
 /// The first row or column of the window around `place`; negative for windows that begin before the picture.
@@ -44,13 +44,15 @@ const Part kRowMask{
     .title = "Row of a picture",
     .idea = "A patch sees the patches of its row. With a second layer along the columns, it has seen the whole "
             "picture.",
-    .formula = "⌊i/cols⌋ = ⌊j/cols⌋, i and j < rows·cols",
+    .formula = "⌊i/cols⌋ = ⌊j/cols⌋, patches i and j < rows·cols",
     .source = kAxial,
     .params = kGridParams,
     .time = "O(T cols D)",
     .memory = "O(T cols)",
     .whole = "position=learned, mask=per_layer(row(8, 8), column(8, 8))",
     .maskRow = seeRow,
+    .optionalParams = 1,
+    .knowsGrid = true,
 };
 
 const Part kColumnMask{
@@ -58,13 +60,15 @@ const Part kColumnMask{
     .slot = Slot::Mask,
     .title = "Column of a picture",
     .idea = "A patch sees the patches of its column. It is the row mask of the picture turned by 90 degrees.",
-    .formula = "i mod cols = j mod cols, i and j < rows·cols",
+    .formula = "i mod cols = j mod cols, patches i and j < rows·cols",
     .source = kAxial,
     .params = kGridParams,
     .time = "O(T rows D)",
     .memory = "O(T rows)",
     .whole = "position=learned, mask=per_layer(row(8, 8), column(8, 8))",
     .maskRow = seeColumn,
+    .optionalParams = 1,
+    .knowsGrid = true,
 };
 
 const Part kAxialMask{
@@ -84,6 +88,8 @@ const Part kAxialMask{
             seeRow(call, query, row);
             seeColumn(call, query, row);
         },
+    .optionalParams = 1,
+    .knowsGrid = true,
 };
 
 const Part kShiftedMask{
@@ -101,13 +107,16 @@ const Part kShiftedMask{
     .whole = "position=learned, mask=per_layer(shifted(8, 8, 4, 0), shifted(8, 8, 4, 2))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Grid grid = gridOf(call);
+            const Grid grid = Grid::of(call.values);
+            grid.seeLeading(query, row);
             if (!grid.holds(query)) return;
             const int64_t window = call.integer("window"), shift = call.integer("shift");
             const int64_t top = windowBegin(grid.rowOf(query), window, shift);
             const int64_t left = windowBegin(grid.columnOf(query), window, shift);
             grid.see({top, top + window, left, left + window}, row);
         },
+    .optionalParams = 1,
+    .knowsGrid = true,
 };
 
 } // namespace attn

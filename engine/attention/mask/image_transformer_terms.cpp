@@ -17,7 +17,8 @@ constexpr std::array kLocal2dParams{kRowsParam,
                                     wholeNumber("h", "Block height", "Rows of a query block", 1, 2),
                                     wholeNumber("w", "Block width", "Columns of a query block", 1, 2),
                                     wholeNumber("up", "Up", "Rows above the block that it also sees", 0, 1),
-                                    wholeNumber("side", "Side", "Columns on each side that it also sees", 0, 1)};
+                                    wholeNumber("side", "Side", "Columns on each side that it also sees", 0, 1),
+                                    kLeadingParam};
 
 } // namespace
 
@@ -54,13 +55,16 @@ const Part kLocal2dMask{
     .whole = "position=learned, mask=local2d(8, 8, 4, 4, 2, 2)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Grid grid{call.integer("rows"), call.integer("cols")};
+            const Grid grid = Grid::of(call.values);
+            grid.seeLeading(query, row);
             if (!grid.holds(query)) return;
             const int64_t height = call.integer("h"), width = call.integer("w");
             const int64_t up = call.integer("up"), side = call.integer("side");
             const int64_t top = grid.rowOf(query) / height * height, left = grid.columnOf(query) / width * width;
             grid.see({top - up, top + height, left - side, left + width + side}, row);
         },
+    .optionalParams = 1,
+    .knowsGrid = true,
 };
 
 } // namespace attn

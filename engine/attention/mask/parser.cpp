@@ -213,16 +213,19 @@ private:
 
     void prepare(Node& node, size_t begin) const {
         const Part& part = *node.part;
-        const size_t given = node.values.size(), wanted = part.params.size();
-        if (given < wanted || (given > wanted && !part.takesList)) {
+        const size_t given = node.values.size(), most = part.params.size();
+        const size_t wanted = most - part.optionalParams;
+        for (size_t i = given; given >= wanted && i < most; ++i) node.values.push_back(part.params[i].initial);
+        if (given < wanted || (given > most && !part.takesList)) {
             std::vector<std::string_view> names;
             for (const Param& param : part.params) names.push_back(param.id);
             const std::string form =
                 names.empty() ? std::string(part.id)
                               : fmt::format("{}({}{})", part.id, fmt::join(names, ", "), part.takesList ? ", ..." : "");
             failAt(begin,
-                   fmt::format("{} takes {}{} number{}, not {}", part.id, part.takesList ? "at least " : "",
-                               wanted == 0 ? "no" : std::to_string(wanted), wanted == 1 ? "" : "s", given),
+                   fmt::format("{} takes {}{}{} number{}, not {}", part.id, part.takesList ? "at least " : "",
+                               wanted == 0 ? "no" : std::to_string(wanted),
+                               most > wanted ? fmt::format(" or {}", most) : "", most == 1 ? "" : "s", given),
                    fmt::format("write {}", form));
         }
         if (part.prepareMask == nullptr) return;

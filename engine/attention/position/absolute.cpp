@@ -1,3 +1,4 @@
+#include "engine/attention/mask/grid.h"
 #include "engine/attention/position/positions.h"
 #include "engine/attention/position/sinusoid.h"
 #include "engine/attention/terms.h"
@@ -65,7 +66,7 @@ constexpr std::array<Param, 1> kLearnedParams{
     {{"length", "Length", "Rows of the table; later positions share the last one", Param::Kind::Integer, 1, 65536, 1,
       1024}}};
 
-/// The rows of a learned table that `index` names. @return [rows of the stream, width]
+/// The rows of a learned table that `index` names; zeros where it is -1. @return [rows of the stream, width]
 Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, int64_t width,
                    const std::function<int64_t(int64_t)>& index) {
     const Tensor table = flow.parameter(name, {rows, width}, {InitialValue::Kind::Normal});
@@ -88,47 +89,47 @@ void referenceLearned(ReferenceFlow& flow, PartValues values) {
 
 // Two-dimensional ----------------------------------------------------------------------------------------------------
 
-constexpr std::array<Param, 2> kSinusoidal2dParams{
-    {{"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}, kBase}};
+constexpr std::array<Param, 3> kSinusoidal2dParams{
+    {{"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}, kBase, kLeadingParam}};
 
-/// The first half of the features encodes the row, the second half the column.
-double sinusoid2d(int64_t i, int64_t d, int64_t width, int64_t columns, double base) {
-    const int64_t half = (width + 1) / 2;
-    return d < half ? sinusoid(i / columns, d, half, base) : sinusoid(i % columns, d - half, width - half, base);
+/// The first half of the features encodes the row, the second half the column. Leading tokens have no position.
+std::function<double(int64_t, int64_t)> sinusoid2d(PartValues values, int64_t width) {
+    return [width, columns = values.integer("columns"), leading = values.integer(kLeading),
+            base = values.real("base")](int64_t token, int64_t d) {
+        const int64_t half = (width + 1) / 2, i = token - leading;
+        if (i < 0) return 0.0;
+        return d < half ? sinusoid(i / columns, d, half, base) : sinusoid(i % columns, d - half, width - half, base);
+    };
 }
 void buildSinusoidal2d(AttentionFlow& flow, PartValues values) {
-    if (flow.layer > 0) return;
-    const int64_t width = widthOf(flow), columns = values.integer("columns");
-    addConstant(flow, "position.sinusoid", [=, base = values.real("base")](int64_t i, int64_t d) {
-        return sinusoid2d(i, d, width, columns, base);
-    });
+    if (flow.layer == 0) addConstant(flow, "position.sinusoid", sinusoid2d(values, widthOf(flow)));
 }
 void referenceSinusoidal2d(ReferenceFlow& flow, PartValues values) {
-    if (flow.layer > 0) return;
-    const int64_t width = flow.stream.extents[1], columns = values.integer("columns");
-    addReference(
-        flow, [=, base = values.real("base")](int64_t i, int64_t d) { return sinusoid2d(i, d, width, columns, base); });
+    if (flow.layer == 0) addReference(flow, sinusoid2d(values, flow.stream.extents[1]));
 }
 
-constexpr std::array<Param, 2> kLearned2dParams{
+constexpr std::array<Param, 3> kLearned2dParams{
     {{"rows", "Rows", "Rows of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
-     {"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}}};
+     {"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
+     kLeadingParam}};
 
 void buildLearned2d(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const int64_t rows = values.integer("rows"), columns = values.integer("columns");
-    const int64_t half = (widthOf(flow) + 1) / 2;
-    const Tensor row = rowsOfTable(flow, "position.rows", rows, half, [columns](int64_t i) { return i / columns; });
+    const int64_t half = (widthOf(flow) + 1) / 2, leading = values.integer(kLeading);
+    const Tensor row = rowsOfTable(flow, "position.rows", rows, half,
+                                   [=](int64_t i) { return i < leading ? -1 : (i - leading) / columns; });
     const Tensor column = rowsOfTable(flow, "position.columns", columns, widthOf(flow) - half,
-                                      [columns](int64_t i) { return i % columns; });
+                                      [=](int64_t i) { return i < leading ? -1 : (i - leading) % columns; });
     flow.stream = plus(flow.stream, beside(row, column));
 }
 void referenceLearned2d(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const Dense &row = flow.parameters.at("position.rows"), &column = flow.parameters.at("position.columns");
     const int64_t rows = values.integer("rows"), columns = values.integer("columns");
-    addReference(flow, [&](int64_t i, int64_t d) {
-        const int64_t half = row.extents[1];
+    addReference(flow, [&](int64_t token, int64_t d) {
+        const int64_t half = row.extents[1], i = token - values.integer(kLeading);
+        if (i < 0) return 0.0;
         return d < half ? row.at(std::min(i / columns, rows - 1), d) : column.at(i % columns, d - half);
     });
 }
@@ -191,7 +192,8 @@ const Part kSinusoidal2dPosition{
     .params = kSinusoidal2dParams,
     .time = "O(T C)",
     .memory = "O(T C)",
-    .hooks = {{Stage::Inputs, buildSinusoidal2d, referenceSinusoidal2d}}};
+    .hooks = {{Stage::Inputs, buildSinusoidal2d, referenceSinusoidal2d}},
+    .knowsGrid = true};
 
 const Part kLearned2dPosition{.id = "learned_2d",
                               .slot = Slot::Position,
@@ -206,7 +208,8 @@ const Part kLearned2dPosition{.id = "learned_2d",
                               .params = kLearned2dParams,
                               .time = "O(T C)",
                               .memory = "O((rows + columns) C) parameters",
-                              .hooks = {{Stage::Inputs, buildLearned2d, referenceLearned2d}}};
+                              .hooks = {{Stage::Inputs, buildLearned2d, referenceLearned2d}},
+                              .knowsGrid = true};
 
 const Part kUniversalPosition{
     .id = "universal",

@@ -16,14 +16,14 @@ constexpr const char* kTable = "position.grid_bias";
 
 constexpr std::array kParams{kRowsParam, kColumnsParam,
                              Param{"reach", "Reach", "Larger distances in rows or columns share the number of this one",
-                                   Param::Kind::Integer, 1, 64, 1, 3}};
+                                   Param::Kind::Integer, 1, 64, 1, 3},
+                             kLeadingParam};
 
 struct Ways {
     Grid grid;
     int64_t reach;
 
-    explicit Ways(PartValues values)
-        : grid{values.integer("rows"), values.integer("cols")}, reach(values.integer("reach")) {}
+    explicit Ways(PartValues values) : grid(Grid::of(values)), reach(values.integer("reach")) {}
 
     int64_t side() const { return 2 * reach + 1; }
     /// Row of the table; -1 where the query or the key is not a patch of the picture.
@@ -71,6 +71,7 @@ const Part kGridBiasPosition{
     .time = "O(T S)",
     .memory = "O(H reach^2), and O(H T S) for the scores",
     .hooks = {{Stage::Bias, build, reference}},
+    .knowsGrid = true,
     .fitsWindow = true,
     .actsOnScores = true};
 

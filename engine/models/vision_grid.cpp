@@ -1,0 +1,80 @@
+#include "engine/models/vision_grid.h"
+
+#include "engine/attention/mask/grid.h"
+#include "engine/attention/part.h"
+#include "engine/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace attn {
+namespace {
+
+/// Lets `visit` set the values of the parts of a composition that know a grid.
+template <class Visit> void forGridParts(AttentionSpec& spec, Visit&& visit) {
+    spec.mask = spec.mask.changed([&](const Part& part, std::span<double> values) {
+        if (part.knowsGrid) visit(part, values);
+    });
+    if (const Part& position = spec.part(Slot::Position); position.knowsGrid)
+        visit(position, std::span(spec.parts.at(Slot::Position).values));
+}
+
+double* valueOf(const Part& part, std::span<double> values, std::string_view id) {
+    const auto param = std::ranges::find(part.params, id, &Param::id);
+    return param == part.params.end() ? nullptr : &values[static_cast<size_t>(param - part.params.begin())];
+}
+
+/// The parameters that say how large a grid is.
+std::array<std::pair<std::string_view, int64_t>, 3> extentsOf(const ImageSize& grid) {
+    return {{{"rows", grid.height}, {"cols", grid.width}, {"columns", grid.width}}};
+}
+
+} // namespace
+
+bool knowsGrid(const AttentionSpec& spec) {
+    bool result = false;
+    AttentionSpec copy = spec;
+    forGridParts(copy, [&](const Part&, std::span<double>) { result = true; });
+    return result;
+}
+
+void setGrid(AttentionSpec& spec, const ImageSize& grid) {
+    forGridParts(spec, [&](const Part& part, std::span<double> values) {
+        for (const auto& [id, extent] : extentsOf(grid))
+            if (double* value = valueOf(part, values, id)) *value = static_cast<double>(extent);
+    });
+}
+
+void placeOnGrid(VisionConfig& config) {
+    for (LayerAttention& layer : config.layers)
+        forGridParts(layer.spec, [&](const Part& part, std::span<double> values) {
+            *valueOf(part, values, kLeading) = static_cast<double>(config.prefix());
+        });
+}
+
+void requireGrid(const VisionConfig& config) {
+    for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
+        const auto at = static_cast<size_t>(layer);
+        if (at < config.windows.size() && config.windows[at].size > 0) continue;
+        AttentionSpec spec = config.layers[at].spec;
+        const ImageSize grid = config.gridOf(layer);
+        forGridParts(spec, [&](const Part& part, std::span<double> values) {
+            if (std::ranges::any_of(config.pools, [&](const TokenPool& pool) { return pool.layer <= layer; }))
+                throw Error({.what = fmt::format("{} needs a grid, but pooled tokens have none", part.title),
+                             .where = "recipe: attention",
+                             .hint = "do not pool tokens, or choose another attention"});
+            for (const auto& [id, extent] : extentsOf(grid))
+                if (const double* value = valueOf(part, values, id); value && *value != static_cast<double>(extent))
+                    throw Error({.what = fmt::format("{} is made for {} = {}, but layer {} has a grid of {} rows and "
+                                                     "{} columns of patches",
+                                                     part.id, id, *value, layer, grid.height, grid.width),
+                                 .where = "recipe: attention",
+                                 .hint = fmt::format("write {} = {} for {}", id, extent, part.id)});
+        });
+    }
+}
+
+} // namespace attn

@@ -1,0 +1,157 @@
+// Architecture::attention: the composed attention of a recipe.
+#include "engine/attention/block/block_flow.h"
+#include "engine/attention/execution.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
+#include "engine/core/bit_row.h"
+#include "engine/core/error.h"
+#include "engine/models/vision_grid.h"
+#include "engine/training/recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+[[noreturn]] void fail(std::string what, std::string hint) {
+    throw Error({.what = std::move(what), .where = "recipe: attention", .hint = std::move(hint)});
+}
+
+constexpr std::string_view kSameHeads = "use the same number in both, or remove the heads from the expression";
+std::string otherHeads(const HeadCounts& counts, const Architecture& a) {
+    return fmt::format("attention has {} heads but the model has {}", counts.heads, a.heads);
+}
+
+/// The expressions of the layers, apart.
+std::vector<std::string> expressionsOf(const std::string& attention) {
+    std::vector<std::string> expressions;
+    for (size_t begin = 0; begin < attention.size();) {
+        const size_t end = std::min(attention.find(';', begin), attention.size());
+        expressions.push_back(attention.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return expressions;
+}
+
+/// The specs of the layers, as written.
+std::vector<AttentionSpec> written(const std::string& attention) {
+    std::vector<AttentionSpec> specs;
+    for (const std::string& expression : expressionsOf(attention)) specs.push_back(AttentionSpec::parse(expression));
+    return specs;
+}
+
+/// Fills in the architecture's heads if the expression has none.
+void shareHeads(AttentionSpec& spec, const Architecture& a) {
+    if (spec.parts.at(Slot::Heads) == AttentionSpec().parts.at(Slot::Heads))
+        setHeads(spec, {a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads});
+}
+
+/// The queries to which a mask shows nothing in any head of a layer, at the lengths of AttentionUse. None for a mask
+/// that is undefined there.
+std::vector<int64_t> queriesWithoutKeys(const MaskExpression& mask, int layer) try {
+    constexpr int kHeads = 64; // masks repeat from head to head much earlier
+    const int64_t tokens = AttentionUse().queries;
+    std::vector<int64_t> empty;
+    BitRow row;
+    const MaskExpression fixed = mask.staticPart();
+    for (int64_t query = 0; query < tokens; ++query) {
+        bool sees = false;
+        for (int head = 0; head < (fixed.dependsOnHead() ? kHeads : 1) && !sees; ++head) {
+            fixed.row({.queries = tokens, .keys = tokens, .head = head, .heads = kHeads, .layer = layer}, query, row);
+            sees = row.any();
+        }
+        if (!sees) empty.push_back(query);
+    }
+    return empty;
+} catch (const Error&) {
+    return {};
+}
+
+bool showsNothing(const MaskExpression& mask, int layer) {
+    return std::ssize(queriesWithoutKeys(mask, layer)) == AttentionUse().queries;
+}
+
+} // namespace
+
+bool saysPositions(const Architecture& a) {
+    return std::ranges::any_of(expressionsOf(a.attention),
+                               [](const std::string& text) { return slotsIn(text).contains(Slot::Position); });
+}
+
+std::string emptyRowsWarning(const Architecture& a) {
+    const std::vector<AttentionSpec> specs = written(a.attention);
+    for (int layer = 0; layer < a.layers && !specs.empty(); ++layer) {
+        AttentionSpec spec = specs[static_cast<size_t>(layer) % specs.size()];
+        if (a.family == "vit") setGrid(spec, {8, 8}); // as many patches as there are queries here
+        const std::vector<int64_t> empty = queriesWithoutKeys(spec.mask, layer);
+        if (empty.empty()) continue;
+        return fmt::format(
+            "In layer {}, {} of the first {} tokens see nothing (the first is token {}), so attention gives "
+            "them zeros. To let each token see itself, add | window(1) to the mask.",
+            layer, empty.size(), AttentionUse().queries, empty.front());
+    }
+    return {};
+}
+
+std::vector<AttentionSpec> attentionOf(const Architecture& a) {
+    std::vector<AttentionSpec> specs = written(a.attention);
+    for (AttentionSpec& spec : specs) {
+        shareHeads(spec, a);
+        const HeadCounts counts = headCounts(spec);
+        if (counts.heads != a.heads) fail(otherHeads(counts, a), std::string(kSameHeads));
+    }
+    return specs;
+}
+
+std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
+    const std::vector<AttentionSpec> all = written(a.attention);
+    for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
+        for (const AttentionSpec& spec : all)
+            if (spec.blockPart(slot) != all.front().blockPart(slot))
+                return AttentionProblem{
+                    fmt::format("all layers must have the same {}, but the expressions differ", nameOf(slot)), {}};
+    const Part* layers = all.empty() ? nullptr : all.front().blockPart(Slot::Layers);
+    if (layers && layers->block->sharesWeights && all.size() > 1)
+        return AttentionProblem{"layers that share parameters cannot alternate between expressions",
+                                all.front().text()};
+    for (size_t at = 0; at < all.size(); ++at) {
+        const auto with = [&](const AttentionSpec& nearest) {
+            std::string text;
+            for (size_t i = 0; i < all.size(); ++i)
+                text += (i == 0 ? "" : "; ") + (i == at ? nearest.text() : all[i].text());
+            return text;
+        };
+        AttentionSpec spec = all[at];
+        shareHeads(spec, a);
+        const HeadCounts counts = headCounts(spec);
+        if (counts.heads != a.heads) {
+            AttentionSpec nearest = all[at];
+            nearest.reset(Slot::Heads); // the model sets the number
+            return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
+        }
+        const auto problems =
+            check(spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = a.width / a.heads});
+        if (problems.empty() && showsNothing(spec.mask, static_cast<int>(at)))
+            return AttentionProblem{fmt::format("the mask {} shows nothing to any token", spec.mask.text()), {}};
+        if (const Part& core = coreOf(spec); a.family == "bert" && problems.empty() && !core.usesScores &&
+                                             !core.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))
+            return AttentionProblem{
+                fmt::format("{} computes no scores that could hide the padding of short texts", core.title), {}};
+        if (problems.empty()) continue;
+        AttentionProblem problem{problems.front().sentence, {}};
+        if (auto nearest = problems.front().nearest) {
+            // Leave out heads that the architecture sets.
+            if (nearest->parts.at(Slot::Heads) == spec.parts.at(Slot::Heads))
+                nearest->parts.at(Slot::Heads) = all[at].parts.at(Slot::Heads);
+            problem.nearest = with(*nearest);
+        }
+        return problem;
+    }
+    return {};
+} catch (const Error& error) {
+    return AttentionProblem{error.hint().empty() ? error.message() : error.message() + "; " + error.hint(), {}};
+}
+
+} // namespace attn
