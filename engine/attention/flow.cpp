@@ -284,10 +284,10 @@ Tensor AttentionFlow::parameterByCell(const std::string& name, InitialValue init
     return slice(take(parameter(name, {context, context}, initial), positions), 1, 0, keys);
 }
 
-Tensor AttentionFlow::state(const std::string& name, const Shape& shape) {
+Tensor AttentionFlow::state(const std::string& name, const Shape& shape, double initial) {
     const Tensor kept = graph.state(prefix + ".state_" + name, {.shape = shape});
     const Tensor hasBegun = reshape(toReal(slice(positions, 0, 0, 1)), {1, 1}); // not 0 after the first step
-    return select(hasBegun, kept, fill(graph, {1, 1}, 0));
+    return select(hasBegun, kept, fill(graph, {1, 1}, initial));
 }
 
 void AttentionFlow::setState(const std::string& name, Tensor value) {

@@ -140,8 +140,9 @@ struct AttentionFlow {
     Tensor byGlobals(Tensor ofGlobals, Tensor ofOthers);
     /// A learned number for every query and key position. @return [T,S]
     Tensor parameterByCell(const std::string& name, InitialValue initial);
-    /// A state that goes on from step to step, zeros before the first. @return its value before this step
-    Tensor state(const std::string& name, const Shape& shape);
+    /// A state that goes on from step to step. @param initial its numbers before the first  @return its value before
+    /// this step
+    Tensor state(const std::string& name, const Shape& shape, double initial = 0);
     /// Sets a state for the next step. @param value of the state's shape
     void setState(const std::string& name, Tensor value);
     void show(const std::string& name, Tensor tensor) { shown.emplace_back(name, tensor); }

@@ -22,13 +22,21 @@ void requireNear(const std::vector<double>& found, const std::vector<double>& ex
     }
 }
 
-/// Every part of the catalogue in a spec, and the sizes at which it is tried.
+/// Every part of the catalogue in a spec, also with each of its toggles the other way.
 template <class Check> void forEveryPart(Check&& check) {
     for (const Part* part : partCatalogue()) {
-        INFO(nameOf(part->slot) << " " << part->id);
-        AttentionCase test{.spec = specWith(*part)};
-        INFO(test.spec.text());
-        check(*part, test);
+        std::vector<AttentionSpec> specs{specWith(*part)};
+        for (const Param& param : part->params)
+            if (param.kind == Param::Kind::Toggle) {
+                specs.push_back(specs.back());
+                specs.back().setValue(part->slot, param.id, 1 - param.initial);
+            }
+        for (const AttentionSpec& spec : specs) {
+            INFO(nameOf(part->slot) << " " << part->id);
+            AttentionCase test{.spec = spec};
+            INFO(test.spec.text());
+            check(*part, test);
+        }
     }
 }
 

@@ -111,7 +111,8 @@ TEST_CASE("Transformer-XL's four terms add up to its score", "[attention]") {
 }
 
 TEST_CASE("linear forms carry their sums over chunks as if the pattern had been formed", "[attention]") {
-    const char* normaliser = GENERATE("linear", "favor(16)", "rfa(16)", "efficient_running");
+    const char* normaliser =
+        GENERATE("linear", "favor(16)", "rfa(16)", "rfa(16, unit = 0)", "rfa(16, gate = 1)", "efficient_running");
     INFO(normaliser);
     constexpr int64_t kTokens = 150; // three chunks, the last one short
     const Results found = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens).onHost();
@@ -127,8 +128,9 @@ TEST_CASE("linear forms carry their sums over chunks as if the pattern had been 
 }
 
 TEST_CASE("states read token by token equal the parallel form", "[attention]") {
-    const char* spec = GENERATE("mixer=fast_weights", "normaliser=linear", "normaliser=favor(16)", "normaliser=rfa(8)",
-                                "normaliser=efficient_running");
+    const char* spec =
+        GENERATE("mixer=fast_weights", "normaliser=linear", "normaliser=favor(16)", "normaliser=rfa(8)",
+                 "normaliser=rfa(8, unit = 0)", "normaliser=rfa(8, gate = 1)", "normaliser=efficient_running");
     INFO(spec);
     const Results found = maskedCaseOf(fmt::format("{}, mask=causal", spec), 70).onHost();
     for (size_t i = 0; i < found.at("z").size(); ++i)
@@ -181,7 +183,8 @@ TEST_CASE("random features come closer to softmax as one over the root of their 
             for (double& value : test.values[name]) value *= scale;
         return test.onHost().at("pattern");
     };
-    for (const char* form : {"favor({0}, {1})", "rfa({0}, 1.4142135, {1})"}) { // sigma = D^(1/4)
+    for (const char* form : {"favor({0}, {1})", "rfa({0}, 1.4142135, {1}, 0)", // sigma = D^(1/4)
+                             "rfa({0}, 1.4142135, {1}, 0, 0, 1)"}) {
         constexpr double kScale = 0.5;
         const auto target = softmaxPattern(kScale);
         const auto error = [&](int features) {
@@ -200,6 +203,26 @@ TEST_CASE("random features come closer to softmax as one over the root of their 
         CHECK(many < few / 8 * 1.6);
         CHECK(many > few / 8 / 1.6);
     }
+}
+
+TEST_CASE("random features survive queries and keys of a deviation of 10", "[attention][gpu]") {
+    const char* spec =
+        GENERATE("normaliser=favor", "normaliser=rfa", "normaliser=rfa(unit = 0)", "normaliser=rfa(gate = 1)");
+    const char* mask = GENERATE("causal", "full");
+    INFO(spec << " " << mask);
+    AttentionCase test = maskedCaseOf(fmt::format("{}, mask={}", spec, mask), 150, 16);
+    for (const char* name : {"q", "k"})
+        for (double& value : test.values[name]) value *= 10;
+    test::TestDevice device;
+    const auto found = onDevice(device, test, test.outputs).at("z");
+    CHECK(std::ranges::all_of(found, [](double value) { return std::isfinite(value); }));
+    for (size_t row = 0; row < 150; ++row) // a row of zeros saw nothing
+        CHECK(std::any_of(found.begin() + static_cast<std::ptrdiff_t>(16 * row),
+                          found.begin() + static_cast<std::ptrdiff_t>(16 * (row + 1)),
+                          [](double z) { return z != 0; }));
+    if (std::string_view(spec) == "normaliser=rfa(unit = 0)") return; // its sums of signs cancel in single precision
+    const Dense expected = test.reference().z;
+    for (size_t i = 0; i < found.size(); ++i) CHECK(std::abs(found[i] - expected.data[i]) < 1e-2);
 }
 
 TEST_CASE("a fully masked row gives zeros, not NaN", "[attention]") {
@@ -243,10 +266,10 @@ TEST_CASE("what does not combine is explained in a sentence, and the nearest spe
           Bad{"position=alibi, normaliser=linear", "ALiBi needs a score for every pair", false},
           Bad{"score=cosine, normaliser=favor", "Cosine with temperature needs a score", false},
           Bad{"normaliser=linear, mask=window(3)", "work with a full or a causal mask but not with window(3)", false},
-          Bad{"normaliser=xcit", "every position contributes to every result", true},
+          Bad{"normaliser=xcit, mask=causal", "every position contributes to every result", false},
           Bad{"normaliser=linformer, mask=causal", "so nothing can be hidden", false},
-          Bad{"mixer=fnet", "every position contributes", true},
-          Bad{"mixer=mlp_mixer", "every position contributes", true},
+          Bad{"mixer=fnet, mask=window(3)", "every position contributes", false},
+          Bad{"mixer=mlp_mixer, mask=causal", "every position contributes", false},
           Bad{"normaliser=efficient", "Efficient Attention, running, can be causal", true},
           Bad{"mask=window(8)", "the task is to predict the next token", true},
           Bad{"mixer=fnet, normaliser=linear", "does not use Linear attention", false},
@@ -269,6 +292,23 @@ TEST_CASE("what does not combine is explained in a sentence, and the nearest spe
         }
         CHECK(problems.empty());
     }
+}
+
+TEST_CASE("the nearest spec keeps the mechanism, or there is none", "[attention]") {
+    const auto nearestOf = [](const char* text, bool isCausalTask) {
+        const auto problems = check(AttentionSpec::parse(text), {.isCausalTask = isCausalTask, .headWidth = 8});
+        REQUIRE_FALSE(problems.empty());
+        return problems.front().nearest ? problems.front().nearest->text() : std::string();
+    };
+    CHECK(nearestOf("mask=prefix(6)", true).empty()); // causal & prefix(6) is causal
+    CHECK(nearestOf("mask=g2l(2)", true).empty());    // causal & g2l(2) shows nothing
+    CHECK(nearestOf("mask=global(2)", true) == "mask=causal & global(2)");
+    CHECK(nearestOf("heads=multi_head(2), mask=per_head(prefix(6), window(3))", true) ==
+          "heads=multi_head(heads = 2), mask=causal & per_head(prefix(6), window(3))");
+    for (const char* mixes : {"normaliser=xcit", "normaliser=linformer", "mixer=fnet", "mixer=mlp_mixer"})
+        CHECK(nearestOf(mixes, true).empty());
+    CHECK(nearestOf("mixer=fnet, mask=causal", false) == "mixer=fnet");
+    CHECK(nearestOf("normaliser=efficient, mask=causal", false) == "normaliser=efficient_running, mask=causal");
 }
 
 TEST_CASE("a spec's expression says where it is wrong", "[attention]") {

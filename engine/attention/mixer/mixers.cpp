@@ -89,7 +89,7 @@ void referenceMlp(ReferenceFlow& flow, PartValues values) {
 
 void buildFastWeights(AttentionFlow& flow, PartValues) {
     mixFeatures(
-        flow, flow.q, [](Tensor k) { return k; }, false);
+        flow, flow.q, [](Tensor k, bool) { return k; }, false);
 }
 void referenceFastWeights(ReferenceFlow& flow, PartValues) {
     referenceFeatureMix(

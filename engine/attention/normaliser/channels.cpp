@@ -34,7 +34,7 @@ std::vector<double> queryFeatures(const ReferenceFlow& flow, int64_t h, int64_t 
 void buildEfficient(AttentionFlow& flow, PartValues) {
     const Tensor a = softmax(flow.q), b = softmaxOverPositions(flow.k);
     mixFeatures(
-        flow, a, [b](Tensor) { return b; }, false);
+        flow, a, [b](Tensor, bool) { return b; }, false);
     flow.show("efficient.queries", a);
     flow.show("efficient.keys", b);
 }
@@ -61,7 +61,8 @@ void referenceEfficient(ReferenceFlow& flow, PartValues) {
 void buildRunningEfficient(AttentionFlow& flow, PartValues) {
     const auto ofKeys = [](Tensor k) { return unary(k, Unary::Exponential); };
     const Tensor total = visibleTotal(flow, "total", ofKeys(flow.isStep() ? flow.newKeys : flow.k)); // [B,H,T|1,D]
-    mixFeatures(flow, over(softmax(flow.q), total), ofKeys, false);
+    mixFeatures(
+        flow, over(softmax(flow.q), total), [&](Tensor k, bool) { return ofKeys(k); }, false);
 }
 void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
     referenceFeatureMix(

@@ -18,113 +18,179 @@ double dot(std::span<const double> a, std::span<const double> b) {
     return sum;
 }
 
-using Features = std::function<std::vector<double>(const double* x)>;
+/// Normalised attention by features that views can show.
+void mix(AttentionFlow& flow, Tensor queries, const KeyFeaturesOf& ofKeys) {
+    mixFeatures(flow, queries, ofKeys, true);
+    if (flow.isStep()) return;
+    flow.show("features.queries", queries);
+    flow.show("features.keys", ofKeys(flow.k, false).features);
+}
 
-void mixReference(ReferenceFlow& flow, const Features& ofQuery, const Features& ofKey) {
-    const auto all = [&](const Dense& x, int64_t rows, const Features& features) {
+/// The features of a row, and the logarithm of the weight of a key.
+using Features = std::function<std::vector<double>(const double* x)>;
+using LogWeight = std::function<double(int64_t head, int64_t key)>;
+
+void mixReference(ReferenceFlow& flow, const Features& features, const LogWeight& logWeight = {}) {
+    const auto all = [&](const Dense& x, int64_t rows) {
         std::vector<std::vector<double>> result;
         for (int64_t row = 0; row < flow.heads * rows; ++row)
             result.push_back(features(&x.data[static_cast<size_t>(row * flow.width)]));
         return result;
     };
-    const auto a = all(flow.q, flow.queries, ofQuery), b = all(flow.k, flow.keys, ofKey);
+    const auto a = all(flow.q, flow.queries), b = all(flow.k, flow.keys);
     referenceFeatureMix(
         flow,
         [&](int64_t h, int64_t t, int64_t s) {
-            return dot(a[static_cast<size_t>(h * flow.queries + t)], b[static_cast<size_t>(h * flow.keys + s)]);
+            return (logWeight ? std::exp(logWeight(h, s)) : 1) *
+                   dot(a[static_cast<size_t>(h * flow.queries + t)], b[static_cast<size_t>(h * flow.keys + s)]);
         },
         true);
 }
 
-// Linear attention
-// -----------------------------------------------------------------------------------------------------
+// Linear attention ---------------------------------------------------------------------------------------------------
 
 void buildLinear(AttentionFlow& flow, PartValues) {
     const auto features = [](Tensor x) { return unary(x, Unary::EluPlusOne); };
-    mixFeatures(flow, features(flow.q), features, true);
+    mix(flow, features(flow.q), [&](Tensor k, bool) { return features(k); });
 }
 void referenceLinear(ReferenceFlow& flow, PartValues) {
-    const Features eluPlusOne = [&](const double* x) {
+    mixReference(flow, [&](const double* x) {
         std::vector<double> result(x, x + flow.width);
         for (double& value : result) value = value > 0 ? value + 1 : std::exp(value);
         return result;
-    };
-    mixReference(flow, eluPlusOne, eluPlusOne);
+    });
 }
 
-// Random features
-// ------------------------------------------------------------------------------------------------------
+// Random features ----------------------------------------------------------------------------------------------------
 
 constexpr Param kFeatures{
     "features", "Features", "More features approximate the softmax better", Param::Kind::Integer, 4, 4096, 4, 64};
 constexpr Param kSeed{"seed", "Seed", "Seed of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
-constexpr std::array<Param, 3> kRandomFeatureParams{
+constexpr Param toggle(std::string_view id, std::string_view title, std::string_view help, double initial) {
+    return {id, title, help, Param::Kind::Toggle, 0, 1, 1, initial};
+}
+constexpr std::string_view kOrthogonalHelp = "Directions at right angles lower the variance";
+constexpr std::array<Param, 6> kRandomFeatureParams{
     {kFeatures,
-     {"sigma", "Sigma",
-      "Approximates the softmax of q . k / sigma^2; the fourth root of D gives the scaled dot product",
-      Param::Kind::Real, 0.5, 16, 0.1, 2},
-     kSeed}};
-constexpr std::array<Param, 2> kPerformerParams{{kFeatures, kSeed}};
+     {"sigma", "Sigma", "Approximates the softmax of q . k / sigma^2", Param::Kind::Real, 0.5, 16, 0.1, 1},
+     kSeed,
+     toggle("unit", "Unit length", "Queries and keys get the length 1, as in the paper", 1),
+     toggle("gate", "Gate", "A learned gate lets the state forget earlier tokens", 0),
+     toggle("orthogonal", "Orthogonal", kOrthogonalHelp, 0)}};
+constexpr std::array<Param, 3> kPerformerParams{
+    {kFeatures, kSeed, toggle("orthogonal", "Orthogonal", kOrthogonalHelp, 1)}};
+
+/// Random directions, one a row, whose numbers have a standard deviation. @return [count, D]
+Tensor directions(AttentionFlow& flow, PartValues values, int64_t count, double deviation) {
+    std::vector<float> rows = values.flag("orthogonal") ? orthogonalRows(count, flow.width, values.seed())
+                                                        : gaussianRows(count, flow.width, 1, values.seed());
+    for (float& number : rows) number *= static_cast<float>(deviation);
+    return flow.constant("normaliser.w", {count, flow.width}, std::move(rows));
+}
 
 /// |x|^2 of the last axis. @return [..., 1]
 Tensor squaredLength(Tensor x) { return sumOver(unary(x, Unary::Square), -1); }
 
+/// log(1 / (1 + exp(-x))) without overflow.
+Tensor logSigmoid(Tensor x) {
+    const Tensor zero = fill(*x.graph, {1, 1}, 0);
+    const Tensor rest = affine(unary(unary(unary(x, Unary::Absolute), Unary::Negate), Unary::Exponential), 1, 1);
+    return minus(binary(x, zero, Binary::Minimum), unary(rest, Unary::Logarithm));
+}
+
+/// The gate of each key: how much of the earlier state it keeps. @return its argument [B,H,S,1]
+Tensor gateOf(AttentionFlow& flow, Tensor k) {
+    const Tensor w = flow.parameter("normaliser.w_g", {flow.heads, 1, flow.width},
+                                    {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(flow.width))});
+    return plus(product(k, w), flow.parameter("normaliser.b_g", {flow.heads, 1, 1}, {InitialValue::Kind::One}));
+}
+
 void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
-    const int64_t count = values.integer("features");
+    const int64_t half = values.integer("features") / 2;
     const double sigma = values.real("sigma");
-    const Tensor w = flow.constant("normaliser.w", {count / 2, flow.width},
-                                   gaussianRows(count / 2, flow.width, 1 / sigma, values.seed()));
-    const double scale = 1 / std::sqrt(static_cast<double>(count / 2));
+    const bool isUnit = values.flag("unit"), isGated = values.flag("gate");
+    const Tensor w = directions(flow, values, half, 1 / sigma);
+    const auto lengthened = [&](Tensor x) { return isUnit ? unitRows(x) : x; };
     const auto features = [&](Tensor x) {
         const Tensor angle = product(x, w);
-        return affine(beside(unary(angle, Unary::Sine), unary(angle, Unary::Cosine)), scale, 0);
+        return affine(beside(unary(angle, Unary::Sine), unary(angle, Unary::Cosine)),
+                      1 / std::sqrt(static_cast<double>(half)), 0);
     };
-    const auto ofKeys = [&](Tensor k) {
-        return times(features(k), unary(affine(squaredLength(k), 0.5 / (sigma * sigma), 0), Unary::Exponential));
+    // S_t = g_t S_{t-1} + (1 - g_t) b_t v_t^T counts key s by (1 - g_s) times the product of all later gates.
+    const auto logGate = [&](Tensor k, bool areNew) {
+        const Tensor argument = gateOf(flow, k), kept = logSigmoid(argument);
+        const Tensor total = areNew ? runningTotal(flow, "gates", kept) : cumulativeSum(kept, 2);
+        return minus(logSigmoid(affine(argument, -1, 0)), total);
     };
-    mixFeatures(flow, features(flow.q), ofKeys, true);
+    mix(flow, features(lengthened(flow.q)), [&](Tensor k, bool areNew) {
+        Tensor logWeight;
+        if (!isUnit) logWeight = affine(squaredLength(k), 0.5 / (sigma * sigma), 0);
+        if (isGated) logWeight = logWeight ? plus(logWeight, logGate(k, areNew)) : logGate(k, areNew);
+        return KeyFeatures(features(lengthened(k)), logWeight, isGated);
+    });
+    if (isGated && !flow.isStep())
+        flow.show("rfa.gate", permute(unary(gateOf(flow, flow.k), Unary::Sigmoid), {0, 1, 3, 2}));
 }
 void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
     const int64_t half = values.integer("features") / 2;
     const double sigma = values.real("sigma");
+    const bool isUnit = values.flag("unit"), isGated = values.flag("gate");
     const Dense& w = flow.parameters.at("normaliser.w");
-    const auto features = [&, half](const double* x, bool isKey) {
+    const auto squares = [&](const double* x) {
+        double sum = 0;
+        for (int64_t d = 0; d < flow.width; ++d) sum += x[d] * x[d];
+        return sum;
+    };
+    const auto features = [&](const double* x) {
         std::vector<double> result(static_cast<size_t>(2 * half));
-        double squares = 0;
-        for (int64_t d = 0; d < flow.width; ++d) squares += x[d] * x[d];
-        const double weight = isKey ? std::exp(squares / (2 * sigma * sigma)) : 1;
+        const double length = isUnit ? std::sqrt(squares(x) + 1e-12) : 1;
         for (int64_t f = 0; f < half; ++f) {
             double angle = 0;
-            for (int64_t d = 0; d < flow.width; ++d) angle += w.at(f, d) * x[d];
-            result[static_cast<size_t>(f)] = weight * std::sin(angle) / std::sqrt(static_cast<double>(half));
-            result[static_cast<size_t>(half + f)] = weight * std::cos(angle) / std::sqrt(static_cast<double>(half));
+            for (int64_t d = 0; d < flow.width; ++d) angle += w.at(f, d) * x[d] / length;
+            result[static_cast<size_t>(f)] = std::sin(angle) / std::sqrt(static_cast<double>(half));
+            result[static_cast<size_t>(half + f)] = std::cos(angle) / std::sqrt(static_cast<double>(half));
         }
         return result;
     };
-    mixReference(
-        flow, [&](const double* x) { return features(x, false); }, [&](const double* x) { return features(x, true); });
+    Dense logWeights({flow.heads, flow.keys});
+    for (int64_t h = 0; h < flow.heads; ++h) {
+        double total = 0;
+        for (int64_t s = 0; s < flow.keys; ++s) {
+            const double* key = &flow.k.data[static_cast<size_t>((h * flow.keys + s) * flow.width)];
+            if (!isUnit) logWeights.at(h, s) = squares(key) / (2 * sigma * sigma);
+            if (!isGated) continue;
+            const Dense& wg = flow.parameters.at("normaliser.w_g");
+            double argument = flow.parameters.at("normaliser.b_g").at(h, 0, 0);
+            for (int64_t d = 0; d < flow.width; ++d) argument += wg.at(h, 0, d) * key[d];
+            total -= std::log1p(std::exp(-argument));
+            logWeights.at(h, s) -= std::log1p(std::exp(argument)) + total;
+        }
+    }
+    mixReference(flow, features, [&](int64_t h, int64_t s) { return logWeights.at(h, s); });
 }
 
-// FAVOR+
-// ---------------------------------------------------------------------------------------------------------------
+// FAVOR+ -------------------------------------------------------------------------------------------------------------
 
 void buildPerformer(AttentionFlow& flow, PartValues values) {
     const int64_t count = values.integer("features");
-    const Tensor w =
-        flow.constant("normaliser.w", {count, flow.width}, orthogonalRows(count, flow.width, values.seed()));
+    const Tensor w = directions(flow, values, count, 1);
     const double scale = std::pow(static_cast<double>(flow.width), -0.25);
+    // The largest exponent of a row is taken out: of a query it cancels, of a key it is its log weight.
     const auto features = [&](Tensor x) {
         const Tensor scaled = affine(x, scale, 0);
         const Tensor exponent = minus(product(scaled, w), affine(squaredLength(scaled), 0.5, 0));
-        return affine(unary(exponent, Unary::Exponential), 1 / std::sqrt(static_cast<double>(count)), 0);
+        const Tensor largest = stopGradient(reduce(exponent, Reduction::Maximum, {-1}));
+        return KeyFeatures(
+            affine(unary(minus(exponent, largest), Unary::Exponential), 1 / std::sqrt(static_cast<double>(count)), 0),
+            largest);
     };
-    mixFeatures(flow, features(flow.q), features, true);
+    mix(flow, features(flow.q).features, [&](Tensor k, bool) { return features(k); });
 }
 void referencePerformer(ReferenceFlow& flow, PartValues values) {
     const int64_t count = values.integer("features");
     const Dense& w = flow.parameters.at("normaliser.w");
     const double scale = std::pow(static_cast<double>(flow.width), -0.25);
-    const Features features = [&](const double* x) {
+    mixReference(flow, [&](const double* x) {
         std::vector<double> result(static_cast<size_t>(count));
         for (int64_t f = 0; f < count; ++f) {
             double exponent = 0;
@@ -133,8 +199,7 @@ void referencePerformer(ReferenceFlow& flow, PartValues values) {
             result[static_cast<size_t>(f)] = std::exp(exponent) / std::sqrt(static_cast<double>(count));
         }
         return result;
-    };
-    mixReference(flow, features, features);
+    });
 }
 
 } // namespace
@@ -163,10 +228,12 @@ const Part kRandomFeatureNormaliser{
     .slot = Slot::Normaliser,
     .title = "Random feature attention",
     .idea = "Sines and cosines of random projections approximate the Gaussian kernel, and a factor for each key turns "
-            "this kernel into the softmax's exponential. More features approximate it better, at a cost linear in the "
-            "length.",
-    .formula = "phi(x) = [sin w.x, cos w.x] / sqrt(m), w ~ N(0, sigma^-2 I); keys times exp(|k|^2 / (2 sigma^2))",
-    .source = {"Peng et al.", 2021, "Random Feature Attention", "section 3.1", "arXiv:2103.02143"},
+            "this kernel into the softmax's exponential: of unit vectors, it is the same for all. A gate can let the "
+            "state forget. Differences from the paper: sigma is not learned, and the gate reads the key, not the "
+            "layer's input.",
+    .formula = "phi(x) = [sin w.x, cos w.x] / sqrt(m), w ~ N(0, sigma^-2 I); keys times exp(|k|^2 / (2 sigma^2)); "
+               "gate: S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, g_t = sigmoid(w_g . k_t + b_g)",
+    .source = {"Peng et al.", 2021, "Random Feature Attention", "section 3.1 to 3.3", "arXiv:2103.02143"},
     .params = kRandomFeatureParams,
     .time = "O(T m D)",
     .memory = "O(T m + m D)",
@@ -181,8 +248,10 @@ const Part kPerformerNormaliser{
     .id = "favor",
     .slot = Slot::Normaliser,
     .title = "FAVOR+ (Performer)",
-    .idea = "The dot product of positive random features is the softmax's exponential on average, so no weight is "
-            "ever negative. Orthogonal directions lower the variance.",
+    .idea =
+        "The dot product of positive random features is the softmax's exponential on average, so no weight is "
+        "ever negative. Orthogonal directions lower the variance. The largest exponent of each query and key is taken "
+        "out before the exponential, which changes no result.",
     .formula = "phi(x) = exp(w.x' - |x'|^2 / 2) / sqrt(m), x' = x D^(-1/4), w orthogonal",
     .source = {"Choromanski et al.", 2021, "Rethinking Attention with Performers", "section 2.3 and 2.4",
                "arXiv:2009.14794"},
