@@ -135,16 +135,22 @@ class Person:
 
     # ---- hands
 
-    @staticmethod
-    def point(thing, x=0.5, y=0.5):
-        """Moves the mouse to a place of a control, given as shares of its width and height."""
-        box = box_of(thing)
-        run("xdotool", "mousemove", int(box.x + box.width * x), int(box.y + box.height * y))
+    def frame(self):
+        return box_of(next(each for each in self.application() if each.getRole() == pyatspi.ROLE_FRAME))
+
+    def point(self, thing, x=0.5, y=0.5):
+        """Moves the mouse to a place of a control, given as shares of its width and height within the window."""
+        box, frame = box_of(thing), self.frame()
+        left, top = max(box.x, frame.x), max(box.y, frame.y)
+        right, bottom = min(box.x + box.width, frame.x + frame.width), min(box.y + box.height, frame.y + frame.height)
+        if left >= right or top >= bottom:
+            raise Missing(f"{name_of(thing)!r} lies outside of the window")
+        run("xdotool", "mousemove", int(left + (right - left) * x), int(top + (bottom - top) * y))
 
     def scroll_to(self, thing):
         """Turns the mouse wheel over a page until a control that lies below or above it can be pointed at."""
         status_bar = 40
-        frame = box_of(next(each for each in self.application() if each.getRole() == pyatspi.ROLE_FRAME))
+        frame = self.frame()
         top, bottom = frame.y, frame.y + frame.height - status_bar
         for _ in range(50):
             box = box_of(thing)
