@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace attn::cli {
@@ -81,6 +83,7 @@ int attend(const AttendOptions& options) {
         results.push_back(attention.result(name));
         if (name == "z") results.back().name = "output";
     }
+    if (options.window.empty()) std::ranges::move(attention.numbers(), std::back_inserter(results));
     std::vector<WrittenTensor> written;
     for (const NamedTensor& result : results) {
         written.push_back({.name = result.name, .shape = result.shape.extents(), .values = result.values});
@@ -101,8 +104,10 @@ int attend(const AttendOptions& options) {
 
 void addAttend(Command& command) {
     const auto options = std::make_shared<AttendOptions>();
-    command.about("Writes scores, pattern and output, and other tensors that the parts form; their names and shapes "
-                  "go to standard error. attention-cli parts lists the parts, attention-cli mask --help the masks.");
+    command.about(
+        "Writes scores, pattern and output, other tensors that the parts form, and the numbers that they have "
+        "learned or drawn; their names and shapes go to standard error. attention-cli parts lists the parts, "
+        "attention-cli mask --help the masks.");
     command.option("--spec SPEC", options->spec, "composition, or a .json file that holds one").required();
     command.option("--input FILE", options->input, ".safetensors file with q, k and v: [heads, tokens, width]");
     command.option("--random T,D", options->random,

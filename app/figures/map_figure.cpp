@@ -74,6 +74,8 @@ public:
                 kToken, kFeature},
         MapText{"rfa.gate", QT_TR_NOOP("Gate"), QT_TR_NOOP("how much of the earlier state each token keeps"),
                 MapKind::Weights, kHead, kToken},
+        MapText{"delta.rates", QT_TR_NOOP("Rates"), QT_TR_NOOP("how much of each correction is stored"),
+                MapKind::Weights, kHead, kToken},
         MapText{"features.states", QT_TR_NOOP("State"),
                 QT_TR_NOOP("the sum of keys times values up to a token; choose the token above"), MapKind::Signed,
                 kFeature, kFeature},

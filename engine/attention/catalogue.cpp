@@ -29,9 +29,9 @@ std::vector<const Part*> collect() {
         // position
         &kNoPosition, &kSinusoidalPosition, &kLearnedPosition, &kShawPosition, &kTransformerXlPosition, &kT5Position,
         &kToeplitzPosition, &kRotaryPosition, &kAlibiPosition, &kDistanceAwarePosition, &kSinusoidal2dPosition,
-        &kLearned2dPosition, &kGridBiasPosition, &kUniversalPosition, &kEtcPosition,
+        &kLearned2dPosition, &kGridBiasPosition, &kLogBiasPosition, &kUniversalPosition, &kEtcPosition, &kTupePosition,
         // score
-        &kScaledDotScore, &kDotScore, &kAdditiveScore, &kBilinearScore, &kCosineScore,
+        &kScaledDotScore, &kDotScore, &kAdditiveScore, &kBilinearScore, &kCosineScore, &kLearnedCosineScore,
         // normaliser
         &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser,
         &kEfficientNormaliser, &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser,
@@ -41,11 +41,11 @@ std::vector<const Part*> collect() {
         // output
         &kPlainOutput, &kTalkingOutput, &kGatedOutput,
         // mixer
-        &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer,
+        &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer, &kDeltaRuleMixer,
         // the block around it: norm, feed-forward, residual, layers
         &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kReluFeedForward, &kGeluFeedForward,
-        &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kGruGateResidual, &kReversibleResidual,
-        &kStackedLayers, &kSharedLayers};
+        &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kResidualPostNorm, &kGruGateResidual,
+        &kReversibleResidual, &kStackedLayers, &kSharedLayers};
     const auto masks = maskParts();
     parts.insert(std::ranges::find(parts, &kSoftmaxNormaliser), masks.begin(), masks.end());
     return parts;

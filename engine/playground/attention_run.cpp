@@ -1,6 +1,7 @@
 #include "engine/playground/attention_run.h"
 
 #include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/runtime/gpu_executor.h"
@@ -119,8 +120,9 @@ struct AttentionRun::Impl {
     std::unique_ptr<GpuExecutor> executor;
     std::map<std::string, Shape> shapes{}; ///< shapes of the inputs
     std::vector<std::string> wanted;
-    std::map<std::string, Place> places{}; ///< places of the outputs
-    std::optional<uint64_t> seed{};        ///< seed of the learned tensors; no value: a caller set them
+    std::map<std::string, Place> places{};              ///< places of the outputs
+    std::optional<uint64_t> seed{};                     ///< seed of the learned tensors; no value: a caller set them
+    std::vector<std::pair<std::string, Shape>> drawn{}; ///< the constants of parts that draw random numbers
     explicit Impl(Device& device) : store(device) {}
 
     bool isPlanned(const std::string& name) const { return store.contains(name); }
@@ -136,6 +138,11 @@ struct AttentionRun::Impl {
         const Shape keys{1, flow.groups, flow.keys, flow.width};
         shapes = {{"q", {1, flow.heads, flow.queries, flow.width}}, {"k", keys}, {"v", keys}};
         places = placesOf(task.outputs);
+        drawn.clear();
+        const bool drawsNumbers = flow.spec.part(Slot::Normaliser).isRandom;
+        for (const FlowConstant& constant : flow.constants)
+            if (drawsNumbers && constant.name.starts_with(kPrefix + ".normaliser.w"))
+                drawn.emplace_back(constant.name, constant.shape);
         const auto plan = compile(task.built.graph, task.outputs);
         std::vector<std::pair<std::string, Shape>> sources;
         const auto reserve = [&](const auto& named) {
@@ -217,6 +224,19 @@ void AttentionRun::setParameter(const std::string& name, std::span<const float> 
         throw Error({.what = "this attention learns no tensor of this name and size", .where = name, .hint = {}});
     impl_->seed.reset();
     impl_->store.writeDense(kPrefix + "." + name, values);
+}
+
+std::vector<NamedTensor> AttentionRun::numbers() const {
+    std::vector<NamedTensor> numbers;
+    const auto add = [&](const char* kind, const std::string& name, const Shape& shape) {
+        const std::string own = name.substr(kPrefix.size() + 1);
+        numbers.push_back(
+            {.name = kind + own.substr(0, own.find('#')), .shape = shape, .values = impl_->store.read(name)});
+    };
+    for (const FlowParameter& parameter : parameters_) add("learned.", kPrefix + "." + parameter.name, parameter.shape);
+    for (const auto& [name, shape] : impl_->drawn)
+        if (impl_->isPlanned(name)) add("drawn.", name, shape);
+    return numbers;
 }
 
 void AttentionRun::run() { impl_->executor->run({}); }

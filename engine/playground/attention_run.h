@@ -69,6 +69,9 @@ public:
     /// The learned tensors; their names have no prefix: "position.table".
     const std::vector<FlowParameter>& parameters() const { return parameters_; }
     void setParameter(const std::string& name, std::span<const float> values);
+    /// The numbers that the results were computed with: learned tensors as "learned.NAME", and the random directions of
+    /// parts that draw some as "drawn.NAME".
+    std::vector<NamedTensor> numbers() const;
 
     void run();
     /// Names of the wanted results that the spec forms.

@@ -6,7 +6,7 @@ namespace attn {
 
 extern const Part kLayerNormPart, kRmsNormPart, kScaleNormPart, kFixNormPart;
 extern const Part kReluFeedForward, kGeluFeedForward, kSwigluFeedForward;
-extern const Part kPreNormResidual, kPostNormResidual, kGruGateResidual, kReversibleResidual;
+extern const Part kPreNormResidual, kPostNormResidual, kResidualPostNorm, kGruGateResidual, kReversibleResidual;
 extern const Part kStackedLayers, kSharedLayers;
 
 } // namespace attn

@@ -35,6 +35,14 @@ Dense referencePostNorm(const BlockReference&, const std::string&, const Dense& 
     return norm(sumOf(x, sublayer(x)));
 }
 
+Tensor joinResidualPostNorm(BlockFlow&, const std::string&, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
+    return add(x, norm(sublayer(x)));
+}
+Dense referenceResidualPostNorm(const BlockReference&, const std::string&, const Dense& x,
+                                const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
+    return sumOf(x, norm(sublayer(x)));
+}
+
 // GRU gate -----------------------------------------------------------------------------------------------------------
 
 constexpr double kInitialGate = 2; // of b_g: the gate begins nearly closed, and a block as the identity
@@ -111,6 +119,7 @@ Dense referenceReversible(const BlockReference& flow, const std::string&, const 
 
 constexpr BlockHooks kPreNormHooks{.join = joinPreNorm, .joinReference = referencePreNorm};
 constexpr BlockHooks kPostNormHooks{.join = joinPostNorm, .joinReference = referencePostNorm, .isPostNorm = true};
+constexpr BlockHooks kResidualPostNormHooks{.join = joinResidualPostNorm, .joinReference = referenceResidualPostNorm};
 constexpr BlockHooks kGruHooks{.join = joinGru, .joinReference = referenceGru};
 constexpr BlockHooks kReversibleHooks{
     .join = joinReversible, .joinReference = referenceReversible, .undoJoin = undoReversible, .streams = 2};
@@ -143,6 +152,20 @@ const Part kPostNormResidual{
     .time = "O(T C)",
     .memory = "O(T C)",
     .block = &kPostNormHooks};
+
+const Part kResidualPostNorm{
+    .id = "residual_post_norm",
+    .slot = Slot::Residual,
+    .title = "Norm of the sublayer's result, Swin V2",
+    .idea =
+        "The result of a sublayer is normalised before it is added to the residual stream. The stream then grows by "
+        "about the same amount in every layer, which keeps deep and wide models stable.",
+    .formula = "y = x + norm(f(x))",
+    .source = {"Liu et al.", 2022, "Swin Transformer V2: Scaling Up Capacity and Resolution", "section 3.2",
+               "arXiv:2111.09883"},
+    .time = "O(T C)",
+    .memory = "O(T C)",
+    .block = &kResidualPostNormHooks};
 
 const Part kGruGateResidual{
     .id = "gru_gate",

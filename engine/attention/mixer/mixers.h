@@ -4,6 +4,6 @@
 
 namespace attn {
 
-extern const Part kAttentionMixer, kFourierMixer, kMlpMixer, kFastWeightMixer;
+extern const Part kAttentionMixer, kFourierMixer, kMlpMixer, kFastWeightMixer, kDeltaRuleMixer;
 
 } // namespace attn

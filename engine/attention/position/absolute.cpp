@@ -62,9 +62,11 @@ void referenceUniversal(ReferenceFlow& flow, PartValues values) {
 
 // Learned ------------------------------------------------------------------------------------------------------------
 
-constexpr std::array<Param, 1> kLearnedParams{
+constexpr std::array<Param, 2> kLearnedParams{
     {{"length", "Length", "Rows of the table; later positions share the last one", Param::Kind::Integer, 1, 65536, 1,
-      1024}}};
+      1024},
+     {"every_layer", "In every layer", "Adds a table of its own to the input of every layer, not only of the first",
+      Param::Kind::Toggle, 0, 1, 1, 0}}};
 
 /// The rows of a learned table that `index` names; zeros where it is -1. @return [rows of the stream, width]
 Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, int64_t width,
@@ -75,13 +77,13 @@ Tensor rowsOfTable(AttentionFlow& flow, const std::string& name, int64_t rows, i
 }
 
 void buildLearned(AttentionFlow& flow, PartValues values) {
-    if (flow.layer > 0) return;
+    if (flow.layer > 0 && !values.flag("every_layer")) return;
     const int64_t length = values.integer("length");
     flow.stream =
         plus(flow.stream, rowsOfTable(flow, "position.table", length, widthOf(flow), [](int64_t i) { return i; }));
 }
 void referenceLearned(ReferenceFlow& flow, PartValues values) {
-    if (flow.layer > 0) return;
+    if (flow.layer > 0 && !values.flag("every_layer")) return;
     const Dense& table = flow.parameters.at("position.table");
     const int64_t last = values.integer("length") - 1;
     addReference(flow, [&](int64_t i, int64_t d) { return table.at(std::min(i, last), d); });
@@ -172,7 +174,7 @@ const Part kLearnedPosition{
     .slot = Slot::Position,
     .title = "Learned",
     .idea = "Adds to every token the learned row that belongs to its position. Positions that training never reached "
-            "have no useful row.",
+            "have no useful row. Every layer may have a table of its own.",
     .formula = "x_i + P[i]",
     .source = {"Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "section 3.1",
                "arXiv:1705.03122"},

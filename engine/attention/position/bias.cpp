@@ -34,15 +34,6 @@ int64_t t5Bucket(int64_t distance, bool looksAhead, int64_t buckets, int64_t rea
     return first + std::min(exact + static_cast<int64_t>(ratio * static_cast<double>(buckets - exact)), buckets - 1);
 }
 
-/// Numbers from a learned table [rows, H] by distance of the key from the query. @return [H, T + S - 1]
-Tensor learnedByDistance(AttentionFlow& flow, const char* name, int64_t rows,
-                         const std::function<int64_t(int64_t)>& row) {
-    const Tensor table = flow.parameter(name, {rows, flow.heads}, {InitialValue::Kind::Normal, 0.2});
-    const Tensor ids =
-        indices(flow.byDistance(std::string(name) + ".rows", 1, [row](int64_t d, int64_t) { return row(d); }));
-    return permute(take(table, ids), {1, 0}); // [T+S-1,H] -> [H,T+S-1]
-}
-
 Tensor t5Bias(AttentionFlow& flow, PartValues values) {
     const int64_t buckets = values.integer("buckets"), reach = values.integer("reach");
     return learnedByDistance(flow, "position.buckets", buckets, [=, looksAhead = flow.looksAhead()](int64_t d) {

@@ -2,7 +2,20 @@
 
 #include "engine/attention/terms.h"
 
+#include <functional>
+#include <string>
+
 namespace attn {
+
+/// Numbers from a learned table [rows, H] by distance of the key from the query. @return [H, T + S - 1]
+inline Tensor learnedByDistance(AttentionFlow& flow, const char* name, int64_t rows,
+                                const std::function<int64_t(int64_t)>& row) {
+    using namespace terms;
+    const Tensor table = flow.parameter(name, {rows, flow.heads}, {InitialValue::Kind::Normal, 0.2});
+    const Tensor ids =
+        indices(flow.byDistance(std::string(name) + ".rows", 1, [row](int64_t d, int64_t) { return row(d); }));
+    return permute(take(table, ids), {1, 0}); // [T+S-1,H] -> [H,T+S-1]
+}
 
 /// Adds numbers by head and distance. @param byHead [H, T + S - 1]
 inline void addByDistance(AttentionFlow& flow, Tensor byHead) {

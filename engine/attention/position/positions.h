@@ -6,6 +6,6 @@ namespace attn {
 
 extern const Part kNoPosition, kSinusoidalPosition, kLearnedPosition, kShawPosition, kTransformerXlPosition,
     kT5Position, kToeplitzPosition, kRotaryPosition, kAlibiPosition, kDistanceAwarePosition, kSinusoidal2dPosition,
-    kLearned2dPosition, kGridBiasPosition, kUniversalPosition, kEtcPosition;
+    kLearned2dPosition, kGridBiasPosition, kLogBiasPosition, kUniversalPosition, kEtcPosition, kTupePosition;
 
 } // namespace attn

@@ -98,15 +98,42 @@ void fuseCosine(AttentionFlow&, PartValues values, FusedScores& fused) {
     fused.k = unitRows(fused.k);
     fused.scale = 1 / values.real("temperature");
 }
-void referenceCosine(ReferenceFlow& flow, PartValues values) {
-    const double temperature = values.real("temperature");
-    const auto norm = [&](const Dense& x, int64_t h, int64_t i) {
+double cosineOf(const ReferenceFlow& flow, int64_t h, int64_t t, int64_t s) {
+    const auto norm = [&](const Dense& x, int64_t i) {
         double sum = 1e-12;
         for (int64_t d = 0; d < flow.width; ++d) sum += x.at(h, i, d) * x.at(h, i, d);
         return std::sqrt(sum);
     };
+    return dotOf(flow, h, t, s) / (norm(flow.q, t) * norm(flow.k, s));
+}
+void referenceCosine(ReferenceFlow& flow, PartValues values) {
+    const double temperature = values.real("temperature");
+    forCells(flow, [&](int64_t h, int64_t t, int64_t s) { return cosineOf(flow, h, t, s) / temperature; });
+}
+
+// Cosine with a learned scale -----------------------------------------------------------------------------------------
+
+constexpr const char* kScale = "score.log_scale";
+const double kFirstScale = std::log(10.0), kMostScale = std::log(100.0);
+
+/// The stored number is the logarithm of the scale minus that of 10, so that it begins at zero. @return [H,1,1]
+Tensor learnedScale(AttentionFlow& flow) {
+    const Tensor stored = flow.parameter(kScale, {flow.heads, 1, 1}, {InitialValue::Kind::Zero});
+    return unary(binary(affine(stored, 1, kFirstScale), fill(flow.graph, {1, 1, 1}, kMostScale), Binary::Minimum),
+                 Unary::Exponential);
+}
+void buildLearnedCosine(AttentionFlow& flow, PartValues) {
+    flow.scores = times(product(unitRows(flow.q), unitRows(flow.k)), learnedScale(flow));
+}
+void fuseLearnedCosine(AttentionFlow& flow, PartValues, FusedScores& fused) {
+    fused.q = times(unitRows(fused.q), learnedScale(flow));
+    fused.k = unitRows(fused.k);
+    fused.scale = 1;
+}
+void referenceLearnedCosine(ReferenceFlow& flow, PartValues) {
+    const Dense& stored = flow.parameters.at(kScale);
     forCells(flow, [&](int64_t h, int64_t t, int64_t s) {
-        return dotOf(flow, h, t, s) / (norm(flow.q, h, t) * norm(flow.k, h, s) * temperature);
+        return std::exp(std::min(stored.at(h, 0, 0) + kFirstScale, kMostScale)) * cosineOf(flow, h, t, s);
     });
 }
 
@@ -179,5 +206,19 @@ const Part kCosineScore{
     .time = "O(T S D)",
     .memory = "O(T S)",
     .hooks = {{Stage::Scores, buildCosine, referenceCosine, fuseCosine}}};
+
+const Part kLearnedCosineScore{
+    .id = "learned_cosine",
+    .slot = Slot::Score,
+    .title = "Cosine with a learned scale",
+    .idea = "Only the directions of query and key count, and each head learns how sharp its pattern is. The scale "
+            "begins at "
+            "10 and stays below 100.",
+    .formula = "s(i,j) = e^min(a_h, log 100) cos(q_i, k_j)",
+    .source = {"Liu et al.", 2022, "Swin Transformer V2: Scaling Up Capacity and Resolution", "section 3.2",
+               "arXiv:2111.09883"},
+    .time = "O(T S D)",
+    .memory = "O(T S), and O(H) parameters",
+    .hooks = {{Stage::Scores, buildLearnedCosine, referenceLearnedCosine, fuseLearnedCosine}}};
 
 } // namespace attn

@@ -4,6 +4,6 @@
 
 namespace attn {
 
-extern const Part kScaledDotScore, kDotScore, kAdditiveScore, kBilinearScore, kCosineScore;
+extern const Part kScaledDotScore, kDotScore, kAdditiveScore, kBilinearScore, kCosineScore, kLearnedCosineScore;
 
 } // namespace attn

@@ -1,0 +1,499 @@
+"""Checks every part of attention against its paper's equations in NumPy and float64.
+
+    parts.py CLI [PATTERN]
+
+Runs `attention-cli attend` on random queries, keys and values, reads the numbers that it has learned or drawn, computes the
+output again from the equations, and compares. Ends with 77 where NumPy is missing.
+"""
+import itertools
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: NumPy is missing")
+    sys.exit(77)
+
+HEADS, TOKENS, WIDTH = 2, 12, 8
+TOLERANCE = 2e-4  # exponentials and sums in single precision
+
+
+def write_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, values in tensors.items():
+        values = np.ascontiguousarray(values, dtype="<f4")
+        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [len(data), len(data) + values.nbytes]}
+        data += values.tobytes()
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+class Run:
+    """One run of the program: its inputs, results and numbers in float64."""
+
+    def __init__(self, cli, spec, folder, deviation=1.0, tokens=TOKENS, groups=HEADS, layer=0):
+        random = np.random.default_rng(len(spec))
+        inputs = {"q": random.standard_normal((HEADS, tokens, WIDTH)) * deviation,
+                  "k": random.standard_normal((groups, tokens, WIDTH)) * deviation,
+                  "v": random.standard_normal((groups, tokens, WIDTH))}
+        source, target = os.path.join(folder, "in.safetensors"), os.path.join(folder, "out.npz")
+        write_safetensors(source, inputs)
+        subprocess.run([cli, "attend", "--spec", spec, "--input", source, "--out", target, "--seed", "3", "--layer", str(layer)],
+                       check=True, stderr=subprocess.DEVNULL)
+        results = {name: values.astype(np.float64) for name, values in np.load(target).items()}
+        self.output = results["output"]
+        self.pattern = results.get("pattern")
+        self.numbers = {name.split(".", 1)[1]: values for name, values in results.items()
+                        if name.startswith(("learned.", "drawn."))}
+        self.q, self.k, self.v = (np.repeat(inputs[name].astype(np.float32).astype(np.float64), HEADS // len(inputs[name]), 0)
+                                  for name in "qkv")
+        self.T, self.layer = tokens, layer
+        self.i, self.j = np.arange(tokens)[:, None], np.arange(tokens)[None, :]
+        self.causal = self.j <= self.i
+
+    def __getitem__(self, name):
+        return self.numbers[name]
+
+
+def softmax(x, axis=-1):
+    x = np.exp(x - x.max(axis, keepdims=True))
+    return x / x.sum(axis, keepdims=True)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def unit(x, axis=-1):
+    return x / np.sqrt((x * x).sum(axis, keepdims=True) + 1e-12)
+
+
+def dots(q, k):
+    return q @ np.swapaxes(k, -1, -2)
+
+
+def attend(scores, mask, v):
+    """Softmax over the visible keys; zeros for a query that sees none."""
+    scores = np.where(mask, scores, -np.inf)
+    weights = np.exp(scores - np.where(mask.any(-1, keepdims=True), scores.max(-1, keepdims=True), 0))
+    total = weights.sum(-1, keepdims=True)
+    return (weights / np.where(total == 0, 1, total)) @ v
+
+
+def plain(run, scores=None, mask=None, q=None, k=None):
+    q, k = run.q if q is None else q, run.k if k is None else k
+    scores = dots(q, k) / np.sqrt(WIDTH) if scores is None else scores
+    mask = run.causal if mask is None else mask
+    return attend(scores, np.broadcast_to(mask, scores.shape), run.v)
+
+
+def sinusoid(positions, width, base=10000.0):
+    feature = np.arange(width)
+    angle = np.asarray(positions, dtype=np.float64)[..., None] * base ** (-(feature // 2 * 2) / width)
+    return np.where(feature % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+# ---- heads, projections, scores, outputs ------------------------------------------------------------------------------------
+
+
+def shared_query_key(run):
+    scores = dots(run.q, unit(run.q)) / np.sqrt(WIDTH) - 1e5 * np.eye(run.T)
+    return plain(run, scores)
+
+
+def talking_heads(run):
+    scores = np.einsum("hg,gts->hts", run["heads.scores"], dots(run.q, run.k) / np.sqrt(WIDTH))
+    weights = softmax(np.where(run.causal, scores, -1e30))
+    return np.einsum("hg,gts->hts", run["heads.weights"], weights) @ run.v
+
+
+def additive(run):
+    hidden = np.tanh((run.q @ np.swapaxes(run["score.W"], -1, -2))[:, :, None] +
+                     (run.k @ np.swapaxes(run["score.U"], -1, -2))[:, None])
+    return plain(run, np.einsum("htsd,hd->hts", hidden, run["score.v"].reshape(HEADS, -1)))
+
+
+def cosine(run, scale):
+    return plain(run, scale * dots(unit(run.q), unit(run.k)))
+
+
+def learned_cosine(run):
+    return cosine(run, np.exp(np.minimum(run["score.log_scale"] + np.log(10), np.log(100))))
+
+
+# ---- positions -------------------------------------------------------------------------------------------------------------
+
+
+def added(run, rows):
+    return plain(run, q=run.q + rows, k=run.k + rows)
+
+
+def sinusoidal_2d(run, columns, leading):
+    place = np.arange(run.T) - leading
+    rows = np.concatenate([sinusoid(place // columns, WIDTH // 2), sinusoid(place % columns, WIDTH // 2)], -1)
+    return added(run, np.where((place >= 0)[:, None], rows, 0))
+
+
+def learned_2d(run, columns, leading):
+    place = np.maximum(np.arange(run.T) - leading, 0)
+    rows = np.concatenate([run["position.rows"][place // columns], run["position.columns"][place % columns]], -1)
+    return added(run, np.where((np.arange(run.T) >= leading)[:, None], rows, 0))
+
+
+def shaw(run, clip):
+    index = np.clip(run.j - run.i, -clip, clip) + clip
+    keys, values = run["position.keys"][index], run["position.values"][index]  # [T,S,D]
+    scores = (dots(run.q, run.k) + np.einsum("htd,tsd->hts", run.q, keys)) / np.sqrt(WIDTH)
+    weights = softmax(np.where(run.causal, scores, -1e30))
+    return weights @ run.v + np.einsum("hts,tsd->htd", weights, values)
+
+
+def transformer_xl(run):
+    distance = sinusoid(run.i - run.j, WIDTH)  # r_{i-j}
+    rows = np.einsum("hde,tse->htsd", run["position.W_R"], distance)
+    u, v = run["position.u"], run["position.v"]
+    scores = dots(run.q + u, run.k) + np.einsum("htd,htsd->hts", run.q + v, rows)
+    return plain(run, scores / np.sqrt(WIDTH))
+
+
+def t5_buckets(relative, bidirectional, buckets=32, most=128):
+    """As in the paper's code: relative is key minus query."""
+    result, n = np.zeros_like(relative), -relative
+    if bidirectional:
+        buckets //= 2
+        result = result + (n < 0) * buckets
+        n = np.abs(n)
+    else:
+        n = np.maximum(n, 0)
+    exact = buckets // 2
+    far = exact + (np.log(np.maximum(n, 1) / exact) / np.log(most / exact) * (buckets - exact)).astype(int)
+    return result + np.where(n < exact, n, np.minimum(far, buckets - 1))
+
+
+def biased(run, bias, mask=None):
+    return plain(run, dots(run.q, run.k) / np.sqrt(WIDTH) + bias, mask)
+
+
+def t5(run, bidirectional):
+    bias = run["position.buckets"][t5_buckets(run.j - run.i, bidirectional)]
+    return biased(run, np.moveaxis(bias, -1, 0), np.ones_like(run.causal) if bidirectional else None)
+
+
+def rope(run, interleaved, base=10000.0):
+    frequency = base ** (-np.arange(WIDTH // 2) * 2 / WIDTH)
+    angle = np.arange(run.T)[:, None] * frequency
+
+    def turned(x):
+        first, second = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :WIDTH // 2], x[..., WIDTH // 2:])
+        a, b = first * np.cos(angle) - second * np.sin(angle), second * np.cos(angle) + first * np.sin(angle)
+        return np.stack([a, b], -1).reshape(x.shape) if interleaved else np.concatenate([a, b], -1)
+
+    return plain(run, q=turned(run.q), k=turned(run.k))
+
+
+def alibi(run):
+    slope = 2.0 ** (-8 * np.arange(1, HEADS + 1) / HEADS)
+    return biased(run, -slope[:, None, None] * (run.i - run.j))
+
+
+def distance_aware(run):
+    alpha, beta = run["position.alpha"][:, :, None], run["position.beta"][:, :, None]
+    factor = (1 + np.exp(beta)) / (1 + np.exp(beta - alpha * np.abs(run.i - run.j)))
+    return plain(run, np.maximum(dots(run.q, run.k), 0) / np.sqrt(WIDTH) * factor)
+
+
+def grid_of(run, columns, leading):
+    place = np.arange(run.T) - leading
+    row, column = place // columns, place % columns
+    return place >= 0, row[:, None] - row[None], column[:, None] - column[None]
+
+
+def grid_bias(run, columns, reach, leading):
+    is_patch, rows, across = grid_of(run, columns, leading)
+    index = (np.clip(rows, -reach, reach) + reach) * (2 * reach + 1) + np.clip(across, -reach, reach) + reach
+    bias = np.moveaxis(run["position.grid_bias"][index], -1, 0)
+    return biased(run, np.where(is_patch[:, None] & is_patch[None], bias, 0), np.ones_like(run.causal))
+
+
+def log_bias(run, rows, columns, leading):
+    is_patch, down, across = grid_of(run, columns, leading)
+
+    def spaced(offset, most):
+        share = 8 * offset / most
+        return np.sign(share) * np.log2(1 + np.abs(share)) / np.log2(8)
+
+    inputs = np.stack([spaced(down, rows - 1), spaced(across, columns - 1)], -1)
+    units = np.maximum(inputs @ run["position.W_1"].T + run["position.b_1"][0], 0)
+    bias = 16 * sigmoid(np.moveaxis(units @ run["position.W_2"].T, -1, 0))
+    return biased(run, np.where(is_patch[:, None] & is_patch[None], bias, 0), np.ones_like(run.causal))
+
+
+def tupe(run, reach, has_cls):
+    positions = run["position.table"][:run.T]
+    of_query, of_key = (np.einsum("tc,hdc->htd", positions, run[name]) for name in ("position.U_Q", "position.U_K"))
+    term = dots(of_query, of_key) / np.sqrt(2 * WIDTH)
+    if reach:
+        term = term + np.moveaxis(run["position.diagonals"][np.clip(run.j - run.i, -reach, reach) + reach], -1, 0)
+    if has_cls:
+        term[:, :, 0] = run["position.theta_2"][:, 0]
+        term[:, 0, :] = run["position.theta_1"][:, 0]
+    return plain(run, dots(run.q, run.k) / np.sqrt(2 * WIDTH) + term, np.ones_like(run.causal))
+
+
+# ---- normalisers and mixers --------------------------------------------------------------------------------------------------
+
+
+def by_features(run, a, b, mask=None, normalised=True):
+    weights = dots(a, b) * (run.causal if mask is None else mask)
+    if normalised:
+        weights = weights / weights.sum(-1, keepdims=True)
+    return weights @ run.v
+
+
+def linear(run):
+    phi = lambda x: np.where(x > 0, x + 1, np.exp(x))
+    return by_features(run, phi(run.q), phi(run.k))
+
+
+def favor(run):
+    w = run["normaliser.w"]
+
+    def phi(x):
+        x = x * WIDTH ** -0.25
+        return np.exp(x @ w.T - (x * x).sum(-1, keepdims=True) / 2)
+
+    return by_features(run, phi(run.q), phi(run.k))
+
+
+def rfa(run, sigma, is_unit):
+    w = run["normaliser.w"]
+
+    def phi(x):
+        return np.concatenate([np.sin(x @ w.T), np.cos(x @ w.T)], -1)
+
+    if is_unit:
+        return by_features(run, phi(unit(run.q)), phi(unit(run.k)))
+    return by_features(run, phi(run.q), phi(run.k) * np.exp((run.k ** 2).sum(-1, keepdims=True) / (2 * sigma ** 2)))
+
+
+def rfa_gate(run):
+    """The recurrence of the paper's section 3.2, token by token."""
+    w = run["normaliser.w"]
+    phi = lambda x: np.concatenate([np.sin(unit(x) @ w.T), np.cos(unit(x) @ w.T)], -1) * len(w) ** -0.5
+    gate = sigmoid((run.k * run["normaliser.w_g"]).sum(-1, keepdims=True) + run["normaliser.b_g"])
+    out = np.zeros_like(run.v)
+    for h in range(HEADS):
+        state, total = np.zeros((2 * len(w), WIDTH)), np.zeros(2 * len(w))
+        for t in range(run.T):
+            g, key, query = gate[h, t, 0], phi(run.k[h, t]), phi(run.q[h, t])
+            state = g * state + (1 - g) * np.outer(key, run.v[h, t])
+            total = g * total + (1 - g) * key
+            out[h, t] = query @ state / (query @ total)
+    return out
+
+
+def efficient(run):
+    return by_features(run, softmax(run.q), softmax(run.k, 1), np.ones_like(run.causal), False)
+
+
+def efficient_running(run):
+    keys = np.exp(run.k)
+    return by_features(run, softmax(run.q) / np.cumsum(keys, 1), keys, normalised=False)
+
+
+def xcit(run):
+    q, k = unit(run.q, 1), unit(run.k, 1)
+    scale = run["normaliser.temperature"] if "normaliser.temperature" in run.numbers else 1
+    return np.einsum("hde,hte->htd", softmax(np.einsum("htd,hte->hde", q, k) / scale), run.v)
+
+
+def aft(run, bias):
+    weight = np.exp(run.k[:, None] + bias[None, :, :, None]) * run.causal[None, :, :, None]
+    return sigmoid(run.q) * (weight * run.v[:, None]).sum(2) / weight.sum(2)
+
+
+def linformer(run):
+    k, v = run["normaliser.E"] @ run.k, run["normaliser.F"] @ run.v
+    return softmax(dots(run.q, k) / np.sqrt(WIDTH)) @ v
+
+
+def fast_weights(run):
+    out = np.zeros_like(run.v)
+    for h in range(HEADS):
+        state = np.zeros((WIDTH, WIDTH))
+        for t in range(run.T):
+            state += np.outer(run.k[h, t], run.v[h, t])
+            out[h, t] = run.q[h, t] @ state
+    return out
+
+
+def delta_rule(run):
+    def phi(x):
+        r = np.concatenate([np.maximum(x, 0), np.maximum(-x, 0)], -1)
+        products = r * np.roll(r, 1, -1)
+        return products / (products.sum(-1, keepdims=True) + 1e-6)
+
+    rate = sigmoid((run.k * run["mixer.w_beta"]).sum(-1) + run["mixer.b_beta"][:, :, 0])
+    out = np.zeros_like(run.v)
+    for h in range(HEADS):
+        state = np.zeros((2 * WIDTH, WIDTH))
+        for t in range(run.T):
+            key = phi(run.k[h, t])
+            state += rate[h, t] * np.outer(key, run.v[h, t] - key @ state)
+            out[h, t] = phi(run.q[h, t]) @ state
+    return out
+
+
+# ---- memories ------------------------------------------------------------------------------------------------------------------
+
+
+def segments(run, length):
+    back = run.i // length - run.j // length
+    return plain(run, mask=run.causal & (back >= 0) & (back <= 1))
+
+
+def nearest(run, length, neighbours):
+    scores = dots(run.q, run.k) / np.sqrt(WIDTH)
+    same, stored = run.i // length == run.j // length, run.j // length < run.i // length
+    local = attend(scores, np.broadcast_to(run.causal & same, scores.shape), run.v)
+    kept = np.zeros_like(scores, dtype=bool)
+    for h, t in itertools.product(range(HEADS), range(run.T)):
+        candidates = np.flatnonzero(stored[t])
+        kept[h, t, candidates[np.argsort(-scores[h, t, candidates])][:neighbours]] = True
+    gate = sigmoid(run["memory.gate"])
+    return gate * attend(scores, kept, run.v) + (1 - gate) * local
+
+
+# ---- masks: what query i sees of key j ------------------------------------------------------------------------------------------
+
+
+def grid_mask(rule, rows, columns, leading=0):
+    def visible(i, j):
+        p, q = i - leading, j - leading
+        inside = (p < rows * columns) & (q < rows * columns)
+        return (p < 0) | (q < 0) | (inside & rule(p // columns, p % columns, q // columns, q % columns))
+    return visible
+
+
+def adaptive_span(run, span, ramp):
+    reach = span * np.clip(run["mask.span"] + 0.5, 0, 1)[:, :, None]
+    factor = np.clip((ramp + reach - np.abs(run.i - run.j)) / ramp, 0, 1) * run.causal
+    weights = factor * np.exp(dots(run.q, run.k) / np.sqrt(WIDTH))
+    return weights / weights.sum(-1, keepdims=True) @ run.v
+
+
+def longformer(w, d, g):
+    return lambda i, j: ((np.abs(i - j) < w * d) & ((i - j) % d == 0)) | (i < g) | (j < g)
+
+
+MASKS = {
+    "full": lambda i, j: i >= 0,
+    "causal": lambda i, j: j <= i,
+    "prefix(5)": lambda i, j: (j <= i) | (j < 5),
+    "window(3)": lambda i, j: np.abs(i - j) < 3,
+    "dilated(3, 2)": lambda i, j: (np.abs(i - j) < 6) & ((i - j) % 2 == 0),
+    "longformer(2, 2, 1)": longformer(2, 2, 1),
+    "global(2)": lambda i, j: (i < 2) | (j < 2),
+    "strided(4)": lambda i, j: (j <= i) & ((i - j <= 4) | ((i - j) % 4 == 0)),
+    "fixed(4, 1)": lambda i, j: (j <= i) & ((i // 4 == j // 4) | (j % 4 >= 3)),
+    "blocks(4)": lambda i, j: i // 4 == j // 4,
+    "local1d(4, 2)": lambda i, j: (j >= i // 4 * 4 - 2) & (j < (i // 4 + 1) * 4),
+    "etc(2, 1)": lambda i, j: (i < 2) | (j < 2) | (np.abs(i - j) <= 1),
+    "row(3, 4)": grid_mask(lambda a, b, c, d: a == c, 3, 4),
+    "column(3, 4)": grid_mask(lambda a, b, c, d: b == d, 3, 4),
+    "axial(2, 4, 1)": grid_mask(lambda a, b, c, d: (a == c) | (b == d), 2, 4, 1),
+    "shifted(4, 3, 2, 1)": grid_mask(lambda a, b, c, d: ((a + 1) // 2 == (c + 1) // 2) & ((b + 1) // 2 == (d + 1) // 2), 4, 3),
+    "local2d(4, 3, 2, 3, 1, 0)": grid_mask(lambda a, b, c, d: (c >= a // 2 * 2 - 1) & (c < a // 2 * 2 + 2) & (b // 3 == d // 3), 4, 3),
+}
+
+
+def mask_case(rule):
+    return lambda run: plain(run, mask=np.broadcast_to(rule(run.i, run.j), run.causal.shape))
+
+
+CASES = {
+    "heads=multi_head(2), mask=causal": plain,
+    "heads=multi_query(2), mask=causal": (plain, {"groups": 1}),
+    "heads=grouped_query(2, 1), mask=causal": (plain, {"groups": 1}),
+    "heads=shared_query_key(2), mask=causal": shared_query_key,
+    "heads=talking(2), mask=causal": talking_heads,
+    "output=talking": lambda run: np.einsum("hg,gtd->htd", run["output.mix"], plain(run)),
+    "output=gated": lambda run: plain(run) * sigmoid(run.q @ np.swapaxes(run["output.W_G"], -1, -2) + run["output.b_G"]),
+    "score=dot": lambda run: plain(run, dots(run.q, run.k)),
+    "score=additive": additive,
+    "score=bilinear": lambda run: plain(run, np.einsum("htd,hde,hse->hts", run.q, run["score.W"], run.k)),
+    "score=cosine(0.1)": lambda run: cosine(run, 10),
+    "score=learned_cosine": learned_cosine,
+    "position=sinusoidal": lambda run: added(run, sinusoid(np.arange(run.T), WIDTH)),
+    "position=universal": (lambda run: added(run, sinusoid(np.arange(run.T) + 1, WIDTH) + sinusoid(run.layer + 1, WIDTH)), {"layer": 2}),
+    "position=learned(64)": lambda run: added(run, run["position.table"][:run.T]),
+    "position=learned(64, 1)": (lambda run: added(run, run["position.table"][:run.T]), {"layer": 1}),
+    "position=sinusoidal_2d(4, leading = 1)": lambda run: sinusoidal_2d(run, 4, 1),
+    "position=learned_2d(3, 4, 1)": lambda run: learned_2d(run, 4, 1),
+    "position=shaw(3)": lambda run: shaw(run, 3),
+    "position=transformer_xl": transformer_xl,
+    "position=t5": lambda run: t5(run, False),
+    "position=t5, mask=full": lambda run: t5(run, True),
+    "position=toeplitz(4)": lambda run: biased(run, np.moveaxis(run["position.diagonals"][np.clip(run.j - run.i, -4, 4) + 4], -1, 0)),
+    "position=rope": lambda run: rope(run, False),
+    "position=rope(interleaved = 1)": lambda run: rope(run, True),
+    "position=alibi": alibi,
+    "position=distance_aware": distance_aware,
+    "position=grid_bias(3, 4, 2), mask=full": lambda run: grid_bias(run, 4, 2, 0),
+    "position=grid_bias(3, 4, 2, 1), mask=full": (lambda run: grid_bias(run, 4, 2, 1), {"tokens": 13}),
+    "position=log_bias(3, 4, leading = 1), mask=full": (lambda run: log_bias(run, 3, 4, 1), {"tokens": 13}),
+    "position=tupe, mask=full": lambda run: tupe(run, 0, True),
+    "position=tupe(reach = 3, cls = 0), mask=full": lambda run: tupe(run, 3, False),
+    "normaliser=linear": linear,
+    "normaliser=favor": favor,
+    "normaliser=rfa": lambda run: rfa(run, 1, True),
+    "normaliser=rfa(64, 2, unit = 0)": lambda run: rfa(run, 2, False),
+    "normaliser=rfa(gate = 1)": rfa_gate,
+    "normaliser=efficient, mask=full": efficient,
+    "normaliser=efficient_running": efficient_running,
+    "normaliser=xcit, mask=full": xcit,
+    "normaliser=aft": lambda run: aft(run, run["normaliser.w"]),
+    "normaliser=aft_simple": lambda run: aft(run, np.zeros((run.T, run.T))),
+    "normaliser=linformer(4), mask=full": linformer,
+    "mixer=fast_weights": fast_weights,
+    "mixer=delta_rule": delta_rule,
+    "memory=segments(4)": lambda run: segments(run, 4),
+    "memory=nearest(4, 2)": lambda run: nearest(run, 4, 2),
+    "mask=causal & adaptive_span(8, 4, 0)": lambda run: adaptive_span(run, 8, 4),
+    **{f"mask={mask}": mask_case(rule) for mask, rule in MASKS.items()},
+}
+# States carry over from chunk to chunk of 64 tokens.
+LONG = ["normaliser=linear", "normaliser=favor", "normaliser=rfa(gate = 1)", "normaliser=efficient_running", "mixer=delta_rule"]
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    cli, wanted = sys.argv[1], re.compile(sys.argv[2] if len(sys.argv) > 2 else "")
+    cases = [(spec, case if isinstance(case, tuple) else (case, {})) for spec, case in CASES.items()]
+    cases += [(spec, (CASES[spec], {"tokens": 150})) for spec in LONG]
+    cases += [(spec, (CASES[spec], {"deviation": 6})) for spec in LONG if "linear" not in spec and "running" not in spec]
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for spec, (equations, options) in cases:
+            if not wanted.search(spec):
+                continue
+            full = ("" if "heads=" in spec else f"heads=multi_head({HEADS}), ") + spec + ("" if "mask=" in spec else ", mask=causal")
+            run = Run(cli, full, folder, **options)
+            expected = equations(run)
+            error = np.abs(run.output - expected).max() / max(1, np.abs(expected).max())
+            bad += not error <= TOLERANCE
+            print(f"{error:8.1e}  {full}" + "".join(f", {name} {value}" for name, value in options.items()) + ("" if error <= TOLERANCE else "  WRONG"))
+    print(f"{bad} of {len(cases)} differ")
+    sys.exit(bad != 0)
+
+
+if __name__ == "__main__":
+    main()
