@@ -70,6 +70,8 @@ std::string scoreTermHook(std::string_view term);
 /// sequence at site.queryPosition, and keys, values or states are kept as stepExecution() says, which must not be
 /// StepKind::Whole.
 ///
+/// A mixer of the stream acts on site.input itself: no tensor is projected, and hook_z is what is added to the stream.
+///
 /// Where kernelRule() finds a rule, the fused kernel computes the attention; scores and pattern are then side branches
 /// from the same q and k. Otherwise the spec's parts build it.
 ///

@@ -476,7 +476,8 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
     for (AttentionSpec& spec : specs) {
         shareHeads(spec, a);
         const HeadCounts counts = headCounts(spec);
-        if (counts.heads != a.heads) fail("attention", otherHeads(counts, a), std::string(kSameHeads));
+        if (counts.heads != a.heads && !mixesStream(spec))
+            fail("attention", otherHeads(counts, a), std::string(kSameHeads));
     }
     return specs;
 }
@@ -502,13 +503,13 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
         AttentionSpec spec = all[at];
         shareHeads(spec, a);
         const HeadCounts counts = headCounts(spec);
-        if (counts.heads != a.heads) {
+        if (counts.heads != a.heads && !mixesStream(spec)) {
             AttentionSpec nearest = all[at];
             nearest.reset(Slot::Heads); // the model sets the number
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
-        const auto problems =
-            check(spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = a.width / a.heads});
+        const auto problems = check(
+            spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = headWidth(spec, a.width)});
         if (const Part& core = coreOf(spec); a.family == "bert" && problems.empty() && !core.usesScores &&
                                              !core.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))
             return AttentionProblem{
@@ -590,8 +591,10 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
     if (isXlnet) attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(a.width)});
     const std::vector<AttentionSpec> specs = attentionOf(a);
     std::vector<LayerAttention> layers(static_cast<size_t>(a.layers), attention);
-    for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer)
+    for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer) {
         layers[layer].spec = specs[layer % specs.size()];
+        layers[layer].headWidth = headWidth(layers[layer].spec, a.width);
+    }
     return {
         .name = {},
         .family = specs.empty() ? a.family : "attention-lab",
