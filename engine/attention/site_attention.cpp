@@ -378,9 +378,10 @@ Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, i
     const int64_t rows = site.input.shape()[0], C = site.input.shape()[1];
     const int64_t sequences = sequencesOf(site);
     AttentionFlow flow = flowFor(layer, site, index, sequences, rows / sequences);
-    flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
+    const Tensor before = flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
     buildStage(flow, Stage::Inputs);
     collect(flow, needs);
+    if (flow.stream == before) return site.input; // positions that only the first layer adds
     return reshape(flow.stream, {rows, C});
 }
 

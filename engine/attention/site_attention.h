@@ -3,6 +3,7 @@
 #include "engine/attention/flow.h"
 #include "engine/attention/layer_attention.h"
 #include "engine/graph/plan.h"
+#include "engine/ops/gradient.h"
 
 #include <string>
 #include <string_view>
@@ -55,7 +56,8 @@ struct AttentionNodes {
 struct PartTensors {
     std::vector<FlowParameter> parameters; ///< learned by parts
     std::vector<FlowConstant> constants;
-    std::vector<Tensor> penalties; ///< [1] each, added to the loss
+    std::vector<Tensor> penalties;        ///< [1] each, added to the loss
+    std::vector<Recomputed> recomputed{}; ///< what the backward pass of training computes again
 };
 
 /// The constants that a plan reads.
