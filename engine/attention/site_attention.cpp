@@ -3,6 +3,7 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/step_memory.h"
 #include "engine/attention/terms.h"
+#include "engine/ops/gradient.h"
 
 #include <fmt/ranges.h>
 
@@ -244,7 +245,7 @@ private:
                 heads);
         };
         if (part(Slot::Memory).stopsStates && !flow_.isStep()) {
-            const Tensor states = stopGradient(input_);
+            const Tensor states = stopLearning(input_);
             flow_.rememberedKeys = sharesKeys ? byHead(project("Q", flow_.heads, states), flow_.heads)
                                               : byHead(project("K", flow_.groups, states), flow_.groups);
             flow_.rememberedValues = byHead(project("V", flow_.groups, states), flow_.groups);
