@@ -16,6 +16,7 @@
 
 namespace attn::cli {
 
+void addBenchMemory(Command& command);
 void addBenchTrain(Command& command);
 void addBenchLongPattern(Command& command);
 
@@ -253,6 +254,7 @@ void addBench(Command& command) {
     command.example("attention-cli bench builtin:stories");
     command.example("attention-cli bench builtin:stories --profile");
     addBenchTrain(command.subcommand("train", "Time training steps and compare them with PyTorch"));
+    addBenchMemory(command.subcommand("memory", "Print the memory of training steps against depth"));
     Command& longPattern = command.subcommand("long-pattern", "Time the view of a long pattern, which is never formed");
     longPattern.alias("lens"); // its former name
     addBenchLongPattern(longPattern);

@@ -108,7 +108,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     if (!isText) ways.push_back(wayOf(visionModel(model), whole, context.input.patches()));
     std::vector<Tensor> points;
     for (const Way& way : ways) points.push_back(way.point);
-    const std::vector<Tensor> slopes = gradient(logit, points);
+    const std::vector<Tensor> slopes = gradient(logit, points, {.isForTraining = false});
     const auto slopeName = [](size_t way) { return fmt::format("slope.{}", way); };
     std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", whole.prediction()}};
     for (const std::string& hook : edited) outputs.emplace(hook, whole.hook(hook));

@@ -84,6 +84,7 @@ public:
                     [](AttentionSpec& nearest) { nearest.reset(Slot::Normaliser); });
         }
 
+        if (mixer.mixesStream) checkStream(mixer);
         if (!projections.hooks.empty() && (heads.sharesQueryKey || !memory.hooks.empty()))
             add(fmt::format("{} gives global tokens keys of their own, but {}", projections.title,
                             heads.sharesQueryKey ? fmt::format("with {} every key is made of its query", heads.title)
@@ -116,6 +117,22 @@ private:
         AttentionSpec other = spec_;
         other.reset(slot);
         return other.parts.at(slot) == spec_.parts.at(slot);
+    }
+
+    /// Parts that act on what a mixer of the stream does not have.
+    void checkStream(const Part& mixer) {
+        const auto acts = [](const Part& part, Stage stage) {
+            return std::ranges::find(part.hooks, stage, &Hook::stage) != part.hooks.end();
+        };
+        const Part &position = spec_.part(Slot::Position), &output = spec_.part(Slot::Output);
+        if (acts(position, Stage::QueriesKeys) && !position.actsOnScores)
+            add(fmt::format("{} acts on queries and keys, but {} mixes the residual stream itself and makes none",
+                            position.title, mixer.title),
+                [](AttentionSpec& nearest) { nearest.reset(Slot::Position); });
+        if (!output.hooks.empty())
+            add(fmt::format("{} acts on heads, but {} mixes the residual stream itself, which has none", output.title,
+                            mixer.title),
+                [](AttentionSpec& nearest) { nearest.reset(Slot::Output); });
     }
 
     MaskSize size() const {

@@ -1,6 +1,7 @@
 #include "engine/attention/flow.h"
 
 #include "engine/attention/execution.h"
+#include "engine/attention/head_counts.h"
 #include "engine/attention/mask/blocks.h"
 #include "engine/attention/part.h"
 #include "engine/attention/spec_hooks.h"
@@ -396,8 +397,9 @@ void requireSound(const AttentionFlow& flow) {
 void buildAttention(AttentionFlow& flow) {
     requireSound(flow);
     const auto run = [&](Stage stage) { buildStage(flow, stage); };
-    if (!flow.hasInputs)
-        for (Tensor* x : {&flow.q, &flow.k}) {
+    const bool isOfStream = mixesStream(flow.spec);
+    for (Tensor* x : {&flow.q, &flow.k, &flow.v})
+        if (!flow.hasInputs && (x == &flow.v) == isOfStream) {
             flow.stream = *x;
             run(Stage::Inputs);
             *x = flow.stream;
@@ -413,7 +415,7 @@ void buildAttention(AttentionFlow& flow) {
         flow.k = k;
         flow.shown = shown;
     }
-    run(Stage::QueriesKeys);
+    if (!isOfStream) run(Stage::QueriesKeys);
     if (flow.isStep()) {
         remember(flow);
         if (flow.cachedAttention && flow.mayFuse && !flow.editPattern) flow.z = fusedStep(flow);
@@ -455,8 +457,9 @@ void referenceAttention(ReferenceFlow& flow) {
     const auto run = [&](Stage stage) {
         forHooks(flow.spec, stage, [&](const Hook& hook, PartValues values) { hook.reference(flow, values); });
     };
-    for (Dense* x : {&flow.q, &flow.k})
-        for (int64_t h = 0; h < x->extents[0]; ++h) {
+    const bool isOfStream = mixesStream(flow.spec);
+    for (Dense* x : {&flow.q, &flow.k, &flow.v})
+        for (int64_t h = 0; h < x->extents[0] && (x == &flow.v) == isOfStream; ++h) {
             const auto rows = x->extents[1];
             const auto begin = x->data.begin() + h * rows * flow.width;
             flow.stream = Dense({rows, flow.width});
@@ -464,7 +467,7 @@ void referenceAttention(ReferenceFlow& flow) {
             run(Stage::Inputs);
             std::ranges::copy(flow.stream.data, begin);
         }
-    run(Stage::QueriesKeys);
+    if (!isOfStream) run(Stage::QueriesKeys);
     for (const float cell : maskCells(flow.spec.mask.staticPart(), flow.heads, size, size, flow.layer))
         flow.mask.push_back(cell != 0);
     const bool hasScores = formsScores(flow.spec);

@@ -71,7 +71,7 @@ struct AttentionFlow {
     bool hasInputs = false;
     Tensor stream; ///< [.., T, width]: the rows that Stage::Inputs changes
     Tensor q;      ///< [B,H,T,D]
-    Tensor k, v;   ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on
+    Tensor k, v;   ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on. Of a mixer of the stream, v is its rows [B,1,S,C]
     /// k and v of states that get no gradient, for memories that read them: [B,G,S,D], [B,H,S,D] from Stage::Scores on.
     /// Null: such a memory reads k and v, without a gradient.
     Tensor rememberedKeys, rememberedValues;

@@ -11,8 +11,12 @@ struct AttentionSpec;
 struct HeadCounts {
     int64_t heads, groups;
 };
-/// The head counts of a spec.
+/// The head counts of a spec; one head where a mixer acts on the stream, which has none.
 HeadCounts headCounts(const AttentionSpec& spec);
+/// Whether a mixer acts on the rows of the stream themselves: there are no projections and no heads.
+bool mixesStream(const AttentionSpec& spec);
+/// D of a model of a width: the width divided by the number of heads.
+int64_t headWidth(const AttentionSpec& spec, int64_t width);
 /// Sets the heads of a spec to the plain ones with these counts.
 void setHeads(AttentionSpec& spec, HeadCounts counts);
 /// Whether the heads of a spec are all alike and independent, each with keys and values of its own.

@@ -127,7 +127,7 @@ struct Part {
     bool isSoftmax = false;           ///< of normalisers: weights are the softmax of the scores
     bool approximatesSoftmax = false; ///< of normalisers: on average
     bool replacesAttention = false;   ///< of mixers: no pattern mixes the values
-    bool usesQueriesKeys = true;      ///< of mixers
+    bool mixesStream = false;         ///< of mixers: acts on the rows of the stream, without projections and heads
     bool ignoresZeroRows = false;     ///< of normalisers and mixers without scores: rows of zeros change no other row
     bool actsOnScores = false;        ///< of positions, heads and projections: needs a normaliser that uses scores
     bool stopsStates = false;         ///< of memories: reads keys and values of states through which nothing is learned

@@ -3,6 +3,7 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/step_memory.h"
 #include "engine/attention/terms.h"
+#include "engine/ops/gradient.h"
 
 #include <fmt/ranges.h>
 
@@ -88,17 +89,16 @@ public:
           flow_(flowFor(layer, site, index, input_.shape()[0] / lengthOf(), lengthOf())) {}
 
     AttentionNodes build() {
+        if (mixesStream(layer_.spec)) return mixed();
         const auto rule = kernelRuleHere();
         Tensor z = graph_.probe(rule ? byKernel(*rule) : byParts(), name("hook_z"), "THD");
         const int64_t C = site_.residual.shape()[1], features = flow_.heads * flow_.width;
         z = reshape(z, {rows(), features});
         if (site_.groups) z = taken(z, site_.groups->places, sequences_);
-        const size_t place = site_.prefix.rfind('.'); // of the site in its block
         const std::optional<Tensor> bias =
             layer_.outputBias ? std::optional(graph_.parameter(weight("b_O"), {C})) : std::nullopt;
-        const SublayerNodes joined =
-            joinStream(z, graph_.parameter(weight("W_O"), {C, features}), bias, site_.outputScale, site_.residual,
-                       fmt::format("{}.hook_{}_out", site_.prefix.substr(0, place), site_.prefix.substr(place + 1)));
+        const SublayerNodes joined = joinStream(z, graph_.parameter(weight("W_O"), {C, features}), bias,
+                                                site_.outputScale, site_.residual, outHook());
         collect(flow_, needs_);
         return {.output = joined.output, .added = joined.added, .updates = std::move(flow_.updates)};
     }
@@ -111,6 +111,28 @@ private:
         return (site_.weights.empty() ? site_.prefix : site_.weights) + "." + part;
     }
     const Part& part(Slot slot) const { return layer_.spec.part(slot); }
+
+    /// The hook of what the site adds to the stream: "blocks.0.hook_attn_out".
+    std::string outHook() const {
+        const size_t place = site_.prefix.rfind('.'); // of the site in its block
+        return fmt::format("{}.hook_{}_out", site_.prefix.substr(0, place), site_.prefix.substr(place + 1));
+    }
+
+    /// A mixer acts on the rows themselves, and what it gives is added to the stream.
+    AttentionNodes mixed() {
+        const int64_t B = flow_.batch, T = flow_.queries, C = input_.shape()[1];
+        flow_.width = C;
+        flow_.v = reshape(input_, {B, 1, T, C});
+        setMasks();
+        buildAttention(flow_);
+        const Tensor z = graph_.probe(byToken(times(flow_.z, reshape(gates(), {1, 1, 1}))), name("hook_z"), "THD");
+        Tensor added = reshape(z, {rows(), C});
+        if (site_.groups) added = taken(added, site_.groups->places, sequences_);
+        if (site_.outputScale) added = times(added, site_.outputScale);
+        added = graph_.probe(added, outHook(), "TC");
+        collect(flow_, needs_);
+        return {.output = add(site_.residual, added), .added = added, .updates = std::move(flow_.updates)};
+    }
 
     /// The rule of the fused kernel for these rows; nothing if the parts must build the attention.
     std::optional<AttentionRule> kernelRuleHere() const {
@@ -211,10 +233,8 @@ private:
 
     void setInputs() {
         const bool sharesKeys = part(Slot::Heads).sharesQueryKey;
-        if (part(Slot::Mixer).usesQueriesKeys) {
-            flow_.q = byHead(projected("Q", flow_.heads, "hook_q", "THD"), flow_.heads);
-            flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", keyAxes()), flow_.groups);
-        }
+        flow_.q = byHead(projected("Q", flow_.heads, "hook_q", "THD"), flow_.heads);
+        flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", keyAxes()), flow_.groups);
         flow_.v = byHead(projected("V", flow_.groups, "hook_v", keyAxes()), flow_.groups);
         flow_.projectAgain = [this](const char* letter) {
             const bool isQuery = *letter == 'Q';
@@ -225,11 +245,21 @@ private:
                 heads);
         };
         if (part(Slot::Memory).stopsStates && !flow_.isStep()) {
-            const Tensor states = stopGradient(input_);
+            const Tensor states = stopLearning(input_);
             flow_.rememberedKeys = sharesKeys ? byHead(project("Q", flow_.heads, states), flow_.heads)
                                               : byHead(project("K", flow_.groups, states), flow_.groups);
             flow_.rememberedValues = byHead(project("V", flow_.groups, states), flow_.groups);
         }
+        setMasks();
+        if (graph_.isEdited(name("hook_pattern")))
+            flow_.editPattern = [this](Tensor pattern) {
+                return reshape(probeCells(pattern, "hook_pattern"),
+                               {flow_.batch, flow_.heads, flow_.queries, flow_.keys});
+            };
+    }
+
+    /// What single sequences hide beside the mask.
+    void setMasks() {
         if (site_.groups && site_.groups->visible) {
             const int64_t each = site_.groups->length;
             const Shape cells{1, site_.groups->groups, each * each};
@@ -245,11 +275,6 @@ private:
                          seen = affine(above, -1, 1);
             flow_.sequenceMask = flow_.sequenceMask ? times(flow_.sequenceMask, seen) : seen;
         }
-        if (graph_.isEdited(name("hook_pattern")))
-            flow_.editPattern = [this](Tensor pattern) {
-                return reshape(probeCells(pattern, "hook_pattern"),
-                               {flow_.batch, flow_.heads, flow_.queries, flow_.keys});
-            };
     }
 
     /// Hides padding, which lies before every position, in the scores, or makes it zeros for what forms none.
@@ -354,9 +379,10 @@ Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, i
     const int64_t rows = site.input.shape()[0], C = site.input.shape()[1];
     const int64_t sequences = sequencesOf(site);
     AttentionFlow flow = flowFor(layer, site, index, sequences, rows / sequences);
-    flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
+    const Tensor before = flow.stream = reshape(site.input, {flow.batch, flow.queries, C});
     buildStage(flow, Stage::Inputs);
     collect(flow, needs);
+    if (flow.stream == before) return site.input; // positions that only the first layer adds
     return reshape(flow.stream, {rows, C});
 }
 

@@ -3,6 +3,7 @@
 #include "engine/attention/flow.h"
 #include "engine/attention/layer_attention.h"
 #include "engine/graph/plan.h"
+#include "engine/ops/gradient.h"
 
 #include <string>
 #include <string_view>
@@ -55,7 +56,8 @@ struct AttentionNodes {
 struct PartTensors {
     std::vector<FlowParameter> parameters; ///< learned by parts
     std::vector<FlowConstant> constants;
-    std::vector<Tensor> penalties; ///< [1] each, added to the loss
+    std::vector<Tensor> penalties;        ///< [1] each, added to the loss
+    std::vector<Recomputed> recomputed{}; ///< what the backward pass of training computes again
 };
 
 /// The constants that a plan reads.
@@ -69,6 +71,8 @@ std::string scoreTermHook(std::string_view term);
 /// over the groups of rows of each sequence. With site.cacheCapacity it builds a step instead: the rows continue a
 /// sequence at site.queryPosition, and keys, values or states are kept as stepExecution() says, which must not be
 /// StepKind::Whole.
+///
+/// A mixer of the stream acts on site.input itself: no tensor is projected, and hook_z is what is added to the stream.
 ///
 /// Where kernelRule() finds a rule, the fused kernel computes the attention; scores and pattern are then side branches
 /// from the same q and k. Otherwise the spec's parts build it.

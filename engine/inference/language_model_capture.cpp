@@ -58,9 +58,13 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
 
 SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
     const auto hook = [&](const char* name) { return info_.site(layer).hook(name); };
-    const bool sharesKeys = std::ranges::find(info_.hooks, hook("k")) == info_.hooks.end(); // keys are queries
-    const auto captured =
-        capture(input(), sharesKeys ? hook("q") + "," + hook("v") : hook("q") + "," + hook("k") + "," + hook("v"));
+    const auto has = [&](const char* name) { return std::ranges::find(info_.hooks, hook(name)) != info_.hooks.end(); };
+    const bool hasQueries = has("q"), sharesKeys = !has("k"); // else keys are queries
+    const std::string rows = info_.site(layer).inBlock("hook_resid_pre");
+    std::string hooks = rows;
+    for (const char* name : {"q", "k", "v"})
+        if (has(name)) hooks += "," + hook(name);
+    const auto captured = capture(input(), hooks);
     const auto named = [&](const std::string& name) -> const CapturedHook& {
         return *std::ranges::find(captured, name, &CapturedHook::name);
     };
@@ -75,20 +79,25 @@ SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {
             }
         return values;
     };
+    const CapturedHook& stream = named(rows);
+    SiteInputs inputs{.sequenceVersion = sequenceVersion,
+                      .site = layer,
+                      .tokens = stream.shape[0],
+                      .streamWidth = stream.shape[1],
+                      .stream = stream.values};
+    if (!hasQueries) return inputs;
     const CapturedHook &q = named(hook("q")), &k = named(sharesKeys ? hook("q") : hook("k"));
     // Queries carry the factor between the model's scale of scores and 1 / sqrt(D).
     const double scale = attentionOf(layer).scoreScale() * std::sqrt(static_cast<double>(q.shape[2]));
     std::vector<float> queries = byHead(q);
     for (float& value : queries) value *= static_cast<float>(scale);
-    return {.sequenceVersion = sequenceVersion,
-            .site = layer,
-            .heads = q.shape[1],
-            .keyValueHeads = k.shape[1],
-            .tokens = q.shape[0],
-            .width = q.shape[2],
-            .q = std::move(queries),
-            .k = byHead(k),
-            .v = byHead(named(hook("v")))};
+    inputs.heads = q.shape[1];
+    inputs.keyValueHeads = k.shape[1];
+    inputs.width = q.shape[2];
+    inputs.q = std::move(queries);
+    inputs.k = byHead(k);
+    inputs.v = byHead(named(hook("v")));
+    return inputs;
 }
 
 std::string SiteInputs::headsText() const {

@@ -60,7 +60,7 @@ std::vector<Tensor> patternGradients(const ModelGraph& encoder, Tensor loss) {
         sources.push_back(sourceOf(*encoder.graph, encoder.blocks[layer], layer));
         if (sources.back().watched) watched.push_back(sources.back().watched);
     }
-    const std::vector<Tensor> gradients = gradient(loss, watched);
+    const std::vector<Tensor> gradients = gradient(loss, watched, {.isForTraining = false});
     std::vector<Tensor> result;
     for (size_t at = 0; const Source& source : sources) {
         const Tensor flowing = source.watched ? gradients[at++] : Tensor();

@@ -25,7 +25,8 @@ BlockFlow BlockBuilder::blockFlow(const std::string& weights) {
             .width = settings_.modelWidth,
             .epsilon = settings_.normEpsilon,
             .hasBias = settings_.feedForward.bias,
-            .parameters = partTensors.parameters};
+            .parameters = partTensors.parameters,
+            .recomputed = &partTensors.recomputed};
 }
 
 Tensor BlockBuilder::mapped(size_t layer, Slot slot, const std::string& weights, const std::string& name, Tensor x) {
@@ -139,11 +140,12 @@ Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, const std:
         return [this, layer, &weights, name](Tensor in) { return norm(in, layer, weights, name); };
     };
     BlockFlow flow = blockFlow(weights);
-    x = residual.join(flow, "gate1", x, normed("ln1"),
+    const PartValues values = settings_.layers[layer].spec.values(Slot::Residual);
+    x = residual.join(flow, values, "gate1", x, normed("ln1"),
                       [&](Tensor in) { return dropped(attend(settings_.layers[layer], layer, site, in, in).added); });
     if (!hasFeedForward(layer)) return x;
     x = graph_.probe(x, prefix + ".hook_resid_mid", "TC");
-    return residual.join(flow, "gate2", x, normed("ln2"),
+    return residual.join(flow, values, "gate2", x, normed("ln2"),
                          [&](Tensor in) { return dropped(feedForward(layer, prefix, weights, in).added); });
 }
 
@@ -151,10 +153,13 @@ Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, const std:
 Tensor BlockBuilder::withInputs(size_t layer, AttentionSite& site, Tensor x) {
     const int64_t C = settings_.modelWidth;
     std::vector<Tensor> streams;
+    bool isChanged = false;
     for (int64_t begin = 0; begin < x.shape().columns(); begin += C) {
         site.input = x.shape().columns() == C ? x : slice(x, -1, begin, C);
         streams.push_back(attentionInputs(settings_.layers[layer], site, static_cast<int64_t>(layer), partTensors));
+        isChanged = isChanged || streams.back() != site.input;
     }
+    if (!isChanged) return x;
     return streams.size() == 1 ? streams.front() : concatenate(streams, -1);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/model_cost.h"
 
 #include <fmt/format.h>
@@ -43,12 +44,15 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
         config.readout = config.unembedBias ? TextReadout::MaskedToken : TextReadout::None;
     }
     for (const auto& text : *specs) {
-        config.layers.push_back({.spec = AttentionSpec::parse(text.get<std::string>()),
-                                 .headWidth = width / heads,
+        AttentionSpec spec = AttentionSpec::parse(text.get<std::string>());
+        requireNoProjections(read, spec, blockName(std::ssize(config.layers)), names);
+        const int64_t counted = headCounts(spec).heads;
+        if (counted != heads && !mixesStream(spec))
+            read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
+        config.layers.push_back({.spec = std::move(spec),
+                                 .headWidth = width / counted,
                                  .queryKeyValueBias = hasBias,
                                  .outputBias = hasBias});
-        if (const int64_t counted = config.layers.back().heads().heads; counted != heads)
-            read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
     }
     return config;
 }
@@ -58,7 +62,8 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
 }
 
 nlohmann::json describe(const DecoderConfig& config) {
-    const LayerAttention& attention = config.layers.front();
+    const LayerAttention& attention = *std::ranges::max_element(
+        config.layers, {}, [](const LayerAttention& layer) { return mixesStream(layer.spec) ? 0 : 1; });
     nlohmann::json specs = nlohmann::json::array();
     for (const LayerAttention& layer : config.layers) specs.push_back(layer.spec.text());
     nlohmann::json json{{"model_type", "attention-lab"},

@@ -1,3 +1,4 @@
+#include "engine/models/hook_names.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
 
@@ -74,10 +75,12 @@ VisionConfig config(const VisionFolder& folder) {
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
         read.fail("attention", "is not a list of one expression per layer", kWhere);
     for (size_t layer = 0; layer < specs->size(); ++layer) {
-        const int64_t heads = config.layers[layer].heads().heads;
-        config.layers[layer] = visionLayer(config.widthOf(static_cast<int64_t>(layer)), heads,
-                                           AttentionSpec::parse((*specs)[layer].get<std::string>()));
-        if (const int64_t counted = config.layers[layer].heads().heads; counted != heads && config.merges.empty())
+        const int64_t heads = config.layers[layer].heads().heads, at = static_cast<int64_t>(layer);
+        const AttentionSpec spec = AttentionSpec::parse((*specs)[layer].get<std::string>());
+        requireNoProjections(read, spec, blockName(at), folder.names);
+        config.layers[layer] = visionLayer(config.widthOf(at), heads, spec);
+        if (const int64_t counted = headCounts(spec).heads;
+            counted != heads && config.merges.empty() && !mixesStream(spec))
             read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
     }
     placeOnGrid(config);

@@ -1,5 +1,6 @@
 #include "engine/models/family.h"
 
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/models/config_reader.h"
 
@@ -19,6 +20,16 @@ bool TensorNames::contains(std::string_view name) const {
 std::string TensorNames::resolve(std::string_view prefix, std::string_view name) const {
     const std::string prefixed = std::string(prefix) + std::string(name);
     return !contains(name) && contains(prefixed) ? prefixed : std::string(name);
+}
+
+void requireNoProjections(const ConfigReader& read, const AttentionSpec& spec, const std::string& block,
+                          const TensorNames& names) {
+    const std::string projection = block + ".attn.W_V";
+    if (!mixesStream(spec) || !names.contains(projection)) return;
+    read.fail("attention",
+              fmt::format("names {} for {}, which has no projections, but the weights hold \"{}\"",
+                          spec.part(Slot::Mixer).title, block, projection),
+              "an older version of this program wrote the model; train it again");
 }
 
 const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file) {

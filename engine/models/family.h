@@ -26,6 +26,13 @@ private:
     std::vector<std::string> sorted_;
 };
 
+class ConfigReader;
+
+/// Refuses a file that holds projections of a layer whose mixer acts on the stream, as older versions wrote them.
+/// @param block "blocks.3"  @throws Error
+void requireNoProjections(const ConfigReader& read, const AttentionSpec& spec, const std::string& block,
+                          const TensorNames& names);
+
 /// A family of language models: recognises a config, describes the model and finds its parameters. Each has a file of
 /// its own and a line in the catalogue.
 struct ModelFamily {

@@ -115,7 +115,8 @@ VisionConfig visionConfigOf(const ConfigReader& read) {
 }
 
 nlohmann::json visionConfigJson(const VisionConfig& config) {
-    const LayerAttention& layer = config.layers.front();
+    const LayerAttention& layer = *std::ranges::max_element(
+        config.layers, {}, [](const LayerAttention& of) { return mixesStream(of.spec) ? 0 : 1; });
     return {{"image_size", {config.image.height, config.image.width}},
             {"patch_size", config.patch},
             {"num_channels", config.channels},

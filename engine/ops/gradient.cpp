@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/graph/op.h"
+#include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
 
 #include <fmt/format.h>
@@ -22,7 +23,53 @@ Tensor addTo(Tensor sum, Tensor term) {
     return term.graph->add(*maker.op, std::move(inputs), attributes);
 }
 
-std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources, std::span<const NodeRange> recomputed) {
+namespace {
+
+/// What the rules see for each node: itself, or a copy that the backward pass computes.
+class StandIns {
+public:
+    StandIns(Graph& graph, uint32_t nodes) : graph_(graph), ids_(nodes) { std::iota(ids_.begin(), ids_.end(), 0u); }
+
+    Tensor of(Tensor tensor) const { return {&graph_, ids_[tensor.node], tensor.output}; }
+    std::vector<Tensor> of(const std::vector<Tensor>& tensors) const {
+        std::vector<Tensor> result;
+        std::ranges::transform(tensors, std::back_inserter(result), [this](Tensor each) { return of(each); });
+        return result;
+    }
+    /// Adds the nodes of a range again, which the backward pass reaches next.
+    void redo(const Recomputed& range) {
+        if (!range.reversible) return copy(range.nodes);
+        const Reversible& function = *range.reversible;
+        const Tensor input = function.undo(of(function.output), [&](Tensor argument) {
+            ids_[function.argument.node] = argument.node;
+            copy(range.nodes);
+            return of(function.result);
+        });
+        ids_[function.input.node] = input.node;
+    }
+    /// The first node after those that redo() adds again.
+    static uint32_t endOf(const Recomputed& range) {
+        return range.reversible ? range.reversible->output.node + 1 : range.nodes.end;
+    }
+
+private:
+    void copy(NodeRange nodes) {
+        for (uint32_t id = nodes.first; id < nodes.end; ++id) {
+            const Node node = graph_.node(id); // a copy: adding moves nodes
+            if (node.kind == NodeKind::Operation)
+                ids_[id] = graph_.add(*node.op, of(node.inputs), node.attributes).node;
+        }
+    }
+
+    Graph& graph_;
+    std::vector<uint32_t> ids_;
+};
+
+} // namespace
+
+Tensor stopLearning(Tensor x) { return x.graph->add(kStopGradient, {x}, {{"onlyInTraining", 1}}); }
+
+std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources, const GradientOptions& options) {
     Graph& graph = *loss.graph;
     if (loss.shape().elements() != 1)
         throw Error({.what = fmt::format("only a single number has a gradient, not {}", loss.shape().text()),
@@ -41,36 +88,28 @@ std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources, std::
         const auto found = flowing.find({node, output});
         return found == flowing.end() ? Tensor{} : found->second;
     };
-    std::vector<uint32_t> standIn(loss.node + 1); // what the rules see for a node: itself, or its copy
-    std::iota(standIn.begin(), standIn.end(), 0u);
-    const auto seen = [&](Tensor tensor) { return Tensor{&graph, standIn[tensor.node], tensor.output}; };
-    const auto seenAll = [&](const std::vector<Tensor>& tensors) {
-        std::vector<Tensor> result;
-        std::ranges::transform(tensors, std::back_inserter(result), seen);
-        return result;
-    };
+    StandIns standIns(graph, loss.node + 1);
     for (uint32_t id = loss.node + 1; id-- > 0;) {
-        for (const NodeRange& range : recomputed)
-            for (uint32_t copied = range.first; id + 1 == range.end && copied < range.end; ++copied) {
-                const Node node = graph.node(copied);
-                if (node.kind == NodeKind::Operation)
-                    standIn[copied] = graph.add(*node.op, seenAll(node.inputs), node.attributes).node;
-            }
+        for (const Recomputed& range : options.recomputed)
+            if (id + 1 == StandIns::endOf(range)) standIns.redo(range);
         if (!depends[id] || graph.node(id).kind != NodeKind::Operation) continue;
         const Node node = graph.node(id); // a copy: rules add nodes
         std::vector<Tensor> outputs, outputGradients;
         bool flows = false;
         for (uint32_t output = 0; output < node.outputs.size(); ++output) {
-            outputs.push_back(seen({&graph, id, output}));
+            outputs.push_back(standIns.of({&graph, id, output}));
             outputGradients.push_back(find(id, output));
             flows = flows || outputGradients.back();
         }
         if (!flows) continue;
         if (node.op->gradient == nullptr)
             throw Error({.what = fmt::format("\"{}\" has no gradient", node.op->name), .where = node.name, .hint = {}});
-        const std::vector<Tensor> inputs = seenAll(node.inputs),
-                                  inputGradients =
-                                      node.op->gradient({graph, node.attributes, inputs, outputs, outputGradients});
+        const bool flowsOn =
+            node.op == &kStopGradient && !options.isForTraining && node.attributes.flag("onlyInTraining");
+        const std::vector<Tensor> inputs = standIns.of(node.inputs),
+                                  inputGradients = flowsOn ? outputGradients
+                                                           : node.op->gradient({graph, node.attributes, inputs, outputs,
+                                                                                outputGradients});
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             const Tensor& input = node.inputs[i];
             if (!inputGradients[i] || !depends[input.node]) continue;

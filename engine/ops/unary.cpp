@@ -227,6 +227,6 @@ Tensor clamp(Tensor x, double low, double high) {
 
 Tensor toReal(Tensor x) { return x.graph->add(kToReal, {x}); }
 Tensor toInteger(Tensor x) { return x.graph->add(kToInteger, {x}); }
-Tensor stopGradient(Tensor x) { return x.graph->add(kStopGradient, {x}); }
+Tensor stopGradient(Tensor x) { return x.graph->add(kStopGradient, {x}, {{"onlyInTraining", 0}}); }
 
 } // namespace attn

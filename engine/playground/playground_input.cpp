@@ -53,6 +53,15 @@ AttentionNumbers projectedNumbers(const TokenFeatures& features, const Attention
 }
 
 AttentionNumbers layerNumbers(const SiteInputs& inputs, const AttentionExtents& extents) {
+    if (extents.ofStream) {
+        const auto count = static_cast<std::ptrdiff_t>(extents.tokens * extents.width);
+        const std::vector<float> rows(inputs.stream.begin(), inputs.stream.begin() + count);
+        return {.q = rows, .k = rows, .v = rows};
+    }
+    if (inputs.q.empty())
+        throw Error({.what = "the layer mixes the residual stream itself and has no queries, keys and values",
+                     .where = "input",
+                     .hint = "choose a layer with attention, or random numbers"});
     const int64_t modelHeads = inputs.heads, modelGroups = inputs.keyValueHeads;
     const auto hint = fmt::format("use heads={}, like the layer", inputs.headsText());
     if (extents.width != inputs.width || extents.tokens > inputs.tokens)

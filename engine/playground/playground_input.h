@@ -22,7 +22,8 @@ struct AttentionNumbers {
 /// The sizes of the inputs of an attention.
 struct AttentionExtents {
     int64_t heads = 1, groups = 1, tokens = 1, width = 1;
-    int64_t keys = 0; ///< S of random numbers; 0: equal to `tokens`
+    int64_t keys = 0;      ///< S of random numbers; 0: equal to `tokens`
+    bool ofStream = false; ///< for a mixer of the stream, whose rows are the values
     bool operator==(const AttentionExtents&) const = default;
 };
 
@@ -33,8 +34,8 @@ AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed);
 /// each other. Values have another one.
 AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed);
 
-/// The queries, keys and values of the first heads of a model's layer. @throws Error if it shares keys in another way
-/// or has fewer heads
+/// The queries, keys and values of the first heads of a model's layer, or the rows of the stream before it.
+/// @throws Error if the layer shares keys in another way, has fewer heads or has none
 AttentionNumbers layerNumbers(const SiteInputs& inputs, const AttentionExtents& extents);
 
 } // namespace attn

@@ -1,5 +1,6 @@
 #include "engine/session/playground_session.h"
 
+#include "engine/attention/head_counts.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/block_maps.h"
 #include "engine/runtime/device.h"
@@ -64,10 +65,12 @@ private:
         next.device = device_->name();
         const bool isCross = query.keys > 0 && !query.layer && !query.features;
         const int64_t keys = isCross ? query.keys : query.tokens;
-        const AttentionSizes sizes{.queries = query.tokens, .keys = keys, .width = query.width};
         const bool isWhole = std::max(query.tokens, keys) <= kMostWholeTokens;
         const PatternWindow window = boundedWindow(query.window, query.tokens, keys, kWindowPixels);
         const auto run = [&](const AttentionSpec& spec, Inputs& inputs, std::unique_ptr<AttentionRun>& kept) {
+            const bool ofStream = mixesStream(spec);
+            const int64_t width = ofStream && query.layer ? query.layer->streamWidth : query.width;
+            const AttentionSizes sizes{.queries = query.tokens, .keys = keys, .width = width};
             if (!kept || !kept->become(spec, sizes, isWhole ? std::nullopt : std::optional(window), query.seed)) {
                 kept.reset(); // free its memory first
                 kept = std::make_unique<AttentionRun>(
@@ -75,14 +78,13 @@ private:
                             : AttentionRun::ofWindow(*device_, spec, sizes, window, query.seed));
             }
             AttentionRun& attention = *kept;
-            fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, query.width, keys});
+            fill(inputs, query, {attention.heads(), attention.groups(), query.tokens, width, keys, ofStream});
             attention.setInputs(inputs.numbers.q, inputs.numbers.k, inputs.numbers.v);
             attention.run();
             next.heads = std::max(next.heads, attention.heads());
             if (!isWhole) return std::vector{windowMap(attention, spec, window)};
             auto maps = mapsOf(attention, spec, query.tokens, keys);
-            std::ranges::move(blockMaps(*device_, spec, query.tokens, query.width, query.seed),
-                              std::back_inserter(maps));
+            std::ranges::move(blockMaps(*device_, spec, query.tokens, width, query.seed), std::back_inserter(maps));
             return maps;
         };
         next.maps = run(query.spec, inputs_[0], runs_[0]);

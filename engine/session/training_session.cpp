@@ -213,6 +213,7 @@ private:
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
         next_.modelParameterCount = run_->trainer().modelParameterCount();
+        next_.stepBytes = run_->trainer().arenaBytes();
         next_.example = exampleInput(run_->trainer());
         next_.step = run_->trainer().stepsDone();
         {

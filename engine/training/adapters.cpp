@@ -85,7 +85,14 @@ Objective::Forward withAdapters(Objective::Forward forward, std::span<const Adap
     }
     first.push_back(graph->size());
     forward.logits = copied(forward.logits);
-    for (NodeRange& block : forward.blocks) block = {.first = first[block.first], .end = first[block.end]};
+    const auto moved = [&](NodeRange nodes) { return NodeRange{.first = first[nodes.first], .end = first[nodes.end]}; };
+    for (NodeRange& block : forward.blocks) block = moved(block);
+    for (auto& [nodes, reversible] : forward.partTensors.recomputed) {
+        nodes = moved(nodes);
+        if (!reversible) continue;
+        for (Tensor* each : {&reversible->input, &reversible->output, &reversible->argument, &reversible->result})
+            *each = copied(*each);
+    }
     for (Tensor& penalty : forward.partTensors.penalties) penalty = copied(penalty);
     forward.graph = graph;
     return forward;

@@ -100,7 +100,7 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
     for (AttentionSpec& spec : specs) {
         shareHeads(spec, a);
         const HeadCounts counts = headCounts(spec);
-        if (counts.heads != a.heads) fail(otherHeads(counts, a), std::string(kSameHeads));
+        if (counts.heads != a.heads && !mixesStream(spec)) fail(otherHeads(counts, a), std::string(kSameHeads));
     }
     return specs;
 }
@@ -126,13 +126,13 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
         AttentionSpec spec = all[at];
         shareHeads(spec, a);
         const HeadCounts counts = headCounts(spec);
-        if (counts.heads != a.heads) {
+        if (counts.heads != a.heads && !mixesStream(spec)) {
             AttentionSpec nearest = all[at];
             nearest.reset(Slot::Heads); // the model sets the number
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
-        const auto problems =
-            check(spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = a.width / a.heads});
+        const auto problems = check(
+            spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = headWidth(spec, a.width)});
         if (problems.empty() && showsNothing(spec.mask, static_cast<int>(at)))
             return AttentionProblem{fmt::format("the mask {} shows nothing to any token", spec.mask.text()), {}};
         if (const Part& core = coreOf(spec); a.family == "bert" && problems.empty() && !core.usesScores &&

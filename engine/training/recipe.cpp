@@ -509,8 +509,10 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
     if (isXlnet) attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(a.width)});
     const std::vector<AttentionSpec> specs = attentionOf(a);
     std::vector<LayerAttention> layers(static_cast<size_t>(a.layers), attention);
-    for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer)
+    for (size_t layer = 0; layer < layers.size() && !specs.empty(); ++layer) {
         layers[layer].spec = specs[layer % specs.size()];
+        layers[layer].headWidth = headWidth(layers[layer].spec, a.width);
+    }
     return {
         .name = {},
         .family = specs.empty() ? a.family : "attention-lab",

@@ -205,6 +205,19 @@ std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vecto
     return outputs;
 }
 
+/// What the backward pass computes again: what parts ask for, and each layer if the recipe says so. A reversible layer
+/// keeps less than its input.
+std::vector<Recomputed> Trainer::recomputed(const Objective::Forward& model) const {
+    std::vector<Recomputed> ranges;
+    const std::vector<Recomputed>& parts = model.partTensors.recomputed;
+    const bool isReversible =
+        std::ranges::any_of(parts, [](const Recomputed& part) { return part.reversible.has_value(); });
+    if (recipe_.gradientCheckpointing && !isReversible)
+        for (const NodeRange& block : model.blocks) ranges.push_back({.nodes = block});
+    ranges.insert(ranges.end(), parts.begin(), parts.end());
+    return ranges;
+}
+
 /// Builds a step with the windows of a stage; evaluations have those of the model.
 void Trainer::buildStep(int64_t stage) {
     step_.reset();
@@ -220,8 +233,7 @@ void Trainer::buildStep(int64_t stage) {
         names.push_back(each.name);
         trained.push_back(loss.model.graph->parameter(each.name, each.shape));
     }
-    const auto recomputed = recipe_.gradientCheckpointing ? loss.model.blocks : std::vector<NodeRange>{};
-    std::vector<Tensor> gradients = gradient(loss.total, trained, recomputed);
+    std::vector<Tensor> gradients = gradient(loss.total, trained, {.recomputed = recomputed(loss.model)});
     std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}};
     if (accumulates) {
         const auto sumsIn = [&](Graph& graph) {

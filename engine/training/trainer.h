@@ -130,6 +130,7 @@ private:
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
                                               const std::map<std::string, Tensor>& outputs,
                                               const GpuExecutorOptions& execution = {});
+    std::vector<Recomputed> recomputed(const Objective::Forward& model) const;
     void buildStep(int64_t stage);
     size_t firstGate(size_t site) const;
     /// The weights of a target, of the class of a row and of a hidden segment in the loss.

@@ -29,7 +29,7 @@ void AttentionCase::build() {
     graph = std::make_shared<Graph>();
     values.clear();
     outputs.clear();
-    const HeadCounts counts = headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
+    const HeadCounts counts = headCounts(spec);
     heads = counts.heads;
     groups = counts.groups;
     const auto input = [&](const std::string& name, Shape shape) {

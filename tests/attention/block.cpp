@@ -29,8 +29,12 @@ struct BlockCase {
         } else {
             const Sublayer norm = [&](Tensor in) { return normPart().block->map(flow, {}, "n", in); };
             const Sublayer sublayer = [&](Tensor in) { return innerPart().block->map(flow, innerValues(), "f", in); };
-            y = hooks.join(flow, "g", x, norm, sublayer);
-            if (hooks.undoJoin) undone = hooks.undoJoin(y, norm, sublayer);
+            std::vector<Recomputed> recomputed;
+            flow.recomputed = &recomputed;
+            y = hooks.join(flow, {part.params, initial}, "g", x, norm, sublayer);
+            if (!recomputed.empty())
+                undone = recomputed.back().reversible->undo(y, [&](Tensor in) { return sublayer(norm(in)); });
+            flow.recomputed = nullptr;
         }
         for (uint32_t id = 0; id < graph->size(); ++id) {
             const Node& node = graph->node(id);
@@ -63,7 +67,7 @@ struct BlockCase {
         const std::vector<double> initial = initialValues(part);
         if (hooks.map) return hooks.mapReference(reference, {part.params, initial}, "m", in);
         return hooks.joinReference(
-            reference, "g", in,
+            reference, {part.params, initial}, "g", in,
             [&](const Dense& rows) { return normPart().block->mapReference(reference, {}, "n", rows); },
             [&](const Dense& rows) { return innerPart().block->mapReference(reference, innerValues(), "f", rows); });
     }
@@ -148,6 +152,53 @@ TEST_CASE("reversible blocks recover their input", "[attention]") {
     CHECK(test::farthest(found.at("undone"), test.values.at("x"), 1) <= 1e-12);
     const double change = test::farthest(found.at("y"), test.values.at("x"), 1);
     CHECK((change > 0.1 && std::isfinite(change)));
+}
+
+TEST_CASE("layers that are computed again have the gradients of layers that are kept", "[attention]") {
+    const char* id = GENERATE("reversible", "pre_norm");
+    INFO(id);
+    const BlockHooks& hooks = *partNamed(Slot::Residual, id).block;
+    const std::vector<double> chunks{2, 3};
+    BlockCase test(partNamed(Slot::Residual, id));
+    std::vector<Recomputed> recomputed;
+    test.flow.recomputed = &recomputed;
+    Tensor y = test.x;
+    for (const char* layer : {"1", "2", "3"}) {
+        const std::string at = std::string(layer) + ".";
+        y = hooks.join(
+            test.flow, {}, at, y,
+            [&](Tensor in) { return BlockCase::normPart().block->map(test.flow, {}, at + "n", in); },
+            [&](Tensor in) {
+                const Part& inner = BlockCase::innerPart();
+                return inner.block->map(test.flow, {inner.params, chunks}, at + "f", in);
+            });
+    }
+    CHECK(std::ranges::count_if(recomputed, [](const Recomputed& each) { return each.reversible.has_value(); }) ==
+          (hooks.streams == 2 ? 3 : 0));
+    CHECK(recomputed.size() == (hooks.streams == 2 ? 12 : 9)); // three chunks a layer
+    const Tensor loss = sum(unary(y, Unary::Square));
+    std::map<std::string, Tensor> outputs;
+    std::vector<Tensor> sources;
+    const uint32_t size = test.graph->size();
+    for (uint32_t id = 0; id < size; ++id)
+        if (const Node& node = test.graph->node(id);
+            (node.kind == NodeKind::Parameter && node.name.find('.') != node.name.rfind('.')) || node.name == "x") {
+            sources.push_back({test.graph.get(), id, 0});
+            if (!test.values.contains(node.name))
+                for (int64_t i = 0; i < node.outputs[0].shape.elements(); ++i)
+                    test.values[node.name].push_back(std::sin(static_cast<double>(i * 7 + id * 3 + 1)));
+        }
+    const auto kept = gradient(loss, sources), redone = gradient(loss, sources, {.recomputed = recomputed});
+    for (size_t i = 0; i < sources.size(); ++i) {
+        if (!kept[i]) continue;
+        outputs[std::to_string(i) + " kept"] = kept[i];
+        outputs[std::to_string(i) + " redone"] = redone[i];
+    }
+    const auto found = test.onHost(outputs);
+    CHECK(found.size() > 2 * 3 * 5);
+    for (const auto& [name, values] : found)
+        if (name.ends_with(" kept"))
+            CHECK(test::farthest(found.at(name.substr(0, name.size() - 4) + "redone"), values, 1) <= 1e-9);
 }
 
 TEST_CASE("feed-forward layers in chunks give the same numbers", "[attention]") {

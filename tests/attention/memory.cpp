@@ -18,8 +18,8 @@ struct SegmentCase {
     std::map<std::string, std::vector<double>> values;
     Tensor x, loss;
 
-    explicit SegmentCase(const std::string& spec)
-        : layer{.spec = AttentionSpec::parse(spec + ", memory=segments(3)"), .headWidth = kWidth / 2} {
+    explicit SegmentCase(const std::string& spec, const std::string& memory = "segments(3)")
+        : layer{.spec = AttentionSpec::parse(spec + ", memory=" + memory), .headWidth = kWidth / 2} {
         x = graph->input("x", {.shape = {kTokens, kWidth}});
         const AttentionSite site{
             .prefix = "blocks.0.attn", .input = x, .residual = x, .queryPosition = {}, .keyPosition = {}};
@@ -87,5 +87,25 @@ TEST_CASE("segments read the states before and teach weights by them, but not th
                                    << expected);
                 CHECK(std::abs(found.at("d " + names[i])[at] - expected) <= 1e-6 * (1 + std::abs(expected)));
             }
+    }
+}
+
+TEST_CASE("analyses differentiate through a memory, where training stops", "[attention]") {
+    for (const char* memory : {"segments(3)", "nearest(3, 2)"}) {
+        INFO(memory);
+        SegmentCase test("heads=multi_head(2), position=alibi, mask=causal", memory);
+        const Tensor trained = gradient(test.loss, std::array{test.x}).front();
+        const Tensor analysed = gradient(test.loss, std::array{test.x}, {.isForTraining = false}).front();
+        const auto found = test.run({{"trained", trained}, {"analysed", analysed}});
+        double most = 0;
+        for (size_t at = 0; at < static_cast<size_t>(kTokens * kWidth); ++at) {
+            const double expected = test.difference("x", at);
+            INFO("d loss / d x[" << at << "]");
+            CHECK(std::abs(found.at("analysed")[at] - expected) <= 1e-6 * (1 + std::abs(expected)));
+            if (at >= 3 * kWidth) continue;
+            CHECK(found.at("trained")[at] == 0);
+            most = std::max(most, std::abs(found.at("analysed")[at]));
+        }
+        CHECK(most > 1e-3); // tokens of the segment before matter
     }
 }

@@ -68,8 +68,19 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
     CHECK(inputs.sequenceVersion == snapshot->sequenceVersion);
     CHECK(inputs.tokens == std::ssize(snapshot->sequence->tokens));
     CHECK(inputs.heads == snapshot->model->heads);
+    CHECK(std::ssize(inputs.stream) == inputs.tokens * inputs.streamWidth);
 
     PlaygroundSession playground(kTestDevice);
+    // A mixer of the residual stream gets its rows, whatever the width of a head.
+    const auto mixed = answer(playground, {.spec = AttentionSpec::parse("mixer=fnet"),
+                                           .tokens = inputs.tokens,
+                                           .width = inputs.width,
+                                           .layer = snapshot->siteInputs});
+    REQUIRE_FALSE(mixed->failure);
+    CHECK(mixed->heads == 1);
+    REQUIRE(findMap(mixed->maps, "fnet.cosine"));
+    CHECK(layerNumbers(inputs, {.tokens = 2, .width = inputs.streamWidth, .ofStream = true}).v ==
+          std::vector<float>(inputs.stream.begin(), inputs.stream.begin() + 2 * inputs.streamWidth));
     const auto shown =
         answer(playground, {.spec = AttentionSpec::parse("heads=" + inputs.headsText() + ", mask=causal"),
                             .tokens = inputs.tokens,
@@ -122,6 +133,7 @@ TEST_CASE("playground input: grouped keys go to the heads that share them, and t
     CHECK(grouped.k == inputs.k);
     const auto many = layerNumbers(inputs, {.heads = 4, .groups = 4, .tokens = 1, .width = 1});
     CHECK(many.q == std::vector<float>{0, 1, 2, 3});
+    CHECK_THROWS_WITH(layerNumbers({.tokens = 2}, {.tokens = 2}), CONTAINS("mixes the residual stream itself"));
     CHECK(many.k == std::vector<float>{10, 10, 20, 20});
     CHECK(many.v == std::vector<float>{30, 30, 40, 40});
     CHECK_THROWS(layerNumbers(inputs, {.heads = 4, .groups = 1, .tokens = 2, .width = 1}));

@@ -124,7 +124,8 @@ TEST_CASE("masked text: encoders of composed parts learn, and padding changes no
     Trainer trainer(recipe, {.softwareThreads = 0});
     const double first = trainer.step().loss;
     double last = first;
-    for (int i = 0; i < 60; ++i) last = trainer.step().loss;
+    const int steps = attention == "mixer=fnet" ? 90 : 60; // the mixing itself learns nothing
+    for (int i = 0; i < steps; ++i) last = trainer.step().loss;
     CHECK(last < first - 0.25);
     const TemporaryFolder folder;
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });

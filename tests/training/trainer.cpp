@@ -101,6 +101,45 @@ TEST_CASE("training: gradient checkpointing gives the same bits in less memory",
     CHECK(recomputing.arenaBytes() * 4 < keeping.arenaBytes() * 3);
 }
 
+TEST_CASE("training: reversible layers keep as little for many layers as for few, and learn the same",
+          "[training][gpu]") {
+    const auto recipeOf = [](int64_t layers, const char* attention, bool isCheckpointed) {
+        Recipe recipe{.task = "text", .batch = 16, .gradientCheckpointing = isCheckpointed};
+        recipe.settings.text = "builtin:stories";
+        recipe.settings.values["context"] = 32;
+        recipe.architecture = {.layers = layers, .heads = 2, .width = 32, .attention = attention};
+        return recipe;
+    };
+    /// Bytes of a step without the gradients of the parameters, which all layers have.
+    const auto activations = [&](int64_t layers, const char* attention, bool isCheckpointed = false) {
+        const Trainer trainer(recipeOf(layers, attention, isCheckpointed), options());
+        return static_cast<double>(trainer.arenaBytes()) - 4.0 * static_cast<double>(trainer.parameterCount());
+    };
+    constexpr const char* kReversible = "residual=reversible, position=learned, mask=causal";
+    const double few = activations(2, kReversible), many = activations(10, kReversible);
+    const double kept = (activations(10, "mask=causal") - activations(2, "mask=causal")) / 8,
+                 checkpointed = (activations(10, "mask=causal", true) - activations(2, "mask=causal", true)) / 8;
+    INFO("a layer more: " << (many - few) / 8 << " bytes, " << kept << " if kept, " << checkpointed
+                          << " with checkpoints");
+    CHECK(many - few <= 8 * 0.1 * kept);
+    CHECK(checkpointed < kept / 2);
+    CHECK(few < activations(2, "mask=causal") * 1.5);
+}
+
+TEST_CASE("training: chunks of a feed-forward layer keep one hidden layer at a time", "[training][gpu]") {
+    const auto trainerOf = [](const char* feedForward) {
+        Recipe recipe = smallRecipe();
+        recipe.batch = 32;
+        recipe.architecture.layers = 3;
+        recipe.architecture.attention = fmt::format("feed_forward={}, position=learned, mask=causal", feedForward);
+        return std::make_unique<Trainer>(recipe, options());
+    };
+    const auto whole = trainerOf("gelu(factor = 8)"), chunked = trainerOf("gelu(factor = 8, chunks = 8)");
+    CHECK(static_cast<double>(chunked->arenaBytes()) < 0.7 * static_cast<double>(whole->arenaBytes()));
+    const auto expected = losses(*whole, 8), found = losses(*chunked, 8);
+    for (size_t step = 0; step < expected.size(); ++step) CHECK(found[step] == Approx(expected[step]).margin(1e-5));
+}
+
 TEST_CASE("training: evaluating in between changes nothing", "[training][gpu]") {
     Trainer a(smallRecipe(), options()), b(smallRecipe(), options());
     for (int i = 0; i < 8; ++i) {

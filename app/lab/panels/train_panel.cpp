@@ -422,6 +422,9 @@ void TrainPanel::updateButtons() {
                                            static_cast<double>(training_->modelParameterCount),
                                        0, 'f', 2)
                                   .arg(grouped(training_->modelParameterCount)));
+        if (training_->stepBytes > 0)
+            details << tr("%1 MiB of activations and gradients per step")
+                           .arg(static_cast<double>(training_->stepBytes) / (1 << 20), 0, 'f', 1);
         if (training_->warning) text += QStringLiteral("\n⚠ ") + QString::fromStdString(training_->warning->sentence());
     } else if (isKnown && starting_ == bench_.runs().active()) {
         text = tr("Starting…");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/attention/flow.h"
+#include "engine/ops/gradient.h"
 
 namespace attn {
 
@@ -12,6 +13,8 @@ struct BlockFlow {
     double epsilon = 1e-5;
     bool hasBias = true;                    ///< whether feed-forward layers have biases
     std::vector<FlowParameter>& parameters; ///< parameters whose initial values a part chose
+    /// Receives what training need not keep; null if nobody asks.
+    std::vector<Recomputed>* recomputed = nullptr;
 
     /// Declares a parameter once and returns it. @param name without the prefix
     Tensor parameter(const std::string& name, Shape shape, InitialValue initial);
@@ -44,13 +47,10 @@ struct BlockHooks {
     /// @param name prefix of the gate's parameters: "gate1"
     /// @param x    [rows, streams C]
     /// @return     [rows, streams C]
-    Tensor (*join)(BlockFlow& flow, const std::string& name, Tensor x, const Sublayer& norm,
+    Tensor (*join)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x, const Sublayer& norm,
                    const Sublayer& sublayer) = nullptr;
-    Dense (*joinReference)(const BlockReference& flow, const std::string& name, const Dense& x,
+    Dense (*joinReference)(const BlockReference& flow, PartValues values, const std::string& name, const Dense& x,
                            const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) = nullptr;
-    /// Computes the input of `join` from its output; null if that is impossible.
-    Tensor (*undoJoin)(Tensor y, const Sublayer& norm, const Sublayer& sublayer) = nullptr;
-
     /// Concatenated residual streams. Each begins as the embedding, and the result is their mean.
     int64_t streams = 1;
     bool isPostNorm = false;    ///< the last layer's result is already normalised

@@ -22,14 +22,16 @@ int64_t hiddenWidth(int64_t width, PartValues values) {
     return (static_cast<int64_t>(std::llround(values.real("factor") * static_cast<double>(width))) + 7) / 8 * 8;
 }
 
-/// Rows in `chunks` pieces, put together again.
-template <class Map> Tensor inChunks(Tensor x, int64_t chunks, Map&& map) {
+/// Rows in `chunks` pieces, put together again. Training keeps no hidden layer of a piece.
+template <class Map> Tensor inChunks(BlockFlow& flow, Tensor x, int64_t chunks, Map&& map) {
     const int64_t rows = x.shape()[0], count = std::min(chunks, rows);
     if (count <= 1) return map(x);
     std::vector<Tensor> pieces;
     for (int64_t piece = 0; piece < count; ++piece) {
         const int64_t begin = rows * piece / count, end = rows * (piece + 1) / count;
-        pieces.push_back(map(slice(x, 0, begin, end - begin)));
+        const Tensor part = slice(x, 0, begin, end - begin);
+        pieces.push_back(map(part));
+        if (flow.recomputed) flow.recomputed->push_back({.nodes = {part.node, pieces.back().node + 1}});
     }
     return concatenate(pieces, 0);
 }
@@ -71,7 +73,7 @@ Tensor gated(const Weights& weights, Tensor rows) {
 template <Hidden kHidden, bool kIsGated>
 Tensor build(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
     const Weights weights(flow, name, hiddenWidth(flow.width, values), kIsGated);
-    return inChunks(x, values.integer("chunks"), [&](Tensor rows) {
+    return inChunks(flow, x, values.integer("chunks"), [&](Tensor rows) {
         return matmul(kHidden(weights, rows), weights.out, {.bias = weights.outBias});
     });
 }

@@ -19,19 +19,21 @@ Dense sumOf(const Dense& a, const Dense& b) {
 
 // Before and after the sublayer ---------------------------------------------------------------------------------------
 
-Tensor joinPreNorm(BlockFlow&, const std::string&, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
+Tensor joinPreNorm(BlockFlow&, PartValues, const std::string&, Tensor x, const Sublayer& norm,
+                   const Sublayer& sublayer) {
     return add(x, sublayer(norm(x)));
 }
-Dense referencePreNorm(const BlockReference&, const std::string&, const Dense& x, const ReferenceSublayer& norm,
-                       const ReferenceSublayer& sublayer) {
+Dense referencePreNorm(const BlockReference&, PartValues, const std::string&, const Dense& x,
+                       const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
     return sumOf(x, sublayer(norm(x)));
 }
 
-Tensor joinPostNorm(BlockFlow&, const std::string&, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
+Tensor joinPostNorm(BlockFlow&, PartValues, const std::string&, Tensor x, const Sublayer& norm,
+                    const Sublayer& sublayer) {
     return norm(add(x, sublayer(x)));
 }
-Dense referencePostNorm(const BlockReference&, const std::string&, const Dense& x, const ReferenceSublayer& norm,
-                        const ReferenceSublayer& sublayer) {
+Dense referencePostNorm(const BlockReference&, PartValues, const std::string&, const Dense& x,
+                        const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
     return norm(sumOf(x, sublayer(x)));
 }
 
@@ -47,8 +49,9 @@ Dense referenceResidualPostNorm(const BlockReference&, const std::string&, const
 
 constexpr double kInitialGate = 2; // of b_g: the gate begins nearly closed, and a block as the identity
 
-/// The stored b_g is the gate's bias minus kInitialGate, so that it begins at zero like every bias.
-Tensor joinGru(BlockFlow& flow, const std::string& name, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
+/// The stored b_g is the gate's bias minus the value with which it begins, so that it begins at zero like every bias.
+Tensor joinGru(BlockFlow& flow, PartValues, const std::string& name, Tensor x, const Sublayer& norm,
+               const Sublayer& sublayer) {
     const int64_t C = flow.width;
     const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(C))};
     const auto product = [&](const char* letter, Tensor of) {
@@ -62,8 +65,8 @@ Tensor joinGru(BlockFlow& flow, const std::string& name, Tensor x, const Sublaye
     const Tensor candidate = unary(add(product("W_g", y), product("U_g", multiply(r, x))), Unary::Tanh);
     return add(x, multiply(z, minus(candidate, x))); // (1 - z) x + z candidate
 }
-Dense referenceGru(const BlockReference& flow, const std::string& name, const Dense& x, const ReferenceSublayer& norm,
-                   const ReferenceSublayer& sublayer) {
+Dense referenceGru(const BlockReference& flow, PartValues, const std::string& name, const Dense& x,
+                   const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
     const auto product = [&](const char* letter, const Dense& of) {
         const Dense& w = flow.parameters.at(name + "." + letter);
         Dense result(of.extents);
@@ -81,7 +84,8 @@ Dense referenceGru(const BlockReference& flow, const std::string& name, const De
                 candidate = sumOf(product("W_g", y), product("U_g", r));
     Dense result = x;
     for (size_t i = 0; i < x.data.size(); ++i) {
-        const double bias = flow.parameters.at(name + ".b_g").data[i % static_cast<size_t>(flow.width)] + kInitialGate;
+        const double bias =
+            flow.parameters.at(name + ".b_g").data[i % static_cast<size_t>(flow.width)] + kInitialGate;
         const double gate = sigmoid(z.data[i] - bias);
         result.data[i] = (1 - gate) * x.data[i] + gate * std::tanh(candidate.data[i]);
     }
@@ -92,17 +96,22 @@ Dense referenceGru(const BlockReference& flow, const std::string& name, const De
 
 /// Two concatenated streams take turns: (a, b) -> (b, a + f(b)). Attention and feed-forward, one after the
 /// other, are the paper's y1 = x1 + F(x2), y2 = x2 + G(y1).
-Tensor joinReversible(BlockFlow& flow, const std::string&, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
-    const Tensor a = slice(x, -1, 0, flow.width), b = slice(x, -1, flow.width, flow.width);
-    return beside(b, add(a, sublayer(norm(b))));
-}
-Tensor undoReversible(Tensor y, const Sublayer& norm, const Sublayer& sublayer) {
+Tensor undoReversible(Tensor y, const std::function<Tensor(Tensor)>& f) {
     const int64_t width = y.shape().columns() / 2;
     const Tensor b = slice(y, -1, 0, width);
-    return beside(minus(slice(y, -1, width, width), sublayer(norm(b))), b);
+    return beside(minus(slice(y, -1, width, width), f(b)), b);
 }
-Dense referenceReversible(const BlockReference& flow, const std::string&, const Dense& x, const ReferenceSublayer& norm,
-                          const ReferenceSublayer& sublayer) {
+Tensor joinReversible(BlockFlow& flow, PartValues, const std::string&, Tensor x, const Sublayer& norm,
+                      const Sublayer& sublayer) {
+    const Tensor a = slice(x, -1, 0, flow.width), b = slice(x, -1, flow.width, flow.width);
+    const Tensor added = sublayer(norm(b)), y = beside(b, add(a, added));
+    if (flow.recomputed)
+        flow.recomputed->push_back(
+            {.nodes = {b.node + 1, added.node + 1}, .reversible = Reversible{x, y, b, added, undoReversible}});
+    return y;
+}
+Dense referenceReversible(const BlockReference& flow, PartValues, const std::string&, const Dense& x,
+                          const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
     const int64_t rows = x.extents[0], C = flow.width;
     Dense b({rows, C});
     for (int64_t t = 0; t < rows; ++t)
@@ -121,8 +130,7 @@ constexpr BlockHooks kPreNormHooks{.join = joinPreNorm, .joinReference = referen
 constexpr BlockHooks kPostNormHooks{.join = joinPostNorm, .joinReference = referencePostNorm, .isPostNorm = true};
 constexpr BlockHooks kResidualPostNormHooks{.join = joinResidualPostNorm, .joinReference = referenceResidualPostNorm};
 constexpr BlockHooks kGruHooks{.join = joinGru, .joinReference = referenceGru};
-constexpr BlockHooks kReversibleHooks{
-    .join = joinReversible, .joinReference = referenceReversible, .undoJoin = undoReversible, .streams = 2};
+constexpr BlockHooks kReversibleHooks{.join = joinReversible, .joinReference = referenceReversible, .streams = 2};
 constexpr BlockHooks kStackedHooks{};
 constexpr BlockHooks kSharedHooks{.sharesWeights = true};
 
@@ -187,12 +195,12 @@ const Part kReversibleResidual{
     .slot = Slot::Residual,
     .title = "Reversible, Reformer",
     .idea = "Two residual streams take turns: attention reads one and adds to the other, and the feed-forward layer "
-            "does the reverse. Every block's input can be computed from its output, so training does not need to keep "
-            "it.",
+            "does the reverse. Training computes every block's input from its output instead of keeping it, so its "
+            "memory of activations does not grow with depth.",
     .formula = "y1 = x1 + F(norm(x2)), y2 = x2 + G(norm(y1)); back: x2 = y2 - G(norm(y1)), x1 = y1 - F(norm(x2))",
     .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 3", "arXiv:2001.04451"},
-    .time = "O(T C)",
-    .memory = "O(T C) for all layers if inputs are recomputed",
+    .time = "O(T C), and every sublayer twice in training",
+    .memory = "O(T C) for all layers",
     .block = &kReversibleHooks};
 
 const Part kStackedLayers{

@@ -75,8 +75,13 @@ void referenceTalkingWeights(ReferenceFlow& flow, PartValues) {
 } // namespace
 
 HeadCounts headCounts(const AttentionSpec& spec) {
+    if (mixesStream(spec)) return {1, 1};
     return headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
 }
+
+bool mixesStream(const AttentionSpec& spec) { return spec.part(Slot::Mixer).mixesStream; }
+
+int64_t headWidth(const AttentionSpec& spec, int64_t width) { return width / headCounts(spec).heads; }
 
 HeadCounts headCounts(const Part& part, PartValues values) {
     if (&part == &kSingleHead) return {1, 1};

@@ -1,11 +1,12 @@
 #include "engine/attention/memory/memories.h"
 #include "engine/attention/terms.h"
+#include "engine/ops/gradient.h"
 
 #include <algorithm>
 #include <cmath>
 
-// Memories inside one sequence: it is cut into segments, and a segment reads earlier ones without sending gradients
-// into them.
+// Memories inside one sequence: it is cut into segments, and a segment reads earlier ones. Training sends no gradients
+// into them, analyses do.
 
 namespace attn {
 namespace {
@@ -39,7 +40,7 @@ void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
     const Tensor own = sameSegment(flow, values.integer("length"));
     const Tensor live = flow.k, seen = flow.scores;
     const auto shown = flow.shown, terms = flow.terms;
-    flow.k = flow.rememberedKeys ? flow.rememberedKeys : stopGradient(live);
+    flow.k = flow.rememberedKeys ? flow.rememberedKeys : stopLearning(live);
     for (const Stage stage : {Stage::Scores, Stage::Bias})
         for (const Slot slot : {Slot::Heads, Slot::Position, Slot::Score})
             for (const Hook& hook : flow.spec.part(slot).hooks)
@@ -52,7 +53,7 @@ void buildSegmentKeys(AttentionFlow& flow, PartValues values) {
 void buildSegmentValues(AttentionFlow& flow, PartValues values) {
     const Tensor own = sameSegment(flow, values.integer("length"));
     const Tensor within = times(flow.pattern, own), before = minus(flow.pattern, within);
-    const Tensor remembered = flow.rememberedValues ? flow.rememberedValues : stopGradient(flow.v);
+    const Tensor remembered = flow.rememberedValues ? flow.rememberedValues : stopLearning(flow.v);
     flow.z = plus(batchedMatmul(within, flow.v), batchedMatmul(before, remembered));
 }
 void referenceSegments(ReferenceFlow& flow, PartValues values) {
@@ -77,7 +78,7 @@ Tensor storedScores(AttentionFlow& flow, int64_t length) {
     const Tensor isStored =
         flow.byCell("memory.stored", [length](int64_t t, int64_t s) { return s / length < t / length ? 1.0 : 0.0; });
     const Tensor scores =
-        affine(product(flow.q, stopGradient(flow.k)), 1 / std::sqrt(static_cast<double>(flow.width)), 0);
+        affine(product(flow.q, stopLearning(flow.k)), 1 / std::sqrt(static_cast<double>(flow.width)), 0);
     return select(isStored, scores, hidden(flow));
 }
 
@@ -96,7 +97,7 @@ void buildNearest(AttentionFlow& flow, PartValues values) {
     flow.show("memory.retrieved", retrieved);
     const Tensor gate =
         unary(flow.parameter("memory.gate", {flow.heads, 1, 1}, {InitialValue::Kind::Zero}), Unary::Sigmoid);
-    const Tensor local = batchedMatmul(flow.pattern, flow.v), stored = batchedMatmul(retrieved, stopGradient(flow.v));
+    const Tensor local = batchedMatmul(flow.pattern, flow.v), stored = batchedMatmul(retrieved, stopLearning(flow.v));
     const Tensor rest = affine(gate, -1, 1);
     flow.z = plus(times(gate, stored), times(rest, local));
     flow.pattern = plus(times(gate, retrieved), times(rest, flow.pattern));
