@@ -43,9 +43,9 @@ std::vector<const Part*> collect() {
         // mixer
         &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer,
         // the block around it: norm, feed-forward, residual, layers
-        &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kReluFeedForward, &kGeluFeedForward,
-        &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kGruGateResidual, &kReversibleResidual,
-        &kStackedLayers, &kSharedLayers};
+        &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kNoNormPart, &kReluFeedForward,
+        &kGeluFeedForward, &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kGruGateResidual,
+        &kReversibleResidual, &kNoResidual, &kStackedLayers, &kSharedLayers};
     const auto masks = maskParts();
     parts.insert(std::ranges::find(parts, &kSoftmaxNormaliser), masks.begin(), masks.end());
     return parts;
