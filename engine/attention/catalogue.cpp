@@ -35,7 +35,7 @@ std::vector<const Part*> collect() {
         // normaliser
         &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser,
         &kEfficientNormaliser, &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser,
-        &kLinformerNormaliser,
+        &kLocalAftNormaliser, &kConvolvedAftNormaliser, &kLinformerNormaliser,
         // memory
         &kNoMemory, &kSegmentMemory, &kNearestMemory,
         // output
@@ -43,9 +43,9 @@ std::vector<const Part*> collect() {
         // mixer
         &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer, &kDeltaRuleMixer,
         // the block around it: norm, feed-forward, residual, layers
-        &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kReluFeedForward, &kGeluFeedForward,
-        &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kResidualPostNorm, &kGruGateResidual,
-        &kReversibleResidual, &kStackedLayers, &kSharedLayers};
+        &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kNoNormPart, &kReluFeedForward,
+        &kGeluFeedForward, &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kResidualPostNorm,
+        &kGruGateResidual, &kReversibleResidual, &kNoResidual, &kStackedLayers, &kSharedLayers};
     const auto masks = maskParts();
     parts.insert(std::ranges::find(parts, &kSoftmaxNormaliser), masks.begin(), masks.end());
     return parts;

@@ -26,6 +26,7 @@ struct BlockCase {
         const std::vector<double> initial = initialValues(part);
         if (hooks.map) {
             y = hooks.map(flow, {part.params, initial}, "m", x);
+            if (y == x) y = affine(x, 1, 0); // an input by itself is no result
         } else {
             const Sublayer norm = [&](Tensor in) { return normPart().block->map(flow, {}, "n", in); };
             const Sublayer sublayer = [&](Tensor in) { return innerPart().block->map(flow, innerValues(), "f", in); };
@@ -87,7 +88,7 @@ std::vector<const Part*> builtParts() {
 } // namespace
 
 TEST_CASE("every part of a block equals its plain loops", "[attention]") {
-    CHECK(builtParts().size() == 12);
+    CHECK(builtParts().size() == 14);
     for (const Part* part : builtParts()) {
         INFO(nameOf(part->slot) << " " << part->id);
         BlockCase test(*part);
@@ -155,11 +156,11 @@ TEST_CASE("reversible blocks recover their input", "[attention]") {
 }
 
 TEST_CASE("layers that are computed again have the gradients of layers that are kept", "[attention]") {
-    const char* id = GENERATE("reversible", "pre_norm");
-    INFO(id);
-    const BlockHooks& hooks = *partNamed(Slot::Residual, id).block;
+    const char* residual = GENERATE("reversible", "pre_norm");
+    INFO(residual);
+    const BlockHooks& hooks = *partNamed(Slot::Residual, residual).block;
     const std::vector<double> chunks{2, 3};
-    BlockCase test(partNamed(Slot::Residual, id));
+    BlockCase test(partNamed(Slot::Residual, residual));
     std::vector<Recomputed> recomputed;
     test.flow.recomputed = &recomputed;
     Tensor y = test.x;

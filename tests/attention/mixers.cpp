@@ -41,6 +41,7 @@ TEST_CASE("mixers of the stream learn what their papers say: FNet nothing, MLP-M
     CHECK(learned("mixer=mlp_mixer(hidden = 7)", hasBias) ==
           std::map<std::string, int64_t>{
               {"mixer.W_1", 7 * 10}, {"mixer.b_1", 7}, {"mixer.W_2", 10 * 7}, {"mixer.b_2", 10}});
+    CHECK(learned("heads=multi_head(4), normaliser=xcit", hasBias).at("normaliser.temperature") == 4);
 }
 
 TEST_CASE("FNet is the real part of the transform over all positions and all channels, at any length", "[attention]") {

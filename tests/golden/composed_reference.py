@@ -1,7 +1,7 @@
-"""Encoders with composed attention in plain torch operations, as an implementation independent of the engine.
+"""Models with composed attention in plain torch operations, as an implementation independent of the engine.
 
-encoder() takes (config, weights, tokens, types, divisor) with the engine's names of tensors, as files of the family attention-lab have
-them, and returns the logits of all tokens. Of the parts it knows what the cases of training/*.recipe.json use. `divisor` narrows windows.
+encoder() takes (config, weights, tokens, types, divisor) and decoder() (config, weights, tokens) with the engine's names of tensors, as
+files of the family attention-lab have them, and they return the logits of all tokens. Of the parts it knows what the cases of training/*.recipe.json use. `divisor` narrows windows.
 """
 import re
 
@@ -25,6 +25,8 @@ def visible(text, length, divisor):
     kind, values = part(text, "mask", "full")
     if kind == "full":
         return torch.ones(length, length, dtype=torch.bool)
+    if re.search(r"\bmask=causal\b", text):
+        return torch.ones(length, length, dtype=torch.bool).tril()
     assert kind == "longformer"
     width, dilation, globals_ = max(1, int(values[0]) // divisor), int(values[1]), int(values[2])
     i, j = torch.arange(length)[:, None], torch.arange(length)[None, :]
@@ -45,7 +47,37 @@ def softmax_of(q, k, v, seen):
     return torch.einsum("hts,shd->thd", torch.softmax(scores.masked_fill(~seen, -torch.inf), -1), v)
 
 
+def mixed(text, w, x, at):
+    """What a mixer of the stream makes of the rows x [T,C], or None."""
+    kind, _ = part(text, "mixer", "attention")
+    if kind == "fnet":
+        return torch.fft.fft2(x).real
+    if kind == "mlp_mixer":
+        hidden = torch.nn.functional.gelu(w[at + "mixer.W_1"] @ x + w[at + "mixer.b_1"][:, None])
+        return w[at + "mixer.W_2"] @ hidden + w[at + "mixer.b_2"][:, None]
+    return None
+
+
+def aft(kind, values, w, q, k, v, seen, at):
+    """Zhai et al. 2021, equations 2 and 4. q, k, v [T,H,D]."""
+    length, window, learned = len(q), int(values["window"]), w[at + "normaliser.w"]
+    exists = (torch.arange(length)[None, :] - torch.arange(length)[:, None]).abs() < window
+    bias = torch.zeros(q.shape[1], length, length, dtype=q.dtype)
+    for t, s in exists.nonzero().tolist():
+        bias[:, t, s] = learned[t, s - t + window - 1] if kind == "aft_local" else learned[:, s - t + window - 1]
+    weight = torch.exp(bias)[..., None] * torch.exp(k).transpose(0, 1)[:, None] * seen[None, :, :, None]  # [H,T,S,D]
+    mean = (weight * v.transpose(0, 1)[:, None]).sum(2) / weight.sum(2)
+    return torch.sigmoid(q) * mean.transpose(0, 1)
+
+
 def attention(text, w, x, layer, heads, divisor):
+    """What the attention adds to the stream, [T,C]."""
+    at = f"blocks.{layer}.attn."
+    rows = mixed(text, w, x, at)
+    return projected(text, w, x, layer, heads, divisor) @ w[at + "W_O"].T + w[at + "b_O"] if rows is None else rows
+
+
+def projected(text, w, x, layer, heads, divisor):
     at = f"blocks.{layer}.attn."
     project = lambda name: (x @ w[f"{at}W_{name}"].T + w[f"{at}b_{name}"]).reshape(len(x), heads, -1)  # noqa: E731
     turn = turned if part(text, "position", "none")[0] == "rope" else lambda rows: rows
@@ -60,7 +92,13 @@ def attention(text, w, x, layer, heads, divisor):
         e, f = (m.reshape(-1, rank, m.shape[-1]).expand(heads, -1, -1) for m in (e, f))  # [H,rank,S]
         k, v = torch.einsum("hrs,shd->rhd", e, k), torch.einsum("hrs,shd->rhd", f, v)
         return softmax_of(q, k, v, torch.ones(len(q), len(k), dtype=torch.bool)).reshape(len(x), -1)
+    if kind == "xcit":
+        unit = lambda rows: torch.nn.functional.normalize(rows.permute(1, 2, 0), dim=-1)  # noqa: E731
+        scores = unit(q) @ unit(k).transpose(1, 2) * w[at + "normaliser.temperature"][:, None, None] / values.get("temperature", 1)
+        return torch.einsum("hde,the->thd", torch.softmax(scores, -1), v).reshape(len(x), -1)
     seen = visible(text, len(x), divisor)
+    if kind in ("aft_local", "aft_conv"):
+        return aft(kind, values, w, q, k, v, seen, at).reshape(len(x), -1)
     z = softmax_of(turn(q), turn(k), v, seen)
     kind, values = part(text, "projections", "one")
     if kind == "global":  # as transformers' LongformerSelfAttention: query_global, key_global, value_global
@@ -70,16 +108,37 @@ def attention(text, w, x, layer, heads, divisor):
     return z.reshape(len(x), -1)
 
 
+def named(w):
+    """With the names that norm() reads."""
+    names = {name.removesuffix(".w") + ".weight" if name.endswith(".w") else name: tensor for name, tensor in w.items()}
+    return {name.removesuffix(".b") + ".bias" if name.endswith(".b") else name: tensor for name, tensor in names.items()}
+
+
+def decoder(config, w, tokens):
+    """Two reversible streams (Kitaev et al. 2020, equation 9) that begin as the embedding; their mean is read. The backward pass keeps all."""
+    epsilon, heads, names = config["norm_epsilon"], config["heads"], named(w)
+    x = w["embed.W_E"][tokens]
+    if part(config["attention"][0], "position", "none")[0] == "learned":
+        x = x + w["blocks.0.attn.position.table"][: len(x)]
+    first = second = x
+    for layer, text in enumerate(config["attention"]):
+        at = f"blocks.{layer}."
+        assert part(text, "residual", "")[0] == "reversible" and part(text, "feed_forward", "")[0] == "relu"
+        first = first + attention(text, w, norm(second, names, at + "ln1", epsilon), layer, heads, 1)
+        hidden = torch.relu(norm(first, names, at + "ln2", epsilon) @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])
+        second = second + hidden @ w[at + "mlp.W_out"].T + w[at + "mlp.b_out"]
+    return norm((first + second) / 2, names, "ln_final", epsilon) @ w["embed.W_E"].T
+
+
 def encoder(config, w, tokens, types, divisor=1):
     epsilon, act, heads = config["norm_epsilon"], ACTIVATIONS[config["activation"]], config["heads"]
-    names = {name.removesuffix(".w") + ".weight" if name.endswith(".w") else name: tensor for name, tensor in w.items()}
-    names = {name.removesuffix(".b") + ".bias" if name.endswith(".b") else name: tensor for name, tensor in names.items()}
+    names = named(w)
     x = norm(w["embed.W_E"][tokens] + w["token_type_embed.W_token_type"][types], names, "embed.ln", epsilon)
     for layer, text in enumerate(config["attention"]):
         if layer == 0 and part(text, "position", "none")[0] == "learned":
             x = x + w["blocks.0.attn.position.table"][: len(x)]
         at = f"blocks.{layer}."
-        x = norm(x + attention(text, w, x, layer, heads, divisor) @ w[at + "attn.W_O"].T + w[at + "attn.b_O"], names, at + "ln1", epsilon)
+        x = norm(x + attention(text, w, x, layer, heads, divisor), names, at + "ln1", epsilon)
         hidden = act(x @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])
         x = norm(x + hidden @ w[at + "mlp.W_out"].T + w[at + "mlp.b_out"], names, at + "ln2", epsilon)
     hidden = norm(act(x @ w["mlm_head.W"].T + w["mlm_head.b"]), names, "mlm_head.ln", epsilon)

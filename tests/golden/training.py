@@ -86,6 +86,8 @@ def pretraining_loss(config, weights, batches, step):
 def logits_of(config, weights, batches, step, divisor):
     """[targets, choices] of one step's batch. divisor: how much narrower windows are than the config says."""
     if config["model_type"] == "attention-lab":
+        if not config.get("encoder"):
+            return torch.cat([composed_reference.decoder(config, weights, tokens) for tokens in batches["inputs"][step].long()])
         encode = lambda tokens: composed_reference.encoder(config, weights, tokens, torch.zeros_like(tokens), divisor)
         return torch.cat([encode(tokens) for tokens in batches["inputs"][step].long()])
     if "types" in batches:  # texts of different lengths, with classes

@@ -4,9 +4,10 @@
 
 namespace attn {
 
-extern const Part kLayerNormPart, kRmsNormPart, kScaleNormPart, kFixNormPart;
+extern const Part kNoNormPart, kLayerNormPart, kRmsNormPart, kScaleNormPart, kFixNormPart;
 extern const Part kReluFeedForward, kGeluFeedForward, kSwigluFeedForward;
-extern const Part kPreNormResidual, kPostNormResidual, kResidualPostNorm, kGruGateResidual, kReversibleResidual;
+extern const Part kNoResidual, kPreNormResidual, kPostNormResidual, kResidualPostNorm, kGruGateResidual,
+    kReversibleResidual;
 extern const Part kStackedLayers, kSharedLayers;
 
 } // namespace attn

@@ -77,12 +77,31 @@ Dense referenceScaleNorm(const BlockReference& flow, PartValues, const std::stri
     });
 }
 
+// None ---------------------------------------------------------------------------------------------------------------
+
+Tensor buildNoNorm(BlockFlow&, PartValues, const std::string&, Tensor x) { return x; }
+Dense referenceNoNorm(const BlockReference&, PartValues, const std::string&, const Dense& x) { return x; }
+
+constexpr BlockHooks kNoNormHooks{.map = buildNoNorm, .mapReference = referenceNoNorm};
 constexpr BlockHooks kLayerNormHooks{.map = buildLayerNorm, .mapReference = referenceLayerNorm};
 constexpr BlockHooks kRmsNormHooks{.map = buildRmsNorm, .mapReference = referenceRmsNorm};
 constexpr BlockHooks kScaleNormHooks{.map = buildScaleNorm, .mapReference = referenceScaleNorm};
 constexpr BlockHooks kFixNormHooks{.map = buildScaleNorm, .mapReference = referenceScaleNorm, .fixesWords = true};
 
 } // namespace
+
+const Part kNoNormPart{
+    .id = "none",
+    .slot = Slot::Norm,
+    .title = "No norm",
+    .idea = "Rows go into sublayers as they are. The residual stream grows with every layer and gradients with it, so "
+            "deep models need small initial weights and small steps; this part shows what norms are for.",
+    .formula = "y = x",
+    .source = {"Zhang et al.", 2019, "Fixup Initialization: Residual Learning Without Normalization", "section 2",
+               "arXiv:1901.09321"},
+    .time = "0",
+    .memory = "0",
+    .block = &kNoNormHooks};
 
 const Part kLayerNormPart{
     .id = "layer_norm",

@@ -4,6 +4,7 @@
 #include "engine/ops/ops.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace attn {
@@ -37,20 +38,34 @@ Dense referencePostNorm(const BlockReference&, PartValues, const std::string&, c
     return norm(sumOf(x, sublayer(x)));
 }
 
-Tensor joinResidualPostNorm(BlockFlow&, const std::string&, Tensor x, const Sublayer& norm, const Sublayer& sublayer) {
+Tensor joinResidualPostNorm(BlockFlow&, PartValues, const std::string&, Tensor x, const Sublayer& norm,
+                            const Sublayer& sublayer) {
     return add(x, norm(sublayer(x)));
 }
-Dense referenceResidualPostNorm(const BlockReference&, const std::string&, const Dense& x,
+Dense referenceResidualPostNorm(const BlockReference&, PartValues, const std::string&, const Dense& x,
                                 const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
     return sumOf(x, norm(sublayer(x)));
 }
 
+// None ---------------------------------------------------------------------------------------------------------------
+
+Tensor joinNoResidual(BlockFlow&, PartValues, const std::string&, Tensor x, const Sublayer& norm,
+                      const Sublayer& sublayer) {
+    return sublayer(norm(x));
+}
+Dense referenceNoResidual(const BlockReference&, PartValues, const std::string&, const Dense& x,
+                          const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
+    return sublayer(norm(x));
+}
+
 // GRU gate -----------------------------------------------------------------------------------------------------------
 
-constexpr double kInitialGate = 2; // of b_g: the gate begins nearly closed, and a block as the identity
+constexpr std::array<Param, 1> kGruParams{
+    {{"b_g", "Bias", "Bias with which the gate begins; above 0 it begins nearly closed, and a block as the identity",
+      Param::Kind::Real, -8, 8, 0.5, 2}}};
 
 /// The stored b_g is the gate's bias minus the value with which it begins, so that it begins at zero like every bias.
-Tensor joinGru(BlockFlow& flow, PartValues, const std::string& name, Tensor x, const Sublayer& norm,
+Tensor joinGru(BlockFlow& flow, PartValues values, const std::string& name, Tensor x, const Sublayer& norm,
                const Sublayer& sublayer) {
     const int64_t C = flow.width;
     const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(C))};
@@ -61,11 +76,11 @@ Tensor joinGru(BlockFlow& flow, PartValues, const std::string& name, Tensor x, c
     const Tensor r = unary(add(product("W_r", y), product("U_r", x)), Unary::Sigmoid);
     const Tensor bias = reshape(flow.parameter(name + ".b_g", {C}, {}), {1, C});
     const Tensor z =
-        unary(minus(add(product("W_z", y), product("U_z", x)), affine(bias, 1, kInitialGate)), Unary::Sigmoid);
+        unary(minus(add(product("W_z", y), product("U_z", x)), affine(bias, 1, values.real("b_g"))), Unary::Sigmoid);
     const Tensor candidate = unary(add(product("W_g", y), product("U_g", multiply(r, x))), Unary::Tanh);
     return add(x, multiply(z, minus(candidate, x))); // (1 - z) x + z candidate
 }
-Dense referenceGru(const BlockReference& flow, PartValues, const std::string& name, const Dense& x,
+Dense referenceGru(const BlockReference& flow, PartValues values, const std::string& name, const Dense& x,
                    const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
     const auto product = [&](const char* letter, const Dense& of) {
         const Dense& w = flow.parameters.at(name + "." + letter);
@@ -85,7 +100,7 @@ Dense referenceGru(const BlockReference& flow, PartValues, const std::string& na
     Dense result = x;
     for (size_t i = 0; i < x.data.size(); ++i) {
         const double bias =
-            flow.parameters.at(name + ".b_g").data[i % static_cast<size_t>(flow.width)] + kInitialGate;
+            flow.parameters.at(name + ".b_g").data[i % static_cast<size_t>(flow.width)] + values.real("b_g");
         const double gate = sigmoid(z.data[i] - bias);
         result.data[i] = (1 - gate) * x.data[i] + gate * std::tanh(candidate.data[i]);
     }
@@ -129,6 +144,7 @@ Dense referenceReversible(const BlockReference& flow, PartValues, const std::str
 constexpr BlockHooks kPreNormHooks{.join = joinPreNorm, .joinReference = referencePreNorm};
 constexpr BlockHooks kPostNormHooks{.join = joinPostNorm, .joinReference = referencePostNorm, .isPostNorm = true};
 constexpr BlockHooks kResidualPostNormHooks{.join = joinResidualPostNorm, .joinReference = referenceResidualPostNorm};
+constexpr BlockHooks kNoResidualHooks{.join = joinNoResidual, .joinReference = referenceNoResidual};
 constexpr BlockHooks kGruHooks{.join = joinGru, .joinReference = referenceGru};
 constexpr BlockHooks kReversibleHooks{.join = joinReversible, .joinReference = referenceReversible, .streams = 2};
 constexpr BlockHooks kStackedHooks{};
@@ -175,6 +191,20 @@ const Part kResidualPostNorm{
     .memory = "O(T C)",
     .block = &kResidualPostNormHooks};
 
+const Part kNoResidual{
+    .id = "none",
+    .slot = Slot::Residual,
+    .title = "No residual",
+    .idea = "A sublayer's result replaces the rows instead of being added to them. Without the sum, attention alone "
+            "makes all rows alike, and ever faster with depth; this part shows what residuals are for.",
+    .formula = "y = f(norm(x))",
+    .source = {"Dong et al.", 2021,
+               "Attention is Not All You Need: Pure Attention Loses Rank Doubly Exponentially with Depth", "section 2",
+               "arXiv:2103.03404"},
+    .time = "O(T C)",
+    .memory = "O(T C)",
+    .block = &kNoResidualHooks};
+
 const Part kGruGateResidual{
     .id = "gru_gate",
     .slot = Slot::Residual,
@@ -186,6 +216,7 @@ const Part kGruGateResidual{
                "r = sigma(W_r u + U_r x), u = max(0, f(norm(x)))",
     .source = {"Parisotto et al.", 2020, "Stabilizing Transformers for Reinforcement Learning", "section 3.2",
                "arXiv:1910.06764"},
+    .params = kGruParams,
     .time = "O(T C^2)",
     .memory = "O(C^2) parameters a sublayer",
     .block = &kGruHooks};

@@ -85,12 +85,14 @@ void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
 // -----------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 1> kXcitParams{
-    {{"temperature", "Temperature", "Divides the cosine of two channels", Param::Kind::Real, 0.01, 10, 0.01, 1}}};
+    {{"temperature", "Temperature", "Divides the cosine of two channels; every head learns a factor that begins at 1",
+      Param::Kind::Real, 0.01, 10, 0.01, 1}}};
 
 void buildXcit(AttentionFlow& flow, PartValues values) {
     const auto channels = [](Tensor x) { return unitRows(permute(x, {0, 1, 3, 2})); }; // [B,H,D,T], each of length 1
-    const Tensor weights =
-        softmax(affine(product(channels(flow.q), channels(flow.k)), 1 / values.real("temperature"), 0)); // [B,H,D,D]
+    const Tensor factor = flow.parameter("normaliser.temperature", {flow.heads}, {InitialValue::Kind::One});
+    const Tensor sharpness = affine(reshape(factor, {flow.heads, 1, 1}), 1 / values.real("temperature"), 0);
+    const Tensor weights = softmax(times(product(channels(flow.q), channels(flow.k)), sharpness)); // [B,H,D,D]
     flow.show("xcit.channels", weights);
     flow.z = product(flow.v, weights); // z[t,d] = sum_e weights[d,e] v[t,e]
 }
@@ -107,7 +109,8 @@ void referenceXcit(ReferenceFlow& flow, PartValues values) {
                     qq += flow.q.at(h, t, d) * flow.q.at(h, t, d);
                     kk += flow.k.at(h, t, e) * flow.k.at(h, t, e);
                 }
-                scores.push_back(dot / (std::sqrt(qq * kk) * temperature));
+                scores.push_back(flow.parameters.at("normaliser.temperature").at(h) * dot /
+                                 (std::sqrt(qq * kk) * temperature));
             }
             scores = softmaxOf(scores);
             for (int64_t t = 0; t < flow.queries; ++t)
@@ -119,17 +122,47 @@ void referenceXcit(ReferenceFlow& flow, PartValues values) {
 // AFT
 // ------------------------------------------------------------------------------------------------------------------
 
-void buildAft(AttentionFlow& flow, PartValues) {
-    const int64_t B = flow.batch, H = flow.heads, S = flow.keys, D = flow.width;
-    const Tensor bias = flow.parameterByCell("normaliser.w", {InitialValue::Kind::Normal, 0.5});
-    Tensor factor = unary(bias, Unary::Exponential); // [T,S]
+constexpr std::array<Param, 1> kLocalAftParams{
+    {{"window", "Window", "A pair of positions less than this apart has a learned number; all others have 0",
+      Param::Kind::Integer, 1, 4096, 1, 8}}};
+
+/// sigma(q_t) times the mean of the values, weighed by e^(k_s + w_ts). @param bias w, [T,S] or [H,T,S]
+void mixByBias(AttentionFlow& flow, Tensor bias) {
+    const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys, D = flow.width;
+    Tensor factor = unary(bias, Unary::Exponential);
     if (flow.mask) factor = times(factor, flow.mask);
     const Tensor weight = unary(flow.k, Unary::Exponential); // [B,H,S,D]
     const Tensor mixed = share(batchedMatmul(factor, times(weight, flow.v)), batchedMatmul(factor, weight));
     flow.z = times(unary(flow.q, Unary::Sigmoid), mixed);
-    const Tensor perChannel = times(factor, reshape(permute(weight, {0, 1, 3, 2}), {B * H, D, 1, S})); // [BH,D,T,S]
-    if (!flow.mask || flow.mask.shape().rank() == 2 || flow.mask.shape()[1] == 1)
-        flow.show("aft.channels", share(perChannel, sumOver(perChannel, -1)));
+    const Tensor ofHeads = reshape(factor, {factor.shape().elements() / (T * S), 1, T, S});
+    const Tensor perChannel = times(reshape(permute(weight, {0, 1, 3, 2}), {B, H, D, 1, S}), ofHeads); // [B,H,D,T,S]
+    flow.show("aft.channels", reshape(share(perChannel, sumOver(perChannel, -1)), {B * H, D, T, S}));
+}
+/// The column of a table by distance for each cell, -1 outside of the window. @return I32 [T S]
+Tensor columnsOfWindow(AttentionFlow& flow, int64_t window) {
+    return indices(flow.byCell("normaliser.columns", [window](int64_t t, int64_t s) {
+        return static_cast<double>(std::abs(s - t) < window ? s - t + window - 1 : -1);
+    }));
+}
+
+void buildAft(AttentionFlow& flow, PartValues) {
+    mixByBias(flow, flow.parameterByCell("normaliser.w", {InitialValue::Kind::Normal, 0.5}));
+}
+void buildLocalAft(AttentionFlow& flow, PartValues values) {
+    const int64_t window = values.integer("window"), T = flow.queries, S = flow.keys, columns = 2 * window - 1;
+    Tensor w =
+        flow.parameter("normaliser.w", {flow.isStep() ? flow.context : T, columns}, {InitialValue::Kind::Normal, 0.5});
+    if (flow.isStep()) w = take(w, flow.positions);
+    const Tensor cells =
+        take(reshape(w, {T, columns, 1}), reshape(columnsOfWindow(flow, window), {T, S})); // zeros outside
+    mixByBias(flow, reshape(cells, {T, S}));
+}
+void buildConvolvedAft(AttentionFlow& flow, PartValues values) {
+    const int64_t window = values.integer("window"), H = flow.heads, T = flow.queries, S = flow.keys,
+                  columns = 2 * window - 1;
+    const Tensor w = flow.parameter("normaliser.w", {H, columns}, {InitialValue::Kind::Normal, 0.5});
+    const Tensor ids = broadcast(reshape(columnsOfWindow(flow, window), {1, T * S}), {H, T * S});
+    mixByBias(flow, reshape(take(reshape(w, {H, columns, 1}), ids), {H, T, S}));
 }
 void buildSimpleAft(AttentionFlow& flow, PartValues) {
     const Tensor weight = unary(flow.isStep() ? flow.newKeys : flow.k, Unary::Exponential);
@@ -137,7 +170,8 @@ void buildSimpleAft(AttentionFlow& flow, PartValues) {
     const Tensor mean = share(visibleTotal(flow, "weighed", weighed), visibleTotal(flow, "weights", weight));
     flow.z = times(unary(flow.q, Unary::Sigmoid), mean);
 }
-void referenceAftWith(ReferenceFlow& flow, const Dense* bias) {
+/// @param bias of a head, a query and a key
+void referenceAftWith(ReferenceFlow& flow, const std::function<double(int64_t, int64_t, int64_t)>& bias) {
     flow.z = Dense({flow.heads, flow.queries, flow.width});
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
@@ -145,15 +179,27 @@ void referenceAftWith(ReferenceFlow& flow, const Dense* bias) {
                 double top = 0, bottom = 0;
                 for (int64_t s = 0; s < flow.keys; ++s) {
                     if (!flow.isVisible(h, t, s)) continue;
-                    const double weight = std::exp(flow.k.at(h, s, d) + (bias ? bias->at(t, s) : 0));
+                    const double weight = std::exp(flow.k.at(h, s, d) + bias(h, t, s));
                     top += weight * flow.v.at(h, s, d);
                     bottom += weight;
                 }
                 flow.z.at(h, t, d) = (bottom == 0 ? 0 : top / bottom) / (1 + std::exp(-flow.q.at(h, t, d)));
             }
 }
-void referenceAft(ReferenceFlow& flow, PartValues) { referenceAftWith(flow, &flow.parameters.at("normaliser.w")); }
-void referenceSimpleAft(ReferenceFlow& flow, PartValues) { referenceAftWith(flow, nullptr); }
+void referenceAft(ReferenceFlow& flow, PartValues) {
+    const Dense& w = flow.parameters.at("normaliser.w");
+    referenceAftWith(flow, [&](int64_t, int64_t t, int64_t s) { return w.at(t, s); });
+}
+template <bool kByHead> void referenceWindowAft(ReferenceFlow& flow, PartValues values) {
+    const Dense& w = flow.parameters.at("normaliser.w");
+    const int64_t window = values.integer("window");
+    referenceAftWith(flow, [&](int64_t h, int64_t t, int64_t s) {
+        return std::abs(s - t) < window ? w.at(kByHead ? h : t, s - t + window - 1) : 0.0;
+    });
+}
+void referenceSimpleAft(ReferenceFlow& flow, PartValues) {
+    referenceAftWith(flow, [](int64_t, int64_t, int64_t) { return 0.0; });
+}
 
 } // namespace
 
@@ -196,8 +242,9 @@ const Part kXcitNormaliser{
     .title = "Cross-covariance (XCiT)",
     .idea = "Channels attend to channels, by their similarity over all tokens. Tokens do not attend to tokens, so "
             "there is a pattern of channels and none of tokens.",
-    .formula = "z = V softmax(K'^T Q' / tau), columns of K' and Q' of length 1",
-    .source = {"El-Nouby et al.", 2021, "XCiT: Cross-Covariance Image Transformers", "section 3.2", "arXiv:2106.09681"},
+    .formula = "z = V softmax(K'^T Q' / tau_h), columns of K' and Q' of length 1, tau_h learned",
+    .source = {"El-Nouby et al.", 2021, "XCiT: Cross-Covariance Image Transformers",
+               "section 3.2, without local patch interaction", "arXiv:2106.09681"},
     .params = kXcitParams,
     .time = "O(T D^2)",
     .memory = "O(D^2)",
@@ -218,6 +265,37 @@ const Part kAftNormaliser{
     .time = "O(T S D)",
     .memory = "O(T D) and O(T S) parameters",
     .hooks = {{Stage::Normalise, buildAft, referenceAft}},
+    .usesScores = false};
+
+const Part kLocalAftNormaliser{
+    .id = "aft_local",
+    .slot = Slot::Normaliser,
+    .title = "Attention free, local (AFT-local)",
+    .idea = "AFT whose learned numbers end at a window. Unlike in local attention, every token still reaches every "
+            "other one, by its key alone. Here all pairs are computed; the paper's own numbers in the window are "
+            "products of two thin matrices.",
+    .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), w_ij = 0 where |i - j| >= window",
+    .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},
+    .params = kLocalAftParams,
+    .time = "O(T S D)",
+    .memory = "O(T D + T S) and O(T window) parameters",
+    .hooks = {{Stage::Normalise, buildLocalAft, referenceWindowAft<false>}},
+    .usesScores = false};
+
+const Part kConvolvedAftNormaliser{
+    .id = "aft_conv",
+    .slot = Slot::Normaliser,
+    .title = "Attention free, convolved (AFT-conv)",
+    .idea = "AFT-local whose numbers depend on the distance alone: each head has one filter, as in a convolution that "
+            "also reaches all other tokens. Here all pairs are computed, and the filter is learned as it is, not "
+            "normalised as in the paper.",
+    .formula = "z_i = sigma(q_i) * (sum_j e^(k_j) v_j + sum_{|i-j| < window} (e^(w_{j-i}) - 1) e^(k_j) v_j) / "
+               "(the same without v_j), one w for each head",
+    .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2, equation 4", "arXiv:2105.14103"},
+    .params = kLocalAftParams,
+    .time = "O(T S D)",
+    .memory = "O(T D + H T S) and O(H window) parameters",
+    .hooks = {{Stage::Normalise, buildConvolvedAft, referenceWindowAft<true>}},
     .usesScores = false};
 
 const Part kSimpleAftNormaliser{
