@@ -213,6 +213,7 @@ private:
 
     void prepare(Node& node, size_t begin) const {
         const Part& part = *node.part;
+        if (node.values.empty()) node.values = initialValues(part);
         const size_t given = node.values.size(), wanted = part.params.size();
         if (given < wanted || (given > wanted && !part.takesList)) {
             std::vector<std::string_view> names;
