@@ -16,7 +16,7 @@ namespace {
 constexpr float kHiddenCell = std::numeric_limits<float>::quiet_NaN();
 
 /// Whether a result has one number per token, which is drawn as one row.
-bool isRowOfTokens(const std::string& name) { return name.starts_with("lsh.") || name == "routing.clusters"; }
+bool isRowOfTokens(const std::string& name) { return name == "routing.clusters"; }
 
 /// Whether a result has a value for each query and key, which a mask can forbid to meet.
 bool isOfCells(std::string_view name) {

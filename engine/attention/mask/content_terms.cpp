@@ -17,79 +17,6 @@ void hideUnless(AttentionFlow& flow, Tensor isVisible) {
     flow.scores = select(isVisible, flow.scores, fill(flow.graph, {1, 1}, kMasked));
 }
 
-template <class Visible> void hideReference(ReferenceFlow& flow, Visible&& isVisible) {
-    for (int64_t h = 0; h < flow.heads; ++h)
-        for (int64_t t = 0; t < flow.queries; ++t)
-            for (int64_t s = 0; s < flow.keys; ++s)
-                if (!isVisible(h, t, s)) flow.scores.at(h, t, s) = kMasked;
-}
-
-// LSH ----------------------------------------------------------------------------------------------------------------
-
-constexpr std::array<Param, 3> kLshParams{
-    {{"buckets", "Buckets", "Number of buckets, even", Param::Kind::Integer, 2, 256, 2, 4},
-     {"rounds", "Rounds", "Number of hashes; a pair is visible if any of them puts both in one bucket",
-      Param::Kind::Integer, 1, 8, 1, 1},
-     kSeed}};
-
-struct Lsh {
-    int64_t half, rounds;
-    uint64_t seed;
-    explicit Lsh(PartValues values)
-        : half(values.integer("buckets") / 2), rounds(values.integer("rounds")), seed(values.seed()) {}
-};
-
-/// Which bucket each row falls into, for each round. @param x [B,H,rows,D]  @return I32 [B,H,rows,rounds]
-Tensor bucketsOf(AttentionFlow& flow, Tensor x, const Lsh& lsh) {
-    const Tensor directions = flow.constant("mask.directions", {lsh.rounds * lsh.half, flow.width},
-                                            gaussianRows(lsh.rounds * lsh.half, flow.width, 1, lsh.seed));
-    const int64_t rows = x.shape()[2];
-    const Tensor along =
-        reshape(product(x, directions), {flow.batch * flow.heads, rows, lsh.rounds, lsh.half}); // [BH,rows,rounds,half]
-    return reshape(argmax(beside(along, unary(along, Unary::Negate))), {flow.batch, flow.heads, rows, lsh.rounds});
-}
-
-void buildLsh(AttentionFlow& flow, PartValues values) {
-    const Lsh lsh(values);
-    const Tensor query = toReal(bucketsOf(flow, flow.q, lsh)), key = toReal(bucketsOf(flow, flow.k, lsh));
-    flow.show("lsh.buckets", key);
-    Tensor isTogether;
-    for (int64_t round = 0; round < lsh.rounds; ++round) {
-        const Tensor own = slice(query, 3, round, 1);                         // [B,H,T,1]
-        const Tensor others = permute(slice(key, 3, round, 1), {0, 1, 3, 2}); // [B,H,1,S]
-        const Tensor same = binary(own, others, Binary::Equal);               // [B,H,T,S]
-        isTogether = isTogether ? binary(isTogether, same, Binary::Maximum) : same;
-        // Sorted by bucket, and within one by position: what a kernel that works in chunks walks along.
-        if (round == 0) flow.show("lsh.order", sortOrder(reshape(others, {flow.batch, flow.heads, flow.keys})));
-    }
-    flow.show("mask.content", isTogether);
-    hideUnless(flow, isTogether);
-}
-void referenceLsh(ReferenceFlow& flow, PartValues values) {
-    const Lsh lsh(values);
-    const Dense& directions = flow.parameters.at("mask.directions");
-    const auto bucket = [&](const Dense& x, int64_t h, int64_t row, int64_t round) {
-        int64_t best = 0;
-        double largest = -1e300;
-        for (int64_t b = 0; b < 2 * lsh.half; ++b) {
-            double along = 0;
-            for (int64_t d = 0; d < flow.width; ++d)
-                along += x.at(h, row, d) * directions.at(round * lsh.half + b % lsh.half, d);
-            if (b >= lsh.half) along = -along;
-            if (along > largest) {
-                largest = along;
-                best = b;
-            }
-        }
-        return best;
-    };
-    hideReference(flow, [&](int64_t h, int64_t t, int64_t s) {
-        for (int64_t round = 0; round < lsh.rounds; ++round)
-            if (bucket(flow.q, h, t, round) == bucket(flow.k, h, s, round)) return true;
-        return false;
-    });
-}
-
 // Routing ------------------------------------------------------------------------------------------------------------
 
 constexpr std::array<Param, 4> kRoutingParams{
@@ -260,21 +187,6 @@ void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
 }
 
 } // namespace
-
-const Part kLshMask{.id = "lsh",
-                    .slot = Slot::Mask,
-                    .title = "Hash buckets (Reformer)",
-                    .idea = "Queries and keys are hashed by random directions, so similar ones tend to share a "
-                            "bucket, and a query sees only the keys in its bucket. More rounds make it less likely "
-                            "that a match is missed.",
-                    .formula = "h(q_i) = h(k_j) in some round; h(x) = argmax [x R; -x R]",
-                    .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2, LSH attention",
-                               "arXiv:2001.04451"},
-                    .params = kLshParams,
-                    .time = "O(rounds T^2 / buckets D) in sorted chunks; T^2 here",
-                    .memory = "O(T^2) here",
-                    .hooks = {{Stage::Mask, buildLsh, referenceLsh}},
-                    .isRandom = true};
 
 const Part kRoutingMask{
     .id = "routing",

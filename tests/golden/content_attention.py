@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""Writes attention/*.safetensors: attentions that choose their keys by content, in float64, after the algorithms of their papers.
+
+They keep to the papers' steps (sort, cut into chunks, one softmax for each round, weights joined by the rounds' sums) where the engine
+computes one softmax over the union, so that each checks the other. Random numbers are those of the files.
+"""
+import pathlib
+
+import numpy as np
+import torch
+
+import safetensors_file
+
+HERE = pathlib.Path(__file__).parent / "attention"
+
+
+def softmax_rows(scores):
+    """Softmax and logarithm of the sum over the last axis; zeros and -inf for rows that see nothing."""
+    largest = np.maximum(scores.max(-1, keepdims=True), -1e300)
+    e = np.exp(scores - largest)
+    total = e.sum(-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return e / np.maximum(total, 1e-300), (np.log(total) + largest)[..., 0]
+
+
+def reformer_head(q, v, rotations, chunk, causal):
+    """LSH attention of one head: Kitaev et al. 2020, section 2 and appendix A. rotations: for each round, matrices [half, D] whose
+    hashes together name a bucket."""
+    length, width = q.shape
+    k = q / np.sqrt((q * q).sum(-1, keepdims=True) + 1e-12)
+    rounds = []
+    for matrices in rotations:
+        bucket = np.zeros(length, dtype=np.int64)
+        for r in matrices:
+            along = k @ r.T
+            bucket = bucket * 2 * len(r) + np.concatenate((along, -along), -1).argmax(-1)  # h(x) = argmax [xR; -xR]
+        order = np.lexsort((np.arange(length), bucket))
+        rounds.append((bucket, order))
+    # N(i,j): in how many rounds i meets j
+    meets = []
+    for bucket, order in rounds:
+        of_chunk = np.empty(length, dtype=np.int64)
+        of_chunk[order] = np.arange(length) // chunk
+        step = of_chunk[:, None] - of_chunk[None, :]
+        meets.append((bucket[:, None] == bucket[None, :]) & ((step == 0) | (step == 1)))
+    count = np.sum(meets, 0)
+    outputs, sums = [], []
+    for bucket, order in rounds:
+        o, z = np.zeros_like(v), np.zeros(length)
+        for begin in range(0, length, chunk):
+            own = order[begin:begin + chunk]
+            keys = order[max(0, begin - chunk):begin + chunk]
+            scores = q[own] @ k[keys].T / np.sqrt(width)
+            scores = np.where(own[:, None] == keys[None, :], scores - 1e5, scores - np.log(np.maximum(count[np.ix_(own, keys)], 1)))
+            hidden = bucket[own][:, None] != bucket[keys][None, :]
+            if causal:
+                hidden |= own[:, None] < keys[None, :]
+            weights, z[own] = softmax_rows(np.where(hidden, -np.inf, scores))
+            o[own] = weights @ v[keys]
+        outputs.append(o)
+        sums.append(z)
+    share, _ = softmax_rows(np.stack(sums, -1))  # exp(z^(r) - z) of each round
+    return sum(share[:, r, None] * o for r, o in enumerate(outputs))
+
+
+def reformer():
+    """`long` has more chunks than places in a chunk: two hashes name a bucket there."""
+    random, tensors = np.random.RandomState(5), {}
+    for name, length, halves in (("short", 45, (6,)), ("long", 100, (3, 3))):
+        heads, width, rounds = 2, 6, 3
+        q, v = random.normal(0, 2, (heads, length, width)).astype(np.float32), random.normal(0, 1, (heads, length, width)).astype(np.float32)
+        tensors |= {f"{name}.q": q, f"{name}.v": v}
+        rotations = [[random.normal(0, 1, (heads, half, width)).astype(np.float32) for half in halves] for _ in range(rounds)]
+        tensors |= {f"{name}.rotation{r}_{i}": m for r, matrices in enumerate(rotations) for i, m in enumerate(matrices)}
+        for mask in ("causal", "full"):
+            tensors[f"{name}.{mask}"] = np.stack([
+                reformer_head(q[h].astype(float), v[h].astype(float), [[m[h].astype(float) for m in matrices] for matrices in rotations],
+                              8, mask == "causal") for h in range(heads)])
+    return tensors
+
+
+for case in (reformer,):
+    safetensors_file.write(HERE / f"{case.__name__}.safetensors", {name: torch.tensor(t, dtype=torch.float32) for name, t in case().items()})
