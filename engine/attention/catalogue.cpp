@@ -35,7 +35,7 @@ std::vector<const Part*> collect() {
         // normaliser
         &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser,
         &kEfficientNormaliser, &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser,
-        &kLinformerNormaliser, &kReformerNormaliser,
+        &kLinformerNormaliser, &kReformerNormaliser, &kRoutingNormaliser,
         // memory
         &kNoMemory, &kSegmentMemory, &kNearestMemory,
         // output

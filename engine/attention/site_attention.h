@@ -55,7 +55,8 @@ struct AttentionNodes {
 struct PartTensors {
     std::vector<FlowParameter> parameters; ///< learned by parts
     std::vector<FlowConstant> constants;
-    std::vector<Tensor> penalties; ///< [1] each, added to the loss
+    std::vector<Tensor> penalties;                          ///< [1] each, added to the loss
+    std::vector<std::pair<std::string, Tensor>> averages{}; ///< see AttentionFlow::averages
 };
 
 /// The constants that a plan reads.

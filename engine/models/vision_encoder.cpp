@@ -97,6 +97,7 @@ public:
         result_.blocks = std::move(blocks_.blocks);
         result_.partTensors.parameters = std::move(blocks_.partTensors.parameters);
         result_.partTensors.penalties = std::move(blocks_.partTensors.penalties);
+        result_.partTensors.averages = std::move(blocks_.partTensors.averages);
         result_.partTensors.constants.insert(result_.partTensors.constants.end(), blocks_.partTensors.constants.begin(),
                                              blocks_.partTensors.constants.end());
         return std::move(result_);

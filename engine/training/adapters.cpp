@@ -87,6 +87,7 @@ Objective::Forward withAdapters(Objective::Forward forward, std::span<const Adap
     forward.logits = copied(forward.logits);
     for (NodeRange& block : forward.blocks) block = {.first = first[block.first], .end = first[block.end]};
     for (Tensor& penalty : forward.partTensors.penalties) penalty = copied(penalty);
+    for (auto& [name, next] : forward.partTensors.averages) next = copied(next);
     forward.graph = graph;
     return forward;
 }

@@ -154,3 +154,45 @@ TEST_CASE("cost counts the comparisons of sorting", "[attention]") {
     // 128 with all of its block, then one place among 128 and one among 256.
     CHECK(operationsOf(*plan, plan->ops.front()) == 3 * 500 * (128 + 7 + 8));
 }
+
+TEST_CASE("Routing equals an implementation of the paper's algorithm, and so do the centroids after a step",
+          "[attention][gpu]") {
+    const Golden golden("routing");
+    test::TestDevice device;
+    for (const std::string mask : {"causal", "full"}) {
+        INFO(mask);
+        AttentionCase test = goldenCase(
+            golden, "one", fmt::format("heads=multi_head(3), normaliser=routing(4, 5, 0.75), mask={}", mask));
+        REQUIRE(test.values.contains("attn.normaliser.centroids"));
+        test.values["attn.normaliser.centroids"] = golden.read("centroids");
+        const Results host = test.onHost(), found = onDevice(device, test, test.outputs);
+        std::vector<double> after = golden.read("after0");
+        for (const double value : golden.read("after1")) after.push_back(value);
+        for (const auto& [name, expected] :
+             {std::pair{std::string("z"), golden.read("one." + mask)}, {"average.attn.normaliser.centroids", after}}) {
+            INFO(name);
+            requireNear(host.at(name), expected, 1e-6);
+            requireNear(found.at(name), expected, 1e-4);
+        }
+    }
+}
+
+TEST_CASE("Routing leaves no row empty, and costs less than full attention", "[attention]") {
+    for (const char* mask : {"causal", "full"}) {
+        INFO(mask);
+        const auto pattern = caseOf(fmt::format("heads=multi_head(2), normaliser=routing(6, 4), mask={}", mask), 50)
+                                 .onHost()
+                                 .at("pattern");
+        int alone = 0;
+        for (size_t row = 0; row < 100; ++row) {
+            const auto begin = pattern.begin() + static_cast<std::ptrdiff_t>(50 * row);
+            CHECK(std::accumulate(begin, begin + 50, 0.0) == Approx(1));
+            alone += row > 50 && begin[static_cast<std::ptrdiff_t>(row - 50)] == 1 ? 1 : 0;
+        }
+        CHECK(alone > 0);
+        CHECK(alone < 45);
+    }
+    const std::string routing = "heads=multi_head(2), normaliser=routing(32), mask=causal";
+    for (const int64_t tokens : {2048, 4096})
+        CHECK(costOf(routing, tokens).operations < costOf("heads=multi_head(2), mask=causal", tokens).operations / 2);
+}

@@ -79,5 +79,62 @@ def reformer():
     return tensors
 
 
-for case in (reformer,):
+def layer_norm(x):
+    """Layer norm without scale and bias: every row then has the length sqrt(D)."""
+    x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True))
+
+
+def routing_head(q, k, v, mu, causal, decay):
+    """One head of Roy et al. 2021, algorithm 1: returns its rows and the centroids after an update. Rows that several clusters pick are
+    averaged, and rows that none picks are their own value."""
+    length, width = q.shape
+    clusters, members = len(mu), -(-length // len(mu))
+    q, k = layer_norm(q), layer_norm(k)
+    on_sphere = mu / np.linalg.norm(mu, axis=-1, keepdims=True)
+    q_prod, k_prod = on_sphere @ q.T, on_sphere @ k.T
+    sums, picked = np.zeros_like(v), np.zeros(length)
+    for c in range(clusters):
+        q_idx = np.sort(np.argsort(-q_prod[c], kind="stable")[:members])
+        k_idx = q_idx if causal else np.sort(np.argsort(-k_prod[c], kind="stable")[:members])
+        scores = q[q_idx] @ k[k_idx].T / np.sqrt(width)
+        if causal:
+            scores = np.where(np.tril(np.ones_like(scores)) > 0, scores, -np.inf)
+        sums[q_idx] += softmax_rows(scores)[0] @ v[k_idx]
+        picked[q_idx] += 1
+    rows = np.where(picked[:, None] > 0, sums / np.maximum(picked[:, None], 1), v)
+    after = decay * mu
+    for x, prod in ((q, q_prod), (k, k_prod)):
+        nearest, x = prod.argmax(0), x / np.sqrt(width)
+        for c in range(clusters):
+            own = x[nearest == c]
+            after[c] += (1 - decay) / 2 * (own.mean(0) if len(own) else mu[c])
+    return rows, after
+
+
+def window_head(q, k, v, window, causal):
+    i, j = np.arange(len(q))[:, None], np.arange(len(q))[None, :]
+    hidden = (np.abs(i - j) >= window) | (causal & (j > i))
+    return softmax_rows(np.where(hidden, -np.inf, q @ k.T / np.sqrt(q.shape[1])))[0] @ v
+
+
+def routing():
+    """Three heads: one local, two routed."""
+    random, tensors = np.random.RandomState(6), {}
+    length, width, clusters = 30, 6, 4
+    q, k, v = (random.normal(0, 1, (3, length, width)).astype(np.float32) for _ in "qkv")
+    mu = random.normal(0, 1, (2, clusters, width)).astype(np.float32)
+    tensors |= {"one.q": q, "one.k": k, "one.v": v, "centroids": mu}
+    q, k, v, mu = (x.astype(float) for x in (q, k, v, mu))
+    for mask in ("causal", "full"):
+        heads = [window_head(q[0], k[0], v[0], 5, mask == "causal")]
+        for h in (1, 2):
+            rows, after = routing_head(q[h], k[h], v[h], mu[h - 1], mask == "causal", 0.75)
+            heads.append(rows)
+            tensors[f"after{h - 1}"] = after  # the same for both masks
+        tensors[f"one.{mask}"] = np.stack(heads)
+    return tensors
+
+
+for case in (reformer, routing):
     safetensors_file.write(HERE / f"{case.__name__}.safetensors", {name: torch.tensor(t, dtype=torch.float32) for name, t in case().items()})

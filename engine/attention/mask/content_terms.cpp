@@ -1,136 +1,16 @@
 #include "engine/attention/mask/content_terms.h"
 #include "engine/attention/terms.h"
-#include "engine/core/random_rows.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace attn {
 namespace {
 
 using namespace terms;
 
-constexpr Param kSeed{"seed", "Seed", "Seed of the random directions", Param::Kind::Integer, 0, 1e6, 1, 0};
-
 void hideUnless(AttentionFlow& flow, Tensor isVisible) {
     flow.scores = select(isVisible, flow.scores, fill(flow.graph, {1, 1}, kMasked));
-}
-
-// Routing ------------------------------------------------------------------------------------------------------------
-
-constexpr std::array<Param, 4> kRoutingParams{
-    {{"clusters", "Clusters", "Number of centroids", Param::Kind::Integer, 1, 256, 1, 4},
-     {"members", "Members", "Queries and keys nearest to a centroid that see each other", Param::Kind::Integer, 1, 4096,
-      1, 8},
-     {"rounds", "Rounds", "Rounds of k-means from random centroids", Param::Kind::Integer, 0, 8, 1, 3},
-     kSeed}};
-
-/// Moves random centroids to the data: in each round every row joins the nearest centroid, which moves to the mean of
-/// its rows.
-/// @param x [B,H,rows,D] of length 1  @return [B,H,c,D]
-Tensor centroidsOf(AttentionFlow& flow, Tensor x, PartValues values) {
-    const int64_t count = values.integer("clusters");
-    std::vector<float> numbers(static_cast<size_t>(count));
-    std::iota(numbers.begin(), numbers.end(), 0.0f);
-    const Tensor names = flow.constant("mask.clusters", {count, 1}, std::move(numbers));
-    Tensor centroids = unitRows(broadcast(
-        flow.constant("mask.centroids", {1, 1, count, flow.width}, gaussianRows(count, flow.width, 1, values.seed())),
-        {flow.batch, flow.heads, count, flow.width}));
-    for (int round = 0; round < values.integer("rounds"); ++round) {
-        const Tensor nearest = toReal(argmax(product(x, centroids))); // [B,H,rows]
-        const Tensor row = reshape(nearest, {flow.batch, flow.heads, 1, x.shape()[2]});
-        const Tensor joins = binary(names, row, Binary::Equal);                                         // [B,H,c,rows]
-        const Tensor isEmpty = binary(sumOver(joins, -1), fill(flow.graph, {1, 1}, 0.5), Binary::Less); // [B,H,c,1]
-        centroids = select(isEmpty, centroids, unitRows(batchedMatmul(joins, x)));
-    }
-    return centroids;
-}
-
-/// 1 for the `members` rows nearest to each centroid. @return [B,H,c,rows]
-Tensor membersOf(AttentionFlow& flow, Tensor x, Tensor centroids, PartValues values) {
-    const int64_t rows = x.shape()[2], count = centroids.shape()[2];
-    const int64_t members = std::min<int64_t>(values.integer("members"), rows);
-    const Tensor near = product(centroids, x); // [B,H,c,rows]
-    const Tensor best = topK(reshape(near, {flow.batch * flow.heads * count, rows}), members).values;
-    const Tensor least = reshape(slice(best, 1, members - 1, 1), {flow.batch, flow.heads, count, 1});
-    return affine(binary(near, least, Binary::Less), -1, 1);
-}
-
-void buildRouting(AttentionFlow& flow, PartValues values) {
-    const Tensor q = stopGradient(unitRows(flow.q)), k = stopGradient(unitRows(flow.k));
-    const Tensor centroids = centroidsOf(flow, k, values);
-    const Tensor queries = membersOf(flow, q, centroids, values), keys = membersOf(flow, k, centroids, values);
-    const Tensor together = batchedMatmul(queries, keys, {.transposeA = true}); // [B,H,T,S]: clusters they share
-    const Tensor isTogether = affine(binary(together, fill(flow.graph, {1, 1}, 0.5), Binary::Less), -1, 1);
-    flow.show("routing.clusters", keys);
-    flow.show("mask.content", isTogether);
-    hideUnless(flow, isTogether);
-}
-void referenceRouting(ReferenceFlow& flow, PartValues values) {
-    const auto count = static_cast<size_t>(values.integer("clusters"));
-    const auto D = static_cast<size_t>(flow.width);
-    using Rows = std::vector<std::vector<double>>;
-    const auto unit = [](std::vector<double> x) {
-        double sum = 1e-12;
-        for (double value : x) sum += value * value;
-        for (double& value : x) value /= std::sqrt(sum);
-        return x;
-    };
-    const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
-        return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-    };
-    for (int64_t h = 0; h < flow.heads; ++h) {
-        const auto rowsOf = [&](const Dense& x) {
-            Rows rows;
-            for (int64_t i = 0; i < x.extents[1]; ++i) {
-                const double* begin = &x.data[static_cast<size_t>(h * x.extents[1] + i) * D];
-                rows.push_back(unit({begin, begin + D}));
-            }
-            return rows;
-        };
-        const Rows q = rowsOf(flow.q), k = rowsOf(flow.k);
-        Rows centroids;
-        const Dense& start = flow.parameters.at("mask.centroids");
-        for (size_t c = 0; c < count; ++c)
-            centroids.push_back(unit({start.data.begin() + static_cast<std::ptrdiff_t>(c * D),
-                                      start.data.begin() + static_cast<std::ptrdiff_t>((c + 1) * D)}));
-        for (int round = 0; round < values.integer("rounds"); ++round) {
-            Rows sums(count, std::vector<double>(D, 0));
-            std::vector<bool> isEmpty(count, true);
-            for (const auto& row : k) {
-                size_t nearest = 0;
-                for (size_t c = 1; c < count; ++c)
-                    if (dot(row, centroids[c]) > dot(row, centroids[nearest])) nearest = c;
-                for (size_t d = 0; d < D; ++d) sums[nearest][d] += row[d];
-                isEmpty[nearest] = false;
-            }
-            for (size_t c = 0; c < count; ++c)
-                if (!isEmpty[c]) centroids[c] = unit(sums[c]);
-        }
-        const auto members = [&](const Rows& rows, size_t c) {
-            std::vector<double> near;
-            for (const auto& row : rows) near.push_back(dot(row, centroids[c]));
-            std::vector<double> falling = near;
-            std::ranges::sort(falling, std::greater{});
-            const double least = falling[std::min(static_cast<size_t>(values.integer("members")), rows.size()) - 1];
-            std::vector<bool> result;
-            for (double value : near) result.push_back(value >= least);
-            return result;
-        };
-        std::vector<std::vector<bool>> queries, keys;
-        for (size_t c = 0; c < count; ++c) {
-            queries.push_back(members(q, c));
-            keys.push_back(members(k, c));
-        }
-        for (int64_t t = 0; t < flow.queries; ++t)
-            for (int64_t s = 0; s < flow.keys; ++s) {
-                bool isTogether = false;
-                for (size_t c = 0; c < count; ++c)
-                    isTogether = isTogether || (queries[c][static_cast<size_t>(t)] && keys[c][static_cast<size_t>(s)]);
-                if (!isTogether) flow.scores.at(h, t, s) = kMasked;
-            }
-    }
 }
 
 // Adaptive span ------------------------------------------------------------------------------------------------------
@@ -187,25 +67,6 @@ void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
 }
 
 } // namespace
-
-const Part kRoutingMask{
-    .id = "routing",
-    .slot = Slot::Mask,
-    .title = "Clusters (Routing Transformer)",
-    .idea = "A query sees a key where both are among the nearest to the same centroid. Here a few rounds of k-means "
-            "on the keys find the centroids of each sequence; the paper keeps them as a running mean over training.",
-    .formula = "q_i and k_j are both among the w nearest to one centroid mu_c",
-    .source = {"Roy et al.", 2021, "Efficient Content-Based Sparse Attention with Routing Transformers", "section 4.1",
-               "arXiv:2003.05997"},
-    .params = kRoutingParams,
-    .time = "O(T c D + c w^2 D); T^2 here",
-    .memory = "O(T^2) here",
-    .caution = "As in the paper, the clusters depend on the whole sequence: even under a causal mask, later tokens "
-               "decide which "
-               "earlier keys are visible.",
-    .hooks = {{Stage::Mask, buildRouting, referenceRouting}},
-    .isRandom = true,
-    .readsLaterRows = true};
 
 const Part kAdaptiveSpanMask{
     .id = "adaptive_span",

@@ -160,9 +160,11 @@ private:
     Node parseTerm(size_t begin, std::string_view name) {
         const auto part = std::ranges::find(known_, name, &Part::id);
         if (part == known_.end()) {
-            if (name == "lsh")
-                failAt(begin, "lsh is no mask: it never forms the pairs that it hides",
-                       "write heads=shared_query_key, normaliser=reformer in place of it");
+            if (name == "lsh" || name == "routing")
+                failAt(begin, fmt::format("{} is no mask: it never forms the pairs that it hides", name),
+                       fmt::format("write {} in place of it", name == "lsh"
+                                                                  ? "heads=shared_query_key, normaliser=reformer"
+                                                                  : "normaliser=routing"));
             std::vector<std::string> names{kPerHead, kPerLayer};
             for (const Part* other : known_) names.emplace_back(other->id);
             failAt(
