@@ -35,7 +35,7 @@ std::vector<const Part*> collect() {
         // normaliser
         &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser,
         &kEfficientNormaliser, &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser,
-        &kLinformerNormaliser, &kReformerNormaliser, &kRoutingNormaliser,
+        &kLinformerNormaliser, &kReformerNormaliser, &kRoutingNormaliser, &kCompressedNormaliser,
         // memory
         &kNoMemory, &kSegmentMemory, &kNearestMemory,
         // output

@@ -196,3 +196,20 @@ TEST_CASE("Routing leaves no row empty, and costs less than full attention", "[a
     for (const int64_t tokens : {2048, 4096})
         CHECK(costOf(routing, tokens).operations < costOf("heads=multi_head(2), mask=causal", tokens).operations / 2);
 }
+
+TEST_CASE("memory-compressed attention equals torch's strided convolution", "[attention][gpu]") {
+    const Golden golden("memory_compressed");
+    test::TestDevice device;
+    for (const std::string mask : {"causal", "full"}) {
+        INFO(mask);
+        AttentionCase test =
+            goldenCase(golden, "one", fmt::format("heads=multi_head(2), normaliser=memory_compressed, mask={}", mask));
+        for (const char* letter : {"K", "V"}) {
+            const std::string name = std::string("attn.normaliser.") + letter;
+            REQUIRE(test.values.contains(name));
+            test.values[name] = golden.read(letter);
+        }
+        requireNear(test.onHost().at("z"), golden.read("one." + mask), 1e-6);
+        requireNear(onDevice(device, test, test.outputs).at("z"), golden.read("one." + mask), 1e-4);
+    }
+}

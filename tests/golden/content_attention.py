@@ -136,5 +136,36 @@ def routing():
     return tensors
 
 
-for case in (reformer, routing):
+def memory_compressed():
+    """Keys and values through torch's strided convolution (Liu et al. 2018, section 4.2.3). Under a causal mask a query sees the
+    convolved rows that lie at or before it, and the tokens of its own block before that is complete."""
+    random, tensors = np.random.RandomState(7), {}
+    heads, length, width = 2, 20, 4
+    q, k, v = (random.normal(0, 1, (heads, length, width)).astype(np.float32) for _ in "qkv")
+    kernels = {name: random.normal(0, 0.3, (heads, width, 3 * width)).astype(np.float32) for name in "KV"}
+    tensors |= {"one.q": q, "one.k": k, "one.v": v} | kernels
+    q, k, v = (torch.tensor(x).double() for x in (q, k, v))
+    kernels = {name: torch.tensor(x).double().reshape(heads, width, 3, width).permute(0, 1, 3, 2) for name, x in kernels.items()}
+    for mask in ("causal", "full"):
+        z = []
+        for h in range(heads):
+            convolve = lambda x, name: torch.nn.functional.conv1d(  # noqa: E731
+                torch.nn.functional.pad(x.T[None], (0, -length % 3)), kernels[name][h], stride=3)[0].T
+            keys, values = torch.cat((convolve(k[h], "K"), k[h])), torch.cat((convolve(v[h], "V"), v[h]))
+            scores, blocks = q[h] @ keys.T / width ** 0.5, len(keys) - length
+            for t in range(length):
+                for j in range(len(keys)):
+                    s = j - blocks
+                    if mask == "full":
+                        seen = s < 0
+                    else:
+                        seen = 3 * j + 2 <= t if s < 0 else (t + 1) // 3 * 3 <= s <= t
+                    if not seen:
+                        scores[t, j] = -torch.inf
+            z.append(torch.softmax(scores, -1) @ values)
+        tensors[f"one.{mask}"] = torch.stack(z).numpy()
+    return tensors
+
+
+for case in (reformer, routing, memory_compressed):
     safetensors_file.write(HERE / f"{case.__name__}.safetensors", {name: torch.tensor(t, dtype=torch.float32) for name, t in case().items()})

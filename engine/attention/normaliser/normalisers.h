@@ -6,6 +6,6 @@ namespace attn {
 
 extern const Part kSoftmaxNormaliser, kLinearNormaliser, kRandomFeatureNormaliser, kPerformerNormaliser,
     kEfficientNormaliser, kRunningEfficientNormaliser, kXcitNormaliser, kAftNormaliser, kSimpleAftNormaliser,
-    kLinformerNormaliser, kReformerNormaliser, kRoutingNormaliser;
+    kLinformerNormaliser, kReformerNormaliser, kRoutingNormaliser, kCompressedNormaliser;
 
 } // namespace attn
