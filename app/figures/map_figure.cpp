@@ -32,6 +32,8 @@ public:
     static constexpr const char* kToken = QT_TR_NOOP("token");
     static constexpr const char* kFeature = QT_TR_NOOP("feature");
     static constexpr const char* kHead = QT_TR_NOOP("head");
+    static constexpr const char* kRound = QT_TR_NOOP("round");
+    static constexpr const char* kPlace = QT_TR_NOOP("place");
 
     static constexpr std::array kMaps{
         MapText{"scores", QT_TR_NOOP("Scores"), QT_TR_NOOP("query–key match, before softmax")},
@@ -39,16 +41,19 @@ public:
         MapText{"pattern", QT_TR_NOOP("Pattern"), QT_TR_NOOP("attention weights"), MapKind::Weights},
         MapText{"z", QT_TR_NOOP("Output"), QT_TR_NOOP("the result for each token"), MapKind::Signed, kToken, kFeature},
         MapText{"position.bias", QT_TR_NOOP("Position bias"), QT_TR_NOOP("what the position part adds to the scores")},
-        MapText{"mask.content", QT_TR_NOOP("Mask by content"),
-                QT_TR_NOOP("coloured cells: query and key share a bucket or a cluster"), MapKind::Cells},
         MapText{"mask.factor", QT_TR_NOOP("Soft mask"), QT_TR_NOOP("how much of each weight is kept"),
                 MapKind::Weights},
-        MapText{"lsh.buckets", QT_TR_NOOP("Hash buckets"), QT_TR_NOOP("the bucket of each token"), MapKind::Weights,
-                kHead, kToken},
-        MapText{"lsh.order", QT_TR_NOOP("Order by bucket"), QT_TR_NOOP("the token at each place"), MapKind::Weights,
-                kHead, kToken},
-        MapText{"routing.clusters", QT_TR_NOOP("Clusters"), QT_TR_NOOP("the cluster of each token"), MapKind::Weights,
-                kHead, kToken},
+        MapText{"lsh.buckets", QT_TR_NOOP("Hash buckets"),
+                QT_TR_NOOP("the sorted tokens of each round; one colour for a bucket, lines between chunks"),
+                MapKind::Groups, kRound, kPlace},
+        MapText{"lsh.order", QT_TR_NOOP("Order by bucket"), QT_TR_NOOP("the position of the token at each place"),
+                MapKind::Weights, kRound, kPlace},
+        MapText{"routing.members", QT_TR_NOOP("Clusters"),
+                QT_TR_NOOP("positions of the tokens that each centroid picks, the nearest first"), MapKind::Weights,
+                QT_TR_NOOP("centroid"), kPlace},
+        MapText{"compressed.weights", QT_TR_NOOP("Weights of the compressed keys"),
+                QT_TR_NOOP("how much each query takes from each compressed key, then from the rest of its own block"),
+                MapKind::Weights, kQuery, QT_TR_NOOP("compressed key")},
         MapText{"shaw.keys", QT_TR_NOOP("Query with relative key"),
                 QT_TR_NOOP("the part of each score that depends on the distance")},
         MapText{"xl.content", QT_TR_NOOP("(a) content"), QT_TR_NOOP("how well the query matches the key")},
@@ -170,6 +175,7 @@ MatrixFigure mapFigure(const PlaygroundMap& map, const AttentionSpec& spec, int 
     if (map.heads > 1)
         figure.note = Text::tr("head %1: %2").arg(std::min<int64_t>(head, map.heads - 1)).arg(figure.note);
     if (isKnown) figure.kind = known->kind;
+    if (map.name == "lsh.buckets") figure.borderEvery = spec.values(Slot::Normaliser).integer("chunk");
     // A kernel's weights may be negative.
     if (figure.kind == MapKind::Weights && std::ranges::any_of(values, [](float value) { return value < 0; }))
         figure.kind = MapKind::Signed;

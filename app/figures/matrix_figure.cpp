@@ -11,7 +11,8 @@
 namespace attn {
 namespace {
 
-constexpr double kBarRoom = 5; ///< of a colour bar with its numbers, in sizes of text
+constexpr float kGoldenTurn = 0.618034f; ///< of a circle of hues: successive numbers are far apart on it
+constexpr double kBarRoom = 5;           ///< of a colour bar with its numbers, in sizes of text
 
 /// Decimals of numbers up to this one, on colour bars and in cells.
 int decimalsUpTo(float end) { return end < 0.095f ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
@@ -64,6 +65,7 @@ QRgb MatrixFigure::Palette::of(float value) const {
     if (kind == Kind::Signed) return map.at(0.5f + 0.5f * value / largest);
     // Cells that are not visible look like masked cells in other figures.
     if (kind == Kind::Cells) return value == 0 ? hidden : seen;
+    if (kind == Kind::Groups) return QColor::fromHsvF(std::fmod(value * kGoldenTurn, 1.0f), 0.55f, 0.85f).rgb();
     return map.at(value / largest);
 }
 
@@ -130,7 +132,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         result.cellWidth = (result.plot.width() - result.gap) / columns_;
         result.cellHeight = result.plot.height() / rows_;
     }
-    if (isRoomy && kind != Kind::Cells)
+    if (isRoomy && kind != Kind::Cells && kind != Kind::Groups)
         result.bar = QRectF(result.plot.right() + spacing::kGap, result.plot.top(), std::round(theme.size * 0.8),
                             std::min(std::max(result.plot.height(), 5 * theme.size), room.height()));
     if (aside && !result.bar.isNull()) result.asideBar = result.bar.translated(kBarRoom * theme.size, 0);
@@ -157,6 +159,11 @@ void MatrixFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
 
     paintCells(painter, at, theme);
     paintValues(painter, at, theme);
+    for (int column = borderEvery; borderEvery > 0 && column < columns_; column += borderEvery) {
+        const double x = at.cellRect({0, column}).left();
+        painter.setPen(QPen(theme.text, 2));
+        painter.drawLine(QPointF(x, at.plot.top()), QPointF(x, at.plot.bottom()));
+    }
     if (beyondRow && *beyondRow < rows_) {
         const double y = at.plot.top() + *beyondRow * at.cellHeight;
         painter.setPen(QPen(theme.text, 1, Qt::DashLine));

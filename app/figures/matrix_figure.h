@@ -26,7 +26,8 @@ struct MatrixFigure : Figure {
     enum class Kind {
         Signed,  ///< diverging, symmetric about zero
         Weights, ///< unsigned, from zero to the largest
-        Cells    ///< 1 if visible, 0 if masked
+        Cells,   ///< 1 if visible, 0 if masked
+        Groups   ///< numbers that only name: neighbours differ in colour
     };
 
     QString title, note; ///< the title above; a remark below, for example about an approximation
@@ -45,6 +46,7 @@ struct MatrixFigure : Figure {
     float leastScale = 0;       ///< the colours reach to this value at least: see shareScale()
     double largestCell = 96;    ///< pixels; keeps one token from filling the screen
     std::optional<MatrixCell> hovered, selected;
+    int borderEvery = 0;          ///< so many columns lie between two lines; 0: there are no lines
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;
 

@@ -35,7 +35,8 @@ std::vector<const Part*> collect() {
         // normaliser
         &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser,
         &kEfficientNormaliser, &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser,
-        &kLocalAftNormaliser, &kConvolvedAftNormaliser, &kLinformerNormaliser,
+        &kLocalAftNormaliser, &kConvolvedAftNormaliser, &kLinformerNormaliser, &kReformerNormaliser,
+        &kRoutingNormaliser, &kCompressedNormaliser,
         // memory
         &kNoMemory, &kSegmentMemory, &kNearestMemory,
         // output

@@ -1,6 +1,7 @@
 #include "engine/attention/attention_spec.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/head_counts.h"
+#include "engine/attention/heads/heads.h"
 #include "engine/attention/part.h"
 #include "engine/core/bit_row.h"
 #include "engine/core/error.h"
@@ -52,6 +53,12 @@ public:
                     [&](AttentionSpec& nearest) { nearest.setValue(slot, problem->param, problem->value); });
         }
 
+        if (core.needsSharedQueryKey && !heads.sharesQueryKey)
+            add(fmt::format("{} hashes vectors that are both query and key, but {} has separate ones", core.title,
+                            heads.title),
+                [&](AttentionSpec& nearest) {
+                    nearest.put(Slot::Heads, kSharedQueryKey.id, {static_cast<double>(counts.heads)});
+                });
         if (!core.usesScores) {
             const auto needsScores = [&](const Part& part, const std::function<void(AttentionSpec&)>& mend) {
                 add(fmt::format("{} needs a score for every pair of tokens, but {} computes none", part.title,
@@ -69,7 +76,7 @@ public:
             if (!isDefault(Slot::Score)) needsScores(score, [](AttentionSpec& nearest) { nearest.reset(Slot::Score); });
             if (projections.actsOnScores)
                 needsScores(projections, [](AttentionSpec& nearest) { nearest.reset(Slot::Projections); });
-            if (heads.actsOnScores)
+            if (heads.actsOnScores && !(core.needsSharedQueryKey && heads.sharesQueryKey))
                 needsScores(heads, [&](AttentionSpec& nearest) { setHeads(nearest, {counts.heads, counts.heads}); });
             if (!memory.hooks.empty()) needsScores(memory, [](AttentionSpec& nearest) { nearest.reset(Slot::Memory); });
             for (const auto& term : spec_.mask.contentTerms()) {
@@ -187,8 +194,7 @@ private:
             return;
         }
         if (core.masks == MaskSupport::FullOrCausal && !isFull && shown != MaskSight::Past)
-            add(fmt::format("{} uses running sums, which work with a full or a causal mask but not with {}", core.title,
-                            spec_.mask.text()),
+            add(fmt::format("{} can work with a full or a causal mask but not with {}", core.title, spec_.mask.text()),
                 [&](AttentionSpec& nearest) {
                     nearest.mask = looksAhead && !use_.isCausalTask ? MaskExpression() : MaskExpression::causal();
                 });

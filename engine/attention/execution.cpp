@@ -104,9 +104,11 @@ StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t 
     const Part& core = coreOf(spec);
     if (core.masks == MaskSupport::FullOnly)
         return {.reason = fmt::format("every position contributes to every result of {}", core.title)};
-    for (const auto& term : spec.mask.contentTerms())
-        if (term.part->readsLaterRows)
-            return {.reason = fmt::format("with {}, later tokens decide what earlier ones see", term.part->title)};
+    std::vector<const Part*> chosen{&core};
+    for (const auto& term : spec.mask.contentTerms()) chosen.push_back(term.part);
+    for (const Part* part : chosen)
+        if (part->readsLaterRows)
+            return {.reason = fmt::format("with {}, later tokens decide what earlier ones see", part->title)};
     if (looksAhead(spec, context, layer))
         return {.reason = fmt::format("the mask {} shows tokens that come later", spec.mask.text())};
     if (core.keepsState) return {.kind = StepKind::State};

@@ -2,6 +2,7 @@
 
 #include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
+#include "engine/attention/local_attention.h"
 #include "engine/attention/mask/blocks.h"
 #include "engine/attention/part.h"
 #include "engine/attention/spec_hooks.h"
@@ -180,6 +181,10 @@ Tensor AttentionFlow::parameter(const std::string& name, Shape shape, InitialVal
                     std::move(shape), initial);
 }
 
+void AttentionFlow::setAverage(const std::string& name, Tensor value) {
+    averages.emplace_back((weights.empty() ? prefix : weights) + "." + name, value);
+}
+
 Tensor AttentionFlow::stackParameter(const std::string& name, Shape shape, InitialValue initial) {
     if (stackWeights.empty()) return parameter(name, std::move(shape), initial);
     return declared(stackWeights + "." + name, std::move(shape), initial);
@@ -319,6 +324,10 @@ size_t Dense::offset(std::initializer_list<int64_t> index) const {
     size_t axis = 0;
     for (int64_t i : index) at = at * extents[axis++] + i;
     return static_cast<size_t>(at);
+}
+
+Tensor localAttention(AttentionFlow& flow, const MaskExpression& mask, Tensor q, Tensor k, Tensor v) {
+    return blockAttention({.q = q, .k = k, .v = v, .lists = tileLists(flow, mask), .bias = {}}, flow.scoreScale());
 }
 
 void buildStage(AttentionFlow& flow, Stage stage) {

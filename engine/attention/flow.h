@@ -98,6 +98,9 @@ struct AttentionFlow {
     std::vector<std::pair<std::string, Tensor>> terms{};
 
     std::vector<Tensor> penalties{}; ///< [1] each, added to the loss
+    /// Parameters that follow a running average instead of a gradient: whole names, and the values after a step of
+    /// training, which alone sets them.
+    std::vector<std::pair<std::string, Tensor>> averages{};
 
     // A step of a sequence that goes on: T tokens at any positions, and S keys, the first of which exist already.
     Tensor positions;          ///< I32 [T], rising by one; null: a whole sequence, which begins at 0
@@ -120,6 +123,8 @@ struct AttentionFlow {
     Tensor parameter(const std::string& name, Shape shape, InitialValue initial = {});
     /// The same for a parameter that all layers of a stack share.
     Tensor stackParameter(const std::string& name, Shape shape, InitialValue initial = {});
+    /// Sets the value that a parameter gets after a step of training. @param name without the prefix
+    void setAverage(const std::string& name, Tensor value);
     /// Declares a constant once and returns it. @param name without the prefix  @param values without padding
     Tensor constant(const std::string& name, Shape shape, std::vector<float> values);
     Tensor constant(const std::string& name, Shape shape, std::function<std::vector<float>()> values);

@@ -111,9 +111,10 @@ struct Part {
     /// Checks the values for a head width. @return nothing if they work
     std::optional<PartProblem> (*checkValues)(PartValues values, int64_t headWidth) = nullptr;
 
-    bool sharesQueryKey = false;   ///< of heads: keys are made of the queries and have no projection of their own
-    bool isRelative = false;       ///< of positions: scores depend on the distance of query and key
-    bool knowsGrid = false;        ///< of masks and positions: "leading" is the number of tokens before the patches
+    bool sharesQueryKey = false;      ///< of heads: keys are made of the queries and have no projection of their own
+    bool needsSharedQueryKey = false; ///< of normalisers: works only on queries that are also keys
+    bool isRelative = false;          ///< of positions: scores depend on the distance of query and key
+    bool knowsGrid = false;           ///< of masks and positions: "leading" is the number of tokens before the patches
     bool fitsWindow = false;       ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
     bool namesSegments = false;    ///< of positions: "g" and "n" are the number and the length of a text's segments
     bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
@@ -135,8 +136,12 @@ struct Part {
     bool mixesHeads = false;          ///< cannot be fused into a kernel that works head by head
     bool needsEqualLengths = false;   ///< self-attention only: S = T
     bool isRandom = false;            ///< draws from a seed among its values
-    bool keepsState = false;     ///< of normalisers and mixers: under a causal mask, a running state replaces the keys
-    bool readsLaterRows = false; ///< of masks: what a query sees depends on the content of tokens after it
+    bool keepsState = false; ///< of normalisers and mixers: under a causal mask, a running state replaces the keys
+    /// Of masks and normalisers: what a query sees depends on the content of tokens after it.
+    bool readsLaterRows = false;
+    /// Of normalisers that meet only some pairs, chosen by their content: how many at most in a head, or about as many
+    /// under a causal mask. Null: those that the mask shows.
+    double (*pairs)(PartValues values, int64_t tokens, bool isCausal) = nullptr;
 };
 
 } // namespace attn

@@ -78,6 +78,7 @@ void collect(const AttentionFlow& flow, PartTensors& needs) {
     needs.parameters.insert(needs.parameters.end(), flow.parameters.begin(), flow.parameters.end());
     needs.constants.insert(needs.constants.end(), flow.constants.begin(), flow.constants.end());
     needs.penalties.insert(needs.penalties.end(), flow.penalties.begin(), flow.penalties.end());
+    needs.averages.insert(needs.averages.end(), flow.averages.begin(), flow.averages.end());
 }
 
 /// Builds the attention of a site.

@@ -56,8 +56,9 @@ struct AttentionNodes {
 struct PartTensors {
     std::vector<FlowParameter> parameters; ///< learned by parts
     std::vector<FlowConstant> constants;
-    std::vector<Tensor> penalties;        ///< [1] each, added to the loss
-    std::vector<Recomputed> recomputed{}; ///< what the backward pass of training computes again
+    std::vector<Tensor> penalties;                          ///< [1] each, added to the loss
+    std::vector<Recomputed> recomputed{};                   ///< what the backward pass of training computes again
+    std::vector<std::pair<std::string, Tensor>> averages{}; ///< see AttentionFlow::averages
 };
 
 /// The constants that a plan reads.

@@ -98,6 +98,7 @@ public:
         result_.partTensors.parameters = std::move(blocks_.partTensors.parameters);
         result_.partTensors.penalties = std::move(blocks_.partTensors.penalties);
         result_.partTensors.recomputed = std::move(blocks_.partTensors.recomputed);
+        result_.partTensors.averages = std::move(blocks_.partTensors.averages);
         result_.partTensors.constants.insert(result_.partTensors.constants.end(), blocks_.partTensors.constants.begin(),
                                              blocks_.partTensors.constants.end());
         return std::move(result_);

@@ -75,7 +75,9 @@ std::span<const Op* const> opCatalogue() {
                                      &kUndiagonals,
                                      &kBlockAttention,
                                      &kBlockAttentionGradient,
-                                     &kBlockAttentionBiasGradient};
+                                     &kBlockAttentionBiasGradient,
+                                     &kBucketAttention,
+                                     &kBucketAttentionGradient};
     return kOps;
 }
 

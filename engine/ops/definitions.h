@@ -22,6 +22,7 @@ extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast
     kInverseOrder, kDiagonals, kUndiagonals;
 
 // For composed attention.
-extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGradient;
+extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGradient, kBucketAttention,
+    kBucketAttentionGradient;
 
 } // namespace attn

@@ -156,7 +156,7 @@ const Op kArgmax{.name = "argmax",
                  .infer = inferArgmax,
                  .reference = referenceArgmax,
                  .dispatch = dispatchArgmax,
-                 .operations = noOperations};
+                 .operations = oneForEachInput};
 
 Tensor take(Tensor x, Tensor ids) {
     if (x.shape().rank() != 2 || ids.shape().rank() == 1) return x.graph->add(kTake, {x, ids});

@@ -62,6 +62,14 @@ std::vector<Dispatch> dispatchSort(const OpTypes& types, const KernelTraits&) {
     return result;
 }
 
+/// Comparisons: blocks compare all with all, merges look for each element's place in the other half.
+double operationsSort(const OpTypes& types) {
+    const Shape& x = types.inputs[0].shape;
+    auto each = static_cast<double>(std::min(x.columns(), kBlock));
+    for (int64_t block = kBlock; block < x.columns(); block *= 2) each += std::log2(static_cast<double>(block));
+    return each * static_cast<double>(x.elements());
+}
+
 // inverse_order ------------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> inferInverse(std::span<const TensorType> inputs, const Attributes&) {
@@ -95,7 +103,7 @@ const Op kSortOrder{.name = "sort_order",
                     .infer = inferSort,
                     .reference = referenceSort,
                     .dispatch = dispatchSort,
-                    .operations = noOperations};
+                    .operations = operationsSort};
 const Op kInverseOrder{.name = "inverse_order",
                        .infer = inferInverse,
                        .reference = referenceInverse,

@@ -44,7 +44,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
 } // namespace
 
 const Op kTopK{
-    .name = "top_k", .infer = infer, .reference = reference, .dispatch = dispatch, .operations = noOperations};
+    .name = "top_k", .infer = infer, .reference = reference, .dispatch = dispatch, .operations = oneForEachInput};
 
 TopK topK(Tensor x, int64_t k) {
     const Tensor values = x.graph->add(kTopK, {x}, {{"k", static_cast<double>(k)}});

@@ -1,11 +1,14 @@
 #include "engine/playground/attention_cost.h"
 
+#include "engine/attention/execution.h"
 #include "engine/attention/mask/blocks.h"
 #include "engine/graph/plan.h"
 #include "engine/playground/playground_input.h"
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
 
 namespace attn {
 namespace {
@@ -31,10 +34,15 @@ AttentionCost attentionCost(const AttentionSpec& spec, const AttentionSizes& siz
     const AttentionGraph built = attentionGraph(spec, sizes, true);
     const auto plan = compile(built.graph, {{"z", built.flow.z}});
     AttentionCost cost{.tokens = sizes.queries, .bytes = static_cast<double>(plan->arenaBytes)};
+    std::set<std::string_view> counted; // an input may have several views
     for (const PlannedTensor& tensor : plan->tensors)
-        if (tensor.home != Home::Arena) cost.bytes += static_cast<double>(tensor.byteSize);
+        if (tensor.home != Home::Arena && counted.insert(tensor.name).second)
+            cost.bytes += static_cast<double>(tensor.byteSize);
     for (const PlannedOp& op : plan->ops) cost.operations += operationsOf(*plan, op);
-    cost.pairs = shownCells(spec, sizes, built.flow.heads);
+    const Part& core = coreOf(spec);
+    cost.pairs = core.pairs ? core.pairs(spec.values(core.slot), sizes.queries, built.flow.isCausal()) *
+                                  static_cast<double>(built.flow.heads)
+                            : shownCells(spec, sizes, built.flow.heads);
     return cost;
 }
 

@@ -10,7 +10,7 @@ namespace attn {
 /// The cost of an attention at one length, from its plan and from measurement.
 struct AttentionCost {
     int64_t tokens = 0;                   ///< T = S
-    double pairs = 0;                     ///< visible pairs of a query and a key, over all heads
+    double pairs = 0;                     ///< visible pairs of a query and a key, over all heads; at most, by content
     double operations = 0;                ///< floating-point operations; a multiply-add counts as two
     double bytes = 0;                     ///< device memory: inputs, constants, and intermediate tensors
     std::optional<double> milliseconds{}; ///< median of a forward pass

@@ -15,9 +15,6 @@ namespace {
 
 constexpr float kHiddenCell = std::numeric_limits<float>::quiet_NaN();
 
-/// Whether a result has one number per token, which is drawn as one row.
-bool isRowOfTokens(const std::string& name) { return name.starts_with("lsh.") || name == "routing.clusters"; }
-
 /// Whether a result has a value for each query and key, which a mask can forbid to meet.
 bool isOfCells(std::string_view name) {
     constexpr std::array<std::string_view, 7> kNames{"scores", "pattern", "position.", "shaw.", "xl.", "mask.", "aft."};
@@ -44,8 +41,7 @@ PlaygroundMap maskMap(const MaskExpression& mask, int64_t queries, int64_t keys,
 
 /// Converts leading axes to heads and planes.
 PlaygroundMap mapOf(NamedTensor&& tensor, int64_t heads) {
-    std::vector<int64_t> extents = tensor.shape.extents();
-    if (isRowOfTokens(tensor.name)) extents.insert(extents.end() - 1, 1);
+    const std::vector<int64_t> extents = tensor.shape.extents();
     PlaygroundMap map{.name = std::move(tensor.name), .values = std::move(tensor.values)};
     map.columns = extents.back();
     map.rows = extents.size() > 1 ? extents[extents.size() - 2] : 1;

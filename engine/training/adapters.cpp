@@ -94,6 +94,7 @@ Objective::Forward withAdapters(Objective::Forward forward, std::span<const Adap
             *each = copied(*each);
     }
     for (Tensor& penalty : forward.partTensors.penalties) penalty = copied(penalty);
+    for (auto& [name, next] : forward.partTensors.averages) next = copied(next);
     forward.graph = graph;
     return forward;
 }

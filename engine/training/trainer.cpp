@@ -119,13 +119,19 @@ void Trainer::describe() {
                           : evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
     std::vector<std::string> learned;
     std::vector<std::pair<std::string, Shape>> room, learnedShapes;
+    if (recipe_.start.trained == "all" && recipe_.start.adapters.rank == 0)
+        for (const auto& [name, next] : model.partTensors.averages) averages_.push_back(name);
+    const auto isAverage = [&](const std::string& name) {
+        return std::ranges::find(model.partTensors.averages, name, [](const auto& average) { return average.first; }) !=
+               model.partTensors.averages.end();
+    };
     for (const Node* node : storedParameters(*model.graph)) {
         const std::string& name = node->name;
         const Shape& shape = node->outputs[0].shape;
         parameters_.push_back({name, shape});
         room.emplace_back(name, shape);
         const bool isBias = name.ends_with(".b") || name.find(".b_") != std::string::npos;
-        if (decoder_names::isComputed(name) || (isBias && !recipe_.architecture.bias)) continue;
+        if (decoder_names::isComputed(name) || isAverage(name) || (isBias && !recipe_.architecture.bias)) continue;
         learned.push_back(name);
         learnedShapes.emplace_back(name, shape);
     }
@@ -235,6 +241,10 @@ void Trainer::buildStep(int64_t stage) {
     }
     std::vector<Tensor> gradients = gradient(loss.total, trained, {.recomputed = recomputed(loss.model)});
     std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}};
+    for (const auto& [name, next] : loss.model.partTensors.averages)
+        if (std::ranges::find(averages_, name) != averages_.end()) // of layers that share it, the first sets it
+            stepOutputs.emplace("average." + name,
+                                assign(loss.model.graph->parameter(name, next.shape()), next, StepScalar::Beginning));
     if (accumulates) {
         const auto sumsIn = [&](Graph& graph) {
             std::vector<Tensor> sums;
@@ -585,6 +595,7 @@ void Trainer::write(const std::string& name, std::span<const float> values) { st
 
 bool Trainer::isFrozen(const std::string& parameter) const {
     return std::ranges::find(trained_, parameter, &Named::name) == trained_.end() &&
+           std::ranges::find(averages_, parameter) == averages_.end() &&
            std::ranges::find(adapters_, parameter, &Adapter::matrix) == adapters_.end();
 }
 

@@ -152,7 +152,8 @@ private:
     std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
-    std::vector<Named> trained_; ///< what the optimiser changes: parameters, and A and B of adapters
+    std::vector<Named> trained_;        ///< what the optimiser changes: parameters, and A and B of adapters
+    std::vector<std::string> averages_; ///< parameters that follow a running average: see AttentionFlow::averages
     std::vector<Adapter> adapters_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int evaluationRows_ = 1; ///< examples that are measured at once

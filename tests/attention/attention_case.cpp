@@ -65,6 +65,7 @@ void AttentionCase::build() {
     if (flow.scores) outputs["scores"] = flow.scores;
     if (flow.pattern) outputs["pattern"] = flow.pattern;
     for (const auto& [name, tensor] : flow.shown) outputs[name] = tensor;
+    for (const auto& [name, tensor] : flow.averages) outputs["average." + name] = tensor;
     factors = flow.factors;
     penalties = flow.penalties;
 }

@@ -127,7 +127,9 @@ TEST_CASE("composed models: parts that need all tokens at once say why they run 
     CHECK(reasonOf("normaliser=linformer") ==
           std::pair(StepKind::Whole, std::string("every position contributes to every result of Linformer")));
     CHECK(reasonOf("mask=full").second == "the mask full shows tokens that come later");
-    CHECK(reasonOf("mask=causal & routing(4, 8, 3, 0)").second ==
+    CHECK(reasonOf("heads=shared_query_key(2), normaliser=reformer, mask=causal").second ==
+          "with Hash buckets (Reformer), later tokens decide what earlier ones see");
+    CHECK(reasonOf("normaliser=routing, mask=causal").second ==
           "with Clusters (Routing Transformer), later tokens decide what earlier ones see");
     CHECK(reasonOf("mask=prefix(4)").first == StepKind::Whole);
     CHECK(reasonOf("mask=causal & prefix(4)").first == StepKind::Kernel); // its rule is that of causal

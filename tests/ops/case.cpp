@@ -1,5 +1,7 @@
 #include "tests/ops/case.h"
 
+#include "engine/ops/tensor_ops.h"
+
 namespace attn::test {
 namespace {
 
@@ -106,6 +108,23 @@ TileCase tileCase(Case& t, int64_t most) {
              .v = t.real("v", {B, G, S, D}),
              .lists = {begins, tiles, columnBegins, columnTiles, bitsInput},
              .bias = randomSize(2) == 1 ? t.real("bias", {H, T + S - 1}) : Tensor()}};
+}
+
+BucketAttentionInputs bucketCase(Case& t, int64_t most) {
+    const int64_t B = randomSize(2), H = randomSize(2), R = randomSize(3), T = randomSize(most),
+                  D = randomSize(3) == 1 ? randomSize(9) : std::min<int64_t>(4 * randomSize(20), most),
+                  chunk = 8 * randomSize(3), chunks = (T + chunk - 1) / chunk;
+    const Tensor bucket = toReal(t.integers("buckets", {B, H, R, T}, randomSize(4)));
+    const Tensor order = sortOrder(bucket), place = toReal(inverseOrder(order));
+    const double each = 1 / static_cast<double>(chunk);
+    const Tensor code = binary(affine(bucket, static_cast<double>(chunks + 1), 0),
+                               unary(affine(place, each, each / 2), Unary::Floor), Binary::Add);
+    return {.q = t.real("q", {B, H, T, D}),
+            .k = t.real("k", {B, H, T, D}),
+            .v = t.real("v", {B, H, T, D}),
+            .order = order,
+            .code = toInteger(code),
+            .chunk = chunk};
 }
 
 } // namespace attn::test

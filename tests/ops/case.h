@@ -2,6 +2,7 @@
 
 #include "engine/graph/step_params.h"
 #include "engine/ops/block_attention.h"
+#include "engine/ops/bucket_attention.h"
 #include "engine/ops/ops.h"
 #include "tests/support/catch.h"
 
@@ -40,6 +41,9 @@ struct TileCase {
     double scale = 0.3;
 };
 TileCase tileCase(Case& test, int64_t most);
+
+/// Attention within buckets that are drawn at random and sorted, over up to `most` tokens and three rounds.
+BucketAttentionInputs bucketCase(Case& test, int64_t most);
 
 /// Cases of the ops of gradients and training.
 void addTrainingBuilders(std::map<std::string, Builder>& all);

@@ -32,6 +32,7 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "fused_attention_gradient",
                                              "block_attention_gradient",
                                              "block_attention_bias_gradient",
+                                             "bucket_attention_gradient",
                                              "cross_entropy_gradient",
                                              "square_norms",
                                              "clip_factor",
@@ -98,6 +99,9 @@ std::map<std::string, Builder> gradientBuilders() {
     all["block_attention"] = [](Case& t) {
         const TileCase tiles = tileCase(t, 9);
         t.expect("y", blockAttention(tiles.inputs, tiles.scale));
+    };
+    all["bucket_attention"] = [](Case& t) {
+        t.expect("y", bucketAttention(bucketCase(t, 20), 0.3, randomSize(2) == 1));
     };
     all["fused_attention"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
         return fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule);

@@ -155,6 +155,9 @@ std::map<std::string, Builder> builders() {
         t.expect("out", z);
         t.expect("statistics", {z.graph, z.node, 1});
     };
+    all["bucket_attention"] = [](Case& t) {
+        t.expect("out", bucketAttention(bucketCase(t, 150), 0.3, randomSize(2) == 1));
+    };
     all["fused_attention"] = [=](Case& t) {
         AttentionRule rule;
         if (randomSize(3) == 1) {
@@ -296,8 +299,9 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     };
     for (const char* name : {"matmul", "fused_attention"}) check(name);
     traits.subgroupSize = 32; // four sets of eight lanes
-    for (const char* name : {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul",
-                             "block_attention", "block_attention_gradient", "block_attention_bias_gradient"})
+    for (const char* name :
+         {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul", "block_attention",
+          "block_attention_gradient", "block_attention_bias_gradient", "bucket_attention", "bucket_attention_gradient"})
         check(name);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
+#include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
 #include "tests/ops/case.h"
 
@@ -127,6 +128,21 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         inputs.resize(8);
         inputs.insert(inputs.end(), {{dq.graph, dq.node, 3}, dz, in.bias});
         t.expect("bias", node(kBlockAttentionBiasGradient, inputs, attributes));
+    };
+    all["bucket_attention_gradient"] = [](Case& t) {
+        const BucketAttentionInputs in = bucketCase(t, 150);
+        const Tensor z = bucketAttention(in, 0.3, randomSize(2) == 1), dz = t.real("dz", in.q.shape());
+        const Tensor out = node(kBucketAttentionGradient,
+                                {in.q,
+                                 in.k,
+                                 in.v,
+                                 in.order,
+                                 in.code,
+                                 {z.graph, z.node, 1},
+                                 reduce(binary(z, dz, Binary::Multiply), Reduction::Sum, {-1}),
+                                 dz},
+                                t.graph->node(z.node).attributes);
+        for (uint32_t i = 0; i < 3; ++i) t.expect(std::string{"qkv"[i]}, {out.graph, out.node, i});
     };
     all["fused_attention_gradient"] = [](Case& t) {
         AttentionRule rule;

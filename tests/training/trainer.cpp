@@ -188,6 +188,34 @@ TEST_CASE("training: a resumed run goes on with the same bits", "[training][gpu]
         }
 }
 
+TEST_CASE("training: centroids follow a running average that steps alone move, and a resumed run goes on with it",
+          "[training][gpu]") {
+    const std::string name = "blocks.0.attn.normaliser.centroids";
+    Recipe recipe = smallRecipe();
+    recipe.architecture.attention = "position=learned, normaliser=routing(3, 4, 0.9), mask=causal";
+    Trainer whole(recipe, options());
+    const std::vector<float> first = whole.read(name);
+    whole.evaluate(Split::Validation, 32);
+    CHECK(whole.read(name) == first);
+    losses(whole, 6);
+    const std::vector<float> moved = whole.read(name);
+    // No step keeps less than 0.9 of a number or adds more than 0.1, the largest number of a row of length 1.
+    for (size_t i = 0; i < moved.size(); ++i)
+        CHECK(std::abs(moved[i] - std::pow(0.9f, 6.0f) * first[i]) <= 1 - std::pow(0.9f, 6.0f) + 1e-5f);
+    CHECK(moved != first);
+    CHECK_FALSE(whole.isFrozen(name));
+    for (const Trainer::Named& state : whole.states()) CHECK(state.name.find("centroids") == std::string::npos);
+
+    const TemporaryFolder folder;
+    startRun(folder.path(), recipe);
+    const auto checkpoint = saveCheckpoint(folder.path(), whole);
+    Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+    resume(resumed, checkpoint);
+    CHECK(resumed.read(name) == moved);
+    CHECK(losses(whole, 4) == losses(resumed, 4));
+    CHECK(whole.read(name) == resumed.read(name));
+}
+
 TEST_CASE("training: windows grow in stages while the learning rate falls", "[training][gpu]") {
     const Schedule schedule{.kind = Schedule::Kind::Constant, .rate = 0.8, .warmUp = 0, .steps = 12, .stages = 3};
     CHECK(schedule.at(0) == 0.8);

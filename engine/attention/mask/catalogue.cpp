@@ -26,8 +26,7 @@ std::span<const Part* const> maskParts() {
                                        &kHardG2lMask,      &kHardEtcMask,        &kOwnSegmentMask,
                                        &kLongformerMask,   &kBigBirdMask,        &kRowMask,
                                        &kColumnMask,       &kAxialMask,          &kShiftedMask,
-                                       &kLshMask,          &kRoutingMask,        &kAdaptiveSpanMask,
-                                       &kPaintedMask};
+                                       &kAdaptiveSpanMask, &kPaintedMask};
     return kParts;
 }
 

@@ -5,6 +5,6 @@
 namespace attn {
 
 /// Masks that depend on queries and keys: they have hooks at Stage::Mask instead of rows of bits.
-extern const Part kLshMask, kRoutingMask, kAdaptiveSpanMask;
+extern const Part kAdaptiveSpanMask;
 
 } // namespace attn

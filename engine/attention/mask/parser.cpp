@@ -160,6 +160,11 @@ private:
     Node parseTerm(size_t begin, std::string_view name) {
         const auto part = std::ranges::find(known_, name, &Part::id);
         if (part == known_.end()) {
+            if (name == "lsh" || name == "routing")
+                failAt(begin, fmt::format("{} is no mask: it never forms the pairs that it hides", name),
+                       fmt::format("write {} in place of it", name == "lsh"
+                                                                  ? "heads=shared_query_key, normaliser=reformer"
+                                                                  : "normaliser=routing"));
             std::vector<std::string> names{kPerHead, kPerLayer};
             for (const Part* other : known_) names.emplace_back(other->id);
             failAt(
@@ -213,6 +218,7 @@ private:
 
     void prepare(Node& node, size_t begin) const {
         const Part& part = *node.part;
+        if (node.values.empty()) node.values = initialValues(part);
         const size_t given = node.values.size(), most = part.params.size();
         const size_t wanted = most - part.optionalParams;
         for (size_t i = given; given >= wanted && i < most; ++i) node.values.push_back(part.params[i].initial);

@@ -6,6 +6,7 @@ namespace attn {
 
 extern const Part kSoftmaxNormaliser, kLinearNormaliser, kRandomFeatureNormaliser, kPerformerNormaliser,
     kEfficientNormaliser, kRunningEfficientNormaliser, kXcitNormaliser, kAftNormaliser, kSimpleAftNormaliser,
-    kLocalAftNormaliser, kConvolvedAftNormaliser, kLinformerNormaliser;
+    kLocalAftNormaliser, kConvolvedAftNormaliser, kLinformerNormaliser, kReformerNormaliser, kRoutingNormaliser,
+    kCompressedNormaliser;
 
 } // namespace attn
