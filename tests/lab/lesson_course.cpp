@@ -184,6 +184,23 @@ TEST_CASE("lessons: the keyboard alone takes a step, and Esc leaves", "[lab][les
     CHECK_FALSE(lab.player().isPlaying());
 }
 
+TEST_CASE("lessons: Esc closes a cell before it leaves", "[lab][lessons]") {
+    Student lab("builtin:induction", "abab");
+    lab.start(1); // its first step shows a cell
+    lab.answer();
+    lab.clickTarget();
+    REQUIRE(lab.waitFor([&] { return lab.player().progress().isDone; }));
+    if (lab.window().view("attention")["level"] != "cell") lab.act("attentionCellLevel");
+    REQUIRE(lab.window().view("attention")["level"] == "cell");
+    auto& step = lab.find<QWidget>("lessonStep");
+    step.setFocus();
+    QTest::keyClick(&step, Qt::Key_Escape);
+    CHECK(lab.window().view("attention")["level"] == "head");
+    REQUIRE(lab.player().isPlaying());
+    QTest::keyClick(&step, Qt::Key_Escape);
+    CHECK_FALSE(lab.player().isPlaying());
+}
+
 TEST_CASE("lessons: the next step has the keyboard: its field, or the keys of its choices", "[lab][lessons]") {
     Student lab("builtin:induction", "abab");
     lab.start(2); // the second step asks for a number
