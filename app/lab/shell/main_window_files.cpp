@@ -89,7 +89,7 @@ void MainWindow::open(const QString& path, const QString& prompt) {
         [this, path, prompt](std::variant<Kind, Failure> kind) {
             status_->setWork({});
             if (const Kind* known = std::get_if<Kind>(&kind)) return openAs(*known, path, prompt);
-            showFailure(std::get<Failure>(kind));
+            showUnopened(path, std::get<Failure>(std::move(kind)));
             if (!firstPath_.isEmpty()) postModel(firstPath_, {});
         });
     showOpening(path);
@@ -97,6 +97,10 @@ void MainWindow::open(const QString& path, const QString& prompt) {
 
 std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) {
     const QFileInfo file(path);
+    if (!file.exists())
+        return Failure{.what = "there is no such file or folder",
+                       .where = path.toStdString(),
+                       .hint = "find out where it is now: someone may have moved, renamed or deleted it"};
     if (!file.isFile()) return Kind::Model;
     if (!QImageReader::imageFormat(path).isEmpty()) return Kind::Picture;
     if (file.suffix() == "safetensors" || file.fileName() == "config.json") return Kind::Model;
@@ -109,8 +113,9 @@ std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) 
 
 void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
     if (kind == Kind::Lesson) return openLesson(path);
-    if (layout_->workspace().holds("start") && !lessons_->before()) layout_->enter(workspaceNamed("write"));
+    leavesStart_ = true;
     if (kind == Kind::Model) return postModel(path, prompt, true);
+    leaveStart();
     waitingPicture_ = path;
     openWaitingPicture();
 }
@@ -141,6 +146,16 @@ void MainWindow::showOpening(const QString& path) {
     showWork(tr("Reading %1").arg(QFileInfo(path).fileName().left(60)), [this] { return isOpening(); });
 }
 
+void MainWindow::showUnopened(const QString& path, Failure failure) {
+    leavesStart_ = false;
+    if (recentPaths().contains(path) && !QFileInfo::exists(path)) {
+        removeRecentPath(path);
+        refreshRecent();
+        failure.hint += tr(". It is no longer in the list of recent files").toStdString();
+    }
+    showFailure(failure);
+}
+
 void MainWindow::showWork(const QString& what, std::function<bool()> isRunning) {
     constexpr int kMomentMs = 300;
     QTimer::singleShot(kMomentMs, this, [this, what, isRunning = std::move(isRunning)] {
@@ -155,6 +170,7 @@ void MainWindow::cancelWork() {
     };
     if (isOpening()) {
         opening_.cancel();
+        leavesStart_ = false;
         say(tr("Opening was cancelled. Nothing has changed."));
         if (!firstPath_.isEmpty()) postModel(firstPath_, {});
     } else if (exporting_.isRunning()) {
@@ -176,8 +192,9 @@ void MainWindow::openSession(const QString& path) {
             const QString instead = std::exchange(firstPath_, {});
             if (const auto* failure = std::get_if<Failure>(&loaded)) {
                 if (!instead.isEmpty()) postModel(instead, {});
-                return showFailure(*failure);
+                return showUnopened(path, *failure);
             }
+            leavesStart_ = true;
             sessionPath_ = path;
             addRecentPath(path);
             refreshRecent();
@@ -193,6 +210,7 @@ void MainWindow::openLink(const QString& link) {
     if (auto* session = std::get_if<SessionDocument>(&read)) {
         sessionPath_.clear();
         session->locks = locks_;
+        leavesStart_ = true;
         return restore(std::move(*session));
     }
     if (!instead.isEmpty()) postModel(instead, {});
@@ -251,6 +269,7 @@ void MainWindow::continueRestore() {
     else if (!document.prompt.isEmpty()) // it was not read when the document was made
         bridge_.post(SetPromptCommand{.text = document.prompt.toStdString(), .second = document.second.toStdString()});
     bench_.setSampling(document.sampling);
+    leaveStart();
     if (!document.layout.isEmpty())
         layout_->restore(document.layout);
     else if (!document.workspace.isEmpty())
