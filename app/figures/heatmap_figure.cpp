@@ -363,21 +363,28 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
         drawLabel(token, theme.text, false);
 }
 
-void HeatmapFigure::paintBar(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
-    if (at.bar.isNull()) return;
-    std::vector<Tick> ticks{{0, QStringLiteral("0")}, {0.5, QStringLiteral("0.5")}, {1, QStringLiteral("1")}};
-    if (scale.kind == ScaleKind::Log)
-        ticks = {{0, QStringLiteral("≤.0001")},
-                 {0.25, QStringLiteral(".001")},
-                 {0.5, QStringLiteral(".01")},
-                 {0.75, QStringLiteral(".1")},
-                 {1, QStringLiteral("1")}};
-    if (scale.kind == ScaleKind::RowMaximum) ticks = {{0, QStringLiteral("0")}, {1, tr("row max")}};
+std::vector<Tick> HeatmapFigure::barTicks() const {
     if (before) {
         const QString end = formatNumber(static_cast<double>(range()), 2);
-        ticks = {{0, QStringLiteral("−") + end}, {0.5, QStringLiteral("0")}, {1, QStringLiteral("+") + end}};
+        return {{0, QStringLiteral("−") + end}, {0.5, QStringLiteral("0")}, {1, QStringLiteral("+") + end}};
     }
-    drawColourBar(painter, at.bar, ColourMap::of(before ? ColourMapId::Diverging : colours), ticks, theme);
+    switch (scale.kind) {
+    case ScaleKind::Log:
+        return {{0, QStringLiteral("≤.0001")},
+                {0.25, QStringLiteral(".001")},
+                {0.5, QStringLiteral(".01")},
+                {0.75, QStringLiteral(".1")},
+                {1, QStringLiteral("1")}};
+    case ScaleKind::RowMaximum:
+        return {{0, QStringLiteral("0")}, {1, tr("row max")}};
+    case ScaleKind::Linear:
+        break;
+    }
+    return {{0, QStringLiteral("0")}, {0.5, QStringLiteral("0.5")}, {1, QStringLiteral("1")}};
+}
+
+void HeatmapFigure::paintBar(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
+    if (!at.bar.isNull()) drawColourBar(painter, at.bar, barColours(), barTicks(), theme);
 }
 
 std::vector<QString> HeatmapFigure::rowNames() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/figures/drawing.h"
 #include "app/figures/figure.h"
 #include "app/figures/tile_image.h"
 
@@ -73,6 +74,9 @@ struct HeatmapFigure : Figure {
     std::vector<QString> columnNames() const;
     /// The colours of its cells, row by row; transparent: hidden.
     std::vector<QRgb> cellColours() const;
+    /// The colours of the colour bar, and its numbers.
+    const ColourMap& barColours() const { return ColourMap::of(before ? ColourMapId::Diverging : colours); }
+    std::vector<Tick> barTicks() const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     QSizeF pageSize(const QSizeF& onScreen, const FigureTheme& theme) const override;

@@ -44,10 +44,13 @@ let chosen = null, left = 0, top_ = 0;
 const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 function draw() {
     pen.font = text + "px system-ui, sans-serif";
-    const widest = names => Math.min(160, Math.max(...names.map(name => pen.measureText(name).width)) + 8);
+    const widest = names => Math.ceil(Math.min(160, Math.max(...names.map(name => pen.measureText(name).width)) + 8));
     left = widest(data.rows);
     top_ = widest(data.columns);
-    const width = left + columns * cell + 1, height = top_ + rows * cell + 1, ratio = window.devicePixelRatio || 1;
+    const bar = {x: left + columns * cell + 2 * text, width: text, height: Math.max(rows * cell, 8 * text)};
+    const ticks = Math.max(...data.scale.ticks.map(tick => pen.measureText(tick.label).width));
+    const width = Math.ceil(bar.x + Math.max(bar.width + 8 + ticks, pen.measureText(data.scale.title).width)) + 1;
+    const height = top_ + bar.height + Math.ceil(text / 2) + 1, ratio = window.devicePixelRatio || 1;
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     canvas.style.width = width + "px";
@@ -63,6 +66,20 @@ function draw() {
         }
     pen.font = text + "px system-ui, sans-serif";
     pen.textBaseline = "middle";
+    data.scale.colours.forEach((colour, at, all) => {
+        const end = Math.round(bar.height * at / all.length);
+        pen.fillStyle = colour;
+        pen.fillRect(bar.x, top_ + bar.height - Math.round(bar.height * (at + 1) / all.length), bar.width,
+                     Math.round(bar.height * (at + 1) / all.length) - end);
+    });
+    pen.fillStyle = ink("--ink");
+    pen.textAlign = "left";
+    for (const tick of data.scale.ticks) {
+        const y = top_ + bar.height * (1 - tick.place);
+        pen.fillRect(bar.x + bar.width, y - .5, 4, 1);
+        pen.fillText(tick.label, bar.x + bar.width + 7, y);
+    }
+    pen.fillText(data.scale.title, bar.x, top_ - 1.3 * text);
     const step = Math.ceil(text / cell);
     for (let row = 0; row < rows; ++row) {
         const isChosen = chosen && chosen[0] === row;
@@ -71,15 +88,15 @@ function draw() {
         pen.textAlign = "right";
         pen.fillText(data.rows[row], left - 4, top_ + (row + .5) * cell, left - 6);
     }
+    const isFlat = data.columns.every(name => pen.measureText(name).width <= cell - 4);
     for (let column = 0; column < columns; ++column) {
         const isChosen = chosen && chosen[1] === column;
         if (!isChosen && column % step) continue;
-        const isUpright = pen.measureText(data.columns[column]).width <= cell * step;
         pen.save();
-        pen.translate(left + (column + .5) * cell, top_ - (isUpright ? text : 4));
-        if (!isUpright) pen.rotate(-Math.PI / 2);
+        pen.translate(left + (column + .5) * cell, top_ - (isFlat ? text : 4));
+        if (!isFlat) pen.rotate(-Math.PI / 2);
         pen.fillStyle = ink(isChosen || !chosen ? "--ink" : "--faint");
-        pen.textAlign = isUpright ? "center" : "left";
+        pen.textAlign = isFlat ? "center" : "left";
         pen.fillText(data.columns[column], 0, 0, top_ - 6);
         pen.restore();
     }
@@ -129,6 +146,18 @@ QJsonValue numberOf(float value) {
     return std::isfinite(value) ? QJsonValue(static_cast<double>(value)) : QJsonValue();
 }
 
+/// The colour bar, from the bottom up.
+QJsonObject scaleOf(const HeatmapFigure& figure) {
+    constexpr int kSteps = 64;
+    QJsonArray colours, ticks;
+    for (int step = 0; step < kSteps; ++step)
+        colours.append(QColor(figure.barColours().at((static_cast<float>(step) + 0.5f) / kSteps)).name());
+    for (const Tick& tick : figure.barTicks()) ticks.append(QJsonObject{{"place", tick.place}, {"label", tick.label}});
+    return {{"title", figure.before ? WebPageText::tr("change of weight") : WebPageText::tr("weight")},
+            {"colours", colours},
+            {"ticks", ticks}};
+}
+
 QJsonObject dataOf(const HeatmapFigure& figure) {
     QJsonArray values, colours;
     const std::vector<NumberArray> arrays = figure.numbers();
@@ -140,6 +169,7 @@ QJsonObject dataOf(const HeatmapFigure& figure) {
             {"columns", namesOf(figure.columnNames())},
             {"values", values},
             {"colours", colours},
+            {"scale", scaleOf(figure)},
             {"query", WebPageText::tr("query")},
             {"key", WebPageText::tr("key")},
             {"masked", figure.scale.hidesFirst ? WebPageText::tr("masked or hidden") : WebPageText::tr("masked")},

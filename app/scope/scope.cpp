@@ -153,6 +153,11 @@ std::unique_ptr<LanguageModel> Scope::openModel(const Options& options, bool pre
     auto model = std::make_unique<LanguageModel>(
         std::move(source),
         LanguageModel::Options{.device = chosenDevice(options), .window = windowExtensions(presents)}, progress);
+    if (model->info().readsSource)
+        throw Error({.what = "attention-scope cannot show this model: it draws one stack of layers, and this model has "
+                             "an encoder and a decoder",
+                     .where = options.path,
+                     .hint = "open the model in attention-lab, which shows both"});
     for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-scope: warning: {}\n", warning);
     return model;

@@ -90,9 +90,10 @@ fs::path modelFolder(const fs::path& path) {
 
 WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
     if (!isThere(configFile()))
-        throw Error({.what = fmt::format("has no config.json; it holds {}", contentsOf(folder_)),
-                     .where = folder_.string(),
-                     .hint = "open a Hugging Face model folder"});
+        throw Error(
+            {.what = fmt::format("this folder is no model: it has no config.json; it holds {}", contentsOf(folder_)),
+             .where = folder_.string(),
+             .hint = "choose the folder that holds config.json and model.safetensors together"});
     config_ = std::make_shared<const nlohmann::json>(readJsonFile(configFile()));
     if (!config_->is_object())
         throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});

@@ -24,7 +24,8 @@ const ModelFamily& languageFamily(const WeightSource& weights, const TensorNames
     if (const VisionFamily* vision = visionFamilyOf({weights, names}))
         throw Error({.what = fmt::format("this is a vision model ({}); it reads pictures, not text", vision->title),
                      .where = weights.configFile(),
-                     .hint = "give it a picture: 'attention-cli classify', 'capture' or 'render' PATH --image FILE"});
+                     .hint = "give it a picture: 'attention-cli classify', 'capture' or 'render' PATH --image FILE, or "
+                             "open it in attention-lab"});
     return familyOf(weights.config(), weights.configFile());
 }
 

@@ -64,7 +64,7 @@ std::unique_ptr<VisionSource> makeMemoryVisionSource(std::shared_ptr<const Weigh
 std::unique_ptr<ModelSource> makeInductionSource() {
     constexpr const char* kText = R"({
   "model_type": "induction",
-  "note": "set by formula: layer 0, head 0 attends to the previous letter; layer 1, head 0 completes repetitions"
+  "note": "set by formula: layer 0, head 0 attends to the previous letter; layer 1, head 0 finds what came after the same letter before, and copies it"
 })";
     const auto model = std::make_shared<WeightSet::Model>(
         WeightSet::Model{.config = inductionConfig(),

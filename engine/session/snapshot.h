@@ -60,6 +60,7 @@ struct Snapshot {
     Status status;
     std::shared_ptr<const ModelInfo> model;
     std::shared_ptr<const Sequence> sequence; ///< of a model of text
+    bool hasEnded = false; ///< the last token of the text is the model's, and one of those that end a text
     std::shared_ptr<const BranchTree> branches;
     std::shared_ptr<const BeamTree> beams; ///< the last search after this prompt; null: none
     std::shared_ptr<const NextToken> next;

@@ -230,9 +230,7 @@ void Session::Worker::generateOne() {
     if (++generated_ == 1) generationStart_ = Clock::now();
     const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
     if (generated_ > 1 && seconds > 0) next_.status.tokensPerSecond = (generated_ - 1) / seconds;
-    const bool isEnd =
-        std::ranges::find(text().source().stopTokens(), drawn.token) != text().source().stopTokens().end();
-    if (remaining_ <= 0 || isEnd || isStopped()) {
+    if (remaining_ <= 0 || endsText(drawn.token) || isStopped()) {
         finishGenerating();
         return;
     }
@@ -248,6 +246,10 @@ void Session::Worker::generateOne() {
     publish();
     lastVisual_ = Clock::now();
     visualCost_ = lastVisual_ - start;
+}
+
+bool Session::Worker::endsText(int token) {
+    return std::ranges::find(text().source().stopTokens(), token) != text().source().stopTokens().end();
 }
 
 void Session::Worker::finishGenerating() {
@@ -428,6 +430,8 @@ void Session::Worker::refreshSequence() {
                                        groupDigits(static_cast<size_t>(text().capacity())));
     if (tokens.empty() && !tokenizer)
         sequence->notice = "This model has no tokenizer: enter token ids, separated by commas.";
+    next_.hasEnded =
+        !sequence->tokens.empty() && !sequence->tokens.back().isPrompt && endsText(sequence->tokens.back().id);
     next_.sequence = std::move(sequence);
     next_.branches = std::make_shared<BranchTree>(path_.tree());
     next_.next = std::make_shared<NextToken>(

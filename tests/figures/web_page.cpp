@@ -53,6 +53,26 @@ TEST_CASE("web page: a heatmap's page holds every weight, token and colour", "[f
     }
 }
 
+TEST_CASE("web page: a heatmap has a scale with the numbers of its colour bar", "[figures]") {
+    HeatmapFigure figure = heatmapOfOddTokens();
+    const auto scaleIn = [&] { return dataIn(webPage(figure, "Attention", {}, kWebPage))["scale"].toObject(); };
+    const auto labels = [&] {
+        QStringList all;
+        for (const QJsonValue& tick : scaleIn()["ticks"].toArray()) all << tick["label"].toString();
+        return all.join(' ').toStdString();
+    };
+    CHECK(labels() == "0 0.5 1");
+    CHECK(scaleIn()["title"] == "weight");
+    const QJsonArray colours = scaleIn()["colours"].toArray();
+    CHECK(colours.first().toString() == QColor(ColourMap::of(figure.colours).at(0.5f / 64)).name());
+    CHECK(colours.last().toString() == QColor(ColourMap::of(figure.colours).at(63.5f / 64)).name());
+    figure.scale.kind = ScaleKind::Log;
+    CHECK(labels() == "≤.0001 .001 .01 .1 1");
+    figure.before = figure.tile;
+    CHECK(labels() == "−0.01 0 +0.01");
+    CHECK(scaleIn()["title"] == "change of weight");
+}
+
 TEST_CASE("web page: tokens and names cannot end a script or an element", "[figures]") {
     const QByteArray html =
         webPage(heatmapOfOddTokens(), "<b>\"Mine\"</b>", {{"Model", "</dd><script>alert(1)</script>"}}, kWebPage);

@@ -64,8 +64,8 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(a.figure().rows() == 20);
     const auto& message = lab.find<QLabel>("compareMessage");
     const QString caption = message.text();
-    CHECK(caption.contains("20 tokens aligned (A 20, B 25), of which 0 differ"));
-    CHECK(caption.startsWith("A: “the quick fox the qu” · B: “the very quick fox the qu”"));
+    CHECK(caption.startsWith("A is “the quick fox the qu”. B is “the very quick fox the qu”."));
+    CHECK(caption.contains("A has 20 tokens and B has 25. The program compares 20 pairs of them."));
     CHECK(heads.topLevelItemCount() == 4);
     CHECK(difference.figure().rows() == 20);
     CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
@@ -251,8 +251,8 @@ TEST_CASE("lab: of models with other layers and heads is shown what can be, and 
     REQUIRE(lab.waitFor([&] { return difference.figure().note.startsWith("B has no L3 H0: it has 2 layers"); }));
     CHECK(a.height() > difference.height()); // A has the large place
     const auto& message = lab.find<QLabel>("compareMessage");
-    CHECK(message.text().startsWith("A: stories"));
-    CHECK(message.text().contains("no list of heads"));
+    CHECK(message.text().startsWith("A is stories. B is induction-trained."));
+    CHECK(message.text().contains("cannot compare head by head. Choose two models"));
     CHECK(lab.find<QComboBox>("comparePathList").findData("builtin:vit-shapes") < 0); // it reads pictures
     lab.find<QLineEdit>("comparePath").setText("builtin:stories");
     lab.click("compareRun");

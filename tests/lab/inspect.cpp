@@ -411,6 +411,26 @@ TEST_CASE("lab: a click on a cell opens its arithmetic beside the heatmap", "[la
     CHECK(lab.waitFor([&] { return !cell.isVisible() && heatmap.width() == wide; }, 5'000));
 }
 
+TEST_CASE("lab: Esc closes the arithmetic of a cell, and only then stops the model", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.window().workbench().selectCell(Cell{4, 2});
+    lab.act("attentionCellLevel");
+    const auto level = [&] { return lab.window().view("attention")["level"]; };
+    REQUIRE(level() == "cell");
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 1000, .tokensPerSecond = 5});
+    const auto isWriting = [&] { return lab.snapshot().status.activity == Activity::Generating; };
+    REQUIRE(lab.waitFor(isWriting));
+    auto& prompt = lab.find<QPlainTextEdit>("prompt"); // wherever the keyboard is
+    prompt.setFocus();
+    QTest::keyClick(&prompt, Qt::Key_Escape);
+    CHECK(level() == "head");
+    QTest::qWait(100);
+    CHECK(isWriting());
+    QTest::keyClick(&prompt, Qt::Key_Escape);
+    CHECK(lab.waitFor([&] { return !isWriting(); }));
+    CHECK(level() == "head");
+}
+
 TEST_CASE("lab: one switch shows a head as a heatmap, as text and as arcs", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     lab.act("workspace.inspect");

@@ -17,8 +17,11 @@ TEST_CASE("lab: the cost tab draws the formulas at once, and times when it is as
     };
     REQUIRE(lab.waitFor([&] { return figure(1).lines.size() == 3 && figure(1).lines[0].points.size() == 9; }));
     CHECK(figure(1).lengths.back() == 16384);
+    CHECK(figure(1).lines[0].label == "A: causal & window(16)");
+    CHECK(figure(1).lines[1].label == "causal");
+    CHECK(figure(1).lines[2].label == "linear, causal");
     CHECK(figure(1).lines[1].points.back().y() >
-          20 * figure(1).lines[0].points.back().y()); // full against a window of 16
+          20 * figure(1).lines[0].points.back().y()); // all before against a window of 16
     CHECK(figure(3).lines.empty());
     CHECK(lab.find<QLabel>("costLegend").text().contains("window(16)"));
 

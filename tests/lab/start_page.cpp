@@ -44,10 +44,11 @@ TEST_CASE("start page: the greeting hides no control in a small window", "[lab][
                                    !greeting->isAncestorOf(control) &&
                                    qobject_cast<const QDockWidget*>(control) == nullptr;
             if (!isControl || control->findChild<QWidget*>()) continue; // a container is as good as what it holds
-            const QRect place(control->mapTo(&window, QPoint()), control->size());
-            if (place.size().height() > 300) continue; // a figure, which keeps the largest part
+            QRect place = window.rect();                                // what the areas around it let through
+            for (const QWidget* each = control; each != &window; each = each->parentWidget())
+                place &= QRect(each->mapTo(&window, QPoint()), each->size());
             INFO(control->metaObject()->className() << " " << control->objectName().toStdString());
-            CHECK_FALSE(place.intersected(window.rect()).intersects(greeting->geometry()));
+            CHECK_FALSE(place.intersects(greeting->geometry()));
             ++count;
         }
         CHECK(count > 20);
@@ -79,6 +80,36 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
     lab.press(lab.action("start"));
     QTest::mouseClick(lab.window().findChild<QToolButton*>("startLearn"), Qt::LeftButton);
     CHECK(lab.waitFor([&] { return lab.find<QListWidget>("lessonList").hasFocus(); }));
+}
+
+TEST_CASE("start page: stays when nothing could be opened, and forgets what is gone", "[lab]") {
+    LabWindow lab;
+    const QString gone = lab.folder() + "/gone", empty = lab.folder() + "/empty";
+    REQUIRE(QDir().mkpath(empty));
+    for (const QString& path : {empty, gone}) addRecentPath(path);
+    lab.press(lab.action("start"));
+    auto& page = lab.find<QDockWidget>("dock.start");
+    auto& failure = banner(lab, "failureBanner");
+    const auto recent = [&] {
+        QStringList titles;
+        for (const auto* card : page.findChildren<QToolButton*>("startRecent"))
+            if (card->isVisible()) titles << card->text().section('\n', 1);
+        return titles;
+    };
+    REQUIRE(recent() == QStringList{"gone", "empty"});
+    QTest::mouseClick(page.findChild<QToolButton*>("startRecent"), Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return failure.isVisible(); }));
+    CHECK(failure.text().startsWith(gone + ": there is no such file or folder"));
+    CHECK(failure.text().endsWith("It is no longer in the list of recent files"));
+    CHECK(lab.waitFor([&] { return recent() == QStringList{"empty"}; }));
+    CHECK(recentPaths() == QStringList{empty});
+    QTest::mouseClick(page.findChild<QToolButton*>("startRecent"), Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return failure.text().contains("choose the folder that holds config.json"); }));
+    CHECK(page.isVisible());
+    CHECK(lab.find<QToolButton>("workspace.learn").isChecked());
+    lab.window().openSession(lab.folder() + "/gone.attnlab");
+    REQUIRE(lab.waitFor([&] { return failure.text().contains("there is no session file with this name"); }));
+    CHECK(page.isVisible());
 }
 
 TEST_CASE("start page: every card stays in the page when there is more to continue", "[lab]") {

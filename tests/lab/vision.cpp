@@ -55,6 +55,33 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     CHECK_THAT(said, CONTAINS("The model answers: " + answers.topLevelItem(0)->text(0).toStdString()));
 }
 
+TEST_CASE("lab: panels for texts leave the window while a model reads pictures, and come back", "[lab][vision]") {
+    LabWindow lab("builtin:induction", "abab");
+    const auto isShown = [&](const char* id) { return !lab.find<QDockWidget>(id).isHidden(); };
+    lab.find<QDockWidget>("dock.beams").close(); // by the user
+    lab.showPanel("text");
+    lab.window().open("builtin:vit-shapes");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().readsPictures(); }));
+    REQUIRE(lab.settle());
+    for (const char* id : {"dock.text", "dock.branches"}) CHECK_FALSE(isShown(id));
+    CHECK(lab.waitFor([&] { return !lab.find<QWidget>("attention").visibleRegion().isEmpty(); }));
+    CHECK_FALSE(lab.action("panel.text").isEnabled());
+    lab.act("workspace.inspect");
+    CHECK_FALSE(isShown("dock.cell"));
+    CHECK(isShown("dock.heads"));
+    CHECK(lab.waitFor(
+        [&] { return lab.find<QLabel>("pictureModel").text().contains("Training task: Shapes. Finds the shape"); }));
+    lab.window().open("builtin:induction");
+    REQUIRE(lab.waitFor([&] { return !lab.snapshot().readsPictures(); }));
+    REQUIRE(lab.settle());
+    CHECK(isShown("dock.cell"));
+    lab.act("workspace.write");
+    for (const char* id : {"dock.text", "dock.branches"}) CHECK(isShown(id));
+    CHECK_FALSE(isShown("dock.beams"));
+    CHECK(lab.waitFor([&] { return !lab.find<QWidget>("attention").visibleRegion().isEmpty(); }));
+    CHECK(lab.action("panel.text").isEnabled());
+}
+
 TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it", "[lab][vision]") {
     GoldenWindow lab("vit");
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");

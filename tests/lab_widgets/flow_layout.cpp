@@ -28,3 +28,21 @@ TEST_CASE("flow layout: wraps, skips what is hidden, and mirrors", "[lab]") {
     QApplication::processEvents();
     CHECK(buttons[1]->geometry().right() == window.width() - 1);
 }
+
+TEST_CASE("flow layout: a stretched control takes the room that is left in its line", "[lab]") {
+    QWidget window;
+    auto* row = new FlowLayout(&window);
+    auto *first = new QPushButton("first"), *last = new QPushButton("last");
+    auto* field = new QLineEdit;
+    row->addWidget(first);
+    row->addStretched(field);
+    row->addWidget(last);
+    present(window, {600, 100});
+    CHECK(field->width() > field->sizeHint().width());
+    CHECK(last->geometry().right() == window.width() - 1);
+    CHECK(last->y() == first->y());
+    window.resize(field->sizeHint().width() + 10, 200);
+    QApplication::processEvents();
+    CHECK(field->width() == window.width());
+    CHECK(last->y() > field->y());
+}

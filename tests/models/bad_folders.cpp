@@ -57,7 +57,7 @@ TEST_CASE("bad folders: what is no model at all", "[models]") {
     const TemporaryFolder folder;
     CHECK_THAT(opening(folder / "nowhere"), CONTAINS("nowhere: there is no such file or folder; check the path"));
     CHECK_THAT(opening(folder.path()),
-               CONTAINS("has no config.json; it holds nothing; open a Hugging Face model folder"));
+               CONTAINS("has no config.json; it holds nothing; choose the folder that holds config.json"));
     writeFile(folder / "notes.txt", "x");
     CHECK_THAT(opening(folder.path()), CONTAINS("it holds notes.txt"));
     CHECK_THAT(opening(folder / "notes.txt"), CONTAINS("\".txt\" files cannot be opened; open a Hugging Face folder"));

@@ -28,6 +28,8 @@ TEST_CASE("program: what stops it is said with its remedy", "[scope][gpu]") {
     checkFails(run("/no/such/model"), "no such file or folder", "check the path");
     checkFails(run("--device 'no such card'"), "no such card", "llvmpipe");
     checkFails(run("--follow /no/such/socket"), "cannot connect to the socket", "Open in scope");
+    checkFails(run("builtin:numbers-de"), "an encoder and a decoder", "open the model in attention-lab");
+    checkFails(run("builtin:vit-shapes"), "reads pictures, not text", "attention-lab");
     checkFails(run("--layer 7"), "layer 7 does not exist", "choose 0 to 1");
     checkFails(run("--head 2"), "head 2 does not exist", "choose 0 to 1");
     checkFails(run("--prompt 'a1'"), "no token", "use only its 27 characters");

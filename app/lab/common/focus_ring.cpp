@@ -28,6 +28,8 @@ void FocusRing::follow(QWidget* widget) {
     }
     if (ring_ && ring_->parentWidget() != holder) delete ring_;
     if (!holder) return;
+    holder->installEventFilter(this); // it cuts the ring off at its edges
+    ancestors_ << holder;
     if (!ring_) {
         ring_ = new QWidget;
         ring_->setObjectName("focusRing");

@@ -45,6 +45,12 @@ void addRecentPath(const QString& path) {
     QSettings().setValue("recent", QVariant(paths.mid(0, kMaximumRecent)));
 }
 
+void removeRecentPath(const QString& path) {
+    QStringList paths = recentPaths();
+    paths.removeAll(path);
+    QSettings().setValue("recent", QVariant(paths));
+}
+
 void clearRecentPaths() { QSettings().remove("recent"); }
 
 } // namespace attn

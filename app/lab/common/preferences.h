@@ -27,6 +27,7 @@ struct Preferences {
 /// Recent models and sessions, newest first.
 QStringList recentPaths();
 void addRecentPath(const QString& path);
+void removeRecentPath(const QString& path);
 void clearRecentPaths();
 
 } // namespace attn

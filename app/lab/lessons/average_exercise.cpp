@@ -17,6 +17,7 @@ namespace {
 constexpr double kStep = 0.05;
 constexpr int kSteps = 20;
 constexpr double kSumTolerance = 1e-6;
+constexpr int kBesideLetters = 70; ///< a place that is wider has the plane beside the weights
 
 QString vectorText(QPointF point) {
     return QStringLiteral("(%1, %2)").arg(point.x(), 0, 'g', 3).arg(point.y(), 0, 'g', 3);
@@ -34,8 +35,8 @@ public:
         output_ = output;
         update();
     }
-    QSize sizeHint() const override { return {240, fontMetrics().height() * 16}; }
-    QSize minimumSizeHint() const override { return {160, fontMetrics().height() * 12}; }
+    QSize sizeHint() const override { return {240, fontMetrics().height() * 9}; }
+    QSize minimumSizeHint() const override { return {160, fontMetrics().height() * 8}; }
 
 protected:
     void paintEvent(QPaintEvent*) override {
@@ -113,7 +114,14 @@ AverageExercise::AverageExercise(QWidget* parent)
         });
     }
     plane_->setAccessibleName(tr("The three values and their weighted average"));
-    makeColumn(this, 0, {grid, arithmetic_, {plane_, 1}});
+    parts_ = makeRow(this, 0, {{makeColumn({grid, arithmetic_, room()}), 1}, {plane_, 1}});
+}
+
+void AverageExercise::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    const bool isBeside = width() > kBesideLetters * fontMetrics().averageCharWidth();
+    parts_->setDirection(isBeside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    parts_->setStretch(0, isBeside ? 1 : 0); // in a column the plane has all the room that is left
 }
 
 void AverageExercise::setAverage(const LessonAverage& average) {

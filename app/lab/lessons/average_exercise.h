@@ -4,6 +4,7 @@
 
 #include <QWidget>
 
+class QBoxLayout;
 class QDoubleSpinBox;
 class QGridLayout;
 class QLabel;
@@ -26,6 +27,9 @@ public:
     /// Whether the weights sum to 1 and the output is within the tolerance of the target.
     bool isReached(double tolerance) const;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void refresh();
 
@@ -34,6 +38,7 @@ private:
     std::array<QSlider*, 3> sliders_{};
     std::array<QDoubleSpinBox*, 3> weights_{};
     QLabel* arithmetic_;
+    QBoxLayout* parts_;
     class Plane;
     Plane* plane_;
 };

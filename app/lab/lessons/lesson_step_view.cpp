@@ -246,8 +246,11 @@ void LessonStepView::refresh() {
     next_->setEnabled(progress.isDone);
     next_->setText(player_->step() + 1 == count ? tr("Fi&nish") : tr("&Next"));
     const bool hadOutcome = std::exchange(showsOutcome_, showsOutcome);
+    const bool hadTask = std::exchange(showsTask_, !taskCard_->isHidden());
     if (isNew)
         scrollTo(place_);
+    else if (showsTask_ && !hadTask)
+        scrollTo(taskCard_);
     else if (showsOutcome && !hadOutcome)
         scrollTo(next_);
     // The button that led here is locked now, and the panel may stand elsewhere: Qt gives the focus to another control.

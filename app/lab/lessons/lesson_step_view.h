@@ -50,7 +50,7 @@ private:
 
     LessonPlayer* player_ = nullptr;
     QString shown_; ///< lesson and step whose choices are shown
-    bool showsOutcome_ = false;
+    bool showsTask_ = false, showsOutcome_ = false;
     QLabel *place_, *title_, *text_, *question_, *reply_, *task_, *outcome_;
     QFrame *questionCard_, *taskCard_, *outcomeCard_;
     AverageExercise* average_;

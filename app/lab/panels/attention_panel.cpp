@@ -359,6 +359,7 @@ void AttentionPanel::showSettings() {
                                                                        : hero_);
     views_->setCurrentIndex(static_cast<int>(look_.picture));
     cellColumn_->setOpen(look_.level == AttentionLevel::OneCell);
+    listenToEscape(look_.level == AttentionLevel::OneCell);
     showArcs();
     showChange();
     showLinks();

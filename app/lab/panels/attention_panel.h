@@ -55,6 +55,8 @@ protected:
     void showEvent(QShowEvent* event) override;
     void hideEvent(QHideEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    /// While a cell is shown, Esc closes it, before it does anything else.
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     QWidget* makeBreadcrumbs();
@@ -62,6 +64,7 @@ private:
     QToolButton* makeDisplayButton();       ///< opens what is changed less often
     void chooseLevel(AttentionLevel level); ///< as the user wants it
     void setPicture(AttentionPicture picture);
+    void listenToEscape(bool isOn);
     void showArcs();
     QWidget* makeWords();
     QWidget* pictureOfHead() const; ///< the heatmap, the text or the arcs

@@ -19,10 +19,12 @@
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QButtonGroup>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QCoreApplication>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QPixmap>
@@ -355,6 +357,24 @@ void AttentionPanel::connectViews() {
     connect(&bench_.pictures(), &PictureBench::lookChanged, this, [this] {
         if (bench_.readsPictures()) showSettings();
     });
+}
+
+void AttentionPanel::listenToEscape(bool isOn) {
+    if (isOn)
+        qApp->installEventFilter(this);
+    else
+        qApp->removeEventFilter(this);
+}
+
+bool AttentionPanel::eventFilter(QObject* watched, QEvent* event) {
+    const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
+    const auto* pressed = isKey ? qobject_cast<QWidget*>(watched) : nullptr;
+    if (!pressed || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape || pressed->window() != window() ||
+        !isVisible() || level() != AttentionLevel::OneCell || !headButton_->isEnabled())
+        return Panel::eventFilter(watched, event);
+    event->accept();
+    if (event->type() == QEvent::KeyPress) chooseLevel(AttentionLevel::OneHead);
+    return true;
 }
 
 } // namespace attn

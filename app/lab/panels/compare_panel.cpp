@@ -7,6 +7,7 @@
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/empty_state.h"
+#include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/plain_table.h"
@@ -15,6 +16,7 @@
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QComboBox>
+#include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -30,10 +32,11 @@ namespace attn {
 namespace {
 
 constexpr const char* kWithKeys[] = {"nothing", "unedited", "text", "model"};
-constexpr int kMostTokens = 1024; ///< longest pattern that is shown cell by cell
-constexpr int kMostExact = 256;   ///< most tokens of a thumbnail with one pixel per token
-constexpr int kLargeShare = 72;   ///< of the width, in per cent: what the large map gets
-constexpr int kLeastAnswers = 32; ///< characters; in a narrower table names of tokens are cut off
+constexpr int kMostTokens = 1024;  ///< longest pattern that is shown cell by cell
+constexpr int kMostExact = 256;    ///< most tokens of a thumbnail with one pixel per token
+constexpr int kLargeShare = 72;    ///< of the width, in per cent: what the large map gets
+constexpr int kBesideLetters = 76; ///< of a panel that has room for the tables beside the large map
+constexpr int kLeastAnswers = 32;  ///< characters; in a narrower table names of tokens are cut off
 
 } // namespace
 
@@ -42,6 +45,9 @@ ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
     makeMaps();
     makeTables();
     message_->setAlignment(Qt::AlignTop | Qt::AlignLeft); // without figures it has the whole panel
+    QSizePolicy whole = message_->sizePolicy();
+    whole.setVerticalPolicy(QSizePolicy::Expanding);
+    message_->setSizePolicy(whole);
     makeColumn(this, spacing::kGap, {makeChoice(), message_, {makeEmpty(), 9}, {makeBody(), 1}});
 
     connect(&second_, &SecondRun::changed, this, &ComparePanel::show);
@@ -85,8 +91,12 @@ QLayout* ComparePanel::makeChoice() {
     connect(compare_, &QPushButton::clicked, this, &ComparePanel::choose);
     connect(text_, &QLineEdit::returnPressed, this, &ComparePanel::choose);
     connect(path_, &ModelBox::pathChosen, this, &ComparePanel::choose);
-    with_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
-    return makeRow({with_, {text_, 1}, {picture_, 1}, {path_, 1}, browse_, compare_, room(0)});
+    auto* row = new FlowLayout;
+    row->addWidget(with_);
+    for (QWidget* field : std::initializer_list<QWidget*>{text_, picture_, path_}) row->addStretched(field);
+    row->addWidget(browse_);
+    row->addWidget(compare_);
+    return row;
 }
 
 QWidget* ComparePanel::makeEmpty() {
@@ -130,7 +140,8 @@ void ComparePanel::makeTables() {
                             {{tr("Head"), tr("Layer and head, as in the figures")},
                              {tr("Divergence"), tr("How much the head's patterns in A and B differ: 0 is equal, 1 has "
                                                    "nothing in common. Jensen-Shannon divergence, in bits")}});
-    answers_ = makePlainTable("compareNext", tr("Answers of A and B"), tr("Probabilities at temperature 1"),
+    answers_ = makePlainTable("compareNext", tr("Answers of A and B"),
+                              tr("The likeliest answers of A and B, and how likely each run finds them"),
                               {{tr("Next token"), tr("A token or class that A or B predicts")},
                                {tr("A"), tr("Its probability in run A, the current run")},
                                {tr("B"), tr("Its probability in run B, the other run")},
@@ -145,10 +156,33 @@ QWidget* ComparePanel::makeBody() {
     body_ = new QWidget;
     largePlace_ = new QVBoxLayout;
     smallPlace_ = new QVBoxLayout;
-    QVBoxLayout* column = makeColumn({{smallPlace_, 5}, {heads_, 2}, {answers_, 2}});
-    makeRow(body_, 0, {{largePlace_, kLargeShare}, {column, 100 - kLargeShare}});
+    tables_ = makeColumn({{heads_, 1}, {answers_, 1}});
+    places_ = layoutOf<QGridLayout>(body_);
+    places_->setColumnStretch(0, kLargeShare);
+    places_->setColumnStretch(1, 100 - kLargeShare);
+    places_->setRowStretch(0, 5);
+    places_->setRowStretch(1, 4);
+    places_->addLayout(smallPlace_, 0, 1);
+    stand(true);
     arrange();
     return body_;
+}
+
+void ComparePanel::resizeEvent(QResizeEvent* event) {
+    Panel::resizeEvent(event);
+    stand(width() > fontMetrics().averageCharWidth() * kBesideLetters);
+}
+
+void ComparePanel::stand(bool isBeside) {
+    if (tablesStandBeside_ == isBeside) return;
+    tablesStandBeside_ = isBeside;
+    for (QBoxLayout* part : {largePlace_, tables_}) {
+        places_->removeItem(part);
+        part->setParent(nullptr);
+    }
+    places_->addLayout(largePlace_, 0, 0, isBeside ? 2 : 1, 1);
+    places_->addLayout(tables_, 1, isBeside ? 1 : 0, 1, isBeside ? 1 : 2);
+    tables_->setDirection(isBeside ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void ComparePanel::enlarge(Map& map) {

@@ -5,12 +5,13 @@
 
 #include <array>
 
+class QBoxLayout;
 class QComboBox;
+class QGridLayout;
 class QLabel;
 class QLineEdit;
 class QPushButton;
 class QTreeWidget;
-class QVBoxLayout;
 
 namespace attn {
 
@@ -38,6 +39,9 @@ public:
     std::shared_ptr<const Snapshot> comparedRun() const override;
     SecondRun& second() { return second_; }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     /// Views of A, B and A - B: `matrix` of a text, `overlay` of a picture.
     struct Map {
@@ -54,7 +58,8 @@ private:
     QWidget* makeBody();
     std::array<Map*, 3> maps() { return {&a_, &b_, &difference_}; }
     void enlarge(Map& map);
-    void arrange(); ///< the large map and the small ones
+    void stand(bool isBeside); ///< puts the tables beside the large map, or below it
+    void arrange();            ///< the large map and the small ones
     void choose();
     void want(); ///< the views of both runs
     void show();
@@ -90,7 +95,9 @@ private:
     QWidget* body_; ///< the maps and the tables
     Map a_, b_, difference_;
     Map* large_ = &difference_; ///< the map that the user chose to see large
-    QVBoxLayout *largePlace_, *smallPlace_;
+    QGridLayout* places_;
+    QBoxLayout *largePlace_, *smallPlace_, *tables_;
+    std::optional<bool> tablesStandBeside_; ///< the large map, or below it
     QTreeWidget *heads_, *answers_;
     std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
     std::vector<int> partners_; ///< [tokens of A] matching token of B; -1: none

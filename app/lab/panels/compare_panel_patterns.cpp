@@ -84,10 +84,10 @@ QString ComparePanel::alignedText() const {
     for (size_t token = 0; token < countA; ++token)
         if (partners_[token] >= 0 && a[token] != b[static_cast<size_t>(partners_[token])]) ++differing;
     if (count == countA && count == countB && differing == 0) return {};
-    return tr(". %1 tokens aligned (A %2, B %3), of which %4 differ.")
-        .arg(count)
+    return tr("A has %1 tokens and B has %2. The program compares %3 pairs of them. In %4 pairs the two tokens differ.")
         .arg(countA)
         .arg(countB)
+        .arg(count)
         .arg(differing);
 }
 
@@ -245,13 +245,14 @@ void ComparePanel::showHeads(bool isOn) {
         }
     }
     heads_->setVisible(!byHead_.empty());
-    caption_ = tr("A: %1 · B: %2%3").arg(runName(*first_), runName(second), alignedText());
+    caption_ = tr("A is %1. B is %2.").arg(runName(*first_), runName(second));
+    if (const QString aligned = alignedText(); !aligned.isEmpty()) caption_ += ' ' + aligned;
     if (isSame())
         caption_ += '\n' + (isPicture ? tr("A and B are the same model and picture, so nothing differs.")
                                       : tr("A and B are the same model and text, so nothing differs."));
     else if (byHead_.empty())
-        caption_ += '\n' + tr("There is no list of heads: for that, both models need the same number of layers and "
-                              "heads and, for long texts and pictures, the same number of tokens.");
+        caption_ += '\n' + tr("The program cannot compare head by head. Choose two models with the same number of "
+                              "layers and heads. Long texts and pictures also need the same number of tokens.");
 }
 
 QString ComparePanel::runName(const Snapshot& run) const {

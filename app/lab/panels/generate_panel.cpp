@@ -300,8 +300,10 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
-        notice_->setText(!notice.isEmpty() ? notice
-                         : isWriting       ? tr("Shaded by probability. Click a token to go back to it.")
+        notice_->setText(!notice.isEmpty()    ? notice
+                         : snapshot->hasEnded ? tr("The text has ended. Run and Step write on after its end. Reset "
+                                                   "returns to the prompt.")
+                         : isWriting          ? tr("Shaded by probability. Click a token to go back to it.")
                          : snapshot->model->maskToken
                              ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                                   "it again to show it.")

@@ -17,12 +17,12 @@ namespace attn {
 HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), grid_(new HeadsGrid),
       pictures_(new PictureHeads("headsPictures", PictureHeads::Kind::Overlays, bench)),
-      change_(makeHintLabel("headsChange")) {
+      caption_(makeHintLabel("headsCaption")) {
     grid_->setObjectName("headsGrid");
     grid_->setAccessibleName(tr("Heads: attention of the last token, and gates"));
     pictures_->hide();
     QWidget* gates = makeGates();
-    makeColumn(this, spacing::kGap, {change_, {grid_, 1}, {pictures_, 1}, gates});
+    makeColumn(this, spacing::kGap, {caption_, {grid_, 1}, {pictures_, 1}, gates});
 
     const auto setGate = [this, gates](int layer, int head, float gate) {
         if (!gates->isEnabled() || gates->isHidden()) return;
@@ -104,8 +104,17 @@ void HeadsPanel::showRows() {
         const UneditedViews* compared = bench_.compared(*snapshot_);
         grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
     }
-    change_->setVisible(grid_->showsChange());
-    change_->setText(tr("Where the last token looks more (red) or less (blue) than in the original run."));
+    const bool isPicture = snapshot_ && snapshot_->readsPictures();
+    const QString places = tr("One small picture for each head; the rows are layers.");
+    caption_->setText(places + ' ' +
+                      (isPicture              ? tr("Bright patches get much attention.")
+                       : grid_->showsChange() ? tr("Red: the last token looks there more than in the original run. "
+                                                   "Blue: less.")
+                                              : tr("Its stripes show where the last token looks.")));
+    caption_->setToolTip(isPicture ? QString()
+                                   : tr("A stripe stands for each token, the first at the left. The stronger its "
+                                        "colour, the more the last token looks there. The bar below is the gate: how "
+                                        "much of the head the model uses."));
 }
 
 QWidget* HeadsPanel::figure() { return bench_.readsPictures() ? pictures_ : static_cast<QWidget*>(this); }

@@ -31,7 +31,7 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     HeadsGrid* grid_;        ///< of a text
     PictureHeads* pictures_; ///< of a picture
-    QLabel* change_;
+    QLabel* caption_;
     QPushButton *layerOff_, *restore_;
 };
 

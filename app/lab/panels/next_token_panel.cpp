@@ -1,10 +1,12 @@
 #include "app/lab/panels/next_token_panel.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/bridge/sampling_fields.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/item_delegates.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/plain_table.h"
@@ -53,7 +55,7 @@ std::span<const Param> controlParams() {
 
 NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), controls_(new ParamControls(controlParams(), this)), candidates_(new CandidateModel(this)),
-      list_(new QTreeView(this)) {
+      list_(new QTreeView(this)), listed_(new QWidget), ended_(new EmptyState("textEnded", {})) {
     hint_ = makeHintLabel(
         "hiddenWordHint",
         tr("Click a word in the text to hide it. The words that the model predicts in its place appear here."));
@@ -62,7 +64,15 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     removed_->hide();
     sampling_ = new QWidget;
     makeColumn(sampling_, 0, {controls_});
-    makeColumn(this, spacing::kGap, {hint_, removed_, {list_, 1}, sampling_});
+    makeColumn(listed_, 0, {list_});
+    ended_->offer(tr("Go on"), tr("List the tokens that the model would write after the end"), [this] {
+        goesOnAfter_ = snapshot_->branches->current;
+        showEnd();
+        list_->setFocus();
+    });
+    ended_->offerAction("reset", tr("Start afresh"));
+    ended_->hide();
+    makeColumn(this, spacing::kGap, {hint_, removed_, {listed_, 1}, {ended_, 1}, sampling_});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
@@ -104,6 +114,17 @@ void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     snapshot_ = snapshot;
     if (isNew) rank();
     showRemoved();
+    showEnd();
+}
+
+void NextTokenPanel::showEnd() {
+    if (!snapshot_->hasEnded) goesOnAfter_ = -1;
+    const bool isShown = snapshot_->hasEnded && snapshot_->branches->current != goesOnAfter_;
+    if (isShown)
+        ended_->setText(tr("The text has ended: its last token, %1, marks the end of a text.")
+                            .arg(visibleText(QString::fromStdString(snapshot_->sequence->tokens.back().text))));
+    ended_->setVisible(isShown);
+    listed_->setVisible(!isShown);
 }
 
 void NextTokenPanel::showRemoved() {

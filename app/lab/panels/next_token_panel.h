@@ -8,10 +8,11 @@ class QTreeView;
 namespace attn {
 
 class CandidateModel;
+class EmptyState;
 class ParamControls;
 
 /// Shows the sampling controls and the ranked next tokens, recomputed from the current logits. A click on a token
-/// appends it to the text, or puts it in place of the hidden word.
+/// appends it to the text, or puts it in place of the hidden word. After the end of a text it says so first.
 class NextTokenPanel : public Panel {
     Q_OBJECT
 
@@ -28,6 +29,7 @@ private:
     void change(const QString& id, double value);
     void take(const QModelIndex& index);
     void showRemoved();
+    void showEnd();
     void rank();
     void showSampling();
 
@@ -36,6 +38,9 @@ private:
     QWidget* sampling_; ///< holds the controls, which locks may hide
     CandidateModel* candidates_;
     QTreeView* list_;
+    QWidget* listed_;            ///< holds the list, which locks may hide
+    EmptyState* ended_;          ///< in place of the list after the end of a text
+    int goesOnAfter_ = -1;       ///< node of the end after which the list is shown all the same; -1: none
     QLabel* hint_;               ///< while no word is hidden
     QLabel* removed_;            ///< which heads are removed
     bool isSecondClick_ = false; ///< the second half of a double click has begun

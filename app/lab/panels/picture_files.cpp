@@ -2,6 +2,8 @@
 
 #include "app/figures/read_image.h"
 #include "engine/io/image_preprocessing.h"
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/training_summary.h"
 
 #include <QBuffer>
 #include <QCoreApplication>
@@ -33,6 +35,16 @@ QString exampleTitle(const QString& path) {
     if (!isNumber || title.isEmpty()) return name;
     title[0] = title[0].toUpper();
     return PictureFilesText::tr("%1, example %2").arg(title, number);
+}
+
+QString trainedTask(const std::string& model) {
+    const Recipe recipe = furtherRecipe(model, kImagesTask);
+    if (recipe.task == kImagesTask.id) return {};
+    const Task& task = taskNamed(recipe.task);
+    const auto translated = [](std::string_view text) {
+        return QCoreApplication::translate("attn::Task", std::string(text).c_str());
+    };
+    return PictureFilesText::tr("Training task: %1. %2.").arg(translated(task.title), translated(task.summary));
 }
 
 double brightnessOf(const QStringList& paths) {

@@ -21,6 +21,10 @@ QString exampleTitle(const QString& path);
 /// The mean brightness of pictures, from 0 to 1; grey if none can be read.
 double brightnessOf(const QStringList& paths);
 
+/// What a model was trained to do, as its folder says: "Training task: Shapes. Finds the shape …". Empty if the folder
+/// does not say it, or says no more than the classes do. @param model path as StartingPoint::model
+QString trainedTask(const std::string& model);
+
 /// The first pictures of a folder by name.
 QStringList picturesIn(const QString& folder, const std::atomic<bool>& isStopped);
 

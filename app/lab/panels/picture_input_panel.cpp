@@ -54,10 +54,7 @@ QString textOf(const ModelInfo& info) {
                               .arg(info.grid.height)
                               .arg(info.grid.width)
                               .arg(info.patch);
-    QString text = info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
-    if (info.path == "builtin:vit-shapes")
-        text += ' ' + PictureInputPanel::tr("It names the shape that the arrow in the picture points at.");
-    return text;
+    return info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
 }
 
 } // namespace
@@ -138,6 +135,7 @@ void PictureInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snaps
         picksExample_ = !isChosen || reading_.isRunning();
         if (!picksExample_) pictures_.post();
         examples_.clear();
+        task_.clear();
         brightness_ = kGrey;
         listExamples();
     }
@@ -150,6 +148,7 @@ void PictureInputPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;
     QString text = textOf(model);
     if (snapshot_->shown) text.prepend(tr("%1 of ").arg(QString::fromStdString(snapshot_->shown->title)));
+    if (!task_.isEmpty()) text += '\n' + task_;
     if (brightness_ < kDark)
         text += "\n" + tr("Its examples are light on a dark ground. A dark drawing on white paper is new to it.");
     for (const std::string& warning : model.warnings) text += "\n" + QString::fromStdString(warning);
@@ -352,6 +351,7 @@ void PictureInputPanel::listExamples() {
     struct Examples {
         QStringList paths;
         double brightness;
+        QString task;
     };
     read<Examples>(
         listingExamples_, QString::fromStdString(snapshot_->path()),
@@ -359,11 +359,13 @@ void PictureInputPanel::listExamples() {
             QStringList paths;
             for (const std::filesystem::path& path : examplePictures(model))
                 paths << QString::fromStdString(path.string());
-            return Examples{paths, brightnessOf(paths.first(std::min(paths.size(), kMostMeasured)))};
+            return Examples{paths, brightnessOf(paths.first(std::min(paths.size(), kMostMeasured))),
+                            trainedTask(model)};
         },
         [this](std::variant<Examples, Failure> found) {
             if (auto* examples = std::get_if<Examples>(&found))
-                std::tie(examples_, brightness_) = std::tie(examples->paths, examples->brightness);
+                std::tie(examples_, brightness_, task_) =
+                    std::tie(examples->paths, examples->brightness, examples->task);
             showModel();
             if (!picksExample_ || reading_.isRunning()) return listPictures(); // the user has chosen another
             if (examples_.isEmpty()) return endWaiting();

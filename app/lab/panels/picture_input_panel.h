@@ -100,6 +100,7 @@ private:
     mutable KeptPictures kept_; ///< of the last saved sessions
     std::shared_ptr<const Snapshot> snapshot_;
     QStringList examples_, others_;         ///< paths: of the model, and of an opened folder
+    QString task_;                          ///< what the model was trained to do; empty: its folder does not say
     double brightness_ = 0.5;               ///< of the examples, from 0 to 1
     PictureSetup before_;                   ///< before a drag over patches
     bool hidesMore_ = true;                 ///< whether the drag hides patches or shows them

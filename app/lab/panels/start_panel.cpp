@@ -38,12 +38,6 @@ constexpr Blurb kBlurbs[] = {
     {"vit-fashion", QT_TRANSLATE_NOOP("attn::StartPanel", "names clothes")},
 };
 
-QString blurbOf(const QString& title) {
-    for (const Blurb& blurb : kBlurbs)
-        if (title == QLatin1String(blurb.title)) return StartPanel::tr(blurb.text);
-    return {};
-}
-
 /// Scrolls vertically; its content is as wide as the viewport.
 class PageScroll : public QScrollArea {
 public:
@@ -81,6 +75,12 @@ private:
 StartPanel::StartPanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), scroll_(new PageScroll) {
     makeColumn(this, 0, {{scroll_, 1}});
     makeContent();
+}
+
+QString StartPanel::blurbOf(const QString& model) {
+    for (const Blurb& blurb : kBlurbs)
+        if (model == QLatin1String(blurb.title)) return tr(blurb.text);
+    return {};
 }
 
 void StartPanel::setOffers(const Offers& offers) {
@@ -151,16 +151,11 @@ void StartPanel::makeContinue(QVBoxLayout* column) {
     for (const QString& path : offers_.recent.mid(0, kMostRecent)) {
         auto* button =
             card("startRecent", tr("Recent\n%1").arg(QString::fromStdString(folderTitle(path.toStdString()))),
-                 tr("Open %1").arg(path), [this, path] { openInWrite(path); });
+                 tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
         button->setEnabled(offers_.mayOpen);
         row->addWidget(button);
     }
     column->addLayout(row);
-}
-
-void StartPanel::openInWrite(const QString& path) {
-    bench_.requestOpening(path);
-    bench_.showPanel("generate");
 }
 
 void StartPanel::makeModels(QVBoxLayout* column) {
@@ -175,7 +170,7 @@ void StartPanel::makeModels(QVBoxLayout* column) {
     });
     for (const auto& [title, path] : models) {
         auto* button = card("startModel." + title, QStringLiteral("%1\n%2").arg(title, blurbOf(title)),
-                            tr("Open %1").arg(path), [this, path = path] { openInWrite(path); });
+                            tr("Open %1").arg(path), [this, path = path] { bench_.requestOpening(path); });
         button->setIcon(QIcon(QStringLiteral(":/start/%1.png").arg(title)));
         button->setIconSize(kPicture);
         button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);

@@ -28,6 +28,8 @@ public:
 
     explicit StartPanel(Workbench& bench, QWidget* parent = nullptr);
 
+    /// What a bundled model does: "translates numbers in words"; empty: nobody has said it.
+    static QString blurbOf(const QString& model);
     void setOffers(const Offers& offers);
 
 signals:
@@ -42,8 +44,6 @@ private:
     void makeContinue(QVBoxLayout* column);
     void makeModels(QVBoxLayout* column);
     QToolButton* card(const QString& name, const QString& text, const QString& help, std::function<void()> chosen);
-
-    void openInWrite(const QString& path);
 
     Offers offers_;
     QScrollArea* scroll_;

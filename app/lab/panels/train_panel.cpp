@@ -306,6 +306,21 @@ void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& sna
     updateButtons();
 }
 
+std::vector<Panel::Place> TrainPanel::places() {
+    const auto translated = [](std::string_view text) {
+        return QCoreApplication::translate("attn::Task", std::string(text).c_str());
+    };
+    std::vector<Place> places;
+    for (int index = 0; const Task* task : taskCatalogue())
+        places.push_back({tr("Train on: %1").arg(translated(task->title)), tr("Task"),
+                          [this, index = index++] {
+                              bench_.showPanel("train");
+                              form_->chooseTask(index);
+                          },
+                          translated(task->summary)});
+    return places;
+}
+
 void TrainPanel::trainFromHere() {
     const ModelInfo& model = *bench_.snapshot()->model;
     const char* task = bench_.readsPictures() ? "images" : model.readsSource ? "translation" : "text";
@@ -406,7 +421,7 @@ void TrainPanel::updateButtons() {
         if (training_->secondsPerStep > 0) {
             details << tr("%1 ms per step").arg(training_->secondsPerStep * 1000, 0, 'f', 0);
             if (isTraining && training_->isMeasuring)
-                text += tr(" · measuring");
+                text += tr(" · testing the model");
             else if (isTraining)
                 text += tr(" · %1 left")
                             .arg(duration(training_->secondsPerStep * static_cast<double>(steps - training_->step)));
@@ -434,7 +449,7 @@ void TrainPanel::updateButtons() {
         text = isPaused ? tr("Press Continue to train this run further, from its last checkpoint.")
                         : tr("Press Train to train this run.");
     } else if (!bench_.runs().active().isEmpty()) {
-        text = tr("This recipe differs from that of the open run. Press Train to start a new run.");
+        text = tr("You have changed the settings of the open run. Press Train to start a new run with them.");
     }
     state_->setText(text);
     state_->setToolTip(details.join(QStringLiteral(" · "))); // the text must fit into its two lines

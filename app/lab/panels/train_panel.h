@@ -30,6 +30,7 @@ public:
 
     /// The recipe in the form; empty while its fields contradict each other.
     const std::optional<Recipe>& recipe() const;
+    std::vector<Place> places() override;
     void playOrPause();
     /// Starts or continues a training run. One that trains goes on.
     void play();

@@ -4,19 +4,22 @@
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QEvent>
+#include <QMainWindow>
+#include <QStatusBar>
 
 #include <algorithm>
 
 namespace attn {
 namespace {
 
-constexpr int kExpiryMs = 6'000, kFailureMs = 30'000; ///< a failure says what to do, and takes longer to read
-constexpr int kWidest = 720, kMargin = spacing::kWide, kAboveEdge = 40; ///< pixels
+constexpr int kExpiryMs = 6'000, kFailureMs = 30'000;  ///< a failure says what to do, and takes longer to read
+constexpr int kWidest = 720, kMargin = spacing::kWide; ///< pixels
 
 } // namespace
 
-BannerStack::BannerStack(QWidget& window) : QObject(&window), window_(window) {
+BannerStack::BannerStack(QMainWindow& window) : QObject(&window), window_(window), status_(*window.statusBar()) {
     window_.installEventFilter(this);
+    status_.installEventFilter(this);
     connect(&slide_, &QVariantAnimation::valueChanged, this, &BannerStack::place);
 }
 
@@ -71,16 +74,30 @@ void BannerStack::place() {
             left = std::max(left, widget->mapTo(&window_, widget->rect().topRight()).x());
     const bool fills = left > window_.width() / 2; // its lowest row stays free then
     const int begin = fills ? 0 : left;
-    const int width = std::min(kWidest, window_.width() - begin - 2 * kMargin);
-    int bottom = window_.height() - kAboveEdge - (fills ? window_.fontMetrics().height() * 3 : 0);
-    for (const Entry& entry : entries_) {
-        if (entry.holder->isHidden()) continue;
-        const int height = entry.banner->heightForWidth(width);
-        const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
-        entry.holder->setGeometry((begin + window_.width() - width) / 2, bottom - height + offset, width, height);
-        entry.holder->raise();
-        bottom -= height + kMargin / 2;
-    }
+    int bottom = window_.height() - (status_.height() - status_.contentsMargins().top()) - spacing::kTight,
+        reserved = 0;
+    const auto placeAll = [&](bool areOffers, int from) {
+        const int room = window_.width() - from - 2 * kMargin, width = areOffers ? room : std::min(kWidest, room);
+        for (const Entry& entry : entries_) {
+            if (entry.holder->isHidden() || (entry.banner->kind() == Banner::Kind::Offer) != areOffers) continue;
+            const int height = entry.banner->heightForWidth(width);
+            const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
+            entry.holder->setGeometry((from + window_.width() - width) / 2, bottom - height + offset, width, height);
+            entry.holder->raise();
+            bottom -= height + kMargin / 2;
+            if (areOffers) reserved += height + kMargin / 2;
+        }
+    };
+    placeAll(true, 0);
+    reserve(reserved);
+    if (fills) bottom -= window_.fontMetrics().height() * 3;
+    placeAll(false, begin);
+}
+
+void BannerStack::reserve(int height) {
+    if (status_.contentsMargins().top() == height) return;
+    status_.setContentsMargins(0, height, 0, 0);
+    status_.updateGeometry();
 }
 
 bool BannerStack::eventFilter(QObject* watched, QEvent* event) {

@@ -8,17 +8,20 @@
 
 #include <vector>
 
+class QMainWindow;
+class QStatusBar;
+
 namespace attn {
 
-/// The messages of a window. They lie over it, at its lower edge, so that nothing below them moves. Offers stay until
-/// they are dismissed; failures go after half a minute and other messages after some seconds, unless the pointer is on
-/// them, for they cover what lies below.
+/// The messages of a window, at its lower edge. Offers stay until they are dismissed: they have a place of their own
+/// above the status bar. Other messages lie over the window, so that nothing below them moves, and go by themselves:
+/// failures after half a minute and successes after some seconds, unless the pointer is on them.
 class BannerStack : public QObject {
     Q_OBJECT
 
 public:
     /// @param window the parent
-    explicit BannerStack(QWidget& window);
+    explicit BannerStack(QMainWindow& window);
 
     /// Adds a place for messages, above those that were added before.
     Banner* add(const char* name, const QString& title);
@@ -37,8 +40,10 @@ private:
     };
     void present(const Entry& entry);
     void place();
+    void reserve(int height); ///< for offers
 
     QWidget& window_;
+    QStatusBar& status_;                   ///< of the window
     std::vector<QPointer<QWidget>> clear_; ///< of messages
     std::vector<Entry> entries_;
     QVariantAnimation slide_; ///< of the message that was presented last

@@ -16,6 +16,7 @@
 #include <QToolButton>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -48,8 +49,12 @@ void DockLayout::change(const Workspace& workspace) {
     isLesson_ = false;
     isKept_ = true;
     workspace_ = &workspace;
-    const auto known = states_.find(workspace.id);
-    if (known == states_.end() || !window_.restoreState(known->second, kVersion)) arrange();
+    const auto known = kept_.find(workspace.id);
+    if (known != kept_.end() && window_.restoreState(known->second.docks, kVersion))
+        leftOut_ = known->second.leftOut;
+    else
+        arrange();
+    leaveOutAbsent();
     useSizes();
     emit entered(workspace);
     if (focused && window_.isVisible()) giveFocus(focused);
@@ -68,13 +73,37 @@ void DockLayout::giveFocus(QWidget* control) {
 void DockLayout::reset() {
     if (isLesson_) return arrangeFor(QStringList(lesson_));
     isKept_ = true;
-    states_.erase(workspace_->id);
+    kept_.erase(workspace_->id);
     columns_.erase(workspace_->id);
     arrange();
+    leaveOutAbsent();
     useSizes();
 }
 
+void DockLayout::setAbsent(const QStringList& panels) {
+    if (panels == absent_) return;
+    absent_ = panels;
+    if (const QDockWidget* main = front(); main && absent_.contains(main->objectName().section('.', 1)))
+        showPanel(workspace_->main.front());
+    leaveOutAbsent();
+}
+
+void DockLayout::leaveOutAbsent() {
+    for (const QString& id : QStringList(leftOut_)) {
+        if (absent_.contains(id)) continue;
+        leftOut_.removeOne(id);
+        docks_.at(id)->show();
+    }
+    for (const QString& id : absent_) {
+        QDockWidget* dock = docks_.at(id);
+        if (dock->isHidden()) continue;
+        dock->hide();
+        leftOut_ << id;
+    }
+}
+
 void DockLayout::arrange() {
+    leftOut_.clear();
     for (const auto& [id, dock] : docks_) {
         dock->setFloating(false);
         window_.removeDockWidget(dock);
@@ -127,6 +156,7 @@ void DockLayout::arrangeFor(const QStringList& panels) {
     isLesson_ = hasLesson_ = true;
     isKept_ = false;
     lesson_ = panels;
+    leftOut_.clear();
     for (const auto& [id, dock] : docks_)
         if (id != QLatin1String("lessons") && !panels.contains(id)) dock->hide();
     QDockWidget* lesson = docks_.at("lessons");
@@ -148,31 +178,40 @@ void DockLayout::arrangeFor(const QStringList& panels) {
         last = dock;
     }
     lesson->raise();
+    leaveOutAbsent();
     useSizes();
 }
 
 QByteArray DockLayout::save() const {
     QByteArray saved;
     QDataStream stream(&saved, QIODevice::WriteOnly);
-    stream << QString(workspace_->id) << window_.saveState(kVersion);
+    stream << QString(workspace_->id) << window_.saveState(kVersion) << leftOut_;
     return saved;
 }
 
 void DockLayout::restore(const QByteArray& saved) {
     QDataStream stream(saved);
     QString id;
-    QByteArray state;
-    stream >> id >> state;
-    if (stream.status() != QDataStream::Ok || state.isEmpty()) return;
+    Arrangement arrangement;
+    stream >> id >> arrangement.docks;
+    if (stream.status() != QDataStream::Ok || arrangement.docks.isEmpty()) return;
+    if (!stream.atEnd()) stream >> arrangement.leftOut; // files from before 0.4 have none
     const Workspace& workspace = workspaceNamed(id);
     if (workspace.id != id) return;
-    states_[id] = state;
+    keepArrangement(id, std::move(arrangement));
     isKept_ = false; // what is on screen now must not replace the new state
     enter(workspace);
 }
 
+DockLayout::Arrangement DockLayout::arrangement() const { return {window_.saveState(kVersion), leftOut_}; }
+
+void DockLayout::keepArrangement(const QString& id, Arrangement arrangement) {
+    arrangement.leftOut.removeIf([this](const QString& panel) { return !docks_.contains(panel); });
+    kept_[id] = std::move(arrangement);
+}
+
 void DockLayout::keep() {
-    if (isKept_) states_[workspace_->id] = window_.saveState(kVersion);
+    if (isKept_) kept_[workspace_->id] = arrangement();
 }
 
 void DockLayout::store() const {
@@ -180,13 +219,14 @@ void DockLayout::store() const {
     settings.setValue("workspace", QString((isLesson_ ? beforeLesson_ : workspace_)->id));
     for (const Workspace& each : workspaces()) {
         const bool isHere = &each == workspace_ && isKept_;
-        const auto known = states_.find(each.id);
-        if (isHere)
-            settings.setValue(settingsKey(each), window_.saveState(kVersion));
-        else if (known != states_.end())
-            settings.setValue(settingsKey(each), known->second);
-        else
+        const auto known = kept_.find(each.id);
+        if (isHere || known != kept_.end()) {
+            const Arrangement shown = isHere ? arrangement() : known->second;
+            settings.setValue(settingsKey(each), shown.docks);
+            settings.setValue(settingsKey(each) + "LeftOut", shown.leftOut);
+        } else {
             settings.remove(settingsKey(each));
+        }
         const auto column = columns_.find(each.id);
         if (column == columns_.end()) continue;
         settings.setValue(settingsKey(each) + "Width", column->second.width);
@@ -198,7 +238,7 @@ void DockLayout::load() {
     const QSettings settings;
     for (const Workspace& each : workspaces()) {
         if (const QByteArray state = settings.value(settingsKey(each)).toByteArray(); !state.isEmpty())
-            states_[each.id] = state;
+            keepArrangement(each.id, {state, settings.value(settingsKey(each) + "LeftOut").toStringList()});
         if (const int width = settings.value(settingsKey(each) + "Width").toInt(); width > 0)
             columns_[each.id] = {width, settings.value(settingsKey(each) + "Lower", kLowerShare).toDouble()};
     }

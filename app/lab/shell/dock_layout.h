@@ -37,6 +37,8 @@ public:
     void showPanel(const QString& id);
     /// Shows the lessons on the left and only these panels beside them. The first one is the largest.
     void arrangeFor(const QStringList& panels);
+    /// Leaves these panels out, which would be empty, until they are no longer named: each comes back to its place.
+    void setAbsent(const QStringList& panels);
     /// Learn shows its own panels the next time that it is entered.
     void endLesson() { hasLesson_ = false; }
 
@@ -60,7 +62,15 @@ private:
         int width = 0;    ///< in pixels
         double lower = 0; ///< share of its height that the lower place takes
     };
+    /// The docks of a workspace on screen.
+    struct Arrangement {
+        QByteArray docks;
+        QStringList leftOut; ///< panels that belong to it, but were absent
+    };
+    Arrangement arrangement() const;
+    void keepArrangement(const QString& id, Arrangement arrangement); ///< of a file: drops panels that do not exist
     void arrange();
+    void leaveOutAbsent();
     void change(const Workspace& workspace);
     void keep();       ///< remembers the arrangement of the present workspace
     void keepColumn(); ///< remembers the size of the column that the user has chosen
@@ -74,7 +84,9 @@ private:
     std::map<QString, QDockWidget*> docks_;
     const Workspace* workspace_;
     bool isKept_ = false;                     ///< whether the arrangement on screen is that of the workspace
-    std::map<QString, QByteArray> states_;    ///< by the id of the workspace
+    std::map<QString, Arrangement> kept_;     ///< by the id of the workspace
+    QStringList absent_;                      ///< panels that have nothing to show
+    QStringList leftOut_;                     ///< those of them that would be on screen
     std::map<QString, ColumnSize> columns_;   ///< sizes that the user has chosen
     QStringList lesson_;                      ///< panels of the lesson
     bool isLesson_ = false;                   ///< the lesson is on screen

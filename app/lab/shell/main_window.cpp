@@ -5,6 +5,7 @@
 #include "app/lab/lessons/lesson_panel.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/attention_panel.h"
+#include "app/lab/panels/by_input_panel.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
@@ -153,6 +154,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     connect(&bench_, &Workbench::changesChanged, this, showEdited);
     connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
     connect(&bench_, &Workbench::headSelected, this, &MainWindow::showInScopes);
+    connect(&bench_, &Workbench::headSelected, this, &MainWindow::updateActions);
     connect(&bridge_, &SessionBridge::failed, &bench_, &Workbench::commandFailed);
     makeWorkspaces();
     makeStart();
@@ -174,6 +176,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
             return; // the panel that asked says so, and nothing else depends on it
         pending_.reset();
         returningTo_.clear();
+        leavesStart_ = false;
         showFailure(failure);
         isFailureOfModel_ = bench_.hasModel() || firstPath_.isEmpty();
         if (!isFailureOfModel_) postModel(firstPath_, {}); // the model of the last session is gone
@@ -218,6 +221,7 @@ void MainWindow::makeDocks() {
         connect(&bench_, &Workbench::snapshotChanged, panel, &Panel::setSnapshot);
         panels_[id] = panel;
         docks_[id] = dock;
+        if (panel->findChild<NothingForPictures*>()) textPanels_ << id;
     }
     attention_ = findChild<AttentionPanel*>();
     generate_ = findChild<GeneratePanel*>();
@@ -285,8 +289,8 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewSequence =
         before && (before->sequence != snapshot->sequence || before->picture != snapshot->picture);
     if (isNewModel) {
-        // The Text panel has nothing to say about pictures.
-        if (snapshot->readsPictures() && layout_->front() == docks_.at("text")) layout_->showPanel("attention");
+        leaveStart();
+        layout_->setAbsent(snapshot->readsPictures() ? textPanels_ : QStringList());
         keepModelBefore(*snapshot);
         const QString path = QString::fromStdString(snapshot->model->path);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);

@@ -150,6 +150,8 @@ private:
     void showLocks();
     void refreshRecent();
     void updateActions();
+    bool isHeadRemoved() const;        ///< the selected one
+    void toggleHead();                 ///< removes the selected head, or brings it back
     void toggleShownRun(ShownRun run); ///< a second call returns to the changed run
     void updateRemark();               ///< lists unusual states in the status strip
 
@@ -180,6 +182,9 @@ private:
     /// @param keepsPrompt as in OpenModelCommand
     void postModel(const QString& path, const QString& prompt, bool keepsPrompt = false);
     void showOpening(const QString& path);
+    /// Says why a file was not opened. One that is gone leaves the list of recent files.
+    void showUnopened(const QString& path, Failure failure);
+    void leaveStart(); ///< for the model that was opened from the start page, once it is there
     /// Shows work beside the window, with a Cancel button, if it takes longer than a moment.
     void showWork(const QString& what, std::function<bool()> isRunning);
     void cancelWork(); ///< that the Cancel button is for
@@ -217,11 +222,12 @@ private:
     QString device_;      ///< as the user named it
     QString defaultPath_; ///< of the model that a fresh start shows
     ScopeStarter startScope_;
-    QString firstPath_;      ///< model to open if the one that is opened first cannot be; empty: done
-    QString waitingPicture_; ///< empty: none
-    QString rememberedRun_;  ///< the folder of the run that trains, or did; empty: none
-    QString runOffer_;       ///< text of offerRun(), while its reason lasts
-    QString offeredBeside_;  ///< path of the model that the views keep meanwhile
+    QString firstPath_;        ///< model to open if the one that is opened first cannot be; empty: done
+    QString waitingPicture_;   ///< empty: none
+    bool leavesStart_ = false; ///< what is being opened was asked for on the start page
+    QString rememberedRun_;    ///< the folder of the run that trains, or did; empty: none
+    QString runOffer_;         ///< text of offerRun(), while its reason lasts
+    QString offeredBeside_;    ///< path of the model that the views keep meanwhile
     BackgroundTask opening_, saving_, exporting_;
     ScopeMirror mirror_;
     SessionBridge bridge_;
@@ -234,6 +240,7 @@ private:
     std::string shownExport_;
     std::map<QString, Panel*> panels_;
     std::map<QString, QDockWidget*> docks_;
+    QStringList textPanels_; ///< ids of the panels that show nothing of pictures
     AttentionPanel* attention_ = nullptr;
     std::map<QString, AttentionLevel> levels_; ///< that each workspace shows
     const Workspace* levelOf_ = nullptr;       ///< the workspace that set the level last

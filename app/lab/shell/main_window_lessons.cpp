@@ -26,7 +26,7 @@ constexpr auto kOpenLesson = "openLesson"; ///< the setting: id of the lesson th
 
 void MainWindow::makeLessons(const QString& folder) {
     lessons_ = std::make_unique<LessonPlayer>(*this);
-    for (const char* panel : {"lessons", "generate"}) // controls are at the lower edge of their column
+    for (const char* panel : {"lessons", "generate", "train"}) // controls are at the lower edge of their column
         findChild<BannerStack*>()->keepClearOf(*docks_.at(panel));
     lessonPanel_->setPlayer(*lessons_, *this, folder);
     connect(lessonPanel_, &LessonPanel::failed, this, &MainWindow::showFailure);
@@ -101,6 +101,11 @@ void MainWindow::makeStart() {
     connect(start_, &StartPanel::lessonContinued, this, [this] { continueLesson(unfinishedLesson()); });
     connect(start_, &StartPanel::openAsked, this, [this] { chooseModelFolder(); });
     connect(start_, &StartPanel::lessonsAsked, this, [this] { actions_.at("lessons")->trigger(); });
+}
+
+void MainWindow::leaveStart() {
+    if (std::exchange(leavesStart_, false) && layout_->workspace().holds("start") && !lessons_->before())
+        layout_->enter(workspaceNamed("write"));
 }
 
 void MainWindow::offerStart() {

@@ -100,8 +100,9 @@ void MainWindow::makeFileMenu() {
               [this] { chooseModelFile(); });
     addAction(menu, "openPicture", tr("Op&en picture…"), tr("Open a picture for a model that reads pictures"),
               "Ctrl+Alt+I", "files", [this] { choosePicture(); });
-    addAction(menu, "openExample", tr("Open the e&xample that completes repetitions"),
-              tr("Open a small model whose weights come from formulas. It completes repetitions, such as abcabc"),
+    addAction(menu, "openExample", tr("Open the e&xample that repeats a pattern"),
+              tr("Open a small model whose weights come from formulas. After abcab it writes c, because it has seen "
+                 "abc before."),
               "Ctrl+B", "files", [this] { open("builtin:induction"); });
     QMenu* bundled = menu->addMenu(tr("&Models that come with the program"));
     bundled->menuAction()->setToolTip(tr("Open one of the trained models that come with the program"));
@@ -111,7 +112,7 @@ void MainWindow::makeFileMenu() {
         const QString keys = bundledKey > 10 ? QString() : QStringLiteral("Ctrl+Shift+%1").arg(bundledKey % 10);
         ++bundledKey;
         addAction(bundled, QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(), title,
-                  tr("Open the trained model %1").arg(title), keys, "files",
+                  tr("Open the trained model %1, which %2").arg(title, StartPanel::blurbOf(title)), keys, "files",
                   [this, path = QString::fromStdString(model.path)] { open(path); });
     }
     QMenu* recent = menu->addMenu(tr("&Recent"));
@@ -173,6 +174,10 @@ void MainWindow::makeEditMenu() {
             [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
     undo->setEnabled(false);
     redo->setEnabled(false);
+    addAction(menu, "removeHead", tr("Remove &head"),
+              tr("Run the model without the selected head. Press again to bring the head back."), "Ctrl+Shift+H",
+              "heads", [this] { toggleHead(); })
+        ->setCheckable(true);
     addAction(menu, "resetEdits", tr("Remove &all changes"), tr("Remove every change and set every gate to 1"),
               "Ctrl+Backspace", "heads", [this] { bench_.restoreOriginal(); });
     QAction* original = addAction(menu, "holdEdits", tr("Show &original"),
@@ -353,6 +358,19 @@ void MainWindow::refreshRecent() {
     }
 }
 
+bool MainWindow::isHeadRemoved() const {
+    const Selection& selected = bench_.selection();
+    return bench_.hasModel() && bench_.shownShare(selected.site, selected.head) == 0;
+}
+
+void MainWindow::toggleHead() {
+    const Selection& selected = bench_.selection();
+    if (isHeadRemoved())
+        bench_.reopenHead(selected.site, selected.head, 1);
+    else
+        bench_.setGate(selected.site, selected.head, 0);
+}
+
 void MainWindow::toggleShownRun(ShownRun run) { bench_.showRun(bench_.shownRun() == run ? ShownRun::Changed : run); }
 
 void MainWindow::updateActions() {
@@ -365,6 +383,8 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("step"), canWrite && !isWriting);
     enableUnlessLocked(actions_.at("reset"), canWrite);
     const bool isChanged = !bench_.changes().empty();
+    enableUnlessLocked(actions_.at("removeHead"), bench_.hasModel());
+    actions_.at("removeHead")->setChecked(isHeadRemoved());
     for (const char* id : {"resetEdits", "holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isChanged);
     actions_.at("holdEdits")->setChecked(bench_.shownRun() == ShownRun::Original);
     actions_.at("showDifference")->setChecked(bench_.shownRun() == ShownRun::Difference);
@@ -372,6 +392,10 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
+    for (const QString& id : textPanels_) {
+        enableUnlessLocked(actions_.at("panel." + id), !bench_.readsPictures());
+        docks_.at(id)->toggleViewAction()->setEnabled(!bench_.readsPictures());
+    }
     actions_.at("trainWithModel")->setEnabled(bench_.hasModel());
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);

@@ -111,7 +111,7 @@ void ComparisonView::refresh() {
     shareScale(figures[0], figures[1]);
     for (size_t i = 0; i < maps_.size(); ++i) maps_[i]->setFigure(std::move(figures[i]));
     const auto percent = [](double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'g', 3); };
-    error_->setText(comparison.output ? tr("Outputs differ by %1 on average (max %2).")
+    error_->setText(comparison.output ? tr("The outputs of A and B differ by %1 on average, and by %2 at most.")
                                             .arg(percent(comparison.output->mean), percent(comparison.output->largest))
                                       : tr("The outputs have different shapes."));
     divergence_->setFigure(comparison.divergence ? divergenceFigure(*comparison.divergence, head_, labels_)

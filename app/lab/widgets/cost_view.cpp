@@ -1,8 +1,8 @@
 #include "app/lab/widgets/cost_view.h"
 
+#include "app/lab/widgets/plot_grid.h"
 #include "app/lab/widgets/widget_makers.h"
 
-#include <QGridLayout>
 #include <QProgressBar>
 #include <QPushButton>
 
@@ -12,6 +12,14 @@ namespace {
 enum Plot : size_t { Pairs, Operations, Memory, Time };
 
 QString qt(const std::string& text) { return QString::fromStdString(text); }
+
+constexpr qsizetype kMaskLetters = 20; ///< of the name of a line
+
+/// The mask of an attention, as the name of its line.
+QString maskOf(const AttentionSpec& spec) {
+    const QString mask = qt(spec.mask.text());
+    return mask.size() > kMaskLetters ? mask.left(kMaskLetters - 1) + QStringLiteral("…") : mask;
+}
 
 /// @return the attention `text` with the heads of `spec`, if they combine, for a fair comparison
 AttentionSpec withHeadsOf(const AttentionSpec& spec, const char* text) {
@@ -37,7 +45,6 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
     legend_ = makeTextLabel("costLegend");
     legend_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     column->addWidget(legend_);
-    auto* grid = new QGridLayout;
     const std::array titles{tr("Pairs of query and key"), tr("Operations"), tr("Memory"), tr("Time")};
     const std::array units{tr("visible pairs, all heads"), tr("floating-point, by formula"), tr("MiB, by formula"),
                            tr("ms, measured")};
@@ -49,9 +56,10 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
         figure.placeTitle = tr("tokens");
         figure.isLogarithmic = true;
         plots_[plot]->setFigure(std::move(figure));
-        grid->addWidget(plots_[plot], static_cast<int>(plot) / 2, static_cast<int>(plot) % 2);
     }
-    column->addLayout(grid, 1);
+    auto* grid = new PlotGrid("costPlots");
+    grid->setPlots({plots_.begin(), plots_.end()});
+    column->addWidget(grid, 1);
     connect(run_, &QPushButton::clicked, this, [this] {
         if (measured_ && measured_->isRunning) return emit cancelled();
         query_.measures = true;
@@ -78,14 +86,14 @@ void CostView::showCosts(const std::shared_ptr<const CostSnapshot>& snapshot) {
 }
 
 void CostView::refresh() {
-    QStringList names{tr("A")};
-    if (query_.specs.size() == 4) names << tr("B");
-    names << tr("full") << tr("linear");
+    QStringList names{tr("A: %1").arg(maskOf(query_.specs.front()))};
+    if (query_.specs.size() == 4) names << tr("B: %1").arg(maskOf(query_.specs[1]));
+    names << tr("causal") << tr("linear, causal");
     QStringList lines;
     for (qsizetype spec = 0; spec < names.size() && spec < static_cast<qsizetype>(query_.specs.size()); ++spec)
         lines << QStringLiteral("<b>%1</b> %2")
                      .arg(names[spec], qt(query_.specs[static_cast<size_t>(spec)].text()).toHtmlEscaped());
-    legend_->setText(lines.join(QStringLiteral(" &nbsp; ")));
+    legend_->setText(lines.join(QStringLiteral("<br>")));
 
     const bool isRunning = measured_ && measured_->isRunning;
     run_->setText(isRunning ? tr("Stop") : measured_ ? tr("Measure again") : tr("Measure"));

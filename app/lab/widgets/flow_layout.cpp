@@ -26,6 +26,11 @@ QWidget* FlowLayout::addLabelled(const QString& text, QWidget* control) {
     return pair;
 }
 
+void FlowLayout::addStretched(QWidget* control) {
+    stretched_ << control;
+    addWidget(control);
+}
+
 QLayoutItem* FlowLayout::takeAt(int index) {
     return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr;
 }
@@ -56,7 +61,13 @@ int FlowLayout::arrange(const QRect& rect, bool isApplied) const {
     std::vector<std::pair<QLayoutItem*, QRect>> line;
     int x = rect.left(), y = rect.top(), lineHeight = 0;
     const auto endLine = [&] {
+        int shift = 0; // by what a stretched control before it has taken
         for (auto& [item, place] : line) {
+            place.translate(shift, 0);
+            if (shift == 0 && item->widget() && stretched_.contains(item->widget())) {
+                shift = std::max(0, rect.right() + 1 + spacing() - x);
+                place.setWidth(place.width() + shift);
+            }
             place.moveTop(y + (lineHeight - place.height()) / 2);
             const Qt::LayoutDirection direction = parentWidget() ? parentWidget()->layoutDirection() : Qt::LeftToRight;
             if (isApplied) item->setGeometry(QStyle::visualRect(direction, rect, place));

@@ -14,6 +14,8 @@ public:
 
     /// Adds a control with its label before it, in a widget of their own.
     QWidget* addLabelled(const QString& text, QWidget* control);
+    /// Adds a control that takes the room that is left in its line.
+    void addStretched(QWidget* control);
     void addItem(QLayoutItem* item) override { items_.append(item); }
     int count() const override { return static_cast<int>(items_.size()); }
     QLayoutItem* itemAt(int index) const override { return items_.value(index); }
@@ -30,6 +32,7 @@ private:
     int arrange(const QRect& rect, bool isApplied) const;
 
     QList<QLayoutItem*> items_;
+    QList<const QWidget*> stretched_;
 };
 
 } // namespace attn

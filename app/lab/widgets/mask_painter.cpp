@@ -193,7 +193,7 @@ void MaskPainter::showReach() {
         remark = QString::fromStdString(error.message());
     }
     next.title = tr("Tokens that reach token %1").arg(token_->value());
-    next.note = tr("coloured tokens are reached within this number of layers");
+    next.note = tr("A coloured token can pass information to token %1 through this many layers.").arg(token_->value());
     next.rowTitle = tr("layers");
     next.columnTitle = tr("token");
     next.kind = MatrixFigure::Kind::Cells;

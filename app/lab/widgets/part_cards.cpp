@@ -165,6 +165,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
             group->setFlags(Qt::ItemIsEnabled);
         }
         auto* item = new QTreeWidgetItem(group, {fromEngine(part->title)});
+        item->setToolTip(0, item->text(0)); // a narrow list cuts it off
         item->setData(0, kPartRole, QVariant::fromValue(static_cast<const void*>(part)));
     }
     list_->expandAll();

@@ -6,10 +6,10 @@
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/plot_grid.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/part.h"
 
-#include <QGridLayout>
 #include <QSignalBlocker>
 
 #include <algorithm>
@@ -39,6 +39,12 @@ LinesFigure byDistance(const PlaygroundMap& map, const QString& title, const QSt
     return figure;
 }
 
+/// Shows a figure. Its note, which a small figure cuts off, is the tool tip.
+template <class View, class Shown> void showIn(View* view, Shown figure) {
+    view->setToolTip(figure.note);
+    view->setFigure(std::move(figure));
+}
+
 } // namespace
 
 PositionView::PositionView(QWidget* parent) : QWidget(parent) {
@@ -48,8 +54,7 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     formula_ = identified(new FormulaView, "positionFormula");
     reading_ = identified(new QLabel, "positionReading");
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    grid_ = new QGridLayout;
-    grid_->setSpacing(spacing::kTight);
+    grid_ = new PlotGrid("positionPlots");
     encodings_ = identified(new MatrixView(this), "positionEncodings");
     connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
         lastUsed_ = encodings_;
@@ -65,10 +70,11 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     factor_ = plot("positionFactor");
     slopes_ = plot("positionSlopes");
     similarity_ = plot("positionSimilarity");
-    all_ = {encodings_, waves_, rotation_, added_, factor_, slopes_, similarity_};
+    for (QWidget* view :
+         std::initializer_list<QWidget*>{encodings_, waves_, rotation_, added_, factor_, slopes_, similarity_})
+        view->hide();
     makeColumn(this, 0, {lengths_, title_, formula_, {grid_, 1}, reading_});
     connect(lengths_, &ParamControls::valueChanged, this, &PositionView::queryChanged);
-    arrange({});
 }
 
 LinesView* PositionView::plot(const char* name) {
@@ -86,20 +92,6 @@ PositionQuery PositionView::query(const AttentionSpec& spec, int64_t width, uint
     return {.spec = spec, .tokens = static_cast<int64_t>(lengths_->value("places")), .width = width, .seed = seed};
 }
 
-void PositionView::arrange(const std::vector<QWidget*>& shown) {
-    for (QWidget* widget : all_) {
-        grid_->removeWidget(widget);
-        widget->hide();
-    }
-    const int columns = shown.size() <= 1 ? 1 : 2;
-    for (size_t i = 0; i < shown.size(); ++i) {
-        const int place = static_cast<int>(i);
-        const bool isLastAlone = i + 1 == shown.size() && place % columns == 0;
-        grid_->addWidget(shown[i], place / columns, place % columns, 1, isLastAlone ? columns : 1);
-        shown[i]->show();
-    }
-}
-
 void PositionView::showEncodings(const PlaygroundMap& map) {
     MatrixFigure figure;
     figure.setMatrix(static_cast<int>(map.rows), static_cast<int>(map.columns), map.values);
@@ -111,7 +103,7 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
     figure.columnTitle = tr("feature");
     figure.rowLabels = labels_;
     if (std::ssize(labels_) > map.rows) figure.rowLabels.resize(static_cast<size_t>(map.rows));
-    encodings_->setFigure(std::move(figure));
+    showIn(encodings_, std::move(figure));
 
     LinesFigure waves;
     waves.title = tr("Waves");
@@ -126,14 +118,14 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
             line.values.push_back(map.values[static_cast<size_t>(place * map.columns + feature)]);
         waves.lines.push_back(std::move(line));
     }
-    waves_->setFigure(std::move(waves));
+    showIn(waves_, std::move(waves));
 }
 
 void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     if (snapshot->positionFailure) {
         title_->setText(QString::fromStdString(snapshot->positionFailure->sentence()));
         formula_->hide();
-        return arrange({});
+        return grid_->setPlots({});
     }
     if (!snapshot->positions || snapshot->positions == shown_) return;
     shown_ = snapshot->positions;
@@ -159,18 +151,18 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         if (trained() < pictures.query.tokens) figure.beyond = trained();
         for (const auto& plane : pictures.planes)
             figure.planes.push_back(
-                {.label = QStringLiteral("%1, %2").arg(plane.first).arg(plane.second), .x = plane.x, .y = plane.y});
-        rotation_->setFigure(std::move(figure));
+                {.label = tr("features %1 and %2").arg(plane.first).arg(plane.second), .x = plane.x, .y = plane.y});
+        showIn(rotation_, std::move(figure));
         shown.push_back(rotation_);
     }
     if (pictures.added) {
-        added_->setFigure(byDistance(*pictures.added, tr("Bias by distance"),
-                                     tr("added to the score of a key at this distance"), trained()));
+        showIn(added_, byDistance(*pictures.added, tr("Bias by distance"),
+                                  tr("added to the score of a key at this distance"), trained()));
         shown.push_back(added_);
     }
     if (pictures.factor) {
-        factor_->setFigure(byDistance(*pictures.factor, tr("Factor by distance"),
-                                      tr("multiplies the score of a key at this distance"), trained()));
+        showIn(factor_, byDistance(*pictures.factor, tr("Factor by distance"),
+                                   tr("multiplies the score of a key at this distance"), trained()));
         shown.push_back(factor_);
     }
     if (!pictures.slopes.empty()) {
@@ -180,14 +172,14 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         figure.placeTitle = tr("head");
         figure.isBars = true;
         figure.lines = {{.label = tr("slope"), .values = pictures.slopes}};
-        slopes_->setFigure(std::move(figure));
+        showIn(slopes_, std::move(figure));
         shown.push_back(slopes_);
     }
-    similarity_->setFigure(byDistance(pictures.similarity, tr("Score of identical tokens"),
-                                      tr("score of the last token with an identical token, by their distance"),
-                                      trained()));
+    showIn(similarity_,
+           byDistance(pictures.similarity, tr("Score of identical tokens"),
+                      tr("score of the last token with an identical token, by their distance"), trained()));
     shown.push_back(similarity_);
-    arrange(shown);
+    grid_->setPlots(shown);
 }
 
 void PositionView::setSide(const QString& side) {

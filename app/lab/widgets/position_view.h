@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-class QGridLayout;
 class QLabel;
 
 namespace attn {
@@ -18,6 +17,7 @@ class FormulaView;
 class LinesView;
 class MatrixView;
 class ParamControls;
+class PlotGrid;
 
 /// Plots what the position part of a composition does to made-up inputs, also beyond the trained length: its encodings,
 /// the planes that it rotates, the numbers that it adds to scores, and the score of identical tokens by distance.
@@ -48,7 +48,6 @@ signals:
 
 private:
     void showTitle();
-    void arrange(const std::vector<QWidget*>& shown);
     void showEncodings(const PlaygroundMap& encodings);
     LinesView* plot(const char* name);
     int trained() const;
@@ -59,11 +58,10 @@ private:
     ParamControls* lengths_;
     QLabel *title_, *reading_;
     FormulaView* formula_;
-    QGridLayout* grid_;
+    PlotGrid* grid_;
     MatrixView* encodings_;
     LinesView *waves_, *similarity_, *added_, *factor_, *slopes_;
     FigureView<RotationFigure>* rotation_;
-    std::vector<QWidget*> all_;
     const QWidget* lastUsed_ = nullptr;
 };
 

@@ -34,6 +34,7 @@ public:
     /// @return why there is no recipe; empty if there is one, or if the line of attention shows the problem itself
     QString problem() const;
     void setRecipe(const Recipe& recipe);
+    void chooseTask(int index); ///< of taskCatalogue()
 
 signals:
     void changed();
@@ -52,7 +53,6 @@ private:
                          ParamControls* controls);
     QComboBox* choice(const char* field, const QString& title, const QStringList& ids, const QStringList& titles,
                       const QString& help);
-    void chooseTask(int index);
     void choosePath(const QString& title, const char* field, QLineEdit* line);
     QWidget* makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help);
     QWidget* makeLanguages();

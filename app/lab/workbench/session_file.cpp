@@ -263,8 +263,13 @@ std::optional<Failure> saveSession(const SessionDocument& document, const QStrin
 }
 
 std::variant<SessionDocument, Failure> loadSession(const QString& path) {
-    if (const QFileInfo info(path); info.exists() && !info.isFile()) // opening a pipe would wait for its writer
-        return unreadable("this is not a file", path);
+    const QFileInfo info(path);
+    if (!info.exists())
+        return Failure{.what = "there is no session file with this name",
+                       .where = path.toStdString(),
+                       .hint = "find out where it is now: someone may have moved, renamed or deleted it. The open "
+                               "session is unchanged"};
+    if (!info.isFile()) return unreadable("this is not a file", path); // opening a pipe would wait for its writer
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
         return unreadable("the session file could not be read: " + file.errorString(), path);

@@ -15,7 +15,7 @@ constexpr quint32 kMostBytes = 64 << 20;
 constexpr size_t kMostBranches = 2000; ///< tokens of a tree that a link still holds whole
 
 Failure unreadable(const char* what) {
-    return {.what = what, .where = "link", .hint = "copy it from \"attnlab:\" to its end"};
+    return {.what = what, .where = {}, .hint = "copy the whole link, from \"attnlab:\" to its last letter"};
 }
 
 /// Leaves the tokens from the root to the current one.
@@ -63,7 +63,7 @@ QString sessionLink(SessionDocument document) {
 
 std::variant<SessionDocument, Failure> sessionFromLink(const QString& link) {
     QString letters = link.trimmed().mid(kScheme.size());
-    if (!isSessionLink(link) || letters.isEmpty()) return unreadable("this is not a whole link");
+    if (!isSessionLink(link) || letters.isEmpty()) return unreadable("this is not a whole link to a view");
     if (letters.size() > kMostLetters) return unreadable("the link is longer than any that this program makes");
     letters.remove(QChar('\n')).remove(QChar('\r')).remove(QChar(' ')); // from a message that breaks lines
     const auto decoded = QByteArray::fromBase64Encoding(
@@ -73,7 +73,7 @@ std::variant<SessionDocument, Failure> sessionFromLink(const QString& link) {
     const bool isSmall = packed.size() > 4 && qFromBigEndian<quint32>(packed.constData()) <= kMostBytes;
     const QByteArray json = decoded && isSmall ? qUncompress(packed) : QByteArray();
     if (json.isEmpty()) return unreadable("the link is damaged or incomplete");
-    return sessionFromJson(json, QStringLiteral("link"));
+    return sessionFromJson(json, {});
 }
 
 } // namespace attn

@@ -41,8 +41,8 @@ const Part kAlibiPosition{
             "follow the paper's formula (section 3) for every number of heads H. The authors' code differs unless H "
             "is a power of two: it takes the slopes of the largest power of two P below H, and for the remaining "
             "heads every second slope of 2P heads, starting with the first.",
-    .formula =
-        "s(i,j) = q_i.k_j / sqrt(D) - m_h (i - j), m_h = 2^(-8(h+1)/H) for h = 0, 1, ...; |i - j| where keys lie ahead",
+    .formula = "s(i,j) = q_i.k_j / sqrt(D) - m_h (i - j), m_h = 2^(-8(h+1)/H) for h = 0, 1, ...; for a key after the "
+               "query, |i - j| replaces i - j",
     .source = {"Press et al.", 2022,
                "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation", "section 3",
                "arXiv:2108.12409"},

@@ -1,0 +1,50 @@
+#include "app/lab/widgets/plot_grid.h"
+
+#include "app/lab/widgets/widget_makers.h"
+
+#include <QGridLayout>
+
+namespace attn {
+namespace {
+
+constexpr int kLeastLetters = 30, kLeastLines = 14; ///< size of a plot
+
+} // namespace
+
+PlotGrid::PlotGrid(const QString& id, QWidget* parent) : QScrollArea(parent) {
+    setObjectName(id);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setFocusPolicy(Qt::NoFocus);
+    auto* content = new QWidget;
+    grid_ = layoutOf<QGridLayout>(content);
+    grid_->setSpacing(spacing::kTight);
+    setWidget(content);
+}
+
+void PlotGrid::setPlots(const std::vector<QWidget*>& plots) {
+    for (QWidget* plot : plots_) plot->hide();
+    plots_ = plots;
+    arrange();
+    for (QWidget* plot : plots_) plot->show();
+}
+
+void PlotGrid::arrange() {
+    const QSize least(fontMetrics().averageCharWidth() * kLeastLetters, fontMetrics().lineSpacing() * kLeastLines);
+    const int count = static_cast<int>(plots_.size());
+    const int columns = count <= 1 || viewport()->width() < 2 * least.width() + spacing::kTight ? 1 : 2;
+    for (int at = 0; at < count; ++at) {
+        QWidget* plot = plots_[static_cast<size_t>(at)];
+        plot->setMinimumSize(least);
+        grid_->removeWidget(plot);
+        const bool isLastAlone = at + 1 == count && at % columns == 0;
+        grid_->addWidget(plot, at / columns, at % columns, 1, isLastAlone ? columns : 1);
+    }
+}
+
+void PlotGrid::resizeEvent(QResizeEvent* event) {
+    QScrollArea::resizeEvent(event);
+    arrange();
+}
+
+} // namespace attn
