@@ -14,6 +14,7 @@ void addDetect(Command& command);
 void addDevices(Command& command);
 void addEval(Command& command);
 void addExtrapolate(Command& command);
+void addFeatures(Command& command);
 void addGenerate(Command& command);
 void addLens(Command& command);
 void addMask(Command& command);
@@ -49,6 +50,7 @@ std::span<const CommandEntry> commandCatalogue() {
         CommandEntry{"attend", kAttention, "Run one attention of any composition and write its tensors", addAttend},
         CommandEntry{"cost", kAttention, "Compare what attentions cost by length: operations, memory and time",
                      addCost},
+        CommandEntry{"features", kAttention, "Measure how close random features come to the softmax", addFeatures},
         CommandEntry{"train", kTrain, "Train a small model on a task", addTrain},
         CommandEntry{"eval", kTrain, "Measure how well a trained model solves its task", addEval},
         CommandEntry{"perplexity", kTrain, "Measure how well a model predicts a text", addPerplexity},

@@ -3,6 +3,7 @@
 #include "app/cli/part_form.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/execution.h"
+#include "engine/attention/findings.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/io/json_file.h"
 
@@ -74,6 +75,8 @@ nlohmann::json toJson(const Part& part) {
                          {"parameters", std::move(params)}};
     if (!part.caution.empty()) entry["caution"] = part.caution;
     if (isInSpec(part)) entry["writes"] = writingOf(part);
+    if (const Finding* finding = findingOf(part))
+        entry["finding"] = {{"claim", finding->claim}, {"result", finding->result}, {"command", finding->command}};
     return entry;
 }
 

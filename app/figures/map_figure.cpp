@@ -34,6 +34,7 @@ public:
     static constexpr const char* kHead = QT_TR_NOOP("head");
     static constexpr const char* kRound = QT_TR_NOOP("round");
     static constexpr const char* kPlace = QT_TR_NOOP("place");
+    static constexpr const char* kTile = QT_TR_NOOP("tile of keys");
 
     static constexpr std::array kMaps{
         MapText{"scores", QT_TR_NOOP("Scores"), QT_TR_NOOP("query–key match, before softmax")},
@@ -72,6 +73,12 @@ public:
         MapText{"mlp_mixer.influence", QT_TR_NOOP("Influence"),
                 QT_TR_NOOP("how much each output changes with each input; there are no attention weights"),
                 MapKind::Signed, kToken, kToken},
+        MapText{"tiles.largest", QT_TR_NOOP("Running maximum"),
+                QT_TR_NOOP("the largest score up to each tile of 32 keys, as the fused kernel keeps it"),
+                MapKind::Signed, kQuery, kTile},
+        MapText{"tiles.sum", QT_TR_NOOP("Running sum"),
+                QT_TR_NOOP("the sum of exponentials up to each tile, relative to the largest score so far"),
+                MapKind::Signed, kQuery, kTile},
         MapText{"features.queries", QT_TR_NOOP("Features of queries"),
                 QT_TR_NOOP("a row for each query; its dot product with a key's row is the weight"), MapKind::Signed,
                 kToken, kFeature},

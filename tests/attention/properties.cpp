@@ -225,6 +225,24 @@ TEST_CASE("random features survive queries and keys of a deviation of 10", "[att
     for (size_t i = 0; i < found.size(); ++i) CHECK(std::abs(found[i] - expected.data[i]) < 1e-2);
 }
 
+TEST_CASE("the running maximum and sum of tiles end at those of the whole row", "[attention]") {
+    constexpr int64_t kTokens = 70, kTiles = 3; // the last tile is short
+    const Results found = maskedCaseOf("mask=causal", kTokens).onHost();
+    const auto &scores = found.at("scores"), &largest = found.at("tiles.largest"), &sums = found.at("tiles.sum");
+    for (int64_t t = 0; t < kTokens; ++t)
+        for (int64_t tile = 0; tile < kTiles; ++tile) {
+            const int64_t end = std::min((tile + 1) * 32, kTokens);
+            double most = kMasked, sum = 0;
+            for (int64_t s = 0; s < end; ++s) most = std::max(most, scores[static_cast<size_t>(t * kTokens + s)]);
+            for (int64_t s = 0; s < end; ++s)
+                if (const double score = scores[static_cast<size_t>(t * kTokens + s)]; score > kMasked)
+                    sum += std::exp(score - most);
+            requireNear(largest[static_cast<size_t>(t * kTiles + tile)], most, 1e-9);
+            requireNear(sums[static_cast<size_t>(t * kTiles + tile)], sum, 1e-9);
+        }
+    CHECK_FALSE(maskedCaseOf("mask=causal", 32).onHost().contains("tiles.sum")); // one tile
+}
+
 TEST_CASE("a fully masked row gives zeros, not NaN", "[attention]") {
     const char* spec = GENERATE("mask=causal & ~blocks(8)", "mask=xlnet_query(0, 1, 2, 3, 4, 5, 6, 7)",
                                 "normaliser=aft, mask=causal & ~blocks(8)");

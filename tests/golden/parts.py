@@ -7,8 +7,10 @@ output again from the equations, and compares. Ends with 77 where NumPy is missi
 """
 import itertools
 import json
+import math
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -38,9 +40,9 @@ def write_safetensors(path, tensors):
 class Run:
     """One run of the program: its inputs, results and numbers in float64."""
 
-    def __init__(self, cli, spec, folder, deviation=1.0, tokens=TOKENS, groups=HEADS, layer=0):
-        random = np.random.default_rng(len(spec))
-        inputs = {"q": random.standard_normal((HEADS, tokens, WIDTH)) * deviation,
+    def __init__(self, cli, spec, folder, deviation=1.0, tokens=TOKENS, heads=HEADS, groups=None, layer=0):
+        random, groups = np.random.default_rng(len(spec)), groups or heads
+        inputs = {"q": random.standard_normal((heads, tokens, WIDTH)) * deviation,
                   "k": random.standard_normal((groups, tokens, WIDTH)) * deviation,
                   "v": random.standard_normal((groups, tokens, WIDTH))}
         source, target = os.path.join(folder, "in.safetensors"), os.path.join(folder, "out.npz")
@@ -52,7 +54,7 @@ class Run:
         self.pattern = results.get("pattern")
         self.numbers = {name.split(".", 1)[1]: values for name, values in results.items()
                         if name.startswith(("learned.", "drawn."))}
-        self.q, self.k, self.v = (np.repeat(inputs[name].astype(np.float32).astype(np.float64), HEADS // len(inputs[name]), 0)
+        self.q, self.k, self.v = (np.repeat(inputs[name].astype(np.float32).astype(np.float64), heads // len(inputs[name]), 0)
                                   for name in "qkv")
         self.T, self.layer = tokens, layer
         self.i, self.j = np.arange(tokens)[:, None], np.arange(tokens)[None, :]
@@ -310,18 +312,35 @@ def efficient_running(run):
 
 def xcit(run):
     q, k = unit(run.q, 1), unit(run.k, 1)
-    scale = run["normaliser.temperature"] if "normaliser.temperature" in run.numbers else 1
-    return np.einsum("hde,hte->htd", softmax(np.einsum("htd,hte->hde", q, k) / scale), run.v)
+    factor = run["normaliser.temperature"][:, None, None]  # the paper's code multiplies, too
+    return np.einsum("hde,hte->htd", softmax(np.einsum("htd,hte->hde", q, k) * factor), run.v)
 
 
 def aft(run, bias):
-    weight = np.exp(run.k[:, None] + bias[None, :, :, None]) * run.causal[None, :, :, None]
+    """bias [T,S], or [H,T,S]."""
+    weight = np.exp(run.k[:, None] + np.broadcast_to(bias, (HEADS, run.T, run.T))[..., None]) * run.causal[None, :, :, None]
     return sigmoid(run.q) * (weight * run.v[:, None]).sum(2) / weight.sum(2)
+
+
+def aft_window(run, window, by_head):
+    """AFT-local, w by query and distance, and AFT-conv, w by head and distance."""
+    column = np.clip(run.j - run.i + window - 1, 0, 2 * window - 2)
+    w = run["normaliser.w"]
+    return aft(run, np.where(abs(run.j - run.i) < window, w[:, column] if by_head else w[run.i, column], 0))
 
 
 def linformer(run):
     k, v = run["normaliser.E"] @ run.k, run["normaliser.F"] @ run.v
     return softmax(dots(run.q, k) / np.sqrt(WIDTH)) @ v
+
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+
+def mlp_mixer(run):
+    hidden = np.einsum("us,hsd->hud", run["mixer.W_1"], run.v) + run["mixer.b_1"].reshape(1, -1, 1)
+    return np.einsum("tu,hud->htd", run["mixer.W_2"], hidden / 2 * (1 + erf(hidden / math.sqrt(2)))) + run["mixer.b_2"].reshape(1, -1, 1)
 
 
 def fast_weights(run):
@@ -393,7 +412,52 @@ def longformer(w, d, g):
     return lambda i, j: ((np.abs(i - j) < w * d) & ((i - j) % d == 0)) | (i < g) | (j < g)
 
 
+def rank(order):
+    """XLNet: the place of a token in the order; tokens behind its end follow in their own order."""
+    return lambda i: np.array([order.index(token) if token in order else token for token in i.ravel()]).reshape(i.shape)
+
+
+def ranked(order, rule):
+    return lambda i, j: rule(rank(order)(i), rank(order)(j))
+
+
+def segment(i, count=2, length=5):
+    """ETC: the segment of a token; the global tokens of all segments come first."""
+    return np.where(i < count, i, (i - count) // length)
+
+
+def drawn_keys(run, fixed, block, count):
+    """A mask with random keys: checks that it holds the fixed part and at most `count` drawn blocks a row, and uses it."""
+    seen = run.pattern[0] > 0
+    assert (seen | ~fixed).all(), "a cell of the fixed part is hidden"
+    extra = (seen & ~fixed).reshape(run.T, -1, block).any(-1).sum(-1)
+    assert (extra <= count).all() and extra.max() == count, "a row has another number of random blocks"
+    return plain(run, mask=seen)
+
+
+def big_bird(run):
+    block = lambda x: x // 2
+    near, wide = np.abs(block(run.i) - block(run.j)) <= 1, (block(run.i) < 1) | (block(run.j) < 1)
+    return drawn_keys(run, near | wide, 2, 1)
+
+
+def random_keys(run):
+    return drawn_keys(run, np.zeros_like(run.causal), 1, 3)
+
+
 MASKS = {
+    "xlnet(2, 0, 3, 1)": ranked([2, 0, 3, 1], lambda a, b: b <= a),
+    "xlnet_query(2, 0, 3, 1)": ranked([2, 0, 3, 1], lambda a, b: b < a),
+    "summary(4, 1) | window(1)": lambda i, j: ((j <= i) & (j % 4 >= 3)) | (i == j),
+    "permuted_blocks(4, 1, 2, 0)": lambda i, j: j // 4 == np.array([1, 2, 0])[i // 4],
+    "g2g(3) | window(1)": lambda i, j: ((i < 3) & (j < 3)) | (i == j),
+    "g2l(3) | window(1)": lambda i, j: ((i < 3) & (j >= 3)) | (i == j),
+    "l2g(3) | window(1)": lambda i, j: ((i >= 3) & (j < 3)) | (i == j),
+    "l2l(3, 2) | window(1)": lambda i, j: ((i >= 3) & (j >= 3) & (np.abs(i - j) <= 2)) | (i == j),
+    "g2l_hard(2, 5) | window(1)": lambda i, j: ((i < 2) & (j >= 2) & (segment(i) == segment(j))) | (i == j),
+    "etc_hard(2, 1, 5)": lambda i, j: (j < 2) | np.where(i < 2, segment(i) == segment(j), np.abs(i - j) <= 1),
+    "own_segment(2, 5)": lambda i, j: segment(i) == segment(j),
+    "painted(12, 0, 144)": lambda i, j: i >= 0,
     "full": lambda i, j: i >= 0,
     "causal": lambda i, j: j <= i,
     "prefix(5)": lambda i, j: (j <= i) | (j < 5),
@@ -419,6 +483,8 @@ def mask_case(rule):
 
 
 CASES = {
+    "heads=single, projections=one, position=none, score=scaled_dot, normaliser=softmax, memory=none, output=plain, "
+    "mixer=attention, mask=causal": (plain, {"heads": 1}),
     "heads=multi_head(2), mask=causal": plain,
     "heads=multi_query(2), mask=causal": (plain, {"groups": 1}),
     "heads=grouped_query(2, 1), mask=causal": (plain, {"groups": 1}),
@@ -460,17 +526,161 @@ CASES = {
     "normaliser=efficient_running": efficient_running,
     "normaliser=xcit, mask=full": xcit,
     "normaliser=aft": lambda run: aft(run, run["normaliser.w"]),
+    "normaliser=aft_local(4)": lambda run: aft_window(run, 4, False),
+    "normaliser=aft_conv(3)": lambda run: aft_window(run, 3, True),
     "normaliser=aft_simple": lambda run: aft(run, np.zeros((run.T, run.T))),
     "normaliser=linformer(4), mask=full": linformer,
+    "heads=single, mixer=fnet, mask=full": (lambda run: np.fft.fft2(run.v).real, {"heads": 1, "tokens": 30}),
+    "heads=single, mixer=mlp_mixer(32), mask=full": (mlp_mixer, {"heads": 1}),
     "mixer=fast_weights": fast_weights,
     "mixer=delta_rule": delta_rule,
     "memory=segments(4)": lambda run: segments(run, 4),
     "memory=nearest(4, 2)": lambda run: nearest(run, 4, 2),
     "mask=causal & adaptive_span(8, 4, 0)": lambda run: adaptive_span(run, 8, 4),
+    "mask=bigbird(2, 3, 1, 1, 5)": big_bird,
+    "mask=random(3, 1)": random_keys,
     **{f"mask={mask}": mask_case(rule) for mask, rule in MASKS.items()},
 }
 # States carry over from chunk to chunk of 64 tokens.
 LONG = ["normaliser=linear", "normaliser=favor", "normaliser=rfa(gate = 1)", "normaliser=efficient_running", "mixer=delta_rule"]
+
+
+# ---- the block around attention: whole models, from tokens to logits ---------------------------------------------------------------
+
+
+class Model:
+    """A model of two layers, after a few steps of training, and its logits in float64."""
+
+    tokens, width, hidden = [1, 2, 3, 5, 8, 13, 21], 16, 32
+
+    def __init__(self, cli, spec, folder):
+        run, file = os.path.join(folder, "run"), os.path.join(folder, "logits.npz")
+        shutil.rmtree(run, ignore_errors=True)
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run([cli, "train", "--task", "copy", "--layers", "2", "--width", str(self.width), "--heads", str(HEADS),
+                        "--attention", spec + ", mask=causal", "--steps", "5", "--batch", "4", "--out", run], **quiet)
+        subprocess.run([cli, "capture", run, "--tokens", ",".join(map(str, self.tokens)), "--hooks", "logits", "--out", file], **quiet)
+        self.output = np.load(file)["logits"].astype(np.float64)
+        self.weights = read_safetensors(os.path.join(run, "model.safetensors"))
+
+    def linear(self, x, name, letter):
+        return x @ self.weights[f"{name}.W_{letter}"].T + self.weights[f"{name}.b_{letter}"]
+
+    def attention(self, x, block):
+        def heads(letter):
+            return np.swapaxes(self.linear(x, f"{block}.attn", letter).reshape(len(x), HEADS, -1), 0, 1)
+
+        q, k, v = map(heads, "QKV")
+        scores = np.where(np.tri(len(x), dtype=bool), dots(q, k) / np.sqrt(q.shape[-1]), -1e30)
+        return self.linear(np.swapaxes(softmax(scores) @ v, 0, 1).reshape(len(x), -1), f"{block}.attn", "O")
+
+    def logits(self, norm, feed_forward, residual, blocks=("blocks.0", "blocks.1")):
+        w = self.weights
+        embedding = w["embed.W_E"]
+        if norm is fix_norm:
+            embedding = unit(embedding)
+        x = embedding[self.tokens] * (math.sqrt(self.width) if norm is fix_norm else 1)
+        streams = (x, x)
+        for block in blocks:
+            layers = [(lambda y: self.attention(y, block), "1"), (lambda y: feed_forward(self, y, f"{block}.mlp"), "2")]
+            for sublayer, number in layers:
+                normed = lambda y: norm(w, y, f"{block}.ln{number}")
+                if residual is reversible:
+                    streams = streams[1], streams[0] + sublayer(normed(streams[1]))
+                else:
+                    x = residual(w, x, sublayer, normed, f"{block}.gate{number}")
+        if residual is reversible:
+            x = (streams[0] + streams[1]) / 2
+        if residual is not post_norm:
+            x = norm(w, x, "ln_final")
+        return x @ embedding.T
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    return {name: np.frombuffer(data[8 + length:][slice(*entry["data_offsets"])], dtype="<f4").reshape(entry["shape"]).astype(np.float64)
+            for name, entry in header.items()}
+
+
+def layer_norm(w, x, name):
+    x = x - x.mean(-1, keepdims=True)
+    return w[name + ".w"] * x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) + w[name + ".b"]
+
+
+def rms_norm(w, x, name):
+    return w[name + ".w"] * x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+
+
+def scale_norm(w, x, name):
+    radius = w[name + ".g"] * math.sqrt(x.shape[-1])  # the file holds the radius divided by sqrt(C)
+    return radius * x / np.sqrt((x * x).sum(-1, keepdims=True))
+
+
+def fix_norm(w, x, name):
+    return scale_norm(w, x, name)
+
+
+def relu(model, x, name):
+    return model.linear(np.maximum(model.linear(x, name, "in"), 0), name, "out")
+
+
+def gelu(model, x, name):
+    u = model.linear(x, name, "in")
+    return model.linear(u * 0.5 * (1 + erf(u / math.sqrt(2))), name, "out")
+
+
+def swiglu(model, x, name):
+    gate = model.linear(x, name, "gate")
+    return model.linear(gate * sigmoid(gate) * model.linear(x, name, "in"), name, "out")
+
+
+def no_norm(w, x, name):
+    return x
+
+
+def no_residual(w, x, sublayer, normed, gate):
+    return sublayer(normed(x))
+
+
+def pre_norm(w, x, sublayer, normed, gate):
+    return x + sublayer(normed(x))
+
+
+def post_norm(w, x, sublayer, normed, gate):
+    return normed(x + sublayer(x))
+
+
+def residual_post_norm(w, x, sublayer, normed, gate):
+    return x + normed(sublayer(x))
+
+
+def gru_gate(w, x, sublayer, normed, gate):
+    y = np.maximum(sublayer(normed(x)), 0)
+    of = lambda letter, value: value @ w[f"{gate}.{letter}"].T
+    r, z = sigmoid(of("W_r", y) + of("U_r", x)), sigmoid(of("W_z", y) + of("U_z", x) - w[f"{gate}.b_g"] - 2)
+    return (1 - z) * x + z * np.tanh(of("W_g", y) + of("U_g", r * x))
+
+
+def reversible(*_):
+    raise AssertionError("handled by Model.logits")
+
+
+BLOCKS = {
+    "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, layers=stacked": (layer_norm, gelu, pre_norm),
+    "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, layers=shared": (layer_norm, gelu, pre_norm, ["blocks.0"] * 2),
+    "norm=rms_norm, feed_forward=swiglu(2), residual=pre_norm": (rms_norm, swiglu, pre_norm),
+    "norm=scale_norm, feed_forward=relu(2), residual=post_norm": (scale_norm, relu, post_norm),
+    "norm=fix_norm, feed_forward=relu(2), residual=pre_norm": (fix_norm, relu, pre_norm),
+    "norm=layer_norm, feed_forward=gelu(2, 2), residual=residual_post_norm": (layer_norm, gelu, residual_post_norm),
+    "norm=none, feed_forward=relu(2), residual=pre_norm": (no_norm, relu, pre_norm),
+    "norm=layer_norm, feed_forward=relu(2), residual=none": (layer_norm, relu, no_residual),
+    "norm=layer_norm, feed_forward=relu(2), residual=gru_gate": (layer_norm, relu, gru_gate),
+    "norm=layer_norm, feed_forward=gelu(2), residual=reversible": (layer_norm, gelu, reversible),
+}
 
 
 def main():
@@ -481,17 +691,24 @@ def main():
     cases += [(spec, (CASES[spec], {"tokens": 150})) for spec in LONG]
     cases += [(spec, (CASES[spec], {"deviation": 6})) for spec in LONG if "linear" not in spec and "running" not in spec]
     bad = 0
+
+    def report(spec, found, expected):
+        error = np.abs(found - expected).max() / max(1, np.abs(expected).max())
+        print(f"{error:8.1e}  {spec}" + ("" if error <= TOLERANCE else "  WRONG"), flush=True)
+        return not error <= TOLERANCE
+
     with tempfile.TemporaryDirectory() as folder:
         for spec, (equations, options) in cases:
             if not wanted.search(spec):
                 continue
             full = ("" if "heads=" in spec else f"heads=multi_head({HEADS}), ") + spec + ("" if "mask=" in spec else ", mask=causal")
             run = Run(cli, full, folder, **options)
-            expected = equations(run)
-            error = np.abs(run.output - expected).max() / max(1, np.abs(expected).max())
-            bad += not error <= TOLERANCE
-            print(f"{error:8.1e}  {full}" + "".join(f", {name} {value}" for name, value in options.items()) + ("" if error <= TOLERANCE else "  WRONG"))
-    print(f"{bad} of {len(cases)} differ")
+            bad += report(full + "".join(f", {name} {value}" for name, value in options.items()), run.output, equations(run))
+        for spec, parts in BLOCKS.items():
+            if wanted.search(spec):
+                model = Model(cli, spec, folder)
+                bad += report(spec, model.output, model.logits(*parts))
+    print(f"{bad} of {len(cases) + len(BLOCKS)} differ")
     sys.exit(bad != 0)
 
 

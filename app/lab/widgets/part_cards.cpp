@@ -8,6 +8,7 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/execution.h"
+#include "engine/attention/findings.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/training/attention_recipe.h"
@@ -126,6 +127,9 @@ QString detailText(const Part& part) {
     text += line(PartCards::tr("Time:"), part.time) + line(PartCards::tr("Memory:"), part.memory) +
             line(PartCards::tr("Caution:"), part.caution);
     for (const Param& param : part.params) text += line(fromEngine(param.title) + ':', param.help);
+    if (const Finding* finding = findingOf(part))
+        text += line(PartCards::tr("Claim:"), finding->claim) + line(PartCards::tr("Measured here:"), finding->result) +
+                QStringLiteral("<p><code>%1</code></p>").arg(fromEngine(finding->command).toHtmlEscaped());
     return text + trainingText(part);
 }
 

@@ -146,7 +146,7 @@ const Part kFixNormPart{
     .title = "FixNorm",
     .idea = "Word vectors keep length one, so a frequent word cannot win by having a long vector. The blocks use "
             "scale norm, and logits are cosines times its radius.",
-    .formula = "logit(w) = g cos(x, e_w); in the blocks y = g x / |x|",
+    .formula = "x = sqrt(C) e_w / |e_w|, logit(w) = g cos(x, e_w); in the blocks y = g x / |x|",
     .source = {"Nguyen and Salazar", 2019, "Transformers without Tears: Improving the Normalization of Self-Attention",
                "section 2.3", "arXiv:1910.05895"},
     .time = "O(T C + V C)",

@@ -242,7 +242,7 @@ const Part kXcitNormaliser{
     .title = "Cross-covariance (XCiT)",
     .idea = "Channels attend to channels, by their similarity over all tokens. Tokens do not attend to tokens, so "
             "there is a pattern of channels and none of tokens.",
-    .formula = "z = V softmax(K'^T Q' / tau_h), columns of K' and Q' of length 1, tau_h learned",
+    .formula = "z = V softmax(g_h K'^T Q' / tau), columns of K' and Q' of length 1, g_h learned as in the paper's code",
     .source = {"El-Nouby et al.", 2021, "XCiT: Cross-Covariance Image Transformers",
                "section 3.2, without local patch interaction", "arXiv:2106.09681"},
     .params = kXcitParams,
