@@ -32,7 +32,7 @@ TEST_CASE("lab: heads whose kinds were not found, and a comparison that fails, s
         lab.click("compareRun");
         REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && said.text().contains(answer); }));
     };
-    compare("the brown fox the br", "B: “the brown fox the br”");
+    compare("the brown fox the br", "B is “the brown fox the br”");
     compare(QString(20'000, 'a'), "20000 tokens");
     lab.window().workbench().selectHead(1, 1); // asks B for other views
     REQUIRE(lab.settle());
