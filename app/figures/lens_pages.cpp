@@ -38,8 +38,9 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
             lens.isOfTokens
                 ? LensText::tr("Probability that each layer gives to the model's final prediction. Point at a cell to "
                                "see that layer's own prediction.")
-                : LensText::tr("The prediction if the model ended after each layer. Point at a cell to see the "
-                               "probability of its class when the classifier reads a single patch.")};
+                : LensText::tr(
+                      "Shows what the model would predict if it ended after each layer. Point at a cell to see "
+                      "the probability of its class when the classifier reads a single patch.")};
     if (subject.model.readsSource)
         answer.summary += ' ' + LensText::tr("A row of the encoder is the prediction if the decoder reads that layer "
                                              "instead of the encoder's last one.");
@@ -323,7 +324,7 @@ public:
     static inline const LensPage kAll[] = {
         {.id = "logit",
          .title = QT_TR_NOOP("Logit lens"),
-         .explanation = QT_TR_NOOP("The prediction if the model ended after each layer."),
+         .explanation = QT_TR_NOOP("Shows what the model would predict if it ended after each layer."),
          .make = make<LogitLensAnalysis>,
          .show = showLogitLens,
          .overlay = overlayLogitLens},

@@ -1,5 +1,6 @@
 #include "engine/playground/playground_input.h"
 
+#include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
 #include "engine/core/random_rows.h"
 #include "engine/core/rng.h"
@@ -90,5 +91,7 @@ AttentionNumbers layerNumbers(const SiteInputs& inputs, const AttentionExtents& 
     }
     return numbers;
 }
+
+bool readsStream(const AttentionSpec& spec) { return mixesStream(spec); }
 
 } // namespace attn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/attention_spec.h"
 #include "engine/inference/site_inputs.h"
 
 #include <cstdint>
@@ -37,5 +38,8 @@ AttentionNumbers projectedNumbers(const TokenFeatures& features, const Attention
 /// The queries, keys and values of the first heads of a model's layer, or the rows of the stream before it.
 /// @throws Error if the layer shares keys in another way, has fewer heads or has none
 AttentionNumbers layerNumbers(const SiteInputs& inputs, const AttentionExtents& extents);
+
+/// Whether an attention mixes the rows of the residual stream itself, so that its input is such rows.
+bool readsStream(const AttentionSpec& spec);
 
 } // namespace attn

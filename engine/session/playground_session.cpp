@@ -1,6 +1,5 @@
 #include "engine/session/playground_session.h"
 
-#include "engine/attention/head_counts.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/block_maps.h"
 #include "engine/runtime/device.h"
@@ -68,7 +67,7 @@ private:
         const bool isWhole = std::max(query.tokens, keys) <= kMostWholeTokens;
         const PatternWindow window = boundedWindow(query.window, query.tokens, keys, kWindowPixels);
         const auto run = [&](const AttentionSpec& spec, Inputs& inputs, std::unique_ptr<AttentionRun>& kept) {
-            const bool ofStream = mixesStream(spec);
+            const bool ofStream = readsStream(spec);
             const int64_t width = ofStream && query.layer ? query.layer->streamWidth : query.width;
             const AttentionSizes sizes{.queries = query.tokens, .keys = keys, .width = width};
             if (!kept || !kept->become(spec, sizes, isWhole ? std::nullopt : std::optional(window), query.seed)) {

@@ -1,10 +1,5 @@
-#include "engine/models/decoder.h"
-#include "engine/models/family.h"
 #include "tests/attention/attention_case.h"
-#include "tests/io/files.h"
 #include "tests/support/farthest.h"
-
-#include <nlohmann/json.hpp>
 
 #include <complex>
 #include <numbers>
@@ -13,36 +8,6 @@
 
 using namespace attn;
 using attn::test::AttentionCase;
-
-namespace {
-
-/// How many numbers the attention of each layer learns, by the name of the parameter without its block.
-std::map<std::string, int64_t> learned(const std::string& attention, bool hasBias) {
-    constexpr int64_t kStream = 64;
-    const AttentionSpec spec = AttentionSpec::parse(attention);
-    const LayerAttention layer{
-        .spec = spec, .headWidth = headWidth(spec, kStream), .queryKeyValueBias = hasBias, .outputBias = hasBias};
-    const DecoderConfig config{
-        .vocabulary = 5, .modelWidth = kStream, .context = 10, .feedForward = {.width = 16}, .layers = {layer, layer}};
-    std::map<std::string, int64_t> counts;
-    const ModelGraph model = buildForListing(config);
-    for (const Node* node : storedParameters(*model.graph))
-        if (node->name.starts_with("blocks.1.attn."))
-            counts[node->name.substr(14)] = node->outputs.front().shape.elements();
-    return counts;
-}
-
-} // namespace
-
-TEST_CASE("mixers of the stream learn what their papers say: FNet nothing, MLP-Mixer one network", "[attention]") {
-    const bool hasBias = GENERATE(true, false);
-    CHECK(learned("mixer=fnet", hasBias).empty());
-    CHECK(learned("heads=multi_head(8), mixer=fnet", hasBias).empty());
-    CHECK(learned("mixer=mlp_mixer(hidden = 7)", hasBias) ==
-          std::map<std::string, int64_t>{
-              {"mixer.W_1", 7 * 10}, {"mixer.b_1", 7}, {"mixer.W_2", 10 * 7}, {"mixer.b_2", 10}});
-    CHECK(learned("heads=multi_head(4), normaliser=xcit", hasBias).at("normaliser.temperature") == 4);
-}
 
 TEST_CASE("FNet is the real part of the transform over all positions and all channels, at any length", "[attention]") {
     // Lengths with no factor, with small ones and with large ones.
@@ -72,27 +37,4 @@ TEST_CASE("FNet is the real part of the transform over all positions and all cha
                 }
         CHECK(test::farthest(found, expected, 1) <= 1e-5); // constants are rounded to float
     }
-}
-
-TEST_CASE("a model that an older version wrote with projections of a mixer is refused", "[attention]") {
-    const auto families = familyCatalogue();
-    const ModelFamily& family =
-        **std::ranges::find_if(families, [](const ModelFamily* each) { return each->id == "attention-lab"; });
-    const nlohmann::json json{{"model_type", "attention-lab"},
-                              {"attention", {"mixer=fnet", "heads=multi_head(2), mask=full"}},
-                              {"vocab_size", 5},
-                              {"context", 8},
-                              {"width", 12},
-                              {"heads", 2},
-                              {"feed_forward", 24}};
-    const auto configOf = [&](std::vector<std::string> tensors) {
-        return family.config(json, "config.json", TensorNames(std::move(tensors)));
-    };
-    const DecoderConfig config = configOf({"embed.W_E", "blocks.1.attn.W_V"});
-    CHECK(config.layers[0].headWidth == 12);
-    CHECK(config.layers[1].headWidth == 6);
-    CHECK(family.describe(config).at("heads") == 2);
-    CHECK_THAT(test::sentenceOf([&] { configOf({"blocks.0.attn.W_V"}); }),
-               CONTAINS("names Fourier (FNet) for blocks.0, which has no projections, but the weights hold "
-                        "\"blocks.0.attn.W_V\""));
 }

@@ -111,6 +111,7 @@ TEST_CASE("opening: a picture opens in a vision model, or in the one that is ope
     REQUIRE(lab.waitFor(isShown));
     input(lab).openPicture("stripes");
     REQUIRE(lab.waitFor([&] { return setup(lab).name == "stripes"; }));
+    REQUIRE(lab.settle()); // what the model sees in it would end the message
     lab.window().open("/nowhere/at/all");
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     lab.window().open(picture);

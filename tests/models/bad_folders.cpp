@@ -1,4 +1,5 @@
 #include "engine/io/weight_source.h"
+#include "engine/models/family.h"
 #include "engine/models/model_source.h"
 #include "tests/models/model_folder.h"
 #include "tests/support/answers.h"
@@ -283,4 +284,27 @@ TEST_CASE("bad folders: terminal escapes in tensor names and tokens are not prin
     CHECK(scores.code == 0);
     CHECK_THAT(scores.text, CONTAINS(R"("\x1b")"));
     CHECK(scores.text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("bad folders: a model that an older version wrote with projections of a mixer is refused", "[models]") {
+    const auto families = familyCatalogue();
+    const ModelFamily& family =
+        **std::ranges::find_if(families, [](const ModelFamily* each) { return each->id == "attention-lab"; });
+    const json described{{"model_type", "attention-lab"},
+                         {"attention", {"mixer=fnet", "heads=multi_head(2), mask=full"}},
+                         {"vocab_size", 5},
+                         {"context", 8},
+                         {"width", 12},
+                         {"heads", 2},
+                         {"feed_forward", 24}};
+    const auto configOf = [&](std::vector<std::string> tensors) {
+        return family.config(described, "config.json", TensorNames(std::move(tensors)));
+    };
+    const DecoderConfig config = configOf({"embed.W_E", "blocks.1.attn.W_V"});
+    CHECK(config.layers[0].headWidth == 12);
+    CHECK(config.layers[1].headWidth == 6);
+    CHECK(family.describe(config).at("heads") == 2);
+    CHECK_THAT(sentenceOf([&] { configOf({"blocks.0.attn.W_V"}); }),
+               CONTAINS("names Fourier (FNet) for blocks.0, which has no projections, but the weights hold "
+                        "\"blocks.0.attn.W_V\""));
 }

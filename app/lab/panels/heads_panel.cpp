@@ -112,7 +112,8 @@ void HeadsPanel::showRows() {
                                                    "Blue: less.")
                                               : tr("Its stripes show where the last token looks.")));
     caption_->setToolTip(isPicture ? QString()
-                                   : tr("A stripe stands for each token, the first at the left. The stronger its "
+                                   : tr("L0 H1 is head 1 of layer 0; both count from 0. A stripe stands for each "
+                                        "token, the first at the left. The stronger its "
                                         "colour, the more the last token looks there. The bar below is the gate: how "
                                         "much of the head the model uses."));
 }

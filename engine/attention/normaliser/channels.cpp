@@ -289,8 +289,7 @@ const Part kConvolvedAftNormaliser{
     .idea = "AFT-local whose numbers depend on the distance alone: each head has one filter, as in a convolution that "
             "also reaches all other tokens. Here all pairs are computed, and the filter is learned as it is, not "
             "normalised as in the paper.",
-    .formula = "z_i = sigma(q_i) * (sum_j e^(k_j) v_j + sum_{|i-j| < window} (e^(w_{j-i}) - 1) e^(k_j) v_j) / "
-               "(the same without v_j), one w for each head",
+    .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_{j-i}) v_j / sum_j e^(k_j + w_{j-i}), w_d = 0 for |d| >= window",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2, equation 4", "arXiv:2105.14103"},
     .params = kLocalAftParams,
     .time = "O(T S D)",

@@ -61,7 +61,7 @@ void buildCompressed(AttentionFlow& flow, PartValues values) {
             flow.byCell("normaliser.rest", [stride](int64_t t, int64_t s) { return isRest(t, s, stride) ? 1.0 : 0.0; });
         scores.push_back(select(rest, affine(product(flow.q, flow.k), scale, 0), hidden));
     } else if (isCausal) {
-        const Tensor rest = flow.constant("normaliser.rest", {stride, stride}, [stride] {
+        const Tensor rest = flow.constant("normaliser.rest_of_block", {stride, stride}, [stride] {
             std::vector<float> cells;
             for (int64_t t = 0; t < stride; ++t)
                 for (int64_t s = 0; s < stride; ++s) cells.push_back(isRest(t, s, stride) ? 1.0f : 0.0f);

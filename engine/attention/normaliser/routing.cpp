@@ -35,12 +35,11 @@ MaskExpression localMask(PartValues values, bool isCausal) {
 /// Layer norm without scale and bias, then length 1: on the sphere the nearest centroid has the largest product.
 Tensor onSphere(Tensor x) { return unitRows(minus(x, reduce(x, Reduction::Mean, {-1}))); }
 
-/// The positions of the tokens nearest to each centroid. @param x [B,Hr,T,D]  @return I32 [B Hr,c,w]
-Tensor membersOf(Tensor x, Tensor centroids, const Routing& routing) {
+/// The positions of the tokens, from the nearest to the furthest of each centroid. @param x [B,Hr,T,D]  @return I32
+/// [B Hr,c,T]
+Tensor orderOf(Tensor x, Tensor centroids) {
     const Tensor near = product(centroids, x); // [B,Hr,c,T]
-    const int64_t rows = x.shape()[0] * x.shape()[1];
-    return slice(reshape(sortOrder(affine(near, -1, 0)), {rows, routing.clusters, x.shape()[2]}), 2, 0,
-                 routing.members);
+    return reshape(sortOrder(affine(near, -1, 0)), {x.shape()[0] * x.shape()[1], near.shape()[2], x.shape()[2]});
 }
 
 /// The mean of the rows that are nearest to each centroid, over all sequences; the centroid where no row is.
@@ -83,8 +82,8 @@ void buildRouting(AttentionFlow& flow, PartValues values) {
     moveCentroids(flow, fixedQ, fixedK, mu, centroids, values.real("decay"));
 
     // Under a causal mask keys are those of the tokens that the queries are: each then sees itself.
-    const Tensor queryIds = membersOf(fixedQ, centroids, routing),
-                 keyIds = isCausal ? queryIds : membersOf(fixedK, centroids, routing);
+    const Tensor queryOrder = orderOf(fixedQ, centroids), queryIds = slice(queryOrder, 2, 0, w),
+                 keyIds = isCausal ? queryIds : slice(orderOf(fixedK, centroids), 2, 0, w);
     flow.show("routing.members", reshape(toReal(queryIds), {B, Hr, c, w}));
     const auto gathered = [&](Tensor x, Tensor ids) {
         return reshape(take(reshape(x, {M, T, D}), reshape(ids, {M, c * w})), {M, c, w, D});
@@ -97,15 +96,16 @@ void buildRouting(AttentionFlow& flow, PartValues values) {
         scores = select(isLater, fill(flow.graph, {1, 1}, kMasked), scores);
     }
     const Tensor weights = softmax(scores); // [M,c,w,w]
-    const auto scattered = [&](Tensor x) {  // by token, summed over the clusters that picked it
-        return put(reshape(x, {M, c * w, x.shape()[-1]}), reshape(queryIds, {M, c * w}), T);
-    };
-    const Tensor count = scattered(fill(flow.graph, {M, c, w, 1}, 1)), // [M,T,1]
-        divisor = binary(count, fill(flow.graph, {1, 1}, 1), Binary::Maximum);
+    // The place of each token among those of a cluster; from w on, the cluster has not picked it.
+    const Tensor places = inverseOrder(queryOrder); // [M,c,T]
+    const Tensor isPicked = binary(toReal(places), fill(flow.graph, {1, 1}, static_cast<double>(w)), Binary::Less),
+                 count = reshape(sumOver(isPicked, 1), {M, T, 1}),
+                 divisor = binary(count, fill(flow.graph, {1, 1}, 1), Binary::Maximum);
 
     // The effective pattern, which the output does without.
     const Tensor byKey = put(reshape(permute(weights, {0, 1, 3, 2}), {M * c, w, w}), reshape(keyIds, {M * c, w}), T);
-    const Tensor cells = over(scattered(permute(byKey, {0, 2, 1})), divisor);
+    const Tensor cells =
+        over(put(reshape(permute(byKey, {0, 2, 1}), {M, c * w, T}), reshape(queryIds, {M, c * w}), T), divisor);
     const Tensor own = flow.byCell("normaliser.own", [](int64_t t, int64_t s) { return t == s ? 1 : 0; });
     flow.pattern = reshape(select(count, cells, own), {B, Hr, T, T});
     if (routing.local > 0) {
@@ -119,7 +119,9 @@ void buildRouting(AttentionFlow& flow, PartValues values) {
             std::array{softmax(select(near, localScores, fill(flow.graph, {1, 1}, kMasked))), flow.pattern}, 1);
     }
     if (!flow.mayFuse) return; // z is pattern . v
-    const Tensor mixed = over(scattered(batchedMatmul(weights, gathered(v, keyIds))), divisor);
+    const Tensor ofClusters = reshape(batchedMatmul(weights, gathered(v, keyIds)), {M * c, w, D});
+    const Tensor byToken = reshape(take(ofClusters, reshape(places, {M * c, T})), {M, c, T, D});
+    const Tensor mixed = over(reshape(sumOver(byToken, 1), {M, T, D}), divisor);
     flow.z = reshape(select(count, mixed, reshape(v, {M, T, D})), {B, Hr, T, D});
     if (routing.local > 0)
         flow.z =

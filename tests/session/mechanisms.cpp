@@ -167,13 +167,13 @@ std::string table() {
 
 } // namespace
 
-TEST_CASE("mechanisms: the table in the documents is that of the catalogues", "[training]") {
+TEST_CASE("mechanisms: the table in the documents is that of the catalogues", "[session]") {
     const std::string expected = table();
     if (std::getenv("ATTN_WRITE_MECHANISMS") != nullptr) std::ofstream(kTable) << expected;
     CHECK(textOf(kTable) == expected);
 }
 
-TEST_CASE("mechanisms: every empty cell of the table has a reason", "[training]") {
+TEST_CASE("mechanisms: every empty cell of the table has a reason", "[session]") {
     for (const Part* part : partCatalogue()) {
         INFO(nameOf(part->slot) << " " << part->id);
         const auto [task, reason] = trainingOf(*part);
@@ -184,7 +184,7 @@ TEST_CASE("mechanisms: every empty cell of the table has a reason", "[training]"
     }
 }
 
-TEST_CASE("mechanisms: every finding names a part, what was measured and a command", "[training]") {
+TEST_CASE("mechanisms: every finding names a part, what was measured and a command", "[session]") {
     CHECK(findings().size() >= 10);
     for (const Finding& finding : findings()) {
         INFO(finding.part);
