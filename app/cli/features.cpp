@@ -2,6 +2,7 @@
 
 #include "app/figures/plot_figure.h"
 #include "engine/playground/feature_error.h"
+#include "engine/runtime/device.h"
 
 #include <fmt/format.h>
 

@@ -53,7 +53,7 @@ struct TrainingSnapshot {
     std::shared_ptr<const Recipe> recipe;
     std::string device;
     int64_t parameterCount = 0, modelParameterCount = 0; ///< those that training changes; all of the model
-    uint64_t stepBytes = 0; ///< memory of a step for activations and gradients
+    uint64_t stepBytes = 0;                              ///< memory of a step for activations and gradients
     int64_t step = 0;
     double secondsPerStep = 0;
     bool isMeasuring = false; ///< the step at work ends with a measurement on held-out examples, which takes a while

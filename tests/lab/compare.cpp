@@ -102,7 +102,8 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     emit models.activated(trained);
     CHECK(lab.find<QLineEdit>("comparePath").text() == "builtin:induction-trained");
     REQUIRE(lab.waitFor([&] {
-        return panel.second().waitIdle(1) && lab.find<QLabel>("compareMessage").text().contains("B is induction-trained");
+        return panel.second().waitIdle(1) &&
+               lab.find<QLabel>("compareMessage").text().contains("B is induction-trained");
     }));
     QMenu* browse = lab.find<QPushButton>("compareBrowse").menu();
     REQUIRE(browse);

@@ -68,7 +68,8 @@ TEST_CASE("structure: an encoder of pictures begins a stream where tokens merge 
 
 TEST_CASE("structure: the attention of every layer of a file is a composition with a text", "[models]") {
     const auto textOf = [](const char* model, size_t layer) {
-        const std::string text = openModelSource((test::kGoldenRoot / model).string())->config().layers.at(layer).spec.text();
+        const std::string text =
+            openModelSource((test::kGoldenRoot / model).string())->config().layers.at(layer).spec.text();
         CHECK(AttentionSpec::parse(text).text() == text);
         return text;
     };

@@ -14,6 +14,7 @@
 #include "engine/training/attention_recipe.h"
 
 #include <QPushButton>
+#include <QScrollArea>
 #include <QTreeWidget>
 
 #include <algorithm>
@@ -190,8 +191,15 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
                   tr("Put this part into the composed attention and see its heatmaps"));
     train_ = helped(new QPushButton(tr("Train with this part")), "trainPart",
                     tr("Set up the Train panel with this part and a task that shows its effect"));
-    makeRow(this, 0,
-            {{list_, 2}, {makeColumn({title_, formula_, details_, {picture_, 1}, makeRow({try_, train_})}), 3}});
+    auto* text = identified(new QScrollArea, "partCard"); // a long card is read to its end in a small window
+    text->setWidgetResizable(true);
+    text->setFrameShape(QFrame::NoFrame);
+    text->setFocusPolicy(Qt::NoFocus);
+    text->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* card = new QWidget;
+    makeColumn(card, 0, {title_, formula_, {details_, 1}});
+    text->setWidget(card);
+    makeRow(this, 0, {{list_, 2}, {makeColumn({{text, 3}, {picture_, 2}, makeRow({try_, train_})}), 3}});
     connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (item && item->data(0, kPartRole).isValid())
             choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));

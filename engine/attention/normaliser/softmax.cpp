@@ -8,6 +8,8 @@
 namespace attn {
 namespace {
 
+using namespace terms;
+
 constexpr int64_t kMostTiles = 64; ///< in a row, for views
 
 /// Shows what the fused kernel knows of each query after each tile of keys: the largest score and the sum of the
