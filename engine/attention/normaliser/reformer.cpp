@@ -4,6 +4,8 @@
 #include "engine/core/rng.h"
 #include "engine/ops/bucket_attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
