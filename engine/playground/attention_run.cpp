@@ -141,8 +141,9 @@ struct AttentionRun::Impl {
         drawn.clear();
         const bool drawsNumbers = flow.spec.part(Slot::Normaliser).isRandom;
         for (const FlowConstant& constant : flow.constants)
-            if (drawsNumbers && constant.name.starts_with(kPrefix + ".normaliser.w"))
-                drawn.emplace_back(constant.name, constant.shape);
+            for (const char* name : {".normaliser.w", ".normaliser.rotation"})
+                if (drawsNumbers && constant.name.starts_with(kPrefix + name))
+                    drawn.emplace_back(constant.name, constant.shape);
         const auto plan = compile(task.built.graph, task.outputs);
         std::vector<std::pair<std::string, Shape>> sources;
         const auto reserve = [&](const auto& named) {
