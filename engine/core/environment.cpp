@@ -14,6 +14,7 @@ std::optional<std::string> read(const char* name) {
 } // namespace
 
 std::optional<std::string> device() { return read("ATTN_DEVICE"); }
+std::optional<std::string> kernels() { return read("ATTN_KERNELS"); }
 bool validation() { return read("ATTN_VALIDATION") == "1"; }
 
 std::string cacheDirectory() {

@@ -15,6 +15,8 @@ struct KernelTraits {
     uint32_t subgroupSize = 32;
     /// Whether register tiles of one 8-wide subgroup are faster than shared memory (software Vulkan).
     bool prefersSubgroupTiles = false;
+    /// Whether ops run their host kernels, where they have one: the processor is the device and shares its memory.
+    bool usesHost = false;
     uint64_t maxStorageBufferRange = 128u << 20;
     uint32_t maxStorageBuffers = 32; ///< that one dispatch may bind, including StepParams
 };

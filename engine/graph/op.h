@@ -2,6 +2,7 @@
 
 #include "engine/graph/dispatch.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/host_kernel.h"
 
 #include <span>
 #include <string_view>
@@ -55,6 +56,10 @@ struct Op {
 
     /// The dispatches that compute it on a device. Not called for ops that only alias.
     std::vector<Dispatch> (*dispatch)(const OpTypes& types, const KernelTraits& traits);
+
+    /// The kernel that computes it on the processor, where that is the device; null if only the dispatches do. It
+    /// computes the rows that are live.
+    HostKernel (*host)(const OpTypes& types) = nullptr;
 
     /// The index of the input whose memory an output shares, or -1. The output is an in-place update of that input
     /// (assign) or another view of it (reshape).

@@ -1,3 +1,4 @@
+#include "engine/host/attention.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
@@ -57,6 +58,36 @@ std::vector<uint32_t> attentionPush(const OpTypes& types) {
 int64_t rowTiles(const AttentionRule& rule, int64_t rows) {
     const int64_t sequence = rule.sequence == 0 ? rows : rule.sequence;
     return (rows + sequence - 1) / sequence * ((sequence + 7) / 8);
+}
+
+HostAttention::HostAttention(const OpTypes& types)
+    : queries_(types.inputs[0]), keys_(types.inputs[1].shape), rule_(ruleOf(types.attributes)),
+      liveKeys_(static_cast<size_t>(types.attributes.integer("liveKeys"))) {
+    if (types.inputs.size() == 7) bias_ = types.inputs[6].shape;
+}
+
+host::Attention HostAttention::of(const HostRun& run) const {
+    const Shape& q = queries_.shape;
+    return {.T = queries_.liveRows ? std::min<int64_t>(run.step[*queries_.liveRows], q[0]) : q[0],
+            .S = liveKeys_ == kNoLiveSlot ? keys_[0] : std::min<int64_t>(run.step.words[liveKeys_], keys_[0]),
+            .capacity = q[0],
+            .H = q[1],
+            .G = keys_[1],
+            .D = q[2],
+            .stride = q.rowStride(),
+            .scale = static_cast<float>(rule_.scale),
+            .causal = rule_.causal,
+            .window = rule_.window,
+            .sequence = rule_.sequence,
+            .q = run.inputs[0],
+            .k = run.inputs[1],
+            .v = run.inputs[2],
+            .queryPosition = run.integers(3),
+            .keyPosition = run.integers(4),
+            .gates = run.inputs[5],
+            .bias = bias_ ? run.inputs[6] : nullptr,
+            .biasColumns = bias_ ? bias_->columns() : 0,
+            .biasStride = bias_ ? bias_->rowStride() : 0};
 }
 
 double referenceScore(const ReferenceTensor& q, const ReferenceTensor& k, int64_t t, int64_t head, int64_t s,
@@ -265,6 +296,12 @@ std::vector<Dispatch> dispatchFused(const OpTypes& types, const KernelTraits& tr
     return {result};
 }
 
+HostKernel hostFused(const OpTypes& types) {
+    return [problem = HostAttention(types)](const HostRun& run) {
+        host::attention(problem.of(run), run.outputs[0], run.outputs[1], run.pool);
+    };
+}
+
 /// The operations of [T,H,D] against all S keys, including hidden ones.
 /// @param products of 2 D operations in a cell  @param others operations in a cell
 double operationsOf(const Shape& q, int64_t keys, double products, double others) {
@@ -298,6 +335,7 @@ const Op kFusedAttention{.name = "fused_attention",
                          .infer = inferFused,
                          .reference = referenceFused,
                          .dispatch = dispatchFused,
+                         .host = hostFused,
                          .gradient = gradientFused,
                          .operations = operationsFused};
 

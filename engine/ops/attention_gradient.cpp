@@ -111,6 +111,20 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return result;
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    return [problem = HostAttention(types)](const HostRun& run) {
+        host::attentionGradient(problem.of(run),
+                                {.z = run.inputs[6],
+                                 .statistics = run.inputs[7],
+                                 .dz = run.inputs[8],
+                                 .dq = run.outputs[0],
+                                 .dk = run.outputs[1],
+                                 .dv = run.outputs[2],
+                                 .products = run.outputs[3]},
+                                run.pool);
+    };
+}
+
 double operationsMixTransposed(const OpTypes& types) {
     return 2 * static_cast<double>(types.inputs[0].shape.elements() * types.inputs[1].shape.columns());
 }
@@ -131,6 +145,7 @@ const Op kFusedAttentionGradient{.name = "fused_attention_gradient",
                                  .infer = infer,
                                  .reference = reference,
                                  .dispatch = dispatch,
+                                 .host = hostKernel,
                                  .operations = operations};
 
 Tensor attentionMixTransposed(Tensor pattern, Tensor x, int64_t groups) {

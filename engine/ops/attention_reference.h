@@ -1,8 +1,10 @@
 #pragma once
 
 #include "engine/graph/op.h"
+#include "engine/host/attention.h"
 #include "engine/ops/ops.h"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +33,21 @@ int64_t rowTiles(const AttentionRule& rule, int64_t rows);
 
 /// The number of keys that exist in this step, from the node's liveKeys attribute.
 int64_t liveKeys(const ReferenceCall& call, int64_t capacity);
+
+/// The problem of a node whose inputs begin with q, k, v, positions of queries and keys, and gates, for the host's
+/// kernels. Of seven inputs, the last is a bias.
+class HostAttention {
+public:
+    explicit HostAttention(const OpTypes& types);
+    host::Attention of(const HostRun& run) const;
+
+private:
+    TensorType queries_;
+    Shape keys_;
+    std::optional<Shape> bias_;
+    AttentionRule rule_;
+    size_t liveKeys_;
+};
 
 /// One row of scores over all keys; kMasked where a key is invisible or not live.
 std::vector<double> referenceScores(const ReferenceCall& call, const ReferenceTensor& q, const ReferenceTensor& k,

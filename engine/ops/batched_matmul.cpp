@@ -1,3 +1,5 @@
+#include "engine/host/pool.h"
+#include "engine/host/product.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
 #include "engine/ops/rules.h"
@@ -94,6 +96,45 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return result;
 }
 
+/// The matrices are shared out, and the rows of one if there are few.
+HostKernel hostKernel(const OpTypes& types) {
+    const Shape a = types.inputs[0].shape, b = types.inputs[1].shape, out = types.outputs[0].shape;
+    const Sizes sizes(a, b, types.attributes);
+    const bool isA = types.attributes.flag("transposeA"), isB = types.attributes.flag("transposeB");
+    const auto factor = static_cast<float>(types.attributes.number("scale"));
+    struct Matrices {
+        int64_t a, b, out;
+    };
+    std::vector<Matrices> all;
+    const std::vector<int64_t> aSteps = batchSteps(a, out), bSteps = batchSteps(b, out),
+                               outSteps = batchSteps(out, out);
+    forEachIndex(sizes.batch, [&](const std::vector<int64_t>& index) {
+        all.push_back({offsetOf(aSteps, index), offsetOf(bSteps, index), offsetOf(outSteps, index)});
+    });
+    return [=](const HostRun& run) {
+        const auto count = static_cast<int64_t>(all.size());
+        const int64_t strips =
+            count >= run.pool.threads() ? 1 : std::clamp<int64_t>(sizes.M / 32, 1, run.pool.threads());
+        const int64_t height = ((sizes.M + strips - 1) / strips + 7) / 8 * 8;
+        const auto strip = [&](int64_t i) {
+            const Matrices& at = all[static_cast<size_t>(i / strips)];
+            const int64_t first = i % strips * height, rows = std::min(height, sizes.M - first);
+            if (rows <= 0) return;
+            float* to = run.outputs[0] + at.out + first * out.rowStride();
+            host::product({rows, sizes.N, sizes.K},
+                          {run.inputs[0] + at.a + (isA ? first : first * a.rowStride()), a.rowStride(), isA},
+                          {run.inputs[1] + at.b, b.rowStride(), isB}, to, out.rowStride(), factor);
+            for (int64_t row = 0; row < rows; ++row)
+                std::fill(to + row * out.rowStride() + sizes.N, to + (row + 1) * out.rowStride(), 0.0f);
+        };
+        constexpr int64_t kWork = 1 << 16; // multiply-adds that are worth another thread
+        const int64_t least = kWork / std::max<int64_t>(height * sizes.N * sizes.K, 1) + 1;
+        run.pool.ranges(count * strips, least, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) strip(i);
+        });
+    };
+}
+
 double operations(const OpTypes& types) {
     const Sizes sizes(types.inputs[0].shape, types.inputs[1].shape, types.attributes);
     return 2.0 * static_cast<double>(types.outputs[0].shape.elements()) * static_cast<double>(sizes.K);
@@ -116,6 +157,7 @@ const Op kBatchedMatmul{.name = "batched_matmul",
                         .infer = infer,
                         .reference = reference,
                         .dispatch = dispatch,
+                        .host = hostKernel,
                         .gradient = gradient,
                         .operations = operations};
 

@@ -1,3 +1,5 @@
+#include "engine/host/pool.h"
+#include "engine/host/rows.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/training_ops.h"
@@ -52,6 +54,22 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
              .x = groupsOf(logits.rows() + 3, kRowsPerGroup)}};
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    const auto smoothing = static_cast<float>(types.attributes.number("smoothing"));
+    return [=, logits = types.inputs[0].shape](const HostRun& run) {
+        run.pool.ranges(logits.rows(), rowsForThread(logits), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t m = begin; m < end; ++m) {
+                const int64_t target = run.integers(1)[m];
+                run.outputs[0][m] = target < 0
+                                        ? 0
+                                        : host::crossEntropy(logits.columns(), run.inputs[0] + m * logits.rowStride(),
+                                                             target, run.inputs[2][m], smoothing);
+            }
+        });
+        std::fill(run.outputs[0] + logits.rows(), run.outputs[0] + Shape{logits.rows()}.rowStride(), 0.0f);
+    };
+}
+
 std::vector<Tensor> gradient(const GradientCall& call) {
     return {call.graph.add(kCrossEntropyGradient,
                            {call.inputs[0], call.inputs[1], call.inputs[2], call.outputGradients[0]}, call.attributes),
@@ -91,14 +109,35 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
              .x = groupsOf(logits.rows(), kRowsPerGroup)}};
 }
 
+HostKernel hostGradient(const OpTypes& types) {
+    const auto smoothing = static_cast<float>(types.attributes.number("smoothing"));
+    return [=, logits = types.inputs[0].shape](const HostRun& run) {
+        run.pool.ranges(logits.rows(), rowsForThread(logits), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t m = begin; m < end; ++m) {
+                const int64_t target = run.integers(1)[m], at = m * logits.rowStride();
+                if (target < 0)
+                    std::fill_n(run.outputs[0] + at, logits.rowStride(), 0.0f);
+                else
+                    host::crossEntropyGradient(logits.columns(), run.inputs[0] + at, target,
+                                               run.inputs[2][m] * run.inputs[3][m], smoothing, run.outputs[0] + at);
+            }
+        });
+    };
+}
+
 } // namespace
 
-const Op kCrossEntropy{
-    .name = "cross_entropy", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradient};
+const Op kCrossEntropy{.name = "cross_entropy",
+                       .infer = infer,
+                       .reference = reference,
+                       .dispatch = dispatch,
+                       .host = hostKernel,
+                       .gradient = gradient};
 const Op kCrossEntropyGradient{.name = "cross_entropy_gradient",
                                .infer = inferGradient,
                                .reference = referenceGradient,
-                               .dispatch = dispatchGradient};
+                               .dispatch = dispatchGradient,
+                               .host = hostGradient};
 
 Tensor crossEntropy(Tensor logits, Tensor targets, Tensor weights, double smoothing) {
     return logits.graph->add(kCrossEntropy, {logits, targets, weights}, {{"smoothing", smoothing}});

@@ -1,4 +1,5 @@
 #include "engine/core/rng.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/training_ops.h"
@@ -41,6 +42,23 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
              .x = gridPerVec4(types.outputs[0])}};
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    const auto site = static_cast<uint32_t>(types.attributes.integer("site")), least = threshold(types.attributes);
+    const auto by = static_cast<float>(factor(types.attributes));
+    return [=, vectors = types.outputs[0].shape.paddedElements() / 4](const HostRun& run) {
+        run.pool.ranges(vectors, 256, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                const auto words = philox({static_cast<uint32_t>(i), run.step[StepScalar::Step], site, 0},
+                                          {run.step[StepScalar::Seed], 0});
+                for (size_t lane = 0; lane < 4; ++lane) {
+                    const int64_t at = i * 4 + static_cast<int64_t>(lane);
+                    run.outputs[0][at] = words.at(lane) >= least ? run.inputs[0][at] * by : 0;
+                }
+            }
+        });
+    };
+}
+
 /// The same elements are dropped, because the draw depends on the site and not on the node.
 std::vector<Tensor> gradient(const GradientCall& call) {
     return {call.graph.add(kDropout, {call.outputGradients[0]}, call.attributes)};
@@ -48,8 +66,12 @@ std::vector<Tensor> gradient(const GradientCall& call) {
 
 } // namespace
 
-const Op kDropout{
-    .name = "dropout", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradient};
+const Op kDropout{.name = "dropout",
+                  .infer = infer,
+                  .reference = reference,
+                  .dispatch = dispatch,
+                  .host = hostKernel,
+                  .gradient = gradient};
 
 Tensor dropout(Tensor x, double rate, uint32_t site) {
     return x.graph->add(kDropout, {x}, {{"rate", rate}, {"site", static_cast<double>(site)}});

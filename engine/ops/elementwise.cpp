@@ -1,5 +1,7 @@
 #include "engine/ops/elementwise.h"
 
+#include "engine/host/elementwise.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
 #include "engine/ops/rules.h"
@@ -75,6 +77,50 @@ template <Pair kind> std::vector<Dispatch> dispatchPair(const OpTypes& types, co
              .push = {u32(out.shape.paddedElements() / 4), u32(unitOf(out.shape) / 4), liveSlot(out)},
              .specialisation = {static_cast<uint32_t>(kind)},
              .x = repeatedGrid(out.shape.paddedElements() / 4, 64)}};
+}
+
+/// A kernel over the floats in use, which calls body(run, first, count).
+template <typename Body> HostKernel overFloats(const TensorType& out, Body body) {
+    return [out, body](const HostRun& run) {
+        const int64_t vectors = liveRowsOf(out, run.step) * out.shape.rowStride() / 4;
+        run.pool.ranges(vectors, kVectorsForThread, 4,
+                        [&](int64_t begin, int64_t end) { body(run, begin * 4, (end - begin) * 4); });
+    };
+}
+
+template <Pair kind> HostKernel hostPair(const OpTypes& types) {
+    return overFloats(types.outputs[0], [](const HostRun& run, int64_t first, int64_t count) {
+        constexpr auto kernel = kind == Pair::Add ? host::add : kind == Pair::Multiply ? host::multiply : host::swiglu;
+        kernel(count, run.inputs[0] + first, run.inputs[1] + first, run.outputs[0] + first);
+    });
+}
+
+HostKernel hostActivate(const OpTypes& types) {
+    const auto activation = static_cast<Activation>(types.attributes.integer("activation"));
+    return overFloats(types.outputs[0], [activation](const HostRun& run, int64_t first, int64_t count) {
+        host::activate(activation, count, run.inputs[0] + first, run.outputs[0] + first);
+    });
+}
+
+HostKernel hostActivateGradient(const OpTypes& types) {
+    const auto activation = static_cast<Activation>(types.attributes.integer("activation"));
+    return overFloats(types.outputs[0], [activation](const HostRun& run, int64_t first, int64_t count) {
+        host::activateGradient(activation, count, run.inputs[0] + first, run.inputs[1] + first, run.outputs[0] + first);
+    });
+}
+
+HostKernel hostSwigluGradient(const OpTypes& types) {
+    return overFloats(types.outputs[0], [](const HostRun& run, int64_t first, int64_t count) {
+        host::swigluGradient(count, run.inputs[0] + first, run.inputs[1] + first, run.inputs[2] + first,
+                             run.outputs[0] + first, run.outputs[1] + first);
+    });
+}
+
+HostKernel hostScale(const OpTypes& types) {
+    const auto factor = static_cast<float>(types.attributes.number("factor"));
+    return overFloats(types.outputs[0], [factor](const HostRun& run, int64_t first, int64_t count) {
+        host::scale(count, factor, run.inputs[0] + first, run.outputs[0] + first);
+    });
 }
 
 std::vector<TensorType> inferUnary(std::span<const TensorType> inputs, const Attributes&) {
@@ -186,34 +232,41 @@ const Op kAdd{.name = "add",
               .infer = inferPair,
               .reference = referencePair<Pair::Add>,
               .dispatch = dispatchPair<Pair::Add>,
+              .host = hostPair<Pair::Add>,
               .gradient = gradientAdd};
 const Op kMultiply{.name = "multiply",
                    .infer = inferPair,
                    .reference = referencePair<Pair::Multiply>,
                    .dispatch = dispatchPair<Pair::Multiply>,
+                   .host = hostPair<Pair::Multiply>,
                    .gradient = gradientMultiply};
 const Op kSwiglu{.name = "swiglu",
                  .infer = inferPair,
                  .reference = referencePair<Pair::Swiglu>,
                  .dispatch = dispatchPair<Pair::Swiglu>,
+                 .host = hostPair<Pair::Swiglu>,
                  .gradient = gradientSwiglu};
 const Op kActivate{.name = "activate",
                    .infer = inferUnary,
                    .reference = referenceUnary,
                    .dispatch = dispatchUnary,
+                   .host = hostActivate,
                    .gradient = gradientActivate};
 const Op kActivateGradient{.name = "activate_gradient",
                            .infer = inferActivateGradient,
                            .reference = referenceActivateGradient,
-                           .dispatch = dispatchActivateGradient};
+                           .dispatch = dispatchActivateGradient,
+                           .host = hostActivateGradient};
 const Op kSwigluGradient{.name = "swiglu_gradient",
                          .infer = inferSwigluGradient,
                          .reference = referenceSwigluGradient,
-                         .dispatch = dispatchSwigluGradient};
+                         .dispatch = dispatchSwigluGradient,
+                         .host = hostSwigluGradient};
 const Op kScale{.name = "scale",
                 .infer = inferUnary,
                 .reference = referenceScale,
                 .dispatch = dispatchScale,
+                .host = hostScale,
                 .gradient = gradientScale};
 
 Tensor add(Tensor a, Tensor b) {

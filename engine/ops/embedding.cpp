@@ -1,3 +1,5 @@
+#include "engine/host/elementwise.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
@@ -30,6 +32,18 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
          .bindings = {readInput(0), load4(1), writeOutput(0)},
          .push = {u32(out.rows()), u32(out.rowStride() / 4), u32(types.inputs[1].shape[0]), liveSlot(types.outputs[0])},
          .x = gridPerVec4(types.outputs[0])}};
+}
+
+HostKernel hostEmbedding(const OpTypes& types) {
+    return [out = types.outputs[0], table = types.inputs[1].shape](const HostRun& run) {
+        const int64_t stride = table.rowStride();
+        run.pool.ranges(liveRowsOf(out, run.step), rowsForThread(table), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t t = begin; t < end; ++t) {
+                const int64_t id = std::clamp<int64_t>(run.integers(0)[t], 0, table.rows() - 1);
+                std::copy_n(run.inputs[1] + id * stride, stride, run.outputs[0] + t * stride);
+            }
+        });
+    };
 }
 
 std::vector<Tensor> gradientEmbedding(const GradientCall& call) {
@@ -74,18 +88,42 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
              .y = groupsOf(table.rowStride() / 4, traits.subgroupSize)}};
 }
 
+/// Each thread has columns of its own, so rows with the same id are added in order.
+HostKernel hostGradient(const OpTypes& types) {
+    const bool hasResidual = types.attributes.flag("residual");
+    return [=, table = types.outputs[0].shape, rows = types.inputs[1].shape.rows()](const HostRun& run) {
+        const int64_t stride = table.rowStride();
+        run.pool.ranges(stride, 16, 16, [&](int64_t begin, int64_t end) {
+            float* out = run.outputs[0];
+            for (int64_t id = 0; id < table.rows(); ++id) {
+                if (hasResidual)
+                    std::copy(run.inputs[2] + id * stride + begin, run.inputs[2] + id * stride + end,
+                              out + id * stride + begin);
+                else
+                    std::fill(out + id * stride + begin, out + id * stride + end, 0.0f);
+            }
+            for (int64_t t = 0; t < rows; ++t) {
+                float* row = out + std::clamp<int64_t>(run.integers(0)[t], 0, table.rows() - 1) * stride + begin;
+                host::add(end - begin, row, run.inputs[1] + t * stride + begin, row);
+            }
+        });
+    };
+}
+
 } // namespace
 
 const Op kEmbedding{.name = "embedding",
                     .infer = infer,
                     .reference = reference,
                     .dispatch = dispatch,
+                    .host = hostEmbedding,
                     .gradient = gradientEmbedding,
                     .operations = noOperations};
 const Op kEmbeddingGradient{.name = "embedding_gradient",
                             .infer = inferGradient,
                             .reference = referenceGradient,
                             .dispatch = dispatchGradient,
+                            .host = hostGradient,
                             .takesResidual = true};
 
 Tensor embedding(Tensor ids, Tensor table) { return ids.graph->add(kEmbedding, {ids, table}); }

@@ -1,6 +1,7 @@
 #include "engine/ops/definitions.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/gradient_ops.h"
+#include "engine/ops/host_product.h"
 #include "engine/ops/rules.h"
 
 #include <algorithm>
@@ -94,6 +95,25 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return {result};
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    const Attributes& a = types.attributes;
+    const bool hasBias = a.flag("bias"), hasResidual = a.flag("residual"), keeps = a.flag("keepsArgument");
+    const auto activation = static_cast<Activation>(a.integer("activation"));
+    const HostProduct product{.N = types.outputs[0].shape.columns(),
+                              .stride = types.outputs[0].shape.rowStride(),
+                              .K = {types.inputs[0].shape.columns()},
+                              .isTransposed = true,
+                              .scale = static_cast<float>(a.number("scale"))};
+    return [=, out = types.outputs[0]](const HostRun& run) {
+        product.run(liveRowsOf(out, run.step), run.inputs, run.outputs[0],
+                    {.bias = hasBias ? run.inputs[2] : nullptr,
+                     .argument = keeps ? run.outputs[1] : nullptr,
+                     .activation = activation,
+                     .residual = hasResidual ? run.inputs.back() : nullptr},
+                    run.pool);
+    };
+}
+
 double operations(const OpTypes& types) {
     return 2.0 * static_cast<double>(types.outputs[0].shape.elements()) *
            static_cast<double>(types.inputs[0].shape.columns());
@@ -125,6 +145,7 @@ const Op kMatmul{.name = "matmul",
                  .infer = infer,
                  .reference = reference,
                  .dispatch = dispatch,
+                 .host = hostKernel,
                  .gradient = gradient,
                  .operations = operations};
 

@@ -1,7 +1,13 @@
+#include "engine/host/pool.h"
+#include "engine/host/product.h"
+#include "engine/host/rows.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/gradient_ops.h"
+#include "engine/ops/host_product.h"
 #include "engine/ops/rules.h"
+
+#include <algorithm>
 
 namespace attn {
 namespace {
@@ -75,6 +81,23 @@ std::vector<Dispatch> dispatchPlain(const OpTypes& types, const KernelTraits& tr
     return {result};
 }
 
+HostKernel hostPlain(const OpTypes& types) {
+    const Activation activation = activationOf(types.attributes);
+    const size_t operands = 2 * pairsOf(types.attributes);
+    HostProduct product{.N = types.outputs[0].shape.columns(),
+                        .stride = types.outputs[0].shape.rowStride(),
+                        .scale = static_cast<float>(types.attributes.number("scale"))};
+    for (size_t pair = 0; pair < operands; pair += 2) product.K.push_back(types.inputs[pair].shape.columns());
+    const bool hasResidual = types.attributes.flag("residual");
+    return [=, rows = types.outputs[0].shape.rows()](const HostRun& run) {
+        product.run(rows, run.inputs, run.outputs[0],
+                    {.activation = activation,
+                     .slopeAt = activation != Activation::None ? run.inputs[operands] : nullptr,
+                     .residual = hasResidual ? run.inputs.back() : nullptr},
+                    run.pool);
+    };
+}
+
 // matmul_transposed: x, w -> product, sums of x's columns -------------------------------------------------------------
 
 std::vector<TensorType> inferTransposed(std::span<const TensorType> inputs, const Attributes&) {
@@ -109,6 +132,31 @@ std::vector<Dispatch> dispatchTransposed(const OpTypes& types, const KernelTrait
              .y = groupsOf(y.rows(), 32 * lanes.sets)}};
 }
 
+/// The columns of x are shared out, and those of w if x has few.
+HostKernel hostTransposed(const OpTypes& types) {
+    const Shape x = types.inputs[0].shape, w = types.inputs[1].shape;
+    const auto factor = static_cast<float>(types.attributes.number("scale"));
+    return [=](const HostRun& run) {
+        constexpr int64_t kLeast = 16;
+        const int64_t rows = x.rows(), M = x.columns(), N = w.columns(), stride = w.rowStride();
+        const auto block = [&](int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) {
+            float* out = run.outputs[0] + m * stride + n;
+            host::product({mEnd - m, nEnd - n, rows}, {run.inputs[0] + m, x.rowStride(), true},
+                          {run.inputs[1] + n, stride}, out, stride, factor);
+            if (nEnd != N) return;
+            for (int64_t row = m; row < mEnd; ++row)
+                std::fill(run.outputs[0] + row * stride + N, run.outputs[0] + (row + 1) * stride, 0.0f);
+        };
+        if (M >= N)
+            run.pool.ranges(M, kLeast, kLeast, [&](int64_t m, int64_t end) { block(m, end, 0, N); });
+        else
+            run.pool.ranges(N, kLeast, kLeast, [&](int64_t n, int64_t end) { block(0, M, n, end); });
+        run.pool.ranges(x.rowStride(), kLeast, kLeast, [&](int64_t m, int64_t end) {
+            host::columnSums(rows, x.rowStride(), m, end, run.inputs[0], run.outputs[1]);
+        });
+    };
+}
+
 double operationsPlain(const OpTypes& types) {
     double terms = 0;
     for (size_t pair = 0; pair < pairsOf(types.attributes); ++pair)
@@ -126,12 +174,14 @@ const Op kMatmulPlain{.name = "matmul_plain",
                       .infer = inferPlain,
                       .reference = referencePlain,
                       .dispatch = dispatchPlain,
+                      .host = hostPlain,
                       .operations = operationsPlain,
                       .takesResidual = true};
 const Op kMatmulTransposed{.name = "matmul_transposed",
                            .infer = inferTransposed,
                            .reference = referenceTransposed,
                            .dispatch = dispatchTransposed,
+                           .host = hostTransposed,
                            .operations = operationsTransposed};
 
 Tensor matmulPlain(Tensor x, Tensor w, const PlainOptions& options) {

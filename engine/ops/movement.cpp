@@ -1,3 +1,4 @@
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
@@ -36,6 +37,13 @@ std::vector<Dispatch> dispatchLastRow(const OpTypes& types, const KernelTraits&)
              .x = GridAxis::fixed(u32((vectors + 63) / 64))}};
 }
 
+HostKernel hostLastRow(const OpTypes& types) {
+    return [x = types.inputs[0]](const HostRun& run) {
+        const int64_t stride = x.shape.rowStride();
+        std::copy_n(run.inputs[0] + lastRowIndex(x, run.step) * stride, stride, run.outputs[0]);
+    };
+}
+
 // reshape ------------------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> inferReshape(std::span<const TensorType> inputs, const Attributes& attributes) {
@@ -71,6 +79,27 @@ std::vector<Dispatch> dispatchReshape(const OpTypes& types, const KernelTraits&)
              .x = GridAxis::fixed(u32((out.paddedElements() + 63) / 64))}};
 }
 
+HostKernel hostReshape(const OpTypes& types) {
+    return [in = types.inputs[0], out = types.outputs[0].shape](const HostRun& run) {
+        const int64_t last = liveRowsOf(in, run.step) * in.shape.columns();
+        run.pool.ranges(out.rows(), rowsForThread(out), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                float* to = run.outputs[0] + row * out.rowStride();
+                std::fill_n(to, out.rowStride(), 0.0f);
+                // Pieces that lie within a row on both sides.
+                const int64_t stop = std::min((row + 1) * out.columns(), last);
+                for (int64_t i = row * out.columns(); i < stop;) {
+                    const int64_t column = i % in.shape.columns(),
+                                  count = std::min(in.shape.columns() - column, stop - i);
+                    std::copy_n(run.inputs[0] + i / in.shape.columns() * in.shape.rowStride() + column, count,
+                                to + i % out.columns());
+                    i += count;
+                }
+            }
+        });
+    };
+}
+
 // assign -------------------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> inferAssign(std::span<const TensorType> inputs, const Attributes&) {
@@ -104,6 +133,21 @@ std::vector<Dispatch> dispatchAssign(const OpTypes& types, const KernelTraits&) 
              .x = repeatedGrid(total, 64, 1)}};
 }
 
+HostKernel hostAssign(const OpTypes& types) {
+    const auto at = static_cast<size_t>(types.attributes.integer("at"));
+    return [at, state = types.inputs[0].shape, value = types.inputs[1]](const HostRun& run) {
+        const int64_t unit = unitOf(value.shape), first = run.step.words[at];
+        const int64_t live =
+            value.liveRows ? std::min<int64_t>(run.step[*value.liveRows], value.shape[0]) : value.shape[0];
+        const int64_t rows = std::clamp<int64_t>(state[0] - first, 0, live);
+        run.pool.ranges(rows, kVectorsForThread * 4 / std::max<int64_t>(unit, 1) + 1, 1,
+                        [&](int64_t begin, int64_t end) {
+                            std::copy(run.inputs[1] + begin * unit, run.inputs[1] + end * unit,
+                                      run.outputs[0] + (first + begin) * unit);
+                        });
+    };
+}
+
 std::vector<Tensor> gradientReshape(const GradientCall& call) {
     return {reshape(call.outputGradients[0], call.inputs[0].shape())};
 }
@@ -116,11 +160,13 @@ const Op kLastRow{.name = "last_row",
                   .infer = inferLastRow,
                   .reference = referenceLastRow,
                   .dispatch = dispatchLastRow,
+                  .host = hostLastRow,
                   .operations = noOperations};
 const Op kReshape{.name = "reshape",
                   .infer = inferReshape,
                   .reference = referenceReshape,
                   .dispatch = dispatchReshape,
+                  .host = hostReshape,
                   .aliasOf = aliasReshape,
                   .gradient = gradientReshape,
                   .operations = noOperations};
@@ -128,6 +174,7 @@ const Op kAssign{.name = "assign",
                  .infer = inferAssign,
                  .reference = referenceAssign,
                  .dispatch = dispatchAssign,
+                 .host = hostAssign,
                  .aliasOf = aliasAssign,
                  .writesInPlace = true,
                  .operations = noOperations};

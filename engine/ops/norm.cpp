@@ -1,3 +1,5 @@
+#include "engine/host/pool.h"
+#include "engine/host/rows.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
@@ -47,6 +49,19 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                       liveSlot(out), pushFloat(types.attributes.number("epsilon"))},
              .specialisation = {traits.subgroupSize, rowsPerGroup, centres ? 1u : 0u},
              .x = GridAxis::fixed(u32((out.shape.rows() + rowsPerGroup - 1) / rowsPerGroup))}};
+}
+
+HostKernel hostKernel(const OpTypes& types) {
+    const bool centres = types.inputs.size() == 3;
+    const auto epsilon = static_cast<float>(types.attributes.number("epsilon"));
+    return [=, out = types.outputs[0]](const HostRun& run) {
+        const int64_t stride = out.shape.rowStride();
+        run.pool.ranges(liveRowsOf(out, run.step), rowsForThread(out.shape), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row)
+                host::norm(out.shape.columns(), epsilon, run.inputs[0] + row * stride, run.inputs[1],
+                           centres ? run.inputs[2] : nullptr, run.outputs[0] + row * stride, run.outputs[1] + row * 4);
+        });
+    };
 }
 
 /// Of the mean (1), the squares of what differs from it (3), the result (2) and w and b (2); the root mean square has
@@ -104,6 +119,19 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
              .x = groupsOf(x.rows(), kRowsPerGroup)}};
 }
 
+HostKernel hostGradient(const OpTypes& types) {
+    const bool centres = types.attributes.flag("centres"), hasResidual = types.attributes.flag("residual");
+    return [=, x = types.inputs[0].shape](const HostRun& run) {
+        run.pool.ranges(x.rows(), rowsForThread(x), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const int64_t at = row * x.rowStride();
+                host::normGradient(x.columns(), centres, run.inputs[0] + at, run.inputs[1], run.inputs[2] + row * 4,
+                                   run.inputs[3] + at, hasResidual ? run.inputs[4] + at : nullptr, run.outputs[0] + at);
+            }
+        });
+    };
+}
+
 // norm_weight_gradient: x, statistics, dy -> dw, db -------------------------------------------------------------------
 
 std::vector<TensorType> inferWeightGradient(std::span<const TensorType> inputs, const Attributes&) {
@@ -131,29 +159,42 @@ std::vector<Dispatch> dispatchWeightGradient(const OpTypes& types, const KernelT
              .x = groupsOf(x.rowStride() / 4, 8)}};
 }
 
+HostKernel hostWeightGradient(const OpTypes& types) {
+    return [x = types.inputs[0].shape](const HostRun& run) {
+        run.pool.ranges(x.rowStride(), 16, 16, [&](int64_t begin, int64_t end) {
+            host::normWeightGradient(x.rows(), x.rowStride(), begin, end, run.inputs[0], run.inputs[1], run.inputs[2],
+                                     run.outputs[0], run.outputs[1]);
+        });
+    };
+}
+
 } // namespace
 
 const Op kLayerNorm{.name = "layer_norm",
                     .infer = infer,
                     .reference = reference,
                     .dispatch = dispatch,
+                    .host = hostKernel,
                     .gradient = gradientNorm,
                     .operations = operations};
 const Op kRmsNorm{.name = "rms_norm",
                   .infer = infer,
                   .reference = reference,
                   .dispatch = dispatch,
+                  .host = hostKernel,
                   .gradient = gradientNorm,
                   .operations = operations};
 const Op kNormGradient{.name = "norm_gradient",
                        .infer = inferGradient,
                        .reference = referenceGradient,
                        .dispatch = dispatchGradient,
+                       .host = hostGradient,
                        .takesResidual = true};
 const Op kNormWeightGradient{.name = "norm_weight_gradient",
                              .infer = inferWeightGradient,
                              .reference = referenceWeightGradient,
-                             .dispatch = dispatchWeightGradient};
+                             .dispatch = dispatchWeightGradient,
+                             .host = hostWeightGradient};
 
 Tensor layerNorm(Tensor x, Tensor w, Tensor b, double epsilon) {
     return x.graph->add(kLayerNorm, {x, w, b}, {{"epsilon", epsilon}});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/graph/graph.h"
+#include "engine/host/activation.h"
 
 #include <optional>
 #include <string>
@@ -9,8 +10,6 @@
 // last axis is padded to 4 floats. All functions throw Error if shapes do not fit.
 
 namespace attn {
-
-enum class Activation : uint8_t { None, GeluErf, GeluTanh, Silu, Relu };
 
 /// Takes rows of a table. @param ids I32 [T]  @param table [V,C]  @return [T,C]; ids outside 0..V-1 are clamped
 Tensor embedding(Tensor ids, Tensor table);

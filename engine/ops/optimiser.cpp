@@ -1,8 +1,12 @@
+#include "engine/host/elementwise.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/training_ops.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace attn {
 namespace {
@@ -57,6 +61,22 @@ std::vector<Dispatch> dispatchSquareNorms(const OpTypes& types, const KernelTrai
     return result;
 }
 
+HostKernel hostSquareNorms(const OpTypes& types) {
+    std::vector<int64_t> vectors;
+    for (const TensorType& input : types.inputs) vectors.push_back(input.shape.paddedElements() / 4);
+    return [=](const HostRun& run) {
+        run.pool.run(static_cast<int64_t>(vectors.size()), [&](int64_t i) {
+            const auto tensor = static_cast<size_t>(i);
+            const int64_t stretch = (vectors[tensor] + kParts - 1) / kParts;
+            for (int64_t part = 0; part < kParts; ++part) {
+                const int64_t begin = std::min(part * stretch, vectors[tensor]),
+                              end = std::min(begin + stretch, vectors[tensor]);
+                run.outputs[0][i * kParts + part] = host::squares((end - begin) * 4, run.inputs[tensor] + begin * 4);
+            }
+        });
+    };
+}
+
 // clip_factor: squares -> norm, factor -------------------------------------------------------------------------------
 
 std::vector<TensorType> inferClip(std::span<const TensorType> inputs, const Attributes&) {
@@ -78,6 +98,17 @@ std::vector<Dispatch> dispatchClip(const OpTypes& types, const KernelTraits& tra
              .bindings = {load4(0), writeOutput(0), writeOutput(1)},
              .push = {u32(types.inputs[0].shape.elements() / 4), pushFloat(types.attributes.number("maximum"))},
              .specialisation = {traits.subgroupSize, 1}}};
+}
+
+HostKernel hostClip(const OpTypes& types) {
+    const auto maximum = static_cast<float>(types.attributes.number("maximum"));
+    return [=, count = types.inputs[0].shape.elements()](const HostRun& run) {
+        const float norm = std::sqrt(host::total(count, run.inputs[0]));
+        std::fill_n(run.outputs[0], 4, 0.0f);
+        std::fill_n(run.outputs[1], 4, 0.0f);
+        run.outputs[0][0] = norm;
+        run.outputs[1][0] = maximum > 0 ? std::min(1.0f, maximum / (norm + 1e-6f)) : 1;
+    };
 }
 
 // Updates of many tensors in place. Inputs: the states of each tensor (parameter, moment, variance), then one gradient
@@ -203,6 +234,76 @@ std::vector<Dispatch> dispatchAccumulate(const OpTypes& types, const KernelTrait
                             {}, false);
 }
 
+/// A kernel that calls body(run, tensor, first, count) for pieces of each tensor; the pieces are shared out.
+template <size_t states, typename Body> HostKernel overTensors(const OpTypes& types, Body body) {
+    struct Piece {
+        size_t tensor;
+        int64_t first, count;
+    };
+    constexpr int64_t kFloats = 1 << 15; // of a piece
+    std::vector<Piece> pieces;
+    for (size_t tensor = 0; tensor < types.outputs.size() / states; ++tensor) {
+        const int64_t all = types.outputs[tensor * states].shape.paddedElements();
+        for (int64_t first = 0; first < all; first += kFloats)
+            pieces.push_back({tensor, first, std::min(kFloats, all - first)});
+    }
+    return [=](const HostRun& run) {
+        run.pool.ranges(static_cast<int64_t>(pieces.size()), 4, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                const Piece& piece = pieces[static_cast<size_t>(i)];
+                body(run, piece.tensor, piece.first, piece.count);
+            }
+        });
+    };
+}
+
+HostKernel hostAdam(const OpTypes& types) {
+    const auto number = [&](std::string_view name) { return static_cast<float>(types.attributes.number(name)); };
+    const host::AdamStep step{.beta1 = number("beta1"),
+                              .beta2 = number("beta2"),
+                              .epsilon = number("epsilon"),
+                              .isDecoupled = types.attributes.flag("isDecoupled")};
+    std::vector<float> decays;
+    for (size_t output = 0; output < types.outputs.size(); output += 3)
+        decays.push_back(static_cast<float>(decayOf(types.attributes, types.outputs[output].shape)));
+    return overTensors<3>(
+        types, [=, rateFactor = number("rateFactor")](const HostRun& run, size_t tensor, int64_t first, int64_t count) {
+            host::AdamStep now = step;
+            now.decay = decays[tensor];
+            now.rate = static_cast<float>(run.step.number(StepScalar::LearningRate)) * rateFactor;
+            now.momentCorrection = static_cast<float>(run.step.number(StepScalar::MomentCorrection));
+            now.varianceCorrection = static_cast<float>(run.step.number(StepScalar::VarianceCorrection));
+            now.factor = run.inputs.back()[0];
+            host::adam(now, count, run.inputs[run.outputs.size() + tensor] + first, run.outputs[tensor * 3] + first,
+                       run.outputs[tensor * 3 + 1] + first, run.outputs[tensor * 3 + 2] + first);
+        });
+}
+
+HostKernel hostSgd(const OpTypes& types) {
+    const auto number = [&](std::string_view name) { return static_cast<float>(types.attributes.number(name)); };
+    std::vector<float> decays;
+    for (size_t output = 0; output < types.outputs.size(); output += 2)
+        decays.push_back(static_cast<float>(decayOf(types.attributes, types.outputs[output].shape)));
+    return overTensors<2>(types, [=, momentum = number("momentum"), rateFactor = number("rateFactor")](
+                                     const HostRun& run, size_t tensor, int64_t first, int64_t count) {
+        host::sgd(momentum, run.inputs.back()[0], decays[tensor],
+                  static_cast<float>(run.step.number(StepScalar::LearningRate)) * rateFactor, count,
+                  run.inputs[run.outputs.size() + tensor] + first, run.outputs[tensor * 2] + first,
+                  run.outputs[tensor * 2 + 1] + first);
+    });
+}
+
+HostKernel hostAccumulate(const OpTypes& types) {
+    return overTensors<1>(types, [](const HostRun& run, size_t tensor, int64_t first, int64_t count) {
+        const float* gradient = run.inputs[run.outputs.size() + tensor] + first;
+        float* state = run.outputs[tensor] + first;
+        if (run.step[StepScalar::MicroStep] == 0)
+            std::copy_n(gradient, count, state);
+        else
+            host::add(count, state, gradient, state);
+    });
+}
+
 /// Adds an update of `states` per gradient, and a factor if there is one. @return what was updated
 std::vector<Tensor> update(const Op& op, std::vector<Tensor> states, std::span<const Tensor> gradients,
                            std::optional<Tensor> factor, const Attributes& attributes = {}) {
@@ -221,24 +322,29 @@ std::vector<Tensor> update(const Op& op, std::vector<Tensor> states, std::span<c
 const Op kSquareNorms{.name = "square_norms",
                       .infer = inferSquareNorms,
                       .reference = referenceSquareNorms,
-                      .dispatch = dispatchSquareNorms};
-const Op kClipFactor{.name = "clip_factor", .infer = inferClip, .reference = referenceClip, .dispatch = dispatchClip};
+                      .dispatch = dispatchSquareNorms,
+                      .host = hostSquareNorms};
+const Op kClipFactor{
+    .name = "clip_factor", .infer = inferClip, .reference = referenceClip, .dispatch = dispatchClip, .host = hostClip};
 const Op kAdam{.name = "adam",
                .infer = inferUpdate<3, true>,
                .reference = referenceAdam,
                .dispatch = dispatchAdam,
+               .host = hostAdam,
                .aliasOf = aliasOwn,
                .writesInPlace = true};
 const Op kSgd{.name = "sgd",
               .infer = inferUpdate<2, true>,
               .reference = referenceSgd,
               .dispatch = dispatchSgd,
+              .host = hostSgd,
               .aliasOf = aliasOwn,
               .writesInPlace = true};
 const Op kAccumulate{.name = "accumulate",
                      .infer = inferUpdate<1, false>,
                      .reference = referenceAccumulate,
                      .dispatch = dispatchAccumulate,
+                     .host = hostAccumulate,
                      .aliasOf = aliasOwn,
                      .writesInPlace = true};
 

@@ -1,7 +1,10 @@
+#include "engine/host/elementwise.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace attn {
@@ -25,6 +28,13 @@ std::vector<Dispatch> dispatchSum(const OpTypes& types, const KernelTraits& trai
              .bindings = {load4(0), writeOutput(0)},
              .push = {u32(types.inputs[0].shape.paddedElements() / 4)},
              .specialisation = {traits.subgroupSize, 1}}};
+}
+
+HostKernel hostSum(const OpTypes& types) {
+    return [count = types.inputs[0].shape.paddedElements()](const HostRun& run) {
+        std::fill_n(run.outputs[0], 4, 0.0f);
+        run.outputs[0][0] = host::total(count, run.inputs[0]);
+    };
 }
 
 std::vector<Tensor> gradientSum(const GradientCall& call) {
@@ -52,6 +62,20 @@ std::vector<Dispatch> dispatchExpand(const OpTypes& types, const KernelTraits&) 
              .x = gridPerVec4(types.outputs[0])}};
 }
 
+HostKernel hostExpand(const OpTypes& types) {
+    const auto factor = static_cast<float>(types.attributes.number("factor"));
+    return [=, out = types.outputs[0].shape](const HostRun& run) {
+        const float value = run.inputs.empty() ? factor : run.inputs[0][0] * factor;
+        run.pool.ranges(out.rows(), rowsForThread(out), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                float* to = run.outputs[0] + row * out.rowStride();
+                std::fill_n(to, out.columns(), value);
+                std::fill(to + out.columns(), to + out.rowStride(), 0.0f);
+            }
+        });
+    };
+}
+
 std::vector<Tensor> gradientExpand(const GradientCall& call) {
     if (call.inputs.empty()) return {};
     return {scale(sum(call.outputGradients[0]), call.attributes.number("factor"))};
@@ -63,12 +87,14 @@ const Op kSum{.name = "sum",
               .infer = inferSum,
               .reference = referenceSum,
               .dispatch = dispatchSum,
+              .host = hostSum,
               .gradient = gradientSum,
               .operations = oneForEachInput};
 const Op kExpand{.name = "expand",
                  .infer = inferExpand,
                  .reference = referenceExpand,
                  .dispatch = dispatchExpand,
+                 .host = hostExpand,
                  .gradient = gradientExpand,
                  .operations = noOperations};
 

@@ -1,8 +1,10 @@
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
 
 #include <algorithm>
+#include <array>
 
 namespace attn {
 namespace {
@@ -56,6 +58,41 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
              .x = groupsOf(q.shape.paddedElements() + k.shape.paddedElements(), 64)}};
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    const bool interleaved = types.attributes.flag("interleaved");
+    const float turn = types.attributes.flag("isInverse") ? -1 : 1;
+    const std::array heads{types.outputs[0].shape[1], types.outputs[1].shape[1]};
+    return [=, out = types.outputs[0], table = types.inputs[2].shape](const HostRun& run) {
+        const int64_t stride = out.shape.rowStride(), half = table.columns() / 2;
+        TensorType tokens{.shape = {out.shape[0], 1}, .liveRows = out.liveRows};
+        run.pool.ranges(liveRowsOf(tokens, run.step), rowsForThread(Shape{(heads[0] + heads[1]) * stride}), 1,
+                        [&](int64_t begin, int64_t end) {
+                            for (int64_t t = begin; t < end; ++t) {
+                                const float* cosines = run.inputs[2] + run.integers(3)[t] * table.rowStride();
+                                const float* sines = cosines + half;
+                                for (size_t n = 0; n < 2; ++n)
+                                    for (int64_t row = t * heads[n]; row < (t + 1) * heads[n]; ++row) {
+                                        const float* in = run.inputs[n] + row * stride;
+                                        float* to = run.outputs[n] + row * stride;
+                                        if (interleaved)
+                                            for (int64_t i = 0; i < half; ++i) {
+                                                const float a = in[2 * i], b = in[2 * i + 1];
+                                                to[2 * i] = a * cosines[i] - turn * b * sines[i];
+                                                to[2 * i + 1] = b * cosines[i] + turn * a * sines[i];
+                                            }
+                                        else
+                                            for (int64_t i = 0; i < half; ++i) {
+                                                const float a = in[i], b = in[i + half];
+                                                to[i] = a * cosines[i] - turn * b * sines[i];
+                                                to[i + half] = b * cosines[i] + turn * a * sines[i];
+                                            }
+                                        std::copy(in + 2 * half, in + stride, to + 2 * half);
+                                    }
+                            }
+                        });
+    };
+}
+
 /// Two multiplications and an addition for each feature that is rotated.
 double operations(const OpTypes& types) {
     const auto heads = types.inputs[0].shape.rows() + types.inputs[1].shape.rows();
@@ -79,6 +116,7 @@ const Op kRotary{.name = "rotary",
                  .infer = infer,
                  .reference = reference,
                  .dispatch = dispatch,
+                 .host = hostKernel,
                  .gradient = gradientRotary,
                  .operations = operations};
 

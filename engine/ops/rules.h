@@ -26,6 +26,18 @@ inline int64_t unitOf(const Shape& shape) {
     return shape.rank() <= 1 ? 1 : shape.paddedElements() / std::max<int64_t>(shape[0], 1);
 }
 
+/// The rows of a tensor (all axes but the last) that are in use in a step.
+inline int64_t liveRowsOf(const TensorType& type, const StepParams& step) {
+    if (!type.liveRows) return type.shape.rows();
+    const int64_t extent = std::max<int64_t>(type.shape[0], 1);
+    return type.shape.rows() / extent * std::min<int64_t>(step[*type.liveRows], extent);
+}
+
+/// The rows of a tensor that are worth another thread, for kernels that do about one thing to each float.
+inline int64_t rowsForThread(const Shape& shape) { return (1 << 14) / std::max<int64_t>(shape.rowStride(), 1) + 1; }
+/// The same in vec4s of any tensor.
+inline constexpr int64_t kVectorsForThread = 1 << 12;
+
 /// @throws Error if `holds` is false. @param what should give the shapes
 inline void require(bool holds, std::string_view op, std::string what) {
     if (!holds) throw Error({.what = std::move(what), .where = std::string(op), .hint = {}});

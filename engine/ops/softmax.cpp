@@ -1,3 +1,5 @@
+#include "engine/host/pool.h"
+#include "engine/host/rows.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
@@ -33,6 +35,17 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                       liveSlot(out)},
              .specialisation = {traits.subgroupSize, rowsPerGroup},
              .x = GridAxis::fixed(u32((out.shape.rows() + rowsPerGroup - 1) / rowsPerGroup))}};
+}
+
+HostKernel hostKernel(const OpTypes& types) {
+    return [out = types.outputs[0]](const HostRun& run) {
+        const int64_t stride = out.shape.rowStride();
+        run.pool.ranges(liveRowsOf(out, run.step), rowsForThread(out.shape), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row)
+                host::softmax(out.shape.columns(), kMasked, run.inputs[0] + row * stride,
+                              run.outputs[0] + row * stride);
+        });
+    };
 }
 
 std::vector<Tensor> gradientSoftmax(const GradientCall& call) {
@@ -71,6 +84,15 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
              .x = groupsOf(y.rows(), kRowsPerGroup)}};
 }
 
+HostKernel hostGradient(const OpTypes& types) {
+    return [y = types.inputs[0].shape](const HostRun& run) {
+        run.pool.ranges(y.rows(), rowsForThread(y), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t at = begin * y.rowStride(); at < end * y.rowStride(); at += y.rowStride())
+                host::softmaxGradient(y.columns(), run.inputs[0] + at, run.inputs[1] + at, run.outputs[0] + at);
+        });
+    };
+}
+
 /// A dot product of the rows, a subtraction and a multiplication.
 double operationsGradient(const OpTypes& types) { return 4 * static_cast<double>(types.outputs[0].shape.elements()); }
 
@@ -80,12 +102,14 @@ const Op kSoftmax{.name = "softmax",
                   .infer = infer,
                   .reference = reference,
                   .dispatch = dispatch,
+                  .host = hostKernel,
                   .gradient = gradientSoftmax,
                   .operations = operations};
 const Op kSoftmaxGradient{.name = "softmax_gradient",
                           .infer = inferGradient,
                           .reference = referenceGradient,
                           .dispatch = dispatchGradient,
+                          .host = hostGradient,
                           .operations = operationsGradient};
 
 Tensor softmax(Tensor x) { return x.graph->add(kSoftmax, {x}); }

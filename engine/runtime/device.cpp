@@ -1,5 +1,7 @@
 #include "engine/runtime/device.h"
 
+#include "engine/core/environment.h"
+#include "engine/core/error.h"
 #include "engine/gpu/context.h"
 #include "engine/runtime/kernel_library.h"
 
@@ -7,8 +9,32 @@
 
 namespace attn {
 
+namespace {
+
+/// @throws Error if ATTN_KERNELS has another word, or if the host's kernels cannot reach the device's memory
+bool wantsHost(const DeviceChoice& choice, const gpu::DeviceTraits& traits) {
+    Kernels kernels = choice.kernels.value_or(Kernels::Auto);
+    if (const auto word = environment::kernels(); word && !choice.kernels) {
+        if (*word == "shader")
+            kernels = Kernels::Shader;
+        else if (*word == "host")
+            kernels = Kernels::Host;
+        else if (*word != "auto")
+            throw Error({.what = "ATTN_KERNELS is not one of auto, shader, host", .where = *word, .hint = {}});
+    }
+    const bool canUseHost = traits.isSoftware && traits.hostVisibleDeviceLocal;
+    if (kernels == Kernels::Host && !canUseHost)
+        throw Error({.what = "host kernels run only on a software device, whose memory the processor shares",
+                     .where = traits.name,
+                     .hint = "choose the kernels \"auto\" or \"shader\""});
+    return canUseHost && kernels != Kernels::Shader;
+}
+
+} // namespace
+
 struct Device::Impl {
     gpu::Context context;
+    bool usesHost;
     KernelLibrary kernels{context};
 };
 
@@ -17,7 +43,10 @@ Device::Device(const DeviceChoice& choice, const WindowExtensions& window)
                                               .validation = choice.validation,
                                               .instanceExtensions = window.instance,
                                               .deviceExtensions = window.device,
-                                              .softwareThreads = choice.softwareThreads})}) {}
+                                              .softwareThreads = choice.softwareThreads}),
+                     .usesHost = false}) {
+    impl_->usesHost = wantsHost(choice, traits());
+}
 
 Device::~Device() = default;
 
@@ -46,6 +75,7 @@ const gpu::DeviceTraits& Device::traits() const { return impl_->context.traits()
 KernelTraits Device::kernelTraits() const {
     return {.subgroupSize = traits().subgroupSize,
             .prefersSubgroupTiles = traits().prefersSubgroupTiles && traits().subgroupSize == 8,
+            .usesHost = impl_->usesHost,
             .maxStorageBufferRange = traits().maxStorageBufferRange,
             .maxStorageBuffers = traits().maxStorageBuffers};
 }

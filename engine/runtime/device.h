@@ -3,6 +3,7 @@
 #include "engine/gpu/device_traits.h"
 #include "engine/graph/dispatch.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,11 +16,19 @@ class Context;
 }
 class KernelLibrary;
 
+/// What computes the operations.
+enum class Kernels : uint8_t {
+    Auto,   ///< host kernels on software Vulkan, where the processor is the device; else shaders
+    Shader, ///< shaders alone
+    Host    ///< host kernels, wherever an operation has one
+};
+
 /// The device that a program computes on, as its user chose it.
 struct DeviceChoice {
     std::optional<std::string> device{};  ///< part of its name, or its index; empty: ATTN_DEVICE, else the best
     std::optional<int> softwareThreads{}; ///< threads of software Vulkan; empty: its default, or what suits a model
     bool validation = false;              ///< ATTN_VALIDATION=1 also enables it
+    std::optional<Kernels> kernels{};     ///< empty: ATTN_KERNELS, else Auto
     bool operator==(const DeviceChoice&) const = default;
 };
 

@@ -3,12 +3,14 @@
 #include "engine/core/error.h"
 #include "engine/gpu/profiler.h"
 #include "engine/gpu/timeline.h"
+#include "engine/host/pool.h"
 #include "engine/runtime/kernel_library.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
 
@@ -38,6 +40,20 @@ struct GpuExecutor::Impl {
     std::deque<gpu::BufferView> views; // stable addresses for descriptor writes
     gpu::DescriptorPool descriptors;
     std::vector<gpu::CommandBuffer> chunks;
+    /// An operation that the processor computes.
+    struct HostOp {
+        std::string_view name;
+        HostKernel kernel;
+        std::vector<float*> inputs, outputs;
+        double elapsedMs = 0; ///< in the last run, while profiling
+    };
+    /// A part of a run: a chunk of recorded commands, or operations on the processor.
+    struct Segment {
+        std::optional<size_t> chunk;
+        size_t stretches = 0; ///< of the profile, in a chunk
+        std::vector<HostOp> ops{};
+    };
+    std::vector<Segment> segments;
     struct LiveGrid {
         uint64_t byteOffset;
         GridAxis x, y, z;
@@ -122,18 +138,28 @@ struct GpuExecutor::Impl {
     }
 
     void record(const KernelTraits& traits, const GpuExecutorOptions& options) {
-        std::vector<std::pair<const PlannedOp*, std::vector<Dispatch>>> work;
+        struct Work {
+            const PlannedOp* op;
+            HostKernel kernel;
+            std::vector<Dispatch> list;
+        };
+        std::vector<Work> work;
         for (const PlannedOp& op : plan.ops) {
             if (op.aliasOnly) continue;
             const Node& node = plan.graph->node(op.node);
             std::vector<TensorType> in, out;
             for (uint32_t input : op.inputs) in.push_back(plan.tensors[input].type);
             for (uint32_t output : op.outputs) out.push_back(plan.tensors[output].type);
-            work.emplace_back(&op, node.op->dispatch({node.attributes, in, out}, traits));
-            for (const Dispatch& dispatch : work.back().second) dispatches.push_back(dispatch);
+            const OpTypes types{node.attributes, in, out};
+            if (traits.usesHost && node.op->host != nullptr) {
+                work.push_back({&op, node.op->host(types), {}});
+                continue;
+            }
+            work.push_back({&op, {}, node.op->dispatch(types, traits)});
+            for (const Dispatch& dispatch : work.back().list) dispatches.push_back(dispatch);
         }
         allocate();
-        if (options.profiles) profiler.emplace(context, static_cast<uint32_t>(dispatches.size()) + 1);
+        if (options.profiles) profiler.emplace(context, static_cast<uint32_t>(dispatches.size() + work.size()) + 1);
 
         // About 10 ms: software Vulkan does some 10 GFLOP/s, a real device hundreds of times that.
         const double chunkWork = options.cutsFinely ? 0 : context.traits().isSoftware ? 5e7 : 1e11;
@@ -144,23 +170,40 @@ struct GpuExecutor::Impl {
             recorder.emplace(chunks.back());
             recorder->barrier(gpu::Stages::All, gpu::Stages::Device);
         };
+        const auto finish = [&] {
+            if (!recorder) return;
+            if (profiler) profiler->mark(*recorder, {});
+            recorder->barrier(gpu::Stages::Device, gpu::Stages::Host);
+            recorder->finish();
+            recorder.reset();
+        };
         chunks.reserve(work.size() + 1); // recorders point at their command buffers
-        begin();
-        if (profiler) profiler->reset(*recorder);
-        for (const auto& [op, list] : work) {
+        for (auto& [op, kernel, list] : work) {
+            if (kernel) {
+                finish();
+                if (segments.empty() || segments.back().chunk) segments.emplace_back();
+                segments.back().ops.push_back(hostOp(*op, std::move(kernel)));
+                continue;
+            }
             const double opWork = workOf(plan, *op);
-            if (chunk > 0 && chunk + opWork > chunkWork) {
-                recorder->finish();
+            if (recorder && chunk + opWork > chunkWork) finish();
+            if (!recorder) {
                 chunk = 0;
+                segments.push_back({.chunk = chunks.size()});
                 begin();
+                if (profiler && chunks.size() == 1) profiler->reset(*recorder);
             } else if (op->barrierBefore) {
                 recorder->barrier(gpu::Stages::Shader, gpu::Stages::Shader | gpu::Stages::Indirect);
             }
             chunk += opWork;
             for (const Dispatch& dispatch : list) emit(*recorder, *op, dispatch);
+            segments.back().stretches += list.size();
         }
-        if (profiler) profiler->mark(*recorder, "end");
         if (!readbackOffsets.empty()) {
+            if (!recorder) {
+                segments.push_back({.chunk = chunks.size()});
+                begin();
+            }
             recorder->barrier(gpu::Stages::Shader, gpu::Stages::Transfer);
             for (const auto& [name, offset] : readbackOffsets) {
                 const PlannedTensor& tensor = plan.tensors[plan.results.at(name)];
@@ -171,10 +214,50 @@ struct GpuExecutor::Impl {
                                 .sizeBytes = tensor.byteSize});
             }
         }
-        recorder->barrier(gpu::Stages::Device, gpu::Stages::Host);
-        recorder->finish();
+        finish();
         ++recorded;
         timeline.emplace(context, "steps");
+    }
+
+    /// @throws Error if the processor cannot reach the memory of a tensor
+    HostOp hostOp(const PlannedOp& op, HostKernel kernel) const {
+        const auto memoryOf = [&](uint32_t index) {
+            const Location at = locate(index);
+            if (!at.buffer->isMapped())
+                throw Error({.what = "the processor cannot reach the memory of this device",
+                             .where = context.traits().name,
+                             .hint = "choose the kernels \"auto\" or \"shader\""});
+            return at.buffer->mappedAs<float>().data() + at.byteOffset / 4;
+        };
+        HostOp result{
+            .name = plan.graph->node(op.node).op->name, .kernel = std::move(kernel), .inputs = {}, .outputs = {}};
+        for (uint32_t input : op.inputs) result.inputs.push_back(memoryOf(input));
+        for (uint32_t output : op.outputs) result.outputs.push_back(memoryOf(output));
+        return result;
+    }
+
+    /// @return false if it was cancelled
+    bool runOnHost(Segment& segment, const StepParams& params, const std::function<bool()>& isCancelled) {
+        for (HostOp& op : segment.ops) {
+            if (isCancelled && isCancelled()) return false;
+            const auto begin = std::chrono::steady_clock::now();
+            op.kernel({op.inputs, op.outputs, params, host::Pool::shared()});
+            op.elapsedMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        }
+        return true;
+    }
+
+    std::vector<gpu::Stretch> profile() const {
+        if (!profiler) return {};
+        std::vector<gpu::Stretch> all;
+        const std::vector<gpu::Stretch> onDevice = chunks.empty() ? std::vector<gpu::Stretch>() : profiler->stretches();
+        size_t next = 0;
+        for (const Segment& segment : segments) {
+            for (const HostOp& op : segment.ops) all.push_back({std::string(op.name) + " (processor)", op.elapsedMs});
+            for (size_t i = 0; i < segment.stretches && next < onDevice.size(); ++i) all.push_back(onDevice[next++]);
+            if (segment.chunk) ++next; // from its end to the next chunk
+        }
+        return all;
     }
 
     void emit(gpu::CommandRecorder& recorder, const PlannedOp& op, const Dispatch& dispatch) {
@@ -247,9 +330,13 @@ bool GpuExecutor::run(const StepParams& step, const std::function<bool()>& isCan
         const std::array<uint32_t, 3> counts{grid.x.groups(step), grid.y.groups(step), grid.z.groups(step)};
         std::memcpy(impl_->indirect.mapped().data() + grid.byteOffset, counts.data(), sizeof(counts));
     }
-    for (const gpu::CommandBuffer& chunk : impl_->chunks) {
+    for (Impl::Segment& segment : impl_->segments) {
+        if (!segment.chunk) {
+            if (!impl_->runOnHost(segment, step, isCancelled)) return false;
+            continue;
+        }
         if (isCancelled && isCancelled()) return false;
-        impl_->timeline->wait(impl_->timeline->submit(chunk));
+        impl_->timeline->wait(impl_->timeline->submit(impl_->chunks[*segment.chunk]));
     }
     return true;
 }
@@ -259,12 +346,15 @@ uint64_t GpuExecutor::deviceBytes() const {
            impl_->indirect.sizeBytes() + impl_->readback.sizeBytes();
 }
 
-std::vector<gpu::Stretch> GpuExecutor::profile() const {
-    return impl_->profiler ? impl_->profiler->stretches() : std::vector<gpu::Stretch>{};
-}
+std::vector<gpu::Stretch> GpuExecutor::profile() const { return impl_->profile(); }
 
 size_t GpuExecutor::dispatchCount() const { return impl_->dispatches.size(); }
 size_t GpuExecutor::chunkCount() const { return impl_->chunks.size(); }
+size_t GpuExecutor::hostOpCount() const {
+    size_t count = 0;
+    for (const Impl::Segment& segment : impl_->segments) count += segment.ops.size();
+    return count;
+}
 
 GpuExecutor::DeviceResult GpuExecutor::deviceResult(const std::string& name) const {
     const auto found = plan_->results.find(name);

@@ -22,7 +22,8 @@ struct GpuExecutorOptions {
 };
 
 /// Runs a plan on a device. The constructor allocates and records everything once; a run writes inputs and step
-/// parameters, submits and waits.
+/// parameters, submits and waits. Where the processor is the device, operations with a host kernel are not recorded but
+/// called between the recorded chunks; a plan that consists of them submits nothing.
 class GpuExecutor {
 public:
     /// @param store holds the plan's parameters and states; must outlive the executor
@@ -51,7 +52,8 @@ public:
     const Plan& plan() const { return *plan_; }
     uint64_t deviceBytes() const;
     size_t dispatchCount() const;
-    size_t chunkCount() const; ///< in a run
+    size_t chunkCount() const;  ///< of recorded commands in a run
+    size_t hostOpCount() const; ///< operations that the processor computes, outside recorded chunks
 
     /// The device time of every dispatch of the last run, in order, with its shader. Empty unless
     /// GpuExecutorOptions::profiles.

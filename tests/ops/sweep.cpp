@@ -275,12 +275,16 @@ TEST_CASE("every op of the catalogue has cases in the sweep", "[ops]") {
 
 TEST_CASE("every op on the device equals its reference over random shapes, odd sizes and size 1", "[ops][gpu]") {
     test::TestDevice device;
-    for (const auto& [name, build] : builders()) {
-        for (int round = 0; round < 12; ++round) {
-            Case test;
-            test.op = name;
-            build(test);
-            compare(device, test);
+    for (const bool usesHost : {false, true}) {
+        KernelTraits traits = device.kernelTraits();
+        traits.usesHost = usesHost;
+        for (const auto& [name, build] : builders()) {
+            for (int round = 0; round < 12; ++round) {
+                Case test;
+                test.op = name + (usesHost ? " (processor)" : " (shader)");
+                build(test);
+                compare(device, test, traits);
+            }
         }
     }
 }
@@ -288,6 +292,7 @@ TEST_CASE("every op on the device equals its reference over random shapes, odd s
 TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     test::TestDevice device;
     KernelTraits traits = device.kernelTraits();
+    traits.usesHost = false;
     traits.prefersSubgroupTiles = false;
     const auto check = [&](const char* name) {
         for (int round = 0; round < 12; ++round) {
@@ -308,6 +313,7 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
 TEST_CASE("no kernel binds more storage buffers than the device allows", "[ops][gpu]") {
     test::TestDevice device;
     KernelTraits traits = device.kernelTraits();
+    traits.usesHost = false;
     for (const uint32_t most : {16u, 32u}) {
         traits.maxStorageBuffers = most;
         for (const auto& [name, build] : builders()) {

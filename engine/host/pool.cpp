@@ -1,0 +1,142 @@
+#include "engine/host/pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace attn::host {
+namespace {
+
+/// How often a thread looks for work, or for the end of others' work, before it sleeps: some 20 microseconds.
+constexpr int kLooks = 400;
+
+thread_local bool isWithinTask = false;
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    _mm_pause();
+#else
+    std::this_thread::yield();
+#endif
+}
+
+/// The cores' worth of time that the control group allows. @return 0 if there is no limit
+double coresOfControlGroup() {
+    std::ifstream file("/sys/fs/cgroup/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+    try {
+        return std::stod(quota) / period;
+    } catch (const std::exception&) { // something else than the kernel wrote this file
+        return 0;
+    }
+}
+
+} // namespace
+
+int Pool::allowedCores() {
+    int cores = static_cast<int>(std::thread::hardware_concurrency());
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) cores = CPU_COUNT(&set);
+#endif
+    if (const double limit = coresOfControlGroup(); limit > 0)
+        cores = std::min(cores, static_cast<int>(std::ceil(limit)));
+    return std::max(cores, 1);
+}
+
+Pool& Pool::shared() {
+    static Pool pool(allowedCores());
+    return pool;
+}
+
+Pool::Pool(int threads) {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+}
+
+Pool::~Pool() {
+    ends_ = true;
+    ++jobs_;
+    jobs_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+}
+
+void Pool::run(int64_t count, Call call, const void* context) {
+    if (count <= 0) return;
+    if (count == 1 || workers_.empty() || isWithinTask) {
+        for (int64_t i = 0; i < count; ++i) call(context, i);
+        return;
+    }
+    if (count > static_cast<int64_t>(kCountMask)) { // more than a ticket can number: in two halves
+        const int64_t half = count / 2;
+        run(half, call, context);
+        struct Rest {
+            Call call;
+            const void* context;
+            int64_t first;
+        } rest{call, context, half};
+        run(
+            count - half,
+            [](const void* of, int64_t index) {
+                const Rest& other = *static_cast<const Rest*>(of);
+                other.call(other.context, other.first + index);
+            },
+            &rest);
+        return;
+    }
+    const std::lock_guard lock(turn_);
+    call_.store(call, std::memory_order_relaxed);
+    context_.store(context, std::memory_order_relaxed);
+    unfinished_.store(count, std::memory_order_relaxed);
+    const uint64_t job = (ticket_.load(std::memory_order_relaxed) >> (2 * kCountBits)) + 1;
+    ticket_.store(job << (2 * kCountBits) | static_cast<uint64_t>(count) << kCountBits, std::memory_order_release);
+    jobs_.fetch_add(1, std::memory_order_release);
+    jobs_.notify_all();
+
+    while (workOnce()) {
+    }
+    for (int look = 0; unfinished_.load(std::memory_order_acquire) > 0; ++look) {
+        if (look < kLooks) {
+            relax();
+            continue;
+        }
+        const int64_t left = unfinished_.load(std::memory_order_acquire);
+        if (left > 0) unfinished_.wait(left, std::memory_order_acquire);
+    }
+}
+
+/// Takes one task of the current job and does it. @return false if none is left
+bool Pool::workOnce() {
+    uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    do {
+        if ((ticket & kCountMask) >= (ticket >> kCountBits & kCountMask)) return false;
+    } while (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel));
+    // The job cannot end before this task has, so its call stays.
+    isWithinTask = true;
+    call_.load(std::memory_order_relaxed)(context_.load(std::memory_order_relaxed),
+                                          static_cast<int64_t>(ticket & kCountMask));
+    isWithinTask = false;
+    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_all();
+    return true;
+}
+
+void Pool::work() {
+    while (!ends_) {
+        const uint32_t seen = jobs_.load(std::memory_order_acquire);
+        while (workOnce()) {
+        }
+        for (int look = 0; look < kLooks && jobs_.load(std::memory_order_acquire) == seen; ++look) relax();
+        if (jobs_.load(std::memory_order_acquire) == seen && !ends_) jobs_.wait(seen, std::memory_order_acquire);
+    }
+}
+
+} // namespace attn::host

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace attn::host {
+
+/// The threads that compute on the processor. A caller hands out numbered tasks; it works on them itself, beside the
+/// pool's threads, and returns when all have ended. Callers of several threads take turns.
+class Pool {
+public:
+    /// @param threads that work at once, the caller included; at least 1
+    explicit Pool(int threads);
+    ~Pool();
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    /// The pool of this process, with a thread for each core that it may use.
+    static Pool& shared();
+    /// The number of cores that this process may use: those of its affinity, or fewer if its control group allows less
+    /// time.
+    static int allowedCores();
+
+    int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+    /// Calls task(i) for each i below `count`. Within a task, run() calls its tasks one after another.
+    template <typename Task> void run(int64_t count, const Task& task) {
+        run(
+            count, [](const void* context, int64_t index) { (*static_cast<const Task*>(context))(index); }, &task);
+    }
+
+    /// Splits the indices below `count` into ranges of about equal length, one for each thread but none shorter than
+    /// `least`, whose lengths are multiples of `multiple`. Calls task(begin, end) for each.
+    template <typename Task> void ranges(int64_t count, int64_t least, int64_t multiple, const Task& task) {
+        if (count <= 0) return;
+        const int64_t parts = std::min<int64_t>(threads(), std::max<int64_t>(count / std::max<int64_t>(least, 1), 1));
+        const int64_t length = ((count + parts - 1) / parts + multiple - 1) / multiple * multiple;
+        run((count + length - 1) / length,
+            [&](int64_t part) { task(part * length, std::min((part + 1) * length, count)); });
+    }
+
+private:
+    using Call = void (*)(const void* context, int64_t index);
+    void run(int64_t count, Call call, const void* context);
+    void work();
+    bool workOnce();
+
+    // One word holds the job's number, the number of its tasks and the next task, so that a thread that comes late
+    // cannot take a task of another job.
+    static constexpr int kCountBits = 20;
+    static constexpr uint64_t kCountMask = (uint64_t{1} << kCountBits) - 1;
+
+    std::mutex turn_; ///< of the callers
+    std::atomic<uint64_t> ticket_{0};
+    std::atomic<Call> call_{nullptr};
+    std::atomic<const void*> context_{nullptr};
+    std::atomic<int64_t> unfinished_{0};
+    std::atomic<uint32_t> jobs_{0}; ///< changes with each job; threads sleep on it
+    std::atomic<bool> ends_{false};
+    std::vector<std::thread> workers_;
+};
+
+} // namespace attn::host

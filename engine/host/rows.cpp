@@ -1,0 +1,281 @@
+#include "engine/host/rows.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/host/rows.cpp"
+#include <hwy/foreach_target.h>
+
+#include "engine/host/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::host::HWY_NAMESPACE {
+
+/// Zeros from `columns` to the end of a padded row.
+HWY_ATTR HWY_INLINE void clearPadding(int64_t columns, float* row) {
+    for (int64_t c = columns; c < (columns + 3) / 4 * 4; ++c) row[c] = 0;
+}
+
+void normV(int64_t columns, float epsilon, const float* x, const float* w, const float* b, float* y,
+           float* statistics) {
+    Vector sum = hn::Zero(Floats());
+    if (b != nullptr)
+        vectors(columns, [&](auto access, int64_t i) HWY_ATTR { sum = hn::Add(sum, access.load(x + i)); });
+    const float mean = sumOf(sum) / static_cast<float>(columns);
+    const Vector centre = hn::Set(Floats(), mean);
+    Vector square = hn::Zero(Floats());
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        const Vector value = access.orZero(hn::Sub(access.load(x + i), centre));
+        square = hn::MulAdd(value, value, square);
+    });
+    const float factor = 1 / std::sqrt(sumOf(square) / static_cast<float>(columns) + epsilon);
+    const Vector by = hn::Set(Floats(), factor);
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        const Vector value = hn::Mul(hn::Mul(hn::Sub(access.load(x + i), centre), by), access.load(w + i));
+        access.store(b != nullptr ? hn::Add(value, access.load(b + i)) : value, y + i);
+    });
+    clearPadding(columns, y);
+    statistics[0] = mean;
+    statistics[1] = factor;
+    statistics[2] = statistics[3] = 0;
+}
+
+void normGradientV(int64_t columns, bool centres, const float* x, const float* w, const float* statistics,
+                   const float* dy, const float* residual, float* dx) {
+    const Vector mean = hn::Set(Floats(), statistics[0]), factor = hn::Set(Floats(), statistics[1]);
+    Vector gradients = hn::Zero(Floats()), products = hn::Zero(Floats());
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        const Vector g = hn::Mul(access.load(dy + i), access.load(w + i));
+        gradients = hn::Add(gradients, g);
+        products = hn::MulAdd(g, hn::Mul(hn::Sub(access.load(x + i), mean), factor), products);
+    });
+    const auto count = static_cast<float>(columns);
+    const Vector meanGradient = hn::Set(Floats(), centres ? sumOf(gradients) / count : 0),
+                 meanProduct = hn::Set(Floats(), sumOf(products) / count);
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        const Vector g = hn::Mul(access.load(dy + i), access.load(w + i));
+        const Vector normal = hn::Mul(hn::Sub(access.load(x + i), mean), factor);
+        const Vector d = hn::Mul(factor, hn::NegMulAdd(normal, meanProduct, hn::Sub(g, meanGradient)));
+        access.store(residual != nullptr ? hn::Add(d, access.load(residual + i)) : d, dx + i);
+    });
+    clearPadding(columns, dx);
+}
+
+void normWeightGradientV(int64_t rows, int64_t stride, int64_t begin, int64_t end, const float* x,
+                         const float* statistics, const float* dy, float* dw, float* db) {
+    vectors(end - begin, [&](auto access, int64_t i) HWY_ATTR {
+        Vector weight = hn::Zero(Floats()), bias = hn::Zero(Floats());
+        for (int64_t row = 0; row < rows; ++row) {
+            const int64_t at = row * stride + begin + i;
+            const Vector d = access.load(dy + at);
+            const Vector normal = hn::Mul(hn::Sub(access.load(x + at), hn::Set(Floats(), statistics[row * 4])),
+                                          hn::Set(Floats(), statistics[row * 4 + 1]));
+            weight = hn::MulAdd(d, normal, weight);
+            bias = hn::Add(bias, d);
+        }
+        access.store(weight, dw + begin + i);
+        access.store(bias, db + begin + i);
+    });
+}
+
+void columnSumsV(int64_t rows, int64_t stride, int64_t begin, int64_t end, const float* x, float* sums) {
+    vectors(end - begin, [&](auto access, int64_t i) HWY_ATTR {
+        Vector sum = hn::Zero(Floats());
+        for (int64_t row = 0; row < rows; ++row) sum = hn::Add(sum, access.load(x + row * stride + begin + i));
+        access.store(sum, sums + begin + i);
+    });
+}
+
+HWY_ATTR HWY_INLINE float rowMaximum(int64_t columns, const float* x) {
+    const Vector lowest = constant(-3e38);
+    Vector most = lowest;
+    vectors(columns,
+            [&](auto access, int64_t i) HWY_ATTR { most = hn::Max(most, access.orElse(access.load(x + i), lowest)); });
+    return maximumOf(most);
+}
+
+void softmaxV(int64_t columns, float masked, const float* x, float* y) {
+    const float maximum = rowMaximum(columns, x);
+    if (maximum <= masked) {
+        for (int64_t c = 0; c < (columns + 3) / 4 * 4; ++c) y[c] = 0;
+        return;
+    }
+    const Vector offset = hn::Set(Floats(), maximum);
+    Vector sum = hn::Zero(Floats());
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        const Vector value = access.orZero(exponential(hn::Sub(access.load(x + i), offset)));
+        sum = hn::Add(sum, value);
+        access.store(value, y + i);
+    });
+    const Vector by = hn::Set(Floats(), 1 / sumOf(sum));
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR { access.store(hn::Mul(access.load(y + i), by), y + i); });
+    clearPadding(columns, y);
+}
+
+void softmaxGradientV(int64_t columns, const float* y, const float* dy, float* dx) {
+    Vector products = hn::Zero(Floats());
+    vectors(columns, [&](auto access, int64_t i)
+                         HWY_ATTR { products = hn::MulAdd(access.load(y + i), access.load(dy + i), products); });
+    const Vector product = hn::Set(Floats(), sumOf(products));
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        access.store(hn::Mul(access.load(y + i), hn::Sub(access.load(dy + i), product)), dx + i);
+    });
+    clearPadding(columns, dx);
+}
+
+/// The maximum of a row and the logarithm of the sum of exp(x - maximum).
+struct LogSum {
+    float maximum, logarithm;
+};
+HWY_ATTR HWY_INLINE LogSum logSum(int64_t columns, const float* x) {
+    const float maximum = rowMaximum(columns, x);
+    const Vector offset = hn::Set(Floats(), maximum);
+    Vector sum = hn::Zero(Floats());
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        sum = hn::Add(sum, access.orZero(exponential(hn::Sub(access.load(x + i), offset))));
+    });
+    return {maximum, std::log(sumOf(sum))};
+}
+
+float crossEntropyV(int64_t columns, const float* logits, int64_t target, float weight, float smoothing) {
+    const LogSum all = logSum(columns, logits);
+    const float own = target < columns ? logits[target] - all.maximum - all.logarithm : 0;
+    if (smoothing == 0) return -weight * own;
+    Vector sum = hn::Zero(Floats());
+    const Vector offset = hn::Set(Floats(), all.maximum);
+    vectors(columns, [&](auto access, int64_t i)
+                         HWY_ATTR { sum = hn::Add(sum, access.orZero(hn::Sub(access.load(logits + i), offset))); });
+    const float mean = sumOf(sum) / static_cast<float>(columns) - all.logarithm;
+    return -weight * ((1 - smoothing) * own + smoothing * mean);
+}
+
+void crossEntropyGradientV(int64_t columns, const float* logits, int64_t target, float factor, float smoothing,
+                           float* dLogits) {
+    const LogSum all = logSum(columns, logits);
+    const Vector offset = hn::Set(Floats(), all.maximum + all.logarithm), by = hn::Set(Floats(), factor),
+                 even = hn::Set(Floats(), smoothing / static_cast<float>(columns));
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        access.store(hn::Mul(by, hn::Sub(exponential(hn::Sub(access.load(logits + i), offset)), even)), dLogits + i);
+    });
+    if (target < columns) dLogits[target] -= factor * (1 - smoothing);
+    clearPadding(columns, dLogits);
+}
+
+/// `rows` of x against four rows of w at a time.
+template <int rows> HWY_ATTR HWY_INLINE void skinny(const SkinnyProduct& p, int64_t begin, int64_t end) {
+    constexpr int kTogether = 4;
+    int64_t n = begin;
+    for (; n + kTogether <= end; n += kTogether) {
+        const float *w0 = p.w + n * p.wStride, *w1 = w0 + p.wStride, *w2 = w1 + p.wStride, *w3 = w2 + p.wStride;
+        Vector s0[rows], s1[rows], s2[rows], s3[rows];
+        for (int m = 0; m < rows; ++m) s0[m] = s1[m] = s2[m] = s3[m] = hn::Zero(Floats());
+        vectors(p.K, [&](auto access, int64_t i) HWY_ATTR {
+            const Vector a = access.load(w0 + i), b = access.load(w1 + i), c = access.load(w2 + i),
+                         d = access.load(w3 + i);
+            for (int m = 0; m < rows; ++m) {
+                const Vector value = access.load(p.x + m * p.xStride + i);
+                s0[m] = hn::MulAdd(a, value, s0[m]);
+                s1[m] = hn::MulAdd(b, value, s1[m]);
+                s2[m] = hn::MulAdd(c, value, s2[m]);
+                s3[m] = hn::MulAdd(d, value, s3[m]);
+            }
+        });
+        for (int m = 0; m < rows; ++m) {
+            float* to = p.out + m * p.outStride + n;
+            to[0] = p.scale * sumOf(s0[m]);
+            to[1] = p.scale * sumOf(s1[m]);
+            to[2] = p.scale * sumOf(s2[m]);
+            to[3] = p.scale * sumOf(s3[m]);
+        }
+    }
+    for (; n < end; ++n)
+        for (int m = 0; m < rows; ++m) {
+            Vector sum = hn::Zero(Floats());
+            vectors(p.K, [&](auto access, int64_t i) HWY_ATTR {
+                sum = hn::MulAdd(access.load(p.w + n * p.wStride + i), access.load(p.x + m * p.xStride + i), sum);
+            });
+            p.out[m * p.outStride + n] = p.scale * sumOf(sum);
+        }
+}
+
+void skinnyProductV(const SkinnyProduct& product, int64_t begin, int64_t end) {
+    static_assert(kMostSkinnyRows == 4);
+    switch (product.rows) {
+    case 1:
+        return skinny<1>(product, begin, end);
+    case 2:
+        return skinny<2>(product, begin, end);
+    case 3:
+        return skinny<3>(product, begin, end);
+    default:
+        return skinny<4>(product, begin, end);
+    }
+}
+
+void weightedSumV(int64_t rows, int64_t columns, const float* weights, const float* v, int64_t stride, float* out) {
+    vectors(columns, [&](auto access, int64_t i) HWY_ATTR {
+        Vector even = hn::Zero(Floats()), odd = even;
+        int64_t s = 0;
+        for (; s + 2 <= rows; s += 2) {
+            even = hn::MulAdd(hn::Set(Floats(), weights[s]), access.load(v + s * stride + i), even);
+            odd = hn::MulAdd(hn::Set(Floats(), weights[s + 1]), access.load(v + (s + 1) * stride + i), odd);
+        }
+        if (s < rows) even = hn::MulAdd(hn::Set(Floats(), weights[s]), access.load(v + s * stride + i), even);
+        access.store(hn::Add(even, odd), out + i);
+    });
+    clearPadding(columns, out);
+}
+
+} // namespace attn::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::host {
+
+HWY_EXPORT(normV);
+HWY_EXPORT(normGradientV);
+HWY_EXPORT(normWeightGradientV);
+HWY_EXPORT(columnSumsV);
+HWY_EXPORT(softmaxV);
+HWY_EXPORT(softmaxGradientV);
+HWY_EXPORT(crossEntropyV);
+HWY_EXPORT(crossEntropyGradientV);
+HWY_EXPORT(skinnyProductV);
+HWY_EXPORT(weightedSumV);
+
+void norm(int64_t columns, float epsilon, const float* x, const float* w, const float* b, float* y, float* statistics) {
+    HWY_DYNAMIC_DISPATCH(normV)(columns, epsilon, x, w, b, y, statistics);
+}
+void normGradient(int64_t columns, bool centres, const float* x, const float* w, const float* statistics,
+                  const float* dy, const float* residual, float* dx) {
+    HWY_DYNAMIC_DISPATCH(normGradientV)(columns, centres, x, w, statistics, dy, residual, dx);
+}
+void normWeightGradient(int64_t rows, int64_t stride, int64_t begin, int64_t end, const float* x,
+                        const float* statistics, const float* dy, float* dw, float* db) {
+    HWY_DYNAMIC_DISPATCH(normWeightGradientV)(rows, stride, begin, end, x, statistics, dy, dw, db);
+}
+void columnSums(int64_t rows, int64_t stride, int64_t begin, int64_t end, const float* x, float* sums) {
+    HWY_DYNAMIC_DISPATCH(columnSumsV)(rows, stride, begin, end, x, sums);
+}
+void softmax(int64_t columns, float masked, const float* x, float* y) {
+    HWY_DYNAMIC_DISPATCH(softmaxV)(columns, masked, x, y);
+}
+void softmaxGradient(int64_t columns, const float* y, const float* dy, float* dx) {
+    HWY_DYNAMIC_DISPATCH(softmaxGradientV)(columns, y, dy, dx);
+}
+float crossEntropy(int64_t columns, const float* logits, int64_t target, float weight, float smoothing) {
+    return HWY_DYNAMIC_DISPATCH(crossEntropyV)(columns, logits, target, weight, smoothing);
+}
+void crossEntropyGradient(int64_t columns, const float* logits, int64_t target, float factor, float smoothing,
+                          float* dLogits) {
+    HWY_DYNAMIC_DISPATCH(crossEntropyGradientV)(columns, logits, target, factor, smoothing, dLogits);
+}
+void skinnyProduct(const SkinnyProduct& product, int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(skinnyProductV)(product, begin, end);
+}
+void weightedSum(int64_t rows, int64_t columns, const float* weights, const float* v, int64_t stride, float* out) {
+    HWY_DYNAMIC_DISPATCH(weightedSumV)(rows, columns, weights, v, stride, out);
+}
+
+} // namespace attn::host
+#endif
