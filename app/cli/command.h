@@ -2,6 +2,7 @@
 
 #include "app/arguments/arguments.h"
 
+#include "engine/core/storage.h"
 #include "engine/inference/input.h"
 #include "engine/io/image.h"
 
@@ -32,6 +33,7 @@ struct ModelOptions {
     std::string path;
     std::string device;
     bool validation = false;
+    Storage storage = Storage::F32; ///< of the weights
 
     void addTo(Command& command);
     /// Opens the model, with progress on standard error when that is a terminal.

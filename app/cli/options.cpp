@@ -20,14 +20,14 @@ namespace attn::cli {
 namespace {
 
 /// A model with its warnings and its progress on standard error.
-template <class Model, class Source, class Options>
-std::unique_ptr<Model> loaded(Source source, const Options& options) {
+template <class Model, class Source, class Options, class... More>
+std::unique_ptr<Model> loaded(Source source, const Options& options, More... more) {
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     const auto progress = [&](float fraction, const std::string& what) {
         if (showsProgress)
             fmt::print(stderr, "\r\x1b[Kloading {:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
     };
-    auto model = std::make_unique<Model>(std::move(source), options, progress);
+    auto model = std::make_unique<Model>(std::move(source), options, progress, more...);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-cli: warning: {}\n", warning);
@@ -64,18 +64,31 @@ void ModelOptions::addTo(Command& command) {
                       builtinModelNames())
         .required();
     addDevice(command, device);
+    command
+        .textOption(
+            "--storage KIND",
+            [this](const std::string& given) {
+                const auto named = storageNamed(given);
+                if (!named) return fmt::format("\"{}\" is not one of f32, f16, bf16, q8_0, q4_0, q4_k", given);
+                storage = *named;
+                return std::string();
+            },
+            "how weights are kept in memory: f32, f16, bf16, q8_0, q4_0 or q4_k. Fewer bits write faster and less "
+            "exactly")
+        .defaultText("f32");
     command.flag("--validation", validation, "load the Vulkan validation layer");
 }
 
 std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
     return loaded<LanguageModel>(openModelSource(path), LanguageModel::Options{.device = {.device = namedDevice(device),
                                                                                           .validation = validation},
+                                                                               .storage = storage,
                                                                                .inspects = inspects});
 }
 
 std::unique_ptr<VisionModel> ModelOptions::openVision(const std::optional<ImageSize>& size) const {
     return loaded<VisionModel>(openVisionSource(path, size),
-                               DeviceChoice{.device = namedDevice(device), .validation = validation});
+                               DeviceChoice{.device = namedDevice(device), .validation = validation}, storage);
 }
 
 void ImageOptions::addTo(Command& command, bool isRequired) {

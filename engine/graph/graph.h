@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/shape.h"
+#include "engine/core/storage.h"
 #include "engine/graph/step_params.h"
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct TensorType {
     Shape shape{}; ///< the largest extents; the capacity if a length grows
     DType dtype = DType::F32;
     std::optional<StepScalar> liveRows{}; ///< the part of axis 0 that is in use this step; empty: all of it
+    Storage storage = Storage::F32;       ///< of a parameter, for kernels that read it as it is stored
 
     bool operator==(const TensorType&) const = default;
 };

@@ -78,6 +78,9 @@ struct Op {
     /// each element of output 0.
     double (*operations)(const OpTypes& types) = nullptr;
 
+    /// The input that kernels read as it is stored, or -1. All other inputs are floats.
+    int compactInput = -1;
+
     /// Whether the attribute "residual" adds a last input, which is added to output 0.
     bool takesResidual = false;
 };

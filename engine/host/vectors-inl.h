@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Floats = hn::ScalableTag<float>;
+using Floats = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Floats>;
 
 /// How a body of vectors() reads and writes whole vectors.

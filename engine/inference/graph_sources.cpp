@@ -40,6 +40,20 @@ std::vector<std::string> loadParameters(TensorStore& store, std::span<const Para
     return warnings;
 }
 
+std::set<std::string> compactParameters(const Graph& graph) {
+    std::set<std::string> all, others;
+    for (uint32_t id = 0; id < graph.size(); ++id) {
+        const Node& node = graph.node(id);
+        for (size_t input = 0; input < node.inputs.size(); ++input) {
+            const Node& from = graph.node(node.inputs[input].node);
+            if (from.kind == NodeKind::Parameter)
+                (node.op->compactInput == static_cast<int>(input) ? all : others).insert(from.name);
+        }
+    }
+    for (const std::string& name : others) all.erase(name);
+    return all;
+}
+
 uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors) {
     uint64_t bytes = 0;
     for (const auto& [name, shape] : tensors) bytes += static_cast<uint64_t>(shape.paddedElements()) * 4;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,9 @@ int64_t parameterCount(const Graph& graph);
 
 /// The sources of one kind in a graph, with their shapes, in order of creation.
 std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKind kind);
+
+/// The parameters that every operation of a graph can read as they are stored.
+std::set<std::string> compactParameters(const Graph& graph);
 
 using LoadProgress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
 /// Fills a parameter. @return the number of values that are NaN or infinite

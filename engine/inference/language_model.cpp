@@ -35,7 +35,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
-    prepare(choice, options_.window, described, *source_);
+    prepare(choice, options_.window, described, *source_, options_.storage);
     if (!isCached_) prepareSteps();
     load(*source_, progress);
     patterns_ = makePatterns(*this);

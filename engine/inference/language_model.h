@@ -25,9 +25,10 @@ class LanguageModel : public RunningModel {
 public:
     struct Options {
         DeviceChoice device{}; ///< without a number of threads: none for small models, Mesa's default for large ones
-        WindowExtensions window{}; ///< for a viewer that draws on the device, which is then not shared
-        bool profiles = false;     ///< measure every dispatch of a step; slower
-        bool inspects = true;      ///< keep queries and patterns for views; false: faster
+        WindowExtensions window{};      ///< for a viewer that draws on the device, which is then not shared
+        bool profiles = false;          ///< measure every dispatch of a step; slower
+        Storage storage = Storage::F32; ///< of the weights
+        bool inspects = true;           ///< keep queries and patterns for views; false: faster
     };
     LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
     ~LanguageModel() override;

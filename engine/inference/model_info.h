@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/attention/attention_spec.h"
+#include "engine/core/storage.h"
 #include "engine/io/image.h"
 #include "engine/models/structure.h"
 
@@ -36,7 +37,8 @@ struct ModelInfo {
     int modelWidth = 0; ///< C of the first layer
     int feedForwardWidth = 0;
     int64_t parameterCount = 0;
-    int64_t parameterBytes = 0; ///< float32 bytes on the device
+    int64_t parameterBytes = 0;     ///< on the device
+    Storage storage = Storage::F32; ///< of most weights on the device; norms and biases are always f32
     /// E.g. "rotary, half-split, 8 of 8 features", "learned", "none", or the title of the first layer's position part.
     std::string positions;
     /// The attention of each site. Its position part is "none" if positions are added to the tokens.

@@ -45,7 +45,7 @@ Run RunningModel::run(const Input& input, const Changes& changes, const Wanted& 
 }
 
 void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
-                           const ParameterSource& source) {
+                           const ParameterSource& source, Storage storage) {
     device_ = window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, window);
     store_ = std::make_unique<TensorStore>(*device_);
     gates_.assign(static_cast<size_t>(info_.siteCount() * info_.heads), 1.0f);
@@ -56,16 +56,24 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
         return decoder_names::isComputed(tensor.first);
     });
     const auto states = sourcesOf(*listing.graph, NodeKind::State);
-    const uint64_t needed = paddedBytes(parameters) + paddedBytes(states), available = device_->freeBytes();
-    info_.parameterBytes = static_cast<int64_t>(paddedBytes(parameters));
+    const std::set<std::string> compact = compactParameters(*listing.graph);
+    const auto storageOf = [&](const std::string& name, const Shape& shape) {
+        return compact.contains(name) ? storageFor(storage, shape.columns()) : Storage::F32;
+    };
+    uint64_t parameterBytes = 0;
+    for (const auto& [name, shape] : parameters) parameterBytes += storedBytes(shape, storageOf(name, shape));
+    const uint64_t needed = parameterBytes + paddedBytes(states), available = device_->freeBytes();
+    info_.parameterBytes = static_cast<int64_t>(parameterBytes);
+    info_.storage = storage;
     if (needed > available)
         throw Error(
             {.what = fmt::format("needs {} MiB on the device (parameters {} MiB, cache {} MiB) but {} has {} MiB free",
-                                 needed >> 20, paddedBytes(parameters) >> 20, paddedBytes(states) >> 20,
-                                 device_->name(), available >> 20),
+                                 needed >> 20, parameterBytes >> 20, paddedBytes(states) >> 20, device_->name(),
+                                 available >> 20),
              .where = info_.path, // empty: whoever opens the model knows it
-             .hint = "close other programs, choose another device or open a smaller model"});
-    store_->reserve(parameters);
+             .hint = "close other programs, choose another device, keep the weights in fewer bits, or open a smaller "
+                     "model"});
+    store_->reserve(parameters, storageOf);
     store_->reserve(states);
     for (const auto& [name, shape] : parameters)
         info_.parameters.push_back(

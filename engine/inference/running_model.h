@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/storage.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/hook_edits.h"
@@ -130,9 +131,10 @@ protected:
     RunningModel();
 
     /// Chooses the device, and allocates and describes what the graph reads.
+    /// @param storage of the weights that kernels can read so; the others are floats
     /// @throws Error if the device has too little memory
     void prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
-                 const ParameterSource& source);
+                 const ParameterSource& source, Storage storage);
     /// Loads the parameters.
     void load(const ParameterSource& source, const Progress& progress);
     /// Writes the gates of all sites that the run reaches.

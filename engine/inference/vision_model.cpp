@@ -28,7 +28,8 @@ constexpr const char* kResult = "result"; // the logits, or the input of a class
 
 } // namespace
 
-VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& wanted, const Progress& progress)
+VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& wanted, const Progress& progress,
+                         Storage storage)
     : source_(std::move(source)) {
     const ModelGraph described = listing();
     info_ = modelInfo(*source_);
@@ -36,7 +37,7 @@ VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoic
     DeviceChoice choice = wanted;
     if (!choice.softwareThreads && info_.parameterCount * config().tokens() < kInlineProducts)
         choice.softwareThreads = 0;
-    prepare(choice, {}, described, *source_);
+    prepare(choice, {}, described, *source_, storage);
     load(*source_, progress);
 }
 

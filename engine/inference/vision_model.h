@@ -17,7 +17,8 @@ namespace attn {
 /// A vision model: runs one picture, and gives logits, patterns and other hooks.
 class VisionModel : public RunningModel {
 public:
-    VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& choice, const Progress& progress = {});
+    VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& choice, const Progress& progress = {},
+                Storage storage = Storage::F32);
     ~VisionModel() override;
 
     /// Replaces the parameters by those of a source with the same description, such as another checkpoint.

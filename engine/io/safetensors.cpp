@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/core/storage.h"
 
 #include <fmt/format.h>
 
@@ -56,15 +57,6 @@ int64_t StoredTensor::elements() const {
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
     : file_(path), header_(parseSafetensorsHeader(headOf(file_), file_.sizeBytes(), path.string())) {}
 
-float halfToFloat(uint16_t bits) {
-    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
-                   mantissa = bits & 1023;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | mantissa << 13);
-    if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-    const float value = static_cast<float>(mantissa) * 0x1p-24f; // subnormal
-    return sign != 0 ? -value : value;
-}
-
 std::vector<int> SafetensorsFile::readIntegers(const StoredTensor& tensor) const {
     if (tensor.dtype != FileDType::I32)
         refuse(path().string(), tensor.name, fmt::format("holds {} where I32 is expected", dtypeName(tensor.dtype)),
@@ -92,7 +84,7 @@ int64_t SafetensorsFile::read(const StoredTensor& tensor, int64_t first, std::sp
         convert(double{}, [](double x) { return static_cast<float>(x); });
         break;
     case FileDType::F16:
-        convert(uint16_t{}, halfToFloat);
+        convert(uint16_t{}, floatOfHalf);
         break;
     case FileDType::BF16:
         convert(uint16_t{}, [](uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); });

@@ -67,6 +67,4 @@ private:
     SafetensorsHeader header_;
 };
 
-float halfToFloat(uint16_t bits); ///< converts IEEE 754 binary16, including subnormals and infinities
-
 } // namespace attn

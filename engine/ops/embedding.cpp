@@ -1,3 +1,4 @@
+#include "engine/host/compact.h"
 #include "engine/host/elementwise.h"
 #include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
@@ -27,6 +28,13 @@ void reference(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const Shape& out = types.outputs[0].shape;
+    if (const Storage storage = types.inputs[1].storage; storage != Storage::F32)
+        return {{.shader = "ops/embedding_compact",
+                 .bindings = {readInput(0), readInput(1), writeOutput(0)},
+                 .push = {u32(out.rows()), u32(out.rowStride() / 4), u32(types.inputs[1].shape[0]),
+                          liveSlot(types.outputs[0]), u32(storedRow(storage, out.columns()).bytes / 4)},
+                 .specialisation = {static_cast<uint32_t>(storage)},
+                 .x = gridPerVec4(types.outputs[0])}};
     return {
         {.shader = "ops/embedding",
          .bindings = {readInput(0), load4(1), writeOutput(0)},
@@ -35,15 +43,22 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
 }
 
 HostKernel hostEmbedding(const OpTypes& types) {
-    return [out = types.outputs[0], table = types.inputs[1].shape](const HostRun& run) {
-        const int64_t stride = table.rowStride();
-        run.pool.ranges(liveRowsOf(out, run.step), rowsForThread(table), 1, [&](int64_t begin, int64_t end) {
-            for (int64_t t = begin; t < end; ++t) {
-                const int64_t id = std::clamp<int64_t>(run.integers(0)[t], 0, table.rows() - 1);
-                std::copy_n(run.inputs[1] + id * stride, stride, run.outputs[0] + t * stride);
-            }
-        });
-    };
+    return
+        [out = types.outputs[0], table = types.inputs[1].shape, storage = types.inputs[1].storage](const HostRun& run) {
+            const int64_t stride = table.rowStride();
+            run.pool.ranges(liveRowsOf(out, run.step), rowsForThread(table), 1, [&](int64_t begin, int64_t end) {
+                for (int64_t t = begin; t < end; ++t) {
+                    const int64_t id = std::clamp<int64_t>(run.integers(0)[t], 0, table.rows() - 1);
+                    if (storage == Storage::F32)
+                        std::copy_n(run.inputs[1] + id * stride, stride, run.outputs[0] + t * stride);
+                    else
+                        host::widen(storage, table.columns(),
+                                    reinterpret_cast<const std::byte*>(run.inputs[1]) +
+                                        id * storedRow(storage, table.columns()).bytes,
+                                    run.outputs[0] + t * stride);
+                }
+            });
+        };
 }
 
 std::vector<Tensor> gradientEmbedding(const GradientCall& call) {
@@ -118,7 +133,8 @@ const Op kEmbedding{.name = "embedding",
                     .dispatch = dispatch,
                     .host = hostEmbedding,
                     .gradient = gradientEmbedding,
-                    .operations = noOperations};
+                    .operations = noOperations,
+                    .compactInput = 1};
 const Op kEmbeddingGradient{.name = "embedding_gradient",
                             .infer = inferGradient,
                             .reference = referenceGradient,

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "engine/core/storage.h"
 #include "engine/host/elementwise.h"
 #include "engine/host/pool.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,10 +17,16 @@ struct HostProduct {
     std::vector<int64_t> K{};  ///< the columns of x, pair by pair
     bool isTransposed = false; ///< weights [N,K], else [K,N]
     float scale = 1;
+    Storage storage = Storage::F32; ///< of transposed weights
 
     /// @param operands x, w, x, w ...  @param finish of a whole output: its pointers advance with the rows
     void run(int64_t rows, std::span<float* const> operands, float* out, const host::Finish& finish,
              host::Pool& pool) const;
+
+private:
+    void term(size_t pair, std::span<float* const> operands, float* out, int64_t m, int64_t mEnd, int64_t n,
+              int64_t nEnd) const;
+    void wide(int64_t rows, const float* x, const std::byte* w, float* out, int64_t n, int64_t nEnd) const;
 };
 
 } // namespace attn

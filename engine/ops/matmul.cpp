@@ -68,6 +68,18 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                              pushFloat(types.attributes.number("scale")), u32(rowsPerUnit)}};
     const auto groups = [](int64_t count, int64_t per) { return GridAxis::fixed(u32((count + per - 1) / per)); };
     const bool isVector = y.rows() == 1;
+    if (const Storage storage = types.inputs[1].storage; storage != Storage::F32) {
+        constexpr uint32_t kSubgroups = 4; // of 4 columns and 4 rows each
+        result.shader = "ops/matmul_compact";
+        result.bindings[1] = readInput(1);
+        if (!hasBias) result.bindings[2] = load4(0); // the weight is no row of floats
+        result.push.push_back(u32(storedRow(storage, x.columns()).bytes / 4));
+        result.specialisation = constants(traits.subgroupSize, kSubgroups);
+        result.specialisation.push_back(static_cast<uint32_t>(storage));
+        result.x = groups(y.columns(), 4 * kSubgroups);
+        result.y = groups(y.rows(), 4);
+        return {result};
+    }
     if (traits.prefersSubgroupTiles) {
         // Subgroups of 16 or 32 rows each, or of 32 columns for a vector. A vector gets no more than have work, because
         // idle ones cost time too.
@@ -103,7 +115,8 @@ HostKernel hostKernel(const OpTypes& types) {
                               .stride = types.outputs[0].shape.rowStride(),
                               .K = {types.inputs[0].shape.columns()},
                               .isTransposed = true,
-                              .scale = static_cast<float>(a.number("scale"))};
+                              .scale = static_cast<float>(a.number("scale")),
+                              .storage = types.inputs[1].storage};
     return [=, out = types.outputs[0]](const HostRun& run) {
         product.run(liveRowsOf(out, run.step), run.inputs, run.outputs[0],
                     {.bias = hasBias ? run.inputs[2] : nullptr,
@@ -147,7 +160,8 @@ const Op kMatmul{.name = "matmul",
                  .dispatch = dispatch,
                  .host = hostKernel,
                  .gradient = gradient,
-                 .operations = operations};
+                 .operations = operations,
+                 .compactInput = 1};
 
 Tensor matmul(Tensor x, Tensor w, const MatmulOptions& options) {
     std::vector<Tensor> inputs{x, w};

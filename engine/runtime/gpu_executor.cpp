@@ -72,6 +72,24 @@ struct GpuExecutor::Impl {
         uint64_t byteSize;
     };
 
+    /// The storage in which an operation reads an input: that of the store, or floats.
+    Storage storageFor(const PlannedOp& op, size_t input) const {
+        const PlannedTensor& tensor = plan.tensors[op.inputs[input]];
+        if (tensor.home != Home::Parameter) return Storage::F32;
+        const TensorStore::Entry& entry = store.entry(tensor.name);
+        const bool isWhole = tensor.type.shape == entry.shape; // not another view of it
+        return isWhole && plan.graph->node(op.node).op->compactInput == static_cast<int>(input) ? entry.storage
+                                                                                                : Storage::F32;
+    }
+    Location locateInput(const PlannedOp& op, size_t input) const {
+        const PlannedTensor& tensor = plan.tensors[op.inputs[input]];
+        if (tensor.home == Home::Parameter && store.entry(tensor.name).storage != storageFor(op, input)) {
+            const gpu::Buffer& floats = store.widened(tensor.name);
+            return {&floats, 0, floats.sizeBytes()};
+        }
+        return locate(op.inputs[input]);
+    }
+
     Location locate(uint32_t index) const {
         const PlannedTensor& tensor = plan.tensors[index];
         switch (tensor.home) {
@@ -116,7 +134,7 @@ struct GpuExecutor::Impl {
         std::vector<gpu::BoundResource> resources{gpu::BufferRange{&step, 0, sizeof(StepParams::words)}};
         for (size_t i = 0; i < dispatch.bindings.size(); ++i) {
             const Binding& binding = dispatch.bindings[i];
-            Location at = locate(binding.isOutput ? op.outputs[binding.index] : op.inputs[binding.index]);
+            Location at = binding.isOutput ? locate(op.outputs[binding.index]) : locateInput(op, binding.index);
             at.byteOffset += binding.byteOffset;
             at.byteSize = binding.byteSize != 0 ? binding.byteSize : at.byteSize - binding.byteOffset;
             if (pipeline.bindings()[i + 1] == gpu::BindingKind::TexelInput) {
@@ -133,7 +151,7 @@ struct GpuExecutor::Impl {
         if (context.traits().prefersTexelInputs) return true;
         return std::ranges::any_of(dispatch.bindings, [&](const Binding& binding) {
             return binding.access == Access::Load4 && !binding.isOutput &&
-                   locate(op.inputs[binding.index]).byteSize > context.traits().maxStorageBufferRange;
+                   locateInput(op, binding.index).byteSize > context.traits().maxStorageBufferRange;
         });
     }
 
@@ -148,7 +166,10 @@ struct GpuExecutor::Impl {
             if (op.aliasOnly) continue;
             const Node& node = plan.graph->node(op.node);
             std::vector<TensorType> in, out;
-            for (uint32_t input : op.inputs) in.push_back(plan.tensors[input].type);
+            for (size_t input = 0; input < op.inputs.size(); ++input) {
+                in.push_back(plan.tensors[op.inputs[input]].type);
+                in.back().storage = storageFor(op, input);
+            }
             for (uint32_t output : op.outputs) out.push_back(plan.tensors[output].type);
             const OpTypes types{node.attributes, in, out};
             if (traits.usesHost && node.op->host != nullptr) {
@@ -221,8 +242,7 @@ struct GpuExecutor::Impl {
 
     /// @throws Error if the processor cannot reach the memory of a tensor
     HostOp hostOp(const PlannedOp& op, HostKernel kernel) const {
-        const auto memoryOf = [&](uint32_t index) {
-            const Location at = locate(index);
+        const auto memoryOf = [&](const Location& at) {
             if (!at.buffer->isMapped())
                 throw Error({.what = "the processor cannot reach the memory of this device",
                              .where = context.traits().name,
@@ -231,8 +251,9 @@ struct GpuExecutor::Impl {
         };
         HostOp result{
             .name = plan.graph->node(op.node).op->name, .kernel = std::move(kernel), .inputs = {}, .outputs = {}};
-        for (uint32_t input : op.inputs) result.inputs.push_back(memoryOf(input));
-        for (uint32_t output : op.outputs) result.outputs.push_back(memoryOf(output));
+        for (size_t input = 0; input < op.inputs.size(); ++input)
+            result.inputs.push_back(memoryOf(locateInput(op, input)));
+        for (uint32_t output : op.outputs) result.outputs.push_back(memoryOf(locate(output)));
         return result;
     }
 

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/gpu/transfer.h"
+#include "engine/host/pool.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,11 @@ TensorStore::~TensorStore() = default;
 
 const gpu::Buffer& TensorStore::buffer(const Entry& entry) const { return blocks_[entry.block]; }
 
-void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tensors) {
+uint64_t storedBytes(const Shape& shape, Storage storage) {
+    return std::max<uint64_t>(static_cast<uint64_t>(shape.rows() * storedRow(storage, shape.columns()).bytes), 16);
+}
+
+void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tensors, const StorageOf& storageOf) {
     struct Pending {
         std::string name;
         Entry entry;
@@ -36,11 +41,13 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
                              .where = name});
             continue;
         }
-        const uint64_t bytes = std::max<uint64_t>(static_cast<uint64_t>(shape.paddedElements()) * 4, 16);
+        const Storage storage = storageOf ? storageOf(name, shape) : Storage::F32;
+        const uint64_t bytes = storedBytes(shape, storage);
         const uint64_t aligned = (bytes + kAlignment - 1) / kAlignment * kAlignment;
         if (blockBytes.empty() || blockBytes.back() + aligned > kBlockBytes) blockBytes.push_back(0);
-        pending.push_back(
-            {name, {shape, static_cast<uint32_t>(blocks_.size() + blockBytes.size() - 1), blockBytes.back(), bytes}});
+        pending.push_back({name,
+                           {shape, static_cast<uint32_t>(blocks_.size() + blockBytes.size() - 1), blockBytes.back(),
+                            bytes, storage}});
         blockBytes.back() += aligned;
     }
     std::vector<gpu::Buffer> blocks;
@@ -67,22 +74,38 @@ const TensorStore::Entry& TensorStore::entry(const std::string& name) const {
 
 void TensorStore::write(const std::string& name, const std::function<void(int64_t, std::span<float>)>& fill) {
     const Entry& tensor = entry(name);
-    const int64_t stride = tensor.shape.rowStride(), rows = tensor.shape.rows();
+    const bool isCompact = tensor.storage != Storage::F32;
+    const int64_t stride = tensor.shape.rowStride(), columns = tensor.shape.columns(), rows = tensor.shape.rows();
+    const uint64_t rowBytes = static_cast<uint64_t>(storedRow(tensor.storage, columns).bytes);
     const int64_t rowsPerPiece = std::max<int64_t>(1, static_cast<int64_t>(gpu::Transfer::kPieceBytes / 4) / stride);
     const gpu::Buffer& block = buffer(tensor);
     gpu::Transfer transfer(context_);
     std::vector<float> piece;
+    std::vector<std::byte> stored;
     for (int64_t row = 0; row < rows; row += rowsPerPiece) {
         const int64_t count = std::min(rowsPerPiece, rows - row);
         const auto floats = static_cast<size_t>(count * stride);
-        const uint64_t at = tensor.byteOffset + static_cast<uint64_t>(row * stride) * 4;
-        if (block.isMapped()) {
+        const uint64_t at = tensor.byteOffset + static_cast<uint64_t>(row) * rowBytes;
+        if (block.isMapped() && !isCompact) {
             fill(row, block.mappedAs<float>().subspan(at / 4, floats));
             continue;
         }
         piece.assign(floats, 0);
         fill(row, piece);
-        transfer.upload(block, at, std::as_bytes(std::span<const float>(piece)));
+        if (!isCompact) {
+            transfer.upload(block, at, std::as_bytes(std::span<const float>(piece)));
+            continue;
+        }
+        stored.resize(block.isMapped() ? 0 : static_cast<size_t>(count) * rowBytes);
+        std::byte* to = block.isMapped() ? block.mapped().data() + at : stored.data();
+        host::Pool::shared().ranges(count, 16, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r)
+                encodeRow(tensor.storage,
+                          std::span<const float>(piece).subspan(static_cast<size_t>(r * stride),
+                                                                static_cast<size_t>(columns)),
+                          to + static_cast<uint64_t>(r) * rowBytes);
+        });
+        if (!block.isMapped()) transfer.upload(block, at, stored);
     }
 }
 
@@ -103,14 +126,31 @@ void TensorStore::zero(const std::string& name) {
     write(name, [](int64_t, std::span<float> rows) { std::ranges::fill(rows, 0.0f); });
 }
 
+const gpu::Buffer& TensorStore::widened(const std::string& name) {
+    if (const auto found = widened_.find(name); found != widened_.end()) return found->second;
+    const Shape shape = entry(name).shape;
+    gpu::Buffer copy(context_, {.sizeBytes = storedBytes(shape, Storage::F32),
+                                .placement = gpu::Placement::DeviceLocal,
+                                .name = name + " as floats"});
+    const std::vector<float> dense = read(name); // rows of compact storage have no padding
+    if (copy.isMapped())
+        std::ranges::copy(dense, copy.mappedAs<float>().begin());
+    else
+        gpu::Transfer(context_).upload(copy, 0, std::as_bytes(std::span(dense)));
+    bytes_ += copy.sizeBytes();
+    return widened_.emplace(name, std::move(copy)).first->second;
+}
+
 std::vector<float> TensorStore::read(const std::string& name) const {
     const Entry& tensor = entry(name);
-    const int64_t stride = tensor.shape.rowStride(), columns = tensor.shape.columns();
-    std::vector<float> padded(static_cast<size_t>(tensor.shape.paddedElements())), dense;
-    gpu::Transfer(context_).download(buffer(tensor), tensor.byteOffset, std::as_writable_bytes(std::span(padded)));
-    dense.reserve(static_cast<size_t>(tensor.shape.elements()));
+    const int64_t columns = tensor.shape.columns();
+    const auto rowBytes = static_cast<size_t>(storedRow(tensor.storage, columns).bytes);
+    std::vector<std::byte> stored(tensor.byteSize);
+    gpu::Transfer(context_).download(buffer(tensor), tensor.byteOffset, stored);
+    std::vector<float> dense(static_cast<size_t>(tensor.shape.elements()));
     for (int64_t row = 0; row < tensor.shape.rows(); ++row)
-        dense.insert(dense.end(), padded.begin() + row * stride, padded.begin() + row * stride + columns);
+        decodeRow(tensor.storage, stored.data() + static_cast<size_t>(row) * rowBytes,
+                  std::span(dense).subspan(static_cast<size_t>(row * columns), static_cast<size_t>(columns)));
     return dense;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/storage.h"
 #include "engine/graph/plan.h"
 #include "engine/runtime/device.h"
 
@@ -15,6 +16,9 @@ namespace gpu {
 class Buffer;
 }
 
+/// The bytes of a tensor in a storage, with the padding of its rows.
+uint64_t storedBytes(const Shape& shape, Storage storage);
+
 /// The parameters and states on the device, by name. All plans of a model share them, so plans can take turns with one
 /// cache.
 class TensorStore {
@@ -29,20 +33,27 @@ public:
         uint32_t block = 0; ///< index of the buffer
         uint64_t byteOffset = 0;
         uint64_t byteSize = 0; ///< padded
+        Storage storage = Storage::F32;
     };
+    /// The storage of a tensor that is about to be allocated. It must fit the tensor's rows (storageFor()).
+    using StorageOf = std::function<Storage(const std::string& name, const Shape& shape)>;
 
     /// Allocates memory for all tensors at once, filled with zeros; existing tensors keep their contents.
     /// @throws Error if a name exists with another shape
     /// @throws gpu::OutOfMemory with the sizes if the device is full
-    void reserve(const std::vector<std::pair<std::string, Shape>>& tensors);
+    void reserve(const std::vector<std::pair<std::string, Shape>>& tensors, const StorageOf& storageOf = {});
 
     bool contains(const std::string& name) const { return entries_.contains(name); }
     /// @throws Error if there is no such tensor
     const Entry& entry(const std::string& name) const;
     const gpu::Buffer& buffer(const Entry& entry) const;
 
-    /// Fills a tensor. @param fill receives zeroed, padded rows in pieces of whole rows, with the index of the first
-    /// row
+    /// A tensor as floats, for kernels that cannot read its storage: a copy that later writes to the tensor do not
+    /// reach. It is made when it is first asked for.
+    const gpu::Buffer& widened(const std::string& name);
+
+    /// Fills a tensor, and rounds the values to its storage. @param fill receives zeroed, padded rows in pieces of
+    /// whole rows, with the index of the first row
     void write(const std::string& name, const std::function<void(int64_t firstRow, std::span<float> rows)>& fill);
 
     /// Fills a tensor with values without padding. @throws Error if their number differs from the tensor's size
@@ -59,6 +70,7 @@ private:
     gpu::Context& context_;
     std::map<std::string, Entry> entries_;
     std::vector<gpu::Buffer> blocks_;
+    std::map<std::string, gpu::Buffer> widened_;
     uint64_t bytes_ = 0;
 };
 

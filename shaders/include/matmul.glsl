@@ -17,9 +17,16 @@ layout(push_constant) uniform Push {
     uint rows, columns, inner, liveSlot;
     float scale;
     uint rowsPerUnit;
+#ifdef COMPACT
+    uint rowWords; // of a stored row of w
+#endif
 };
 INPUT4(1, x);
+#ifdef COMPACT
+WEIGHTS(2, 6);
+#else
 INPUT4(2, w);
+#endif
 INPUT4(3, bias);
 INPUT4(4, residual);
 OUTPUT4(5, result);

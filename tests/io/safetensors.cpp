@@ -64,14 +64,14 @@ TEST_CASE("safetensors: a header is read in one pass, however many tensors it ha
 }
 
 TEST_CASE("safetensors: half, bfloat16 and double become the right float32, unaligned too", "[io]") {
-    CHECK(halfToFloat(0x3C00) == 1.0f);
-    CHECK(halfToFloat(0xC000) == -2.0f);
-    CHECK(halfToFloat(0x0001) == 0x1p-24f); // the smallest subnormal
-    CHECK(halfToFloat(0x83FF) == -1023 * 0x1p-24f);
-    CHECK(halfToFloat(0x7BFF) == 65504.0f);
-    CHECK(std::isinf(halfToFloat(0x7C00)));
-    CHECK(std::isnan(halfToFloat(0x7E00)));
-    CHECK(std::signbit(halfToFloat(0x8000)));
+    CHECK(floatOfHalf(0x3C00) == 1.0f);
+    CHECK(floatOfHalf(0xC000) == -2.0f);
+    CHECK(floatOfHalf(0x0001) == 0x1p-24f); // the smallest subnormal
+    CHECK(floatOfHalf(0x83FF) == -1023 * 0x1p-24f);
+    CHECK(floatOfHalf(0x7BFF) == 65504.0f);
+    CHECK(std::isinf(floatOfHalf(0x7C00)));
+    CHECK(std::isnan(floatOfHalf(0x7E00)));
+    CHECK(std::signbit(floatOfHalf(0x8000)));
 
     const TemporaryFolder folder;
     std::string data(1, 'x'); // everything after it is unaligned
