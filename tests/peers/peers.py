@@ -235,7 +235,7 @@ def gpt2(bench):
     bench.add(decoding, "tokens/s", rate, peer["decode tokens/s"])
     if bench.llama:
         llama_rate, kind = bench.alone(bench.llama.decode)
-        if not kind.startswith("gpt2"):
+        if not kind.startswith("gpt2 0.1B"):
             raise CannotMeasure(f"{bench.llama.model} holds {kind}; this row needs GPT-2 small")
         bench.add(f"{decoding}; peer: llama.cpp, {kind}", "tokens/s", rate, llama_rate)
     megabytes = ours["GPT-2-small-shaped weights read per token"]

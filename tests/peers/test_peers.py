@@ -124,11 +124,11 @@ class Turns(unittest.TestCase):
         self.assertEqual(ratios[f"{DECODING}; peer: what the read bandwidth allows"], 50 / 40)  # 25 GB/s over 500 MB
         self.assertEqual(ratios["prefill of 512 tokens, GPT-2 small's shape, f32"], 900 / 600)
 
-    def test_another_model_than_gpt2_is_refused(self):
+    def test_another_model_than_gpt2_small_is_refused(self):
         programs = StandIn([GPT2, BANDWIDTH], [GPT2_IN_PYTORCH])
-        refusal = self.assertRaisesRegex(CannotMeasure, "holds llama 7B; this row needs GPT-2 small")
+        refusal = self.assertRaisesRegex(CannotMeasure, "holds gpt2 0.4B all F32; this row needs GPT-2 small")
         with tempfile.TemporaryDirectory() as folder, refusal:
-            peers.measure(programs.bench(llama_bench(folder, "llama 7B", 4.0)), ["gpt2"], 1)
+            peers.measure(programs.bench(llama_bench(folder, "gpt2 0.4B all F32", 4.0)), ["gpt2"], 1)
 
 
 class OurGpt2InPyTorch(unittest.TestCase):
