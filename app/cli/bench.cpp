@@ -4,15 +4,19 @@
 #include "engine/core/rng.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
+#include "engine/ops/gradient.h"
 #include "engine/runtime/gpu_executor.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <map>
+#include <thread>
 
 namespace attn::cli {
 
@@ -71,10 +75,11 @@ private:
     std::vector<int> none_;
 };
 
-/// Runs one op on random inputs and gives the median seconds of a step.
-double timeGraph(Device& device, const std::shared_ptr<Graph>& graph, Tensor output, int rounds) {
+/// Runs a graph on random inputs and gives the median seconds of a step.
+double timeGraph(Device& device, const std::shared_ptr<Graph>& graph, const std::map<std::string, Tensor>& outputs,
+                 int rounds) {
     TensorStore store(device);
-    const auto plan = compile(graph, {{"out", output}});
+    const auto plan = compile(graph, outputs);
     GpuExecutor executor(device, store, plan);
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home != Home::Input) continue;
@@ -99,10 +104,11 @@ double timeGraph(Device& device, const std::shared_ptr<Graph>& graph, Tensor out
 double matmulGflops(Device& device, int64_t size) {
     const auto graph = std::make_shared<Graph>();
     const Tensor y = matmul(graph->input("x", {.shape = {size, size}}), graph->input("w", {.shape = {size, size}}));
-    return 2.0 * std::pow(static_cast<double>(size), 3) / timeGraph(device, graph, y, 15) / 1e9;
+    return 2.0 * std::pow(static_cast<double>(size), 3) / timeGraph(device, graph, {{"y", y}}, 15) / 1e9;
 }
 
-double attentionMs(Device& device) {
+/// Milliseconds of causal attention; with `hasBackward`, together with the gradients of q, k and v.
+double attentionMs(Device& device, bool hasBackward) {
     constexpr int64_t T = 2048, H = 8, D = 64;
     const auto graph = std::make_shared<Graph>();
     const Tensor positions = graph->input("positions", {.shape = {T}, .dtype = DType::I32});
@@ -112,7 +118,40 @@ double attentionMs(Device& device) {
                                  .queryPosition = positions,
                                  .keyPosition = positions};
     const Tensor z = fusedAttention(inputs, graph->input("gates", {.shape = {H}}), {.scale = 0.125});
-    return timeGraph(device, graph, z, 5) * 1e3;
+    std::map<std::string, Tensor> outputs{{"z", z}};
+    if (hasBackward) {
+        const std::vector<Tensor> gradients =
+            gradient(sum(multiply(z, graph->input("direction", {.shape = z.shape()}))),
+                     std::array{inputs.q, inputs.k, inputs.v});
+        outputs.insert({{"dq", gradients[0]}, {"dk", gradients[1]}, {"dv", gradients[2]}});
+    }
+    return timeGraph(device, graph, outputs, 5) * 1e3;
+}
+
+/// Gigabytes per second that all cores together read from memory: the best of several passes, for it is a limit. The
+/// memory is as large as GPT-2 small's weights, so that caches help neither more nor less.
+double readBandwidth() {
+    const std::vector<char> bytes(size_t{1} << 29);
+    const size_t cores = std::max(1u, std::thread::hardware_concurrency()), share = bytes.size() / cores;
+    double shortest = INFINITY;
+    for (int pass = 0; pass < 9; ++pass) {
+        const auto start = Clock::now();
+        std::vector<std::jthread> readers;
+        for (size_t core = 0; core < cores; ++core)
+            readers.emplace_back([part = &bytes[core * share], share] {
+                // Reads every byte, with the processor's vector instructions; there is no 1.
+                [[maybe_unused]] const void* volatile found = std::memchr(part, 1, share);
+            });
+        readers.clear(); // waits for them
+        shortest = std::min(shortest, secondsSince(start));
+    }
+    return static_cast<double>(share * cores) / shortest / 1e9;
+}
+
+/// Megabytes of weights that writing one token reads: all but the table of positions, of which it reads one row. The
+/// table of tokens is also the unembedding.
+double megabytesPerToken(const LanguageModel& model, const DecoderConfig& config) {
+    return static_cast<double>(model.info().parameterBytes - 4 * config.context * config.modelWidth) / 1e6;
 }
 
 constexpr int kMeasured = 64; ///< tokens written after a text, 4 of them before the clock starts
@@ -199,8 +238,12 @@ int bench(const BenchOptions& options) {
         if (wants("matmul")) results.add("matmul 512^3", matmulGflops(measured, 512), "GFLOP/s");
         if (wants("matmul") && !measured.traits().isSoftware)
             results.add("matmul 4096^3", matmulGflops(measured, 4096), "GFLOP/s");
-        if (wants("attention")) results.add("causal attention B1 H8 T2048 D64", attentionMs(measured), "ms");
+        if (wants("attention")) {
+            results.add("causal attention B1 H8 T2048 D64", attentionMs(measured, false), "ms");
+            results.add("causal attention B1 H8 T2048 D64, backward too", attentionMs(measured, true), "ms");
+        }
     }
+    if (wants("bandwidth")) results.add("reading memory, every core", readBandwidth(), "GB/s");
     if (!options.path.empty() && wants("model")) {
         const int64_t before = peakBytes();
         LanguageModel plain(openModelSource(options.path), {.device = {.device = device}, .inspects = false});
@@ -229,7 +272,9 @@ int bench(const BenchOptions& options) {
         results.add(fmt::format("replace the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
     }
     if (wants("gpt2")) {
+        const DecoderConfig config = RandomGpt2().config();
         LanguageModel model(std::make_unique<RandomGpt2>(), {.device = {.device = device}, .inspects = false});
+        results.add("GPT-2-small-shaped weights read per token", megabytesPerToken(model, config), "MB");
         results.add("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
         results.add("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
     }
@@ -247,7 +292,7 @@ void addBench(Command& command) {
     addDevice(command, options->device);
     command.option("--only LIST", options->only, "measure only these, between commas")
         .listed()
-        .choices({"matmul", "attention", "model", "gpt2"});
+        .choices({"matmul", "attention", "model", "gpt2", "bandwidth"});
     command.flag("--profile", options->profile, "print only the model's device time per token, by shader").needs(path);
     command.option("--after N", options->after, "with --profile: tokens that come before").atLeast(0);
     addJson(command, options->json);

@@ -33,14 +33,17 @@ struct StepShape {
     int steps; ///< per turn
 };
 constexpr std::array kShapes{StepShape{"A", 2, 4, 64, 64, 32, 0, 7}, StepShape{"B", 4, 4, 128, 64, 12, 0, 7},
-                             StepShape{"C", 6, 6, 384, 256, 8, 0, 2}, StepShape{"ViT", 4, 4, 64, 50, 64, 4, 5}};
+                             StepShape{"C", 6, 6, 384, 256, 8, 0, 3}, StepShape{"ViT", 4, 4, 64, 50, 64, 4, 5}};
+/// The arguments of the script that say what the model is.
+using Sizes = std::array<int64_t, 7>;
+
 constexpr int kClasses = 10;
-constexpr int kTurns = 3;
+constexpr int kTurns = 3, kWarmUpSteps = 2; ///< of which the first compiles kernels
 
 struct BenchTrainOptions {
     std::string device, python = "python3";
     std::vector<std::string> shapes;
-    bool profile = false, json = false;
+    bool profile = false, isAlone = false, json = false;
 };
 
 std::string randomLetters(uint64_t count) {
@@ -101,12 +104,12 @@ public:
     PyTorch(const std::string& python) : python_(python) {}
 
     /// Seconds of each step; none if there is no interpreter or it has no PyTorch.
-    std::vector<double> steps(const StepShape& shape, int64_t vocabulary) {
-        const std::string command = fmt::format(
-            "LD_LIBRARY_PATH=\"${{LD_LIBRARY_PATH:-{}}}\" '{}' - {} {} {} {} {} {} {} {} {} 2>/dev/null "
-            "<<'END OF SCRIPT'\n{}\nEND OF SCRIPT\n",
-            fastBlasFolder(), python_, shape.layers, shape.heads, shape.width, shape.context, shape.batch, vocabulary,
-            shape.patch * shape.patch, std::thread::hardware_concurrency(), shape.steps, kBenchTrainScript);
+    std::vector<double> steps(const Sizes& sizes, int count) {
+        const std::string command =
+            fmt::format("LD_LIBRARY_PATH=\"${{LD_LIBRARY_PATH:-{}}}\" '{}' - {} {} {} 2>/dev/null "
+                        "<<'END OF SCRIPT'\n{}\nEND OF SCRIPT\n",
+                        fastBlasFolder(), python_, fmt::join(sizes, " "), std::thread::hardware_concurrency(), count,
+                        kBenchTrainScript);
         FILE* child = popen(command.c_str(), "r"); // NOLINT(cert-env33-c): the user names the interpreter
         if (child == nullptr) return {};
         std::string text;
@@ -155,23 +158,33 @@ int benchTrain(const BenchTrainOptions& options) {
         if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
         Trainer trainer(recipeOf(shape, folder / "letters.txt", folder.path()), {.device = device},
                         {.profiles = options.profile});
+        const Sizes sizes{shape.layers,
+                          shape.heads,
+                          shape.width,
+                          shape.context,
+                          shape.batch,
+                          trainer.images() ? kClasses : trainer.sequences()->instance().vocabularySize(),
+                          shape.patch * shape.patch};
         std::vector<double> ours, theirs;
         for (int turn = 0; turn < kTurns; ++turn) {
-            trainer.step(); // warms caches, and at first compiles kernels
+            for (int i = 0; i < kWarmUpSteps; ++i) trainer.step();
             for (int i = 0; i < shape.steps; ++i) {
                 const auto start = TrainClock::now();
                 trainer.step();
                 ours.push_back(std::chrono::duration<double>(TrainClock::now() - start).count());
             }
-            if (options.profile) break;
-            const auto seconds =
-                pytorch.steps(shape, trainer.images() ? kClasses : trainer.sequences()->instance().vocabularySize());
+            if (options.profile || options.isAlone) break;
+            const auto seconds = pytorch.steps(sizes, shape.steps);
             theirs.insert(theirs.end(), seconds.begin(), seconds.end());
         }
         const double ownMs = median(ours) * 1e3,
                      perLayer = static_cast<double>(trainer.dispatchCount()) / static_cast<double>(shape.layers);
         auto& result = results[shape.name];
-        result = {{"ms", ownMs}, {"dispatches", trainer.dispatchCount()}, {"dispatches_per_layer", perLayer}};
+        result = {{"ms", ownMs},
+                  {"sizes", sizes},
+                  {"steps", shape.steps},
+                  {"dispatches", trainer.dispatchCount()},
+                  {"dispatches_per_layer", perLayer}};
         if (!theirs.empty()) {
             result["pytorch_ms"] = median(theirs) * 1e3;
             result["ratio"] = median(ours) / median(theirs);
@@ -194,7 +207,7 @@ int benchTrain(const BenchTrainOptions& options) {
     }
     if (options.json)
         print(results);
-    else if (!options.profile)
+    else if (!options.profile && !options.isAlone)
         fmt::print("{}\n",
                    pytorch.version().empty()
                        ? fmt::format("no comparison: {} cannot import torch; name another interpreter with --python",
@@ -221,6 +234,7 @@ void addBenchTrain(Command& command) {
         .listed()
         .choices({"A", "B", "C", "ViT"});
     command.option("--python PROGRAM", options->python, "Python interpreter that has PyTorch");
+    command.flag("--alone", options->isAlone, "take one turn, without PyTorch");
     command.flag("--profile", options->profile, "print only the device time of one of our steps, by shader");
     addJson(command, options->json);
     command.example("attention-cli bench train --shapes A,ViT");
