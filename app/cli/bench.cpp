@@ -151,7 +151,8 @@ double readBandwidth() {
 /// Megabytes of weights that writing one token reads: all but the table of positions, of which it reads one row. The
 /// table of tokens is also the unembedding.
 double megabytesPerToken(const LanguageModel& model, const DecoderConfig& config) {
-    return static_cast<double>(model.info().parameterBytes - 4 * config.context * config.modelWidth) / 1e6;
+    const int64_t positions = config.context * storedRow(model.info().storage, config.modelWidth).bytes;
+    return static_cast<double>(model.info().parameterBytes - positions) / 1e6;
 }
 
 constexpr int kMeasured = 64; ///< tokens written after a text, 4 of them before the clock starts
@@ -218,7 +219,7 @@ void printProfile(const BenchOptions& options, const std::optional<std::string>&
         }
     }
     for (const auto& [name, total] : shaders)
-        fmt::print("{:<32} {:>4} dispatches {:>8.1f} us per token\n", name, total.first / kSteps,
+        fmt::print("{:<32} {:>4} kernels {:>8.1f} us per token\n", name, total.first / kSteps,
                    total.second * 1e3 / kSteps);
 }
 
@@ -273,10 +274,14 @@ int bench(const BenchOptions& options) {
     }
     if (wants("gpt2")) {
         const DecoderConfig config = RandomGpt2().config();
-        LanguageModel model(std::make_unique<RandomGpt2>(), {.device = {.device = device}, .inspects = false});
-        results.add("GPT-2-small-shaped weights read per token", megabytesPerToken(model, config), "MB");
-        results.add("GPT-2-small-shaped decode", decodeRate(model, 24), "tokens/s");
-        results.add("GPT-2-small-shaped prefill of 512", prefillRate(model, 512), "tokens/s");
+        for (const Storage storage : {Storage::F32, Storage::Q8_0, Storage::Q4_K}) {
+            const std::string as = storage == Storage::F32 ? "" : fmt::format(", {}", storageName(storage));
+            LanguageModel model(std::make_unique<RandomGpt2>(),
+                                {.device = {.device = device}, .storage = storage, .inspects = false});
+            results.add("GPT-2-small-shaped weights read per token" + as, megabytesPerToken(model, config), "MB");
+            results.add("GPT-2-small-shaped decode" + as, decodeRate(model, 24), "tokens/s");
+            results.add("GPT-2-small-shaped prefill of 512" + as, prefillRate(model, 512), "tokens/s");
+        }
     }
     results.finish();
     return kDone;

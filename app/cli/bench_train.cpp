@@ -139,7 +139,7 @@ void printProfile(const Trainer& trainer) {
         all += elapsedMs;
     }
     for (const auto& [shader, total] : shaders)
-        fmt::print("  {:<32} {:>4} dispatches {:>9.2f} ms {:>4.0f} %\n", shader, total.first, total.second,
+        fmt::print("  {:<32} {:>4} kernels {:>9.2f} ms {:>4.0f} %\n", shader, total.first, total.second,
                    100 * total.second / all);
 }
 
@@ -153,7 +153,7 @@ int benchTrain(const BenchTrainOptions& options) {
     nlohmann::json results = nlohmann::json::object();
     if (!options.json)
         fmt::print("{:<44} {:>10} {:>10} {:>7} {:>12}\n", "median of a training step", "ours, ms", "PyTorch", "ratio",
-                   "dispatches");
+                   "kernels");
     for (const StepShape& shape : kShapes) {
         if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
         Trainer trainer(recipeOf(shape, folder / "letters.txt", folder.path()), {.device = device},
@@ -178,13 +178,13 @@ int benchTrain(const BenchTrainOptions& options) {
             theirs.insert(theirs.end(), seconds.begin(), seconds.end());
         }
         const double ownMs = median(ours) * 1e3,
-                     perLayer = static_cast<double>(trainer.dispatchCount()) / static_cast<double>(shape.layers);
+                     perLayer = static_cast<double>(trainer.kernelCount()) / static_cast<double>(shape.layers);
         auto& result = results[shape.name];
         result = {{"ms", ownMs},
                   {"sizes", sizes},
                   {"steps", shape.steps},
-                  {"dispatches", trainer.dispatchCount()},
-                  {"dispatches_per_layer", perLayer}};
+                  {"kernels", trainer.kernelCount()},
+                  {"kernels_per_layer", perLayer}};
         if (!theirs.empty()) {
             result["pytorch_ms"] = median(theirs) * 1e3;
             result["ratio"] = median(ours) / median(theirs);
@@ -197,7 +197,7 @@ int benchTrain(const BenchTrainOptions& options) {
                    fmt::format("{}: {} layers, {} heads, width {}, {} x {}", shape.name, shape.layers, shape.heads,
                                shape.width, shape.batch, shape.context),
                    ownMs, number("pytorch_ms", 1), number("ratio", 2),
-                   fmt::format("{} ({:.1f}/L)", trainer.dispatchCount(), perLayer));
+                   fmt::format("{} ({:.1f}/L)", trainer.kernelCount(), perLayer));
         if (options.profile) printProfile(trainer);
         std::fflush(stdout);
     }

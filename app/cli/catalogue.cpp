@@ -22,6 +22,7 @@ void addModels(Command& command);
 void addParts(Command& command);
 void addPatch(Command& command);
 void addPerplexity(Command& command);
+void addStorage(Command& command);
 void addRender(Command& command);
 void addTrain(Command& command);
 
@@ -53,6 +54,7 @@ std::span<const CommandEntry> commandCatalogue() {
         CommandEntry{"features", kAttention, "Measure how close random features come to the softmax", addFeatures},
         CommandEntry{"train", kTrain, "Train a small model on a task", addTrain},
         CommandEntry{"eval", kTrain, "Measure how well a trained model solves its task", addEval},
+        CommandEntry{"storage", kTrain, "Compare a model with its weights in fewer bits", addStorage},
         CommandEntry{"perplexity", kTrain, "Measure how well a model predicts a text", addPerplexity},
         CommandEntry{"extrapolate", kTrain, "Train models with different positions and test them at other lengths",
                      addExtrapolate},

@@ -223,9 +223,9 @@ int train(const TrainOptions& options) {
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     const char* clear = showsProgress ? "\r\x1b[K" : "";
     fmt::print(stderr,
-               "{}: {}, {} steps of {} on {}, {} dispatches and {:.1f} MiB of activations and gradients a step\n",
+               "{}: {}, {} steps of {} on {}, {} kernels and {:.1f} MiB of activations and gradients a step\n",
                trainer.task().title, parameterText(trainer), recipe.schedule.steps, batchText(trainer),
-               trainer.device().name(), trainer.dispatchCount(), static_cast<double>(trainer.arenaBytes()) / (1 << 20));
+               trainer.device().name(), trainer.kernelCount(), static_cast<double>(trainer.arenaBytes()) / (1 << 20));
     for (const std::string& warning : {unknownWarning(recipe), emptyRowsWarning(recipe.architecture)})
         if (!warning.empty()) report("warning: {}\n", warning);
     stopOnSignals();

@@ -11,6 +11,7 @@
 #include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
+#include "engine/analysis/storage_effects.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/analysis/weighted_attention.h"
 
@@ -303,6 +304,47 @@ LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject& sub
     return answer;
 }
 
+LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& subject) {
+    const auto& found = static_cast<const StorageEffects&>(result);
+    const StorageEffects::Effect& original = found.effects.front();
+    LensAnswer answer{.summary =
+                          LensText::tr("Keeping each weight in fewer bits saves memory and writes faster, but rounds "
+                                       "the weights. With f32 weights, the perplexity of this text is %1.")
+                              .arg(formatFixed(original.perplexity, 3))};
+    answer.matrix.title = LensText::tr("Change of each head's pattern, in bits");
+    answer.matrix.rowTitle = LensText::tr("weights");
+    answer.matrix.columnTitle = LensText::tr("head");
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.columns = {LensText::tr("Weights"), LensText::tr("Memory"), LensText::tr("Tokens per second"),
+                      LensText::tr("Perplexity"), LensText::tr("Largest change")};
+    answer.columnHelp = {
+        LensText::tr("How a weight is kept: 32 or 16 bits, or 8 or 4 bits with a scale for each block of weights"),
+        LensText::tr("The size of all weights on the device"),
+        LensText::tr("The measured speed of writing after this text"),
+        LensText::tr("Between how many equally likely tokens the model hesitates on average"),
+        LensText::tr("The largest change of a probability of the next token, compared with f32")};
+    std::vector<float> values;
+    for (const StorageEffects::Effect& effect : found.effects) {
+        const QString name = QString::fromStdString(std::string(storageName(effect.storage)));
+        answer.rows.push_back(
+            {name, LensText::tr("%1 MiB").arg(formatFixed(static_cast<double>(effect.parameterBytes) / (1 << 20), 1)),
+             effect.tokensPerSecond > 0 ? formatFixed(effect.tokensPerSecond, 0) : LensText::tr("none"),
+             formatFixed(effect.perplexity, 3), formatPercent(static_cast<double>(effect.largestChange))});
+        if (&effect == &original) continue;
+        answer.matrix.rowLabels.push_back(name);
+        for (const std::vector<double>& heads : effect.divergence)
+            for (const double bits : heads) values.push_back(static_cast<float>(bits));
+    }
+    for (size_t site = 0; site < original.divergence.size(); ++site)
+        for (size_t head = 0; head < original.divergence[site].size(); ++head)
+            answer.matrix.columnLabels.push_back(
+                headLabel(subject.model.structure, static_cast<int>(site), static_cast<int>(head)));
+    if (!answer.matrix.columnLabels.empty())
+        answer.matrix.setMatrix(static_cast<int>(answer.matrix.rowLabels.size()),
+                                static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
+    return answer;
+}
+
 /// An analysis with the parts of the question that it has a place for.
 template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& question) {
     auto analysis = std::make_shared<T>();
@@ -383,6 +425,14 @@ public:
                                    "without shortcuts such as fused kernels and caches."),
          .make = make<FormedPathAnalysis>,
          .show = showFormedPath},
+        {.id = "storage",
+         .title = QT_TR_NOOP("Weights in fewer bits"),
+         .explanation =
+             QT_TR_NOOP("Opens the model with its weights kept in 16, 8 and 4 bits, and compares the memory, the "
+                        "speed, the predictions and the pattern of each head."),
+         .isQuick = false,
+         .make = make<StorageEffectsAnalysis>,
+         .show = showStorageEffects},
         {.id = "layer_kinds",
          .title = QT_TR_NOOP("Kinds by layer"),
          .explanation = QT_TR_NOOP("Where heads look: the mean over the heads of each layer."),

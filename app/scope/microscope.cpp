@@ -432,13 +432,16 @@ StepProfile Microscope::profile(Phase phase) {
         const PlannedOp& op = plan.ops[index];
         if (op.aliasOnly) continue;
         const Node& node = plan.graph->node(op.node);
-        const auto dispatches = dispatchesOf(plan, op, traits);
+        const bool isOnHost = traits.usesHost && node.op->host != nullptr;
+        const auto dispatches = isOnHost ? std::vector<Dispatch>(1) : dispatchesOf(plan, op, traits);
         const OpTypesOf types(plan, op, step);
         OpTime& time = profile.ops.emplace_back(OpTime{
             .op = index,
             .name = std::string(node.op->name),
             .path = pathOf(plan, op),
-            .shader = dispatches.empty() ? std::string() : std::string(dispatches.front().shader),
+            .shader = isOnHost             ? "processor"
+                      : dispatches.empty() ? std::string()
+                                           : std::string(dispatches.front().shader),
             .dispatches = static_cast<int>(dispatches.size()),
             .elapsedMs = 0,
             .operations = node.op->operations ? node.op->operations({node.attributes, types.inputs, types.outputs}) : 0,

@@ -17,7 +17,7 @@ struct OpTime {
     uint32_t op = 0;       ///< index in Plan::ops
     std::string name;      ///< name of the operation: "fused_attention"
     std::string path;      ///< path of its output; empty if it has none
-    std::string shader;    ///< shader of its first dispatch
+    std::string shader;    ///< shader of its first dispatch; "processor" if that computes it
     int dispatches = 0;    ///< number of kernels launched
     double elapsedMs = 0;  ///< the median of several runs
     double operations = 0; ///< floating-point operations on live rows; 0: unknown

@@ -46,6 +46,7 @@ Run RunningModel::run(const Input& input, const Changes& changes, const Wanted& 
 
 void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
                            const ParameterSource& source, Storage storage) {
+    deviceChoice_ = choice;
     device_ = window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, window);
     store_ = std::make_unique<TensorStore>(*device_);
     gates_.assign(static_cast<size_t>(info_.siteCount() * info_.heads), 1.0f);

@@ -58,6 +58,7 @@ public:
     const ModelInfo& info() const { return info_; }
     Device& device() const { return *device_; }
     TensorStore& store() const { return *store_; } ///< parameters and states
+    const DeviceChoice& deviceChoice() const { return deviceChoice_; }
     int64_t deviceBytes() const;
 
     /// Applies the model to an input. The changes stay set.
@@ -158,6 +159,7 @@ protected:
     virtual void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const = 0;
 
     ModelInfo info_;
+    DeviceChoice deviceChoice_;
     std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
 

@@ -82,7 +82,7 @@ KernelTraits Device::kernelTraits() const {
 uint64_t Device::allocatedBytes() const { return impl_->context.allocatedBytes(); }
 uint64_t Device::freeBytes() const { return impl_->context.freeBytes(); }
 size_t Device::kernelCount() const { return impl_->kernels.count(); }
-bool Device::isFirstUse() const { return impl_->kernels.isFirstUse(); }
+bool Device::isFirstUse() const { return !impl_->usesHost && impl_->kernels.isFirstUse(); }
 void Device::saveKernels() { impl_->kernels.save(); }
 gpu::Context& Device::context() { return impl_->context; }
 KernelLibrary& Device::kernels() { return impl_->kernels; }

@@ -60,7 +60,8 @@ public:
 
     size_t kernelCount() const; ///< kernels compiled so far; each costs about 50 ms on software Vulkan
 
-    /// Whether no earlier start of the program has left compiled kernels on disk: the first runs take seconds.
+    /// Whether no earlier start of the program has left compiled kernels on disk: the first runs take seconds. Host
+    /// kernels need no such time.
     bool isFirstUse() const;
     /// Writes what the driver has compiled to disk now; else this happens when the device is destroyed.
     void saveKernels();

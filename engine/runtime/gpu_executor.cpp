@@ -369,13 +369,13 @@ uint64_t GpuExecutor::deviceBytes() const {
 
 std::vector<gpu::Stretch> GpuExecutor::profile() const { return impl_->profile(); }
 
-size_t GpuExecutor::dispatchCount() const { return impl_->dispatches.size(); }
-size_t GpuExecutor::chunkCount() const { return impl_->chunks.size(); }
 size_t GpuExecutor::hostOpCount() const {
     size_t count = 0;
     for (const Impl::Segment& segment : impl_->segments) count += segment.ops.size();
     return count;
 }
+size_t GpuExecutor::kernelCount() const { return impl_->dispatches.size() + hostOpCount(); }
+size_t GpuExecutor::chunkCount() const { return impl_->chunks.size() + hostOpCount(); }
 
 GpuExecutor::DeviceResult GpuExecutor::deviceResult(const std::string& name) const {
     const auto found = plan_->results.find(name);

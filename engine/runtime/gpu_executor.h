@@ -51,9 +51,9 @@ public:
 
     const Plan& plan() const { return *plan_; }
     uint64_t deviceBytes() const;
-    size_t dispatchCount() const;
-    size_t chunkCount() const;  ///< of recorded commands in a run
-    size_t hostOpCount() const; ///< operations that the processor computes, outside recorded chunks
+    size_t kernelCount() const; ///< that a run starts: dispatches, and operations on the processor
+    size_t hostOpCount() const; ///< operations on the processor
+    size_t chunkCount() const;  ///< how often a run asks whether it is cancelled
 
     /// The device time of every dispatch of the last run, in order, with its shader. Empty unless
     /// GpuExecutorOptions::profiles.

@@ -613,6 +613,6 @@ int64_t Trainer::modelParameterCount() const {
 
 uint64_t Trainer::arenaBytes() const { return step_->plan().arenaBytes; }
 
-size_t Trainer::dispatchCount() const { return step_->dispatchCount() + (update_ ? update_->dispatchCount() : 0); }
+size_t Trainer::kernelCount() const { return step_->kernelCount() + (update_ ? update_->kernelCount() : 0); }
 
 } // namespace attn

@@ -1,3 +1,4 @@
+#include "engine/core/storage.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/io/weight_source.h"
 #include "tests/io/files.h"

@@ -238,10 +238,13 @@ def gpt2(bench):
         if not kind.startswith("gpt2 0.1B"):
             raise CannotMeasure(f"{bench.llama.model} holds {kind}; this row needs GPT-2 small")
         bench.add(f"{decoding}; peer: llama.cpp, {kind}", "tokens/s", rate, llama_rate)
-    megabytes = ours["GPT-2-small-shaped weights read per token"]
     bench.add(f"read bandwidth of {core_count()} cores", "GB/s", bandwidth)
-    bench.add("weights read for a token, f32", "MB", megabytes)
-    bench.add(f"{decoding}; peer: what the read bandwidth allows", "tokens/s", rate, bandwidth * 1e3 / megabytes)
+    for storage in ("f32", "q8_0", "q4_k"):
+        suffix = "" if storage == "f32" else f", {storage}"
+        megabytes = ours[f"GPT-2-small-shaped weights read per token{suffix}"]
+        bench.add(f"weights read for a token, {storage}", "MB", megabytes)
+        bench.add(f"decoding, GPT-2 small's shape, {storage}; peer: what the read bandwidth allows", "tokens/s",
+                  ours[f"GPT-2-small-shaped decode{suffix}"], bandwidth * 1e3 / megabytes)
 
 
 MEASUREMENTS = {"train-A": training("A"), "train-B": training("B"), "train-C": training("C"), "train-ViT": training("ViT"),

@@ -17,7 +17,9 @@ from peers import Bench, CannotMeasure, LlamaCpp, Row
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GPT2 = {"GPT-2-small-shaped decode": 40.0, "GPT-2-small-shaped prefill of 512": 600.0,
-        "GPT-2-small-shaped weights read per token": 500.0}
+        "GPT-2-small-shaped weights read per token": 500.0,
+        "GPT-2-small-shaped decode, q8_0": 120.0, "GPT-2-small-shaped weights read per token, q8_0": 130.0,
+        "GPT-2-small-shaped decode, q4_k": 200.0, "GPT-2-small-shaped weights read per token, q4_k": 70.0}
 GPT2_IN_PYTORCH = {"decode tokens/s": 20.0, "prefill tokens/s": 900.0, "one row": "linear"}
 BANDWIDTH = {"reading memory, every core": 25.0}
 DECODING = "decoding, GPT-2 small's shape, f32"

@@ -113,6 +113,9 @@ void ShaderView::draw(const Area& area, const Look&, UserRequests&) {
     if (!gpu::offersPipelineFacts(subject_.context().physical()))
         ImGui::TextUnformatted("This driver gives no statistics about shaders. Registers, spills and occupancy need "
                                "VK_KHR_pipeline_executable_properties, which it does not support.");
+    if (subject_.device().kernelTraits().usesHost)
+        ImGui::TextUnformatted("This device is the processor, which computes most operations without shaders. The list "
+                               "shows the shaders that compute them on a graphics card.");
     ImGui::PopTextWrapPos();
     if (ImGui::BeginTable("kernels", 6, kTable | ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY)) {
         ImGui::TableSetupScrollFreeze(0, 1);

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "engine/analysis/analysis.h"
+#include "engine/core/storage.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// What changes if the weights of a model are kept in fewer bits: the same text in each storage.
+struct StorageEffects : AnalysisResult {
+    struct Effect {
+        Storage storage = Storage::F32;
+        int64_t parameterBytes = 0; ///< on the device
+        double tokensPerSecond = 0; ///< of writing after the text, measured; 0: the model keeps no cache
+        double loss = 0;            ///< mean of the text's tokens, in nats; NaN for fewer than two tokens
+        double perplexity = 0;      ///< exp(loss)
+        float largestChange = 0;    ///< of a probability of the next token after the text, from f32
+        /// [sites][heads] Jensen-Shannon divergence of the patterns from those of f32, in bits from 0 to 1. Empty for a
+        /// site without patterns.
+        std::vector<std::vector<double>> divergence;
+        double meanDivergence() const; ///< of all heads; NaN if there are none
+    };
+    std::vector<Effect> effects; ///< that of f32 first
+};
+
+/// Computes StorageEffects. It opens the model again in each storage, one after another; changes to runs have no part in it.
+struct StorageEffectsAnalysis : Analysis {
+    std::vector<Storage> storages{kStorages, kStorages + std::size(kStorages)}; ///< f32 is always measured
+    std::string key() const override { return "storage_effects"; }
+    /// @throws Error for a model of pictures or one that predicts no next token
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
+};
+
+} // namespace attn
