@@ -11,7 +11,7 @@ namespace attn {
 namespace {
 
 constexpr std::array<std::string_view, 6> kNames{"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k"};
-constexpr int64_t kBlock = 32, kSuperBlock = 256, kParts = 8;
+constexpr int64_t kBlock = 32, kSuperBlock = 256, kParts = 8, kTogether = 128;
 constexpr int64_t kSuperScales = 20; ///< bytes that scale a block of Q4_K: d, dmin, scales, offsets
 
 template <typename T> void put(std::byte* to, T value) { std::memcpy(to, &value, sizeof(value)); }
@@ -45,8 +45,10 @@ void encode8(std::span<const float> block, std::byte* numbers, std::byte* scale)
 
 /// The byte that holds a number of four bits, and whether it is in the high half.
 std::pair<size_t, bool> placeOf(size_t index) {
-    constexpr size_t kHalf = kBlock / 2;
-    return {index / kBlock * kHalf + index % kHalf, index % kBlock >= kHalf};
+    constexpr size_t kWords = 16; // of kTogether numbers, eight to a word
+    const size_t within = index % kTogether, word = index / kTogether * kWords + within % kWords,
+                 nibble = within / kWords;
+    return {word * 4 + nibble / 2, nibble % 2 == 1};
 }
 void putNibble(std::byte* numbers, size_t index, int value) {
     const auto [at, isHigh] = placeOf(index);
@@ -59,11 +61,12 @@ int nibbleOf(const std::byte* numbers, size_t index) {
 }
 
 /// The number of largest size becomes -8, so that its sign decides that of the scale.
-void encode4(std::span<const float> block, std::byte* numbers, std::byte* scale) {
+void encode4(std::span<const float> row, size_t first, std::byte* numbers, std::byte* scale) {
+    const std::span<const float> block = row.subspan(first, kBlock);
     const float d = largest(block) / -8;
     put(scale, halfOf(d));
     for (size_t i = 0; i < block.size(); ++i)
-        putNibble(numbers, i, std::clamp((d == 0 ? 0 : rounded(block[i] / d)) + 8, 0, 15));
+        putNibble(numbers, first + i, std::clamp((d == 0 ? 0 : rounded(block[i] / d)) + 8, 0, 15));
 }
 
 /// Scale and offset that fit values = scale * q - offset for q of 0..15, by least squares over tried scales.
@@ -104,7 +107,8 @@ Fit fitOf(std::span<const float> part) {
     return best;
 }
 
-void encodeSuper(std::span<const float> block, std::byte* numbers, std::byte* scales) {
+void encodeSuper(std::span<const float> row, size_t first, std::byte* numbers, std::byte* scales) {
+    const std::span<const float> block = row.subspan(first, kSuperBlock);
     std::array<Fit, kParts> fits;
     float mostScale = 0, mostOffset = 0;
     for (size_t part = 0; part < kParts; ++part) {
@@ -123,7 +127,7 @@ void encodeSuper(std::span<const float> block, std::byte* numbers, std::byte* sc
         put(scales + 4 + kParts + part, static_cast<uint8_t>(offset));
         const float by = d * static_cast<float>(scale), less = dmin * static_cast<float>(offset);
         for (size_t i = part * kBlock; i < (part + 1) * kBlock; ++i)
-            putNibble(numbers, i, std::clamp(by == 0 ? 0 : rounded((block[i] + less) / by), 0, 15));
+            putNibble(numbers, first + i, std::clamp(by == 0 ? 0 : rounded((block[i] + less) / by), 0, 15));
     }
 }
 
@@ -159,7 +163,7 @@ StoredRow storedRow(Storage storage, int64_t columns) {
     case Storage::Q8_0:
         return row(columns, columns / kBlock * 2);
     case Storage::Q4_0:
-        return row(columns / 2, columns / kBlock * 2);
+        return row((columns + kTogether - 1) / kTogether * (kTogether / 2), columns / kBlock * 2);
     case Storage::Q4_K:
         return row(columns / 2, columns / kSuperBlock * kSuperScales);
     }
@@ -185,12 +189,11 @@ void encodeRow(Storage storage, std::span<const float> row, std::byte* out) {
             encode8(row.subspan(i, kBlock), out + i, scales + i / kBlock * 2);
         break;
     case Storage::Q4_0:
-        for (size_t i = 0; i < row.size(); i += kBlock)
-            encode4(row.subspan(i, kBlock), out + i / 2, scales + i / kBlock * 2);
+        for (size_t i = 0; i < row.size(); i += kBlock) encode4(row, i, out, scales + i / kBlock * 2);
         break;
     case Storage::Q4_K:
         for (size_t i = 0; i < row.size(); i += kSuperBlock)
-            encodeSuper(row.subspan(i, kSuperBlock), out + i / 2, scales + i / kSuperBlock * kSuperScales);
+            encodeSuper(row, i, out, scales + i / kSuperBlock * kSuperScales);
         break;
     }
 }

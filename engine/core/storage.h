@@ -30,9 +30,9 @@ int64_t storageBlock(Storage storage);
 /// The storage of rows of this length, if another is wanted that does not fit: q8_0, else f32.
 Storage storageFor(Storage wanted, int64_t columns);
 
-/// Where the parts of a row lie, in bytes: first the numbers, then what scales each block. Of 32 numbers of four bits,
-/// the first 16 are in the low halves of 16 bytes and the others in the high halves. A block of Q4_K has d and dmin
-/// (f16), eight scales and eight offsets of one byte each.
+/// Where the parts of a row lie, in bytes: first the numbers, then what scales each block. 128 numbers of four bits are
+/// 16 words: number 16 j + l is half byte j of word l, so that a shift of all words gives 16 numbers in order. A block
+/// of Q4_K has d and dmin (f16), eight scales and eight offsets of one byte each.
 struct StoredRow {
     int64_t scalesAt = 0; ///< of the first block
     int64_t bytes = 0;    ///< from row to row: a multiple of 16

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -17,7 +19,18 @@ using Bytes = hn::Rebind<uint8_t, Floats>;
 using SignedBytes = hn::Rebind<int8_t, Floats>;
 using Integers = hn::RebindToSigned<Floats>;
 
-constexpr int64_t kGroup = 32; ///< numbers that have one scale
+// Lambdas do not inherit the target of the function around them.
+#undef ATTN_INLINE
+#define ATTN_INLINE HWY_ATTR __attribute__((always_inline))
+
+constexpr int64_t kGroup = 32;   ///< numbers that have one scale
+constexpr int64_t kTogether = 4; ///< groups whose numbers of four bits lie in the same words
+constexpr int64_t kWords = 16;   ///< of such groups
+
+constexpr bool isHalfBytes(Storage storage) { return storage == Storage::Q4_0 || storage == Storage::Q4_K; }
+constexpr bool hasFactors(Storage storage) { return storage != Storage::F16 && storage != Storage::BF16; }
+
+HWY_ATTR HWY_INLINE int64_t laneCount() { return static_cast<int64_t>(hn::Lanes(Floats())); }
 
 HWY_ATTR HWY_INLINE Vector halves(const std::byte* from) {
     const hn::Rebind<hwy::float16_t, Floats> tag;
@@ -34,121 +47,167 @@ HWY_ATTR HWY_INLINE Vector signedBytes(const std::byte* from) {
     return hn::ConvertTo(Floats(), hn::PromoteTo(Integers(), bytes));
 }
 
-/// @param isHigh the high halves of the bytes, else the low ones
-HWY_ATTR HWY_INLINE Vector nibbles(const std::byte* from, bool isHigh) {
-    const auto bytes = hn::PromoteTo(Integers(), hn::LoadU(Bytes(), reinterpret_cast<const uint8_t*>(from)));
-    return hn::ConvertTo(Floats(), isHigh ? hn::ShiftRight<4>(bytes) : hn::And(bytes, hn::Set(Integers(), 15)));
+/// Half byte `index` of each word.
+template <int index> HWY_ATTR HWY_INLINE Vector halfBytes(hn::Vec<Integers> words) {
+    const auto shifted = hn::ShiftRight<index * 4>(words);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL // a table of 16 floats reads the low four bits of its index
+    return hn::TableLookupLanes(hn::ConvertTo(Floats(), hn::Iota(Integers(), 0)), hn::Indices512<float>{shifted.raw});
+#else
+    return hn::ConvertTo(Floats(), hn::And(shifted, hn::Set(Integers(), 15)));
+#endif
 }
 
-/// Numbers [i, i + lanes) of a group, before their scale. i + lanes is at most 32, and vectors do not cross its middle.
-template <Storage storage> HWY_ATTR HWY_INLINE Vector numbers(const std::byte* row, int64_t group, int64_t i) {
-    if constexpr (storage == Storage::F16) return halves(row + (group * kGroup + i) * 2);
-    if constexpr (storage == Storage::BF16) return brains(row + (group * kGroup + i) * 2);
-    if constexpr (storage == Storage::Q8_0) return signedBytes(row + group * kGroup + i);
-    constexpr int64_t kHalf = kGroup / 2;
-    return nibbles(row + group * kHalf + i % kHalf, i >= kHalf);
+/// Calls function(constant) for 0, 1 ... count - 1.
+template <typename Function, int... indices>
+HWY_ATTR HWY_INLINE void each(const Function& function, std::integer_sequence<int, indices...>) {
+    (function(std::integral_constant<int, indices>()), ...);
 }
 
-/// Vectors of at most 16 floats, so that they do not cross the middle of a group.
-HWY_ATTR HWY_INLINE int64_t laneCount() { return static_cast<int64_t>(hn::Lanes(Floats())); }
-
-/// The factor of each group, and for offsets what is added to each of its numbers.
-template <Storage storage>
-HWY_ATTR HWY_INLINE void scalesOf(const std::byte* row, int64_t columns, float* factors, float* offsets) {
-    const std::byte* scales = row + storedRow(storage, columns).scalesAt;
-    const int64_t groups = columns / kGroup;
-    if constexpr (storage == Storage::Q8_0 || storage == Storage::Q4_0) {
-        int64_t i = 0;
-        for (; i + laneCount() <= groups; i += laneCount()) {
-            const Vector d = halves(scales + i * 2);
-            hn::StoreU(d, Floats(), factors + i);
-            if constexpr (storage == Storage::Q4_0) hn::StoreU(hn::Mul(d, constant(-8)), Floats(), offsets + i);
+/// Calls body(group, i, numbers) with the numbers group * 32 + i and the following of `count` groups, before their
+/// scale.
+/// @param row where the groups begin
+template <Storage storage, int count, typename Body>
+HWY_ATTR HWY_INLINE void overGroups(const std::byte* row, const Body& body) {
+    const int64_t lanes = laneCount();
+    if constexpr (isHalfBytes(storage)) {
+        for (int64_t part = 0; part < kWords; part += lanes) {
+            const auto words = hn::LoadU(Integers(), reinterpret_cast<const int32_t*>(row) + part);
+            each(
+                [&](auto index)
+                    HWY_ATTR { body(index.value / 2, index.value % 2 * kWords + part, halfBytes<index.value>(words)); },
+                std::make_integer_sequence<int, 2 * count>());
         }
-        for (; i < groups; ++i) {
-            uint16_t half = 0;
-            std::memcpy(&half, scales + i * 2, sizeof(half));
-            factors[i] = floatOfHalf(half);
-            if constexpr (storage == Storage::Q4_0) offsets[i] = -8 * factors[i];
-        }
+    } else {
+        each(
+            [&](auto group) ATTN_INLINE {
+                for (int64_t i = 0; i < kGroup; i += lanes) {
+                    const int64_t at = group.value * kGroup + i;
+                    if constexpr (storage == Storage::F16) body(group.value, i, halves(row + at * 2));
+                    if constexpr (storage == Storage::BF16) body(group.value, i, brains(row + at * 2));
+                    if constexpr (storage == Storage::Q8_0) body(group.value, i, signedBytes(row + at));
+                }
+            },
+            std::make_integer_sequence<int, count>());
     }
+}
+
+/// Calls body(constant count, first group, its place) for each four groups of a row, and for those that remain.
+template <Storage storage, typename Body>
+HWY_ATTR HWY_INLINE void overBundles(const std::byte* row, int64_t groups, const Body& body) {
+    constexpr int64_t kBytes = isHalfBytes(storage) ? kWords * 4 : kTogether * kGroup * (hasFactors(storage) ? 1 : 2);
+    int64_t first = 0;
+    for (; first + kTogether <= groups; first += kTogether, row += kBytes)
+        body(std::integral_constant<int, 4>(), first, row);
+    if (groups - first == 3) body(std::integral_constant<int, 3>(), first, row);
+    if (groups - first == 2) body(std::integral_constant<int, 2>(), first, row);
+    if (groups - first == 1) body(std::integral_constant<int, 1>(), first, row);
+}
+
+/// The factor of each group, and for half bytes what is added to each of its numbers. Writes whole vectors of four.
+template <Storage storage>
+HWY_ATTR HWY_INLINE void scalesOf(const std::byte* scales, int64_t groups, float* factors, float* offsets) {
+    const hn::CappedTag<float, 4> four;
+    const hn::Rebind<hwy::float16_t, decltype(four)> halfOfFour;
+    const hn::Rebind<uint8_t, decltype(four)> bytes;
+    const hn::RebindToSigned<decltype(four)> integers;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(four));
+    const auto load = [&](const std::byte* from) ATTN_INLINE {
+        return hn::PromoteTo(four, hn::LoadU(halfOfFour, reinterpret_cast<const hwy::float16_t*>(from)));
+    };
+    if constexpr (storage == Storage::Q8_0 || storage == Storage::Q4_0)
+        for (int64_t i = 0; i < groups; i += lanes) { // rows are padded to 16 bytes, so that no load leaves the row
+            if (i + lanes > groups) {
+                for (; i < groups; ++i) {
+                    uint16_t half = 0;
+                    std::memcpy(&half, scales + i * 2, sizeof(half));
+                    factors[i] = floatOfHalf(half);
+                    if constexpr (storage == Storage::Q4_0) offsets[i] = -8 * factors[i];
+                }
+                return;
+            }
+            const auto d = load(scales + i * 2);
+            hn::StoreU(d, four, factors + i);
+            if constexpr (storage == Storage::Q4_0) hn::StoreU(hn::Mul(d, hn::Set(four, -8.0f)), four, offsets + i);
+        }
     if constexpr (storage == Storage::Q4_K) {
         constexpr int64_t kParts = 8, kBytes = 20;
-        const hn::CappedTag<float, kParts> parts;
-        const auto lanes = static_cast<int64_t>(hn::Lanes(parts));
-        const hn::Rebind<uint8_t, decltype(parts)> bytes;
-        const hn::RebindToSigned<decltype(parts)> integers;
         for (int64_t super = 0; super < groups / kParts; ++super) {
             const std::byte* at = scales + super * kBytes;
-            std::array<uint16_t, 2> d;
-            std::memcpy(d.data(), at, sizeof(d));
-            const auto by = hn::Set(parts, floatOfHalf(d[0])), less = hn::Set(parts, -floatOfHalf(d[1]));
+            const auto by = hn::Set(four, hn::GetLane(load(at))),
+                       less = hn::Neg(hn::Set(four, hn::GetLane(load(at + 2))));
             const auto* sizes = reinterpret_cast<const uint8_t*>(at + 4);
             for (int64_t i = 0; i < kParts; i += lanes) {
-                const auto factor = hn::ConvertTo(parts, hn::PromoteTo(integers, hn::LoadU(bytes, sizes + i)));
-                const auto offset = hn::ConvertTo(parts, hn::PromoteTo(integers, hn::LoadU(bytes, sizes + kParts + i)));
-                hn::StoreU(hn::Mul(factor, by), parts, factors + super * kParts + i);
-                hn::StoreU(hn::Mul(offset, less), parts, offsets + super * kParts + i);
+                const auto factor = hn::ConvertTo(four, hn::PromoteTo(integers, hn::LoadU(bytes, sizes + i)));
+                const auto offset = hn::ConvertTo(four, hn::PromoteTo(integers, hn::LoadU(bytes, sizes + kParts + i)));
+                hn::StoreU(hn::Mul(factor, by), four, factors + super * kParts + i);
+                hn::StoreU(hn::Mul(offset, less), four, offsets + super * kParts + i);
             }
         }
     }
 }
 
-constexpr bool hasFactors(Storage storage) { return storage != Storage::F16 && storage != Storage::BF16; }
-constexpr bool hasOffsets(Storage storage) { return storage == Storage::Q4_0 || storage == Storage::Q4_K; }
-
 /// Room for the scales of a row.
 float* roomFor(int64_t groups, int which) {
     thread_local std::array<std::vector<float>, 3> rooms;
     std::vector<float>& room = rooms[static_cast<size_t>(which)];
-    if (static_cast<int64_t>(room.size()) < groups) room.resize(static_cast<size_t>(groups) + 16);
+    if (static_cast<int64_t>(room.size()) < groups + 16) room.resize(static_cast<size_t>(groups) + 16);
     return room.data();
 }
 
 template <Storage storage> HWY_ATTR void widenAs(int64_t columns, const std::byte* row, float* out) {
     const int64_t groups = columns / kGroup;
     float *factors = roomFor(groups, 0), *offsets = roomFor(groups, 1);
-    scalesOf<storage>(row, columns, factors, offsets);
-    for (int64_t group = 0; group < groups; ++group)
-        for (int64_t i = 0; i < kGroup; i += laneCount()) {
-            Vector value = numbers<storage>(row, group, i);
-            if constexpr (hasOffsets(storage))
-                value = hn::MulAdd(value, hn::Set(Floats(), factors[group]), hn::Set(Floats(), offsets[group]));
+    scalesOf<storage>(row + storedRow(storage, columns).scalesAt, groups, factors, offsets);
+    overBundles<storage>(row, groups, [&](auto count, int64_t first, const std::byte* from) ATTN_INLINE {
+        overGroups<storage, decltype(count)::value>(from, [&](int64_t group, int64_t i, Vector value) ATTN_INLINE {
+            if constexpr (isHalfBytes(storage))
+                value = hn::MulAdd(value, hn::Set(Floats(), factors[first + group]),
+                                   hn::Set(Floats(), offsets[first + group]));
             else if constexpr (hasFactors(storage))
-                value = hn::Mul(value, hn::Set(Floats(), factors[group]));
-            hn::StoreU(value, Floats(), out + group * kGroup + i);
-        }
+                value = hn::Mul(value, hn::Set(Floats(), factors[first + group]));
+            hn::StoreU(value, Floats(), out + (first + group) * kGroup + i);
+        });
+    });
 }
 
 /// @param sums of each group of each row of x, which offsets multiply
 template <Storage storage, int rows>
 HWY_ATTR void productAs(const SkinnyProduct& p, const std::byte* w, int64_t begin, int64_t end, const float* sums) {
-    const int64_t groups = p.K / kGroup, stride = storedRow(storage, p.K).bytes;
+    const int64_t groups = p.K / kGroup;
+    const StoredRow place = storedRow(storage, p.K);
     float *factors = roomFor(groups, 0), *offsets = roomFor(groups, 1);
     for (int64_t n = begin; n < end; ++n) {
-        const std::byte* row = w + n * stride;
-        scalesOf<storage>(row, p.K, factors, offsets);
-        Vector all[rows];
-        for (int m = 0; m < rows; ++m) all[m] = hn::Zero(Floats());
-        for (int64_t group = 0; group < groups; ++group) {
-            Vector part[rows];
-            for (int m = 0; m < rows; ++m) part[m] = hn::Zero(Floats());
-            for (int64_t i = 0; i < kGroup; i += laneCount()) {
-                const Vector value = numbers<storage>(row, group, i);
+        const std::byte* row = w + n * place.bytes;
+        scalesOf<storage>(row + place.scalesAt, groups, factors, offsets);
+        Vector all[rows][2]; // two sums each, because an addition waits for the one before
+        for (int m = 0; m < rows; ++m) all[m][0] = all[m][1] = hn::Zero(Floats());
+        overBundles<storage>(row, groups, [&](auto count, int64_t first, const std::byte* from) ATTN_INLINE {
+            constexpr int kCount = decltype(count)::value;
+            Vector part[kCount][rows];
+            for (int group = 0; group < kCount; ++group)
+                for (int m = 0; m < rows; ++m) part[group][m] = hn::Zero(Floats());
+            const float* x = p.x + first * kGroup;
+            overGroups<storage, kCount>(from, [&](int64_t group, int64_t i, Vector value) ATTN_INLINE {
                 for (int m = 0; m < rows; ++m)
-                    part[m] = hn::MulAdd(value, hn::LoadU(Floats(), p.x + m * p.xStride + group * kGroup + i), part[m]);
-            }
-            for (int m = 0; m < rows; ++m)
-                all[m] = hasFactors(storage) ? hn::MulAdd(part[m], hn::Set(Floats(), factors[group]), all[m])
-                                             : hn::Add(all[m], part[m]);
-        }
+                    part[group][m] =
+                        hn::MulAdd(value, hn::LoadU(Floats(), x + m * p.xStride + group * kGroup + i), part[group][m]);
+            });
+            for (int group = 0; group < kCount; ++group)
+                for (int m = 0; m < rows; ++m) {
+                    Vector& sum = all[m][group % 2];
+                    sum = hasFactors(storage)
+                              ? hn::MulAdd(part[group][m], hn::Set(Floats(), factors[first + group]), sum)
+                              : hn::Add(sum, part[group][m]);
+                }
+        });
         for (int m = 0; m < rows; ++m) {
-            if constexpr (hasOffsets(storage)) {
+            Vector sum = hn::Add(all[m][0], all[m][1]);
+            if constexpr (isHalfBytes(storage)) {
                 const float* of = sums + m * groups;
-                vectors(groups, [&](auto access, int64_t i) HWY_ATTR {
-                    all[m] = hn::MulAdd(access.load(of + i), access.load(offsets + i), all[m]);
-                });
+                vectors(groups, [&](auto access, int64_t i)
+                                    HWY_ATTR { sum = hn::MulAdd(access.load(of + i), access.load(offsets + i), sum); });
             }
-            p.out[m * p.outStride + n] = p.scale * sumOf(all[m]);
+            p.out[m * p.outStride + n] = p.scale * sumOf(sum);
         }
     }
 }
@@ -156,7 +215,7 @@ HWY_ATTR void productAs(const SkinnyProduct& p, const std::byte* w, int64_t begi
 template <Storage storage>
 HWY_ATTR void productOf(const SkinnyProduct& p, const std::byte* w, int64_t begin, int64_t end) {
     float* sums = nullptr;
-    if constexpr (hasOffsets(storage)) {
+    if constexpr (isHalfBytes(storage)) {
         const int64_t groups = p.K / kGroup;
         sums = roomFor(p.rows * groups, 2);
         for (int64_t m = 0; m < p.rows; ++m)

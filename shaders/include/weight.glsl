@@ -14,9 +14,9 @@
 
 #define HALF_AT(base, index) (unpackHalf2x16(w[(base) + (index) / 2])[(index) % 2])
 #define BYTE_AT(base, index) float((w[(base) + (index) / 4] >> ((index) % 4 * 8)) & 255u)
-// Four numbers of four bits: of bytes in the order of a block of 32, whose last 16 numbers are in the high halves.
-#define NIBBLES(base, vector)                                                                                                     \
-    vec4((uvec4(w[(base) + (vector) / 8 * 4 + (vector) % 4]) >> (uvec4(0, 8, 16, 24) + ((vector) % 8 < 4 ? 0u : 4u))) & 15u)
+// Four numbers of four bits: number 16 j + l of 128 is half byte j of word l.
+#define NIBBLES(first, vector)                                                                                                    \
+    vec4((uvec4(w[first], w[(first) + 1], w[(first) + 2], w[(first) + 3]) >> ((vector) % 32 / 4 * 4)) & 15u)
 
 // weight4(): numbers 4 vector to 4 vector + 3 of a row of rowWords words.
 #define DEFINE_WEIGHT4                                                                                                            \
@@ -32,8 +32,8 @@
             const ivec4 q = (ivec4(w[base + vector]) << ivec4(24, 16, 8, 0)) >> 24;                                               \
             return vec4(q) * HALF_AT(base + columns / 4, group);                                                                  \
         }                                                                                                                         \
-        const vec4 q = NIBBLES(base, vector);                                                                                     \
-        if (STORAGE == STORED_Q4_0) return (q - 8.0) * HALF_AT(base + columns / 8, group);                                        \
+        const vec4 q = NIBBLES(base + vector / 32 * 16 + vector % 4 * 4, vector);                                                 \
+        if (STORAGE == STORED_Q4_0) return (q - 8.0) * HALF_AT(base + (columns + 127) / 128 * 16, group);                         \
         const uint scales = base + columns / 8 + group / 8 * 5, part = group % 8;                                                 \
         return q * (HALF_AT(scales, 0) * BYTE_AT(scales + 1, part)) - HALF_AT(scales, 1) * BYTE_AT(scales + 3, part);             \
     }

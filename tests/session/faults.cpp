@@ -148,7 +148,8 @@ TEST_CASE("faults: a model larger than the device's memory is refused before any
     const int before = failingVulkan().allocations;
     CHECK_THAT(failureOf(session, OpenModelCommand{.path = folder.path().string()}),
                CONTAINS(folder.path().string() + ": needs 10") && CONTAINS("MiB on the device (parameters 10") &&
-                   CONTAINS(" MiB free; close other programs, choose another device or open a smaller model"));
+                   CONTAINS(" MiB free; close other programs, choose another device, keep the weights in fewer bits, "
+                            "or open a smaller model"));
     CHECK(failingVulkan().allocations == before);
     CHECK(session.latest()->model->name == "induction");
     succeed(session, GenerateCommand{.maxTokens = 3});
