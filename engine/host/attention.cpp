@@ -3,127 +3,16 @@
 #include "engine/host/elementwise.h"
 #include "engine/host/product.h"
 #include "engine/host/rows.h"
+#include "engine/host/scores.h"
 
 #include <algorithm>
 #include <numbers>
 #include <vector>
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "engine/host/attention.cpp"
-#include <hwy/foreach_target.h>
-
-#include "engine/host/vectors-inl.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace attn::host::HWY_NAMESPACE {
-
-constexpr float kHiddenScore = -1e30f;
-/// The least maximum of a row: exp(kHiddenScore - kLeastMaximum) is 0.
-constexpr float kLeastMaximum = -1e29f;
-
-/// Sets the scores of keys that a query does not see.
-void hideV(const Attention& of, int64_t query, int64_t firstKey, int64_t keys, float* scores) {
-    const hn::RebindToSigned<Floats> integers;
-    const int32_t at = of.queryPosition[query];
-    const auto newest = hn::Set(integers, at);
-    const auto oldest = hn::Set(integers, of.window == 0 ? INT32_MIN : static_cast<int32_t>(at - of.window));
-    const auto lanes = static_cast<int64_t>(hn::Lanes(integers));
-    const int32_t* positions = of.keyPosition + firstKey;
-    int64_t s = 0;
-    for (; s + lanes <= keys; s += lanes) {
-        const auto position = hn::LoadU(integers, positions + s);
-        auto hidden = hn::Not(hn::Gt(position, oldest));
-        if (of.causal) hidden = hn::Or(hidden, hn::Gt(position, newest));
-        const auto isHidden = hn::RebindMask(Floats(), hidden);
-        hn::StoreU(hn::IfThenElse(isHidden, hn::Set(Floats(), kHiddenScore), hn::LoadU(Floats(), scores + s)), Floats(),
-                   scores + s);
-    }
-    for (; s < keys; ++s)
-        if ((of.causal && positions[s] > at) || (of.window != 0 && at - positions[s] >= of.window))
-            scores[s] = kHiddenScore;
-}
-
-/// Turns a row of scores into exponentials and updates the row's maximum and sum. @return the factor of what was summed
-/// before
-float advanceV(int64_t keys, float* scores, float* maximum, float* sum) {
-    Vector most = hn::Set(Floats(), *maximum);
-    const Vector hidden = hn::Set(Floats(), kHiddenScore);
-    vectors(keys, [&](auto access, int64_t i)
-                      HWY_ATTR { most = hn::Max(most, access.orElse(access.load(scores + i), hidden)); });
-    const float newMaximum = maximumOf(most);
-    const Vector offset = hn::Set(Floats(), newMaximum);
-    Vector added = hn::Zero(Floats());
-    vectors(keys, [&](auto access, int64_t i) HWY_ATTR {
-        const Vector value = exponential(hn::Sub(access.load(scores + i), offset));
-        added = hn::Add(added, access.orZero(value));
-        access.store(value, scores + i);
-    });
-    const float factor =
-        newMaximum == *maximum ? 1 : hn::GetLane(exponential(hn::Set(Floats(), *maximum - newMaximum)));
-    *sum = *sum * factor + sumOf(added);
-    *maximum = newMaximum;
-    return factor;
-}
-
-/// From a row of scores and one of products dz . v: the pattern, and the gradient of the scores in place of the
-/// products. @param gate of the head  @param delta z . dz
-void patternGradientV(int64_t keys, float maximum, float inverse, float gate, float delta, float scale, float* scores,
-                      float* products) {
-    const Vector offset = hn::Set(Floats(), maximum), by = hn::Set(Floats(), inverse), of = hn::Set(Floats(), gate),
-                 less = hn::Set(Floats(), delta), factor = hn::Set(Floats(), scale);
-    vectors(keys, [&](auto access, int64_t i) HWY_ATTR {
-        const Vector p = hn::Mul(exponential(hn::Sub(access.load(scores + i), offset)), by);
-        const Vector d = hn::MulSub(of, access.load(products + i), less);
-        access.store(hn::Mul(hn::Mul(p, d), factor), products + i);
-        access.store(hn::Mul(p, of), scores + i);
-    });
-}
-
-float dotV(int64_t count, const float* a, const float* b) {
-    Vector sum = hn::Zero(Floats());
-    vectors(count,
-            [&](auto access, int64_t i) HWY_ATTR { sum = hn::MulAdd(access.load(a + i), access.load(b + i), sum); });
-    return sumOf(sum);
-}
-
-} // namespace attn::host::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace attn::host {
 namespace {
 
-HWY_EXPORT(hideV);
-HWY_EXPORT(advanceV);
-HWY_EXPORT(patternGradientV);
-HWY_EXPORT(dotV);
-
 constexpr int64_t kQueries = 64, kKeys = 128; // of a block, whose scores stay in the cache
-constexpr float kHidden = -1e30f, kLeast = -1e29f;
-
-/// Rows [begin, end) of queries or keys.
-struct Rows {
-    int64_t begin = 0, end = 0;
-    int64_t count() const { return end - begin; }
-};
-
-/// What a block of queries sees of a block of keys.
-enum class Sight { Nothing, Part, All };
-
-Rows positionsOf(const int32_t* positions, Rows rows) {
-    const auto [least, most] = std::minmax_element(positions + rows.begin, positions + rows.end);
-    return {*least, *most};
-}
-
-/// @param queries the range of the queries' positions
-Sight sightOf(const Attention& of, Rows queries, Rows keys) {
-    const Rows at = positionsOf(of.keyPosition, keys);
-    if (of.causal && at.begin > queries.end) return Sight::Nothing;
-    if (of.window != 0 && queries.begin - at.end >= of.window) return Sight::Nothing;
-    const bool hidesLater = of.causal && at.end > queries.begin;
-    const bool hidesEarlier = of.window != 0 && queries.end - at.begin >= of.window;
-    return hidesLater || hidesEarlier ? Sight::Part : Sight::All;
-}
 
 /// The blocks of queries, none of which holds rows of two sequences.
 std::vector<Rows> queryBlocks(const Attention& of) {
@@ -135,20 +24,6 @@ std::vector<Rows> queryBlocks(const Attention& of) {
     return blocks;
 }
 
-/// The keys of the sequence that a query belongs to.
-Rows keysFor(const Attention& of, int64_t query) {
-    if (of.sequence == 0) return {0, of.S};
-    const int64_t first = query / of.sequence * of.sequence;
-    return {std::min(first, of.S), std::min(first + of.sequence, of.S)};
-}
-
-float* scratch(size_t floats, int which) {
-    thread_local std::vector<float> buffers[3];
-    std::vector<float>& buffer = buffers[which];
-    if (buffer.size() < floats) buffer.resize(floats);
-    return buffer.data();
-}
-
 const float* queryRow(const Attention& of, const float* rows, int64_t t, int64_t head) {
     return rows + (t * of.H + head) * of.stride;
 }
@@ -158,23 +33,9 @@ float* queryRow(const Attention& of, float* rows, int64_t t, int64_t head) {
 int64_t groupOf(const Attention& of, int64_t head) { return head / (of.H / of.G); }
 
 /// Scores [queries, keys] with rows of kKeys.
-void scoreBlock(const Attention& of, int64_t head, Rows queries, Rows keys, Sight sight, float* scores) {
-    product({queries.count(), keys.count(), of.D}, {queryRow(of, of.q, queries.begin, head), of.H * of.stride},
-            {of.k + (keys.begin * of.G + groupOf(of, head)) * of.stride, of.G * of.stride, true}, scores, kKeys,
-            of.scale);
-    for (int64_t t = queries.begin; t < queries.end; ++t) {
-        float* row = scores + (t - queries.begin) * kKeys;
-        if (of.bias != nullptr) {
-            const float* bias = of.bias + head * of.biasStride + of.biasColumns / 2 - of.queryPosition[t];
-            for (int64_t s = 0; s < keys.count(); ++s) {
-                const int32_t position = of.keyPosition[keys.begin + s];
-                const bool isSeen = !(of.causal && position > of.queryPosition[t]) &&
-                                    !(of.window != 0 && of.queryPosition[t] - position >= of.window);
-                if (isSeen) row[s] += bias[position]; // hidden distances may lie outside the table
-            }
-        }
-        if (sight == Sight::Part) HWY_DYNAMIC_DISPATCH(hideV)(of, t, keys.begin, keys.count(), row);
-    }
+void scoreRows(const Attention& of, int64_t head, Rows queries, Rows keys, Sight sight, float* scores) {
+    scoreBlock(of, {.head = head, .query = queries.begin, .queries = queries.count(), .keys = keys}, sight, scores,
+               kKeys);
 }
 
 void writeStatistics(const Attention& of, int64_t head, int64_t t, float maximum, float sum, float* statistics) {
@@ -187,7 +48,7 @@ void writeStatistics(const Attention& of, int64_t head, int64_t t, float maximum
 void attentionBlock(const Attention& of, int64_t head, Rows queries, float* z, float* statistics) {
     float* scores = scratch(kQueries * kKeys, 0);
     float maxima[kQueries], sums[kQueries];
-    std::fill_n(maxima, queries.count(), kLeast);
+    std::fill_n(maxima, queries.count(), kLeastMaximum);
     std::fill_n(sums, queries.count(), 0.0f);
     for (int64_t t = queries.begin; t < queries.end; ++t) std::fill_n(queryRow(of, z, t, head), of.stride, 0.0f);
     const Rows at = positionsOf(of.queryPosition, queries), all = keysFor(of, queries.begin);
@@ -195,10 +56,9 @@ void attentionBlock(const Attention& of, int64_t head, Rows queries, float* z, f
         const Rows keys{s, std::min(s + kKeys, all.end)};
         const Sight sight = sightOf(of, at, keys);
         if (sight == Sight::Nothing) continue;
-        scoreBlock(of, head, queries, keys, sight, scores);
+        scoreRows(of, head, queries, keys, sight, scores);
         for (int64_t row = 0; row < queries.count(); ++row) {
-            const float factor =
-                HWY_DYNAMIC_DISPATCH(advanceV)(keys.count(), scores + row * kKeys, &maxima[row], &sums[row]);
+            const float factor = advance(keys.count(), scores + row * kKeys, &maxima[row], &sums[row]);
             float* out = queryRow(of, z, queries.begin + row, head);
             if (factor != 1) scale(of.D, factor, out, out);
         }
@@ -233,17 +93,9 @@ void attentionRow(const Attention& of, int64_t t, int64_t group, float* z, float
         for (int64_t i = 0; i < count; ++i) {
             const int64_t head = first + h + i;
             float* row = scores + i * keys.count();
-            if (of.bias != nullptr) {
-                const float* bias = of.bias + head * of.biasStride + of.biasColumns / 2 - of.queryPosition[t];
-                for (int64_t s = 0; s < keys.count(); ++s)
-                    if (const int32_t position = of.keyPosition[keys.begin + s];
-                        !(of.causal && position > of.queryPosition[t]) &&
-                        !(of.window != 0 && of.queryPosition[t] - position >= of.window))
-                        row[s] += bias[position];
-            }
-            HWY_DYNAMIC_DISPATCH(hideV)(of, t, keys.begin, keys.count(), row);
-            float maximum = kLeast, sum = 0;
-            HWY_DYNAMIC_DISPATCH(advanceV)(keys.count(), row, &maximum, &sum);
+            applyRule(of, head, t, keys, Sight::Part, row);
+            float maximum = kLeastMaximum, sum = 0;
+            advance(keys.count(), row, &maximum, &sum);
             float* out = queryRow(of, z, t, head);
             weightedSum(keys.count(), of.D, row, of.v + (keys.begin * of.G + group) * of.stride, of.G * of.stride, out);
             scale(of.D, sum > 0 ? of.gates[head] / sum : 0, out, out);
@@ -264,7 +116,7 @@ void gradientOfGroup(const Attention& of, const AttentionGradient& g, int64_t gr
                 float* row = g.products + (head * of.capacity + t) * 4;
                 row[0] = given[0];
                 row[1] = given[1];
-                row[2] = HWY_DYNAMIC_DISPATCH(dotV)(of.D, queryRow(of, g.z, t, head), queryRow(of, g.dz, t, head));
+                row[2] = dot(of.D, queryRow(of, g.z, t, head), queryRow(of, g.dz, t, head));
                 row[3] = 0;
                 std::fill_n(queryRow(of, g.dq, t, head), of.stride, 0.0f);
             }
@@ -274,15 +126,15 @@ void gradientOfGroup(const Attention& of, const AttentionGradient& g, int64_t gr
                 const Sight sight = sightOf(of, at, keys);
                 if (sight == Sight::Nothing) continue;
                 const int64_t key = (s * of.G + group) * of.stride;
-                scoreBlock(of, head, queries, keys, sight, scores);
+                scoreRows(of, head, queries, keys, sight, scores);
                 product({queries.count(), keys.count(), of.D}, {dz, stride}, {of.v + key, keyStride, true}, products,
                         kKeys);
                 for (int64_t row = 0; row < queries.count(); ++row) {
                     const float* statistics = g.products + (head * of.capacity + queries.begin + row) * 4;
-                    const float maximum = statistics[1] > 0 ? statistics[0] / std::numbers::log2e_v<float> : kLeast;
-                    HWY_DYNAMIC_DISPATCH(patternGradientV)
-                    (keys.count(), maximum, statistics[1], of.gates[head], statistics[2], of.scale,
-                     scores + row * kKeys, products + row * kKeys);
+                    const float maximum =
+                        statistics[1] > 0 ? statistics[0] / std::numbers::log2e_v<float> : kLeastMaximum;
+                    patternGradient(keys.count(), maximum, statistics[1], of.gates[head], statistics[2], of.scale,
+                                    scores + row * kKeys, products + row * kKeys);
                 }
                 product({keys.count(), of.D, queries.count()}, {scores, kKeys, true}, {dz, stride}, g.dv + key,
                         keyStride, 1, 1);
@@ -330,4 +182,3 @@ void attentionGradient(const Attention& of, const AttentionGradient& gradient, P
 }
 
 } // namespace attn::host
-#endif

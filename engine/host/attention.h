@@ -21,6 +21,8 @@ struct Attention {
     const float* gates = nullptr; ///< [H]
     const float* bias = nullptr;  ///< [H] rows of biasColumns distances, the middle one being 0; null for none
     int64_t biasColumns = 0, biasStride = 0;
+    const float* slopes = nullptr; ///< [H], of ALiBi, which views of a pattern take into account; null for none
+    int64_t firstSeen = 0;         ///< keys before this one are hidden from views
 };
 
 /// z [T,H,D]; statistics [H,capacity,4]: the maximum of a row's scores in powers of two, 1 / the sum of their

@@ -11,11 +11,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-/// Zeros from `columns` to the end of a padded row.
-HWY_ATTR HWY_INLINE void clearPadding(int64_t columns, float* row) {
-    for (int64_t c = columns; c < (columns + 3) / 4 * 4; ++c) row[c] = 0;
-}
-
 void normV(int64_t columns, float epsilon, const float* x, const float* w, const float* b, float* y,
            float* statistics) {
     Vector sum = hn::Zero(Floats());
@@ -90,7 +85,7 @@ HWY_ATTR HWY_INLINE float rowMaximum(int64_t columns, const float* x) {
     const Vector lowest = constant(-3e38);
     Vector most = lowest;
     vectors(columns,
-            [&](auto access, int64_t i) HWY_ATTR { most = hn::Max(most, access.orElse(access.load(x + i), lowest)); });
+            [&](auto access, int64_t i) HWY_ATTR { most = hn::Max(access.orElse(access.load(x + i), lowest), most); });
     return maximumOf(most);
 }
 

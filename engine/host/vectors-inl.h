@@ -53,17 +53,27 @@ HWY_ATTR HWY_INLINE Vector constant(double value) { return hn::Set(Floats(), sta
 HWY_ATTR HWY_INLINE float sumOf(Vector value) { return hn::GetLane(hn::SumOfLanes(Floats(), value)); }
 HWY_ATTR HWY_INLINE float maximumOf(Vector value) { return hn::GetLane(hn::MaxOfLanes(Floats(), value)); }
 
+/// Zeros from `columns` to the end of a padded row.
+HWY_ATTR HWY_INLINE void clearPadding(int64_t columns, float* row) {
+    for (int64_t c = columns; c < (columns + 3) / 4 * 4; ++c) row[c] = 0;
+}
+
+/// The result where x is a number, else x: for functions that Highway defines only for numbers.
+HWY_ATTR HWY_INLINE Vector orNotANumber(Vector x, Vector result) { return hn::IfThenElse(hn::Eq(x, x), result, x); }
+
 /// exp(x); 0 below -104.
-HWY_ATTR HWY_INLINE Vector exponential(Vector x) { return hn::Exp(Floats(), x); }
+HWY_ATTR HWY_INLINE Vector exponential(Vector x) {
+    return orNotANumber(x, hn::Exp(Floats(), hn::Min(x, constant(104))));
+}
 
 /// 1 / (1 + exp(-x))
 HWY_ATTR HWY_INLINE Vector logistic(Vector x) {
-    return hn::Div(constant(1), hn::Add(constant(1), exponential(hn::Min(hn::Neg(x), constant(88)))));
+    return hn::Div(constant(1), hn::Add(constant(1), exponential(hn::Neg(x))));
 }
 
 /// tanh(x), without the loss of digits near 0 that exp(2x) - 1 would have.
 HWY_ATTR HWY_INLINE Vector hyperbolicTangent(Vector x) {
-    return hn::Tanh(Floats(), hn::Max(hn::Min(x, constant(20)), constant(-20)));
+    return orNotANumber(x, hn::Tanh(Floats(), hn::Max(hn::Min(x, constant(20)), constant(-20))));
 }
 
 /// The error function. @source Numerical Recipes, 2nd edition, section 6.2: a Chebyshev fit of erfc, error below 1.2e-7

@@ -1,4 +1,6 @@
 #include "engine/host/attention.h"
+#include "engine/host/pattern.h"
+#include "engine/host/product.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
@@ -60,10 +62,10 @@ int64_t rowTiles(const AttentionRule& rule, int64_t rows) {
     return (rows + sequence - 1) / sequence * ((sequence + 7) / 8);
 }
 
-HostAttention::HostAttention(const OpTypes& types)
+HostAttention::HostAttention(const OpTypes& types, bool hasValues)
     : queries_(types.inputs[0]), keys_(types.inputs[1].shape), rule_(ruleOf(types.attributes)),
-      liveKeys_(static_cast<size_t>(types.attributes.integer("liveKeys"))) {
-    if (types.inputs.size() == 7) bias_ = types.inputs[6].shape;
+      liveKeys_(static_cast<size_t>(types.attributes.integer("liveKeys"))), hasValues_(hasValues) {
+    if (hasValues && types.inputs.size() == 7) bias_ = types.inputs[6].shape;
 }
 
 host::Attention HostAttention::of(const HostRun& run) const {
@@ -81,10 +83,10 @@ host::Attention HostAttention::of(const HostRun& run) const {
             .sequence = rule_.sequence,
             .q = run.inputs[0],
             .k = run.inputs[1],
-            .v = run.inputs[2],
-            .queryPosition = run.integers(3),
-            .keyPosition = run.integers(4),
-            .gates = run.inputs[5],
+            .v = hasValues_ ? run.inputs[2] : nullptr,
+            .queryPosition = run.integers(hasValues_ ? 3 : 2),
+            .keyPosition = run.integers(hasValues_ ? 4 : 3),
+            .gates = hasValues_ ? run.inputs[5] : nullptr,
             .bias = bias_ ? run.inputs[6] : nullptr,
             .biasColumns = bias_ ? bias_->columns() : 0,
             .biasStride = bias_ ? bias_->rowStride() : 0};
@@ -165,6 +167,12 @@ std::vector<Dispatch> dispatchScores(const OpTypes& types, const KernelTraits&) 
              .z = GridAxis::fixed(u32(out[0]))}};
 }
 
+HostKernel hostScores(const OpTypes& types) {
+    return [problem = HostAttention(types, false), S = types.inputs[1].shape[0]](const HostRun& run) {
+        host::attentionScores(problem.of(run), S, run.outputs[0], run.pool);
+    };
+}
+
 /// Hidden cells get no gradient, provided that the scores go through a softmax.
 std::vector<Tensor> gradientScores(const GradientCall& call) {
     const Tensor q = call.inputs[0], k = call.inputs[1], d = call.outputGradients[0];
@@ -200,6 +208,27 @@ std::vector<Dispatch> dispatchMix(const OpTypes& types, const KernelTraits&) {
              .push = {u32(out[0]), u32(v[0]), u32(out[1]), u32(v[1]), u32(out.rowStride() / 4),
                       u32(types.inputs[0].shape.rowStride()), liveSlot(types.outputs[0]), liveSlot(types.inputs[1])},
              .x = gridPerVec4(types.outputs[0])}};
+}
+
+HostKernel hostMix(const OpTypes& types) {
+    const auto slot = static_cast<size_t>(types.attributes.integer("liveKeys"));
+    return [=, pattern = types.inputs[0].shape, v = types.inputs[1].shape, z = types.outputs[0]](const HostRun& run) {
+        const int64_t H = pattern[0],
+                      T = z.liveRows ? std::min<int64_t>(run.step[*z.liveRows], pattern[1]) : pattern[1],
+                      S = slot == kNoLiveSlot ? v[0] : std::min<int64_t>(run.step.words[slot], v[0]), D = v.columns(),
+                      stride = v.rowStride();
+        constexpr int64_t kRows = 64; // of a task
+        const int64_t blocks = (T + kRows - 1) / kRows;
+        run.pool.run(H * blocks, [&](int64_t i) {
+            const int64_t head = i / blocks, first = i % blocks * kRows, rows = std::min(kRows, T - first);
+            float* out = run.outputs[0] + (first * H + head) * stride;
+            host::product({rows, D, S},
+                          {run.inputs[0] + (head * pattern[1] + first) * pattern.rowStride(), pattern.rowStride()},
+                          {run.inputs[1] + head / (H / v[1]) * stride, v[1] * stride}, out, H * stride);
+            for (int64_t row = 0; row < rows; ++row)
+                std::fill(out + row * H * stride + D, out + row * H * stride + stride, 0.0f);
+        });
+    };
 }
 
 std::vector<Tensor> gradientMix(const GradientCall& call) {
@@ -323,12 +352,14 @@ const Op kAttentionScores{.name = "attention_scores",
                           .infer = inferScores,
                           .reference = referenceAttentionScores,
                           .dispatch = dispatchScores,
+                          .host = hostScores,
                           .gradient = gradientScores,
                           .operations = operationsScores};
 const Op kAttentionMix{.name = "attention_mix",
                        .infer = inferMix,
                        .reference = referenceMix,
                        .dispatch = dispatchMix,
+                       .host = hostMix,
                        .gradient = gradientMix,
                        .operations = operationsMix};
 const Op kFusedAttention{.name = "fused_attention",

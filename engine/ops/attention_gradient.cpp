@@ -1,3 +1,4 @@
+#include "engine/host/product.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
@@ -36,6 +37,27 @@ std::vector<Dispatch> dispatchMixTransposed(const OpTypes& types, const KernelTr
              .push = {u32(pattern[1]), u32(pattern[2]), u32(pattern[0]), u32(out[1]), u32(out.rowStride() / 4),
                       u32(pattern.rowStride())},
              .x = gridPerVec4(types.outputs[0])}};
+}
+
+/// Each thread has keys of its own, so the heads of a group are added in order.
+HostKernel hostMixTransposed(const OpTypes& types) {
+    return
+        [pattern = types.inputs[0].shape, x = types.inputs[1].shape, out = types.outputs[0].shape](const HostRun& run) {
+            const int64_t H = pattern[0], T = pattern[1], S = out[0], G = out[1], D = out[2], stride = out.rowStride();
+            constexpr int64_t kRows = 64; // of a task
+            const int64_t blocks = (S + kRows - 1) / kRows;
+            run.pool.run(G * blocks, [&](int64_t i) {
+                const int64_t group = i / blocks, first = i % blocks * kRows, rows = std::min(kRows, S - first);
+                float* to = run.outputs[0] + (first * G + group) * stride;
+                for (int64_t head = group * (H / G); head < (group + 1) * (H / G); ++head)
+                    host::product({rows, D, T},
+                                  {run.inputs[0] + head * T * pattern.rowStride() + first, pattern.rowStride(), true},
+                                  {run.inputs[1] + head * stride, x[1] * stride}, to, G * stride, 1,
+                                  head == group * (H / G) ? 0 : 1);
+                for (int64_t row = 0; row < rows; ++row)
+                    std::fill(to + row * G * stride + D, to + row * G * stride + stride, 0.0f);
+            });
+        };
 }
 
 // fused_attention_gradient: q, k, v, queryPosition, keyPosition, gates, z, statistics, dz -> dq, dk, dv, statistics
@@ -140,6 +162,7 @@ const Op kAttentionMixTransposed{.name = "attention_mix_transposed",
                                  .infer = inferMixTransposed,
                                  .reference = referenceMixTransposed,
                                  .dispatch = dispatchMixTransposed,
+                                 .host = hostMixTransposed,
                                  .operations = operationsMixTransposed};
 const Op kFusedAttentionGradient{.name = "fused_attention_gradient",
                                  .infer = infer,

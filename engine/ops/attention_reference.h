@@ -35,10 +35,10 @@ int64_t rowTiles(const AttentionRule& rule, int64_t rows);
 int64_t liveKeys(const ReferenceCall& call, int64_t capacity);
 
 /// The problem of a node whose inputs begin with q, k, v, positions of queries and keys, and gates, for the host's
-/// kernels. Of seven inputs, the last is a bias.
+/// kernels. Of seven inputs, the last is a bias. Nodes that compute no values have q, k and the positions first.
 class HostAttention {
 public:
-    explicit HostAttention(const OpTypes& types);
+    explicit HostAttention(const OpTypes& types, bool hasValues = true);
     host::Attention of(const HostRun& run) const;
 
 private:
@@ -47,6 +47,7 @@ private:
     std::optional<Shape> bias_;
     AttentionRule rule_;
     size_t liveKeys_;
+    bool hasValues_;
 };
 
 /// One row of scores over all keys; kMasked where a key is invisible or not live.

@@ -1,5 +1,6 @@
 #include "engine/ops/block_attention.h"
 
+#include "engine/host/tiles.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
@@ -108,6 +109,39 @@ Binding biasOf(const OpTypes& types) {
     return readInput(types.attributes.flag("bias") ? static_cast<uint32_t>(types.inputs.size() - 1) : Begins);
 }
 
+/// The problem of a node of any of these ops, for the host's kernels.
+class HostTiles {
+public:
+    explicit HostTiles(const OpTypes& types)
+        : q_(types.inputs[Q].shape), k_(types.inputs[K].shape), begins_(types.inputs[Begins].shape),
+          scale_(static_cast<float>(types.attributes.number("scale"))),
+          biasStride_(types.attributes.flag("bias") ? types.inputs.back().shape.rowStride() : 0) {}
+    host::TileAttention of(const HostRun& run) const {
+        return {.B = q_[0],
+                .H = q_[1],
+                .G = k_[1],
+                .T = q_[2],
+                .S = k_[2],
+                .D = q_[3],
+                .stride = q_.rowStride(),
+                .scale = scale_,
+                .q = run.inputs[Q],
+                .k = run.inputs[K],
+                .v = run.inputs[V],
+                .begins = run.inputs[Begins],
+                .tiles = run.inputs[Tiles],
+                .bits = run.inputs[Bits],
+                .beginsStride = begins_[0] == 1 ? 0 : begins_.rowStride(),
+                .bias = biasStride_ > 0 ? run.inputs.back() : nullptr,
+                .biasStride = biasStride_};
+    }
+
+private:
+    Shape q_, k_, begins_;
+    float scale_;
+    int64_t biasStride_;
+};
+
 // block_attention: q, k, v, lists, bias -> z, statistics [B,H,T,4] as fused_attention's ------------------------------
 
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
@@ -136,6 +170,12 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return {dispatchOf(types, traits, Begins, "attention/block_forward",
                        {load4(Q), load4(K), load4(V), readInput(Begins), readInput(Tiles), load4(Bits), biasOf(types),
                         writeOutput(0), writeOutput(1)})};
+}
+
+HostKernel hostKernel(const OpTypes& types) {
+    return [problem = HostTiles(types)](const HostRun& run) {
+        host::tileAttention(problem.of(run), run.outputs[0], run.outputs[1], run.pool);
+    };
 }
 
 /// The pattern is computed again and never stored.
@@ -217,6 +257,20 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
     return result;
 }
 
+HostKernel hostGradient(const OpTypes& types) {
+    return [problem = HostTiles(types)](const HostRun& run) {
+        host::tileAttentionGradient(problem.of(run),
+                                    {.z = run.inputs[Z],
+                                     .statistics = run.inputs[Statistics],
+                                     .dz = run.inputs[Dz],
+                                     .dq = run.outputs[0],
+                                     .dk = run.outputs[1],
+                                     .dv = run.outputs[2],
+                                     .products = run.outputs[3]},
+                                    run.pool);
+    };
+}
+
 // block_attention_bias_gradient: q, k, v, lists, statistics with z . dz, dz, bias -> d bias, sums by tiles
 // -----------------
 
@@ -267,23 +321,33 @@ std::vector<Dispatch> dispatchBiasGradient(const OpTypes& types, const KernelTra
              .barrierBefore = true}};
 }
 
+HostKernel hostBiasGradient(const OpTypes& types) {
+    return [problem = HostTiles(types)](const HostRun& run) {
+        host::tileBiasGradient(problem.of(run), run.inputs[StatisticsWithProduct], run.inputs[BiasDz], run.outputs[0],
+                               run.pool);
+    };
+}
+
 } // namespace
 
 const Op kBlockAttention{.name = "block_attention",
                          .infer = infer,
                          .reference = reference,
                          .dispatch = dispatch,
+                         .host = hostKernel,
                          .gradient = gradient,
                          .operations = operations};
 const Op kBlockAttentionGradient{.name = "block_attention_gradient",
                                  .infer = inferGradient,
                                  .reference = referenceGradient,
                                  .dispatch = dispatchGradient,
+                                 .host = hostGradient,
                                  .operations = gradientOperations};
 const Op kBlockAttentionBiasGradient{.name = "block_attention_bias_gradient",
                                      .infer = inferBiasGradient,
                                      .reference = referenceBiasGradient,
                                      .dispatch = dispatchBiasGradient,
+                                     .host = hostBiasGradient,
                                      .operations = biasGradientOperations};
 
 Tensor blockAttention(const BlockAttentionInputs& in, double scale) {

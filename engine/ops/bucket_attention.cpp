@@ -1,5 +1,6 @@
 #include "engine/ops/bucket_attention.h"
 
+#include "engine/host/buckets.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
@@ -97,6 +98,41 @@ std::vector<Dispatch> byRounds(const OpTypes& types, const KernelTraits& traits,
     return result;
 }
 
+/// The statistics' column of the maximum, which alternates with the rounds.
+int64_t statisticsColumn(int64_t rounds) { return 2 * ((rounds - 1) % 2); }
+
+/// The problem of a node of either op, for the host's kernels.
+class HostBuckets {
+public:
+    explicit HostBuckets(const OpTypes& types)
+        : q_(types.inputs[Q].shape), order_(types.inputs[Order].shape), chunk_(types.attributes.integer("chunk")),
+          scale_(static_cast<float>(types.attributes.number("scale"))), isCausal_(types.attributes.flag("causal")) {}
+    int64_t column() const { return statisticsColumn(order_[2]); }
+    host::BucketAttention of(const HostRun& run) const {
+        return {.M = q_[0] * q_[1],
+                .T = q_[2],
+                .D = q_[3],
+                .R = order_[2],
+                .stride = q_.rowStride(),
+                .orderStride = order_.rowStride(),
+                .chunk = chunk_,
+                .scale = scale_,
+                .ownPenalty = static_cast<float>(kOwnPenalty),
+                .isCausal = isCausal_,
+                .q = run.inputs[Q],
+                .k = run.inputs[K],
+                .v = run.inputs[V],
+                .order = run.integers(Order),
+                .code = run.integers(Code)};
+    }
+
+private:
+    Shape q_, order_;
+    int64_t chunk_;
+    float scale_;
+    bool isCausal_;
+};
+
 /// The operations of the places that the kernels can meet. @param products of 2 D operations in a cell
 /// @param others operations in a cell
 double operationsOf(const OpTypes& types, double products, double others) {
@@ -125,7 +161,7 @@ void reference(const ReferenceCall& call) {
     rows.forEach([&](int64_t m, int64_t t) {
         const auto scores = rows.scores(m, t);
         const RowStatistics row = statisticsOf(scores);
-        double* statistics = call.outputs[1].row(m * rows.T + t) + 2 * ((rows.R - 1) % 2);
+        double* statistics = call.outputs[1].row(m * rows.T + t) + statisticsColumn(rows.R);
         statistics[0] = row.maximum * std::numbers::log2e;
         statistics[1] = row.inverseSum;
         for (int64_t s = 0; s < rows.T; ++s) {
@@ -142,6 +178,12 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                          .bindings = {load4(Q), load4(K), load4(V), readInput(Order), readInput(Code), writeOutput(0),
                                       writeOutput(1)}});
     });
+}
+
+HostKernel hostKernel(const OpTypes& types) {
+    return [problem = HostBuckets(types)](const HostRun& run) {
+        host::bucketAttention(problem.of(run), run.outputs[0], run.outputs[1], problem.column(), run.pool);
+    };
 }
 
 /// The pattern is computed again and never stored.
@@ -197,18 +239,33 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
     });
 }
 
+HostKernel hostGradient(const OpTypes& types) {
+    return [problem = HostBuckets(types)](const HostRun& run) {
+        host::bucketAttentionGradient(problem.of(run),
+                                      {.statistics = run.inputs[Statistics] + problem.column(),
+                                       .products = run.inputs[Products],
+                                       .dz = run.inputs[Dz],
+                                       .dq = run.outputs[0],
+                                       .dk = run.outputs[1],
+                                       .dv = run.outputs[2]},
+                                      run.pool);
+    };
+}
+
 } // namespace
 
 const Op kBucketAttention{.name = "bucket_attention",
                           .infer = infer,
                           .reference = reference,
                           .dispatch = dispatch,
+                          .host = hostKernel,
                           .gradient = gradient,
                           .operations = operations};
 const Op kBucketAttentionGradient{.name = "bucket_attention_gradient",
                                   .infer = inferGradient,
                                   .reference = referenceGradient,
                                   .dispatch = dispatchGradient,
+                                  .host = hostGradient,
                                   .operations = gradientOperations};
 
 Tensor bucketAttention(const BucketAttentionInputs& in, double scale, bool isCausal) {

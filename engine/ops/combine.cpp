@@ -1,5 +1,7 @@
+#include "engine/host/function.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
+#include "engine/ops/host_rows.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/walk.h"
@@ -46,35 +48,61 @@ Shape flattened(const OpTypes& types) {
     return isSame && out.columns() % 4 == 0 ? Shape{out.elements() / columns, columns} : out;
 }
 
-/// @param order which input is a, b and c of the kernel
-std::vector<Dispatch> dispatchCombined(const OpTypes& types, uint32_t function, std::array<uint32_t, 3> order) {
-    const Shape out = flattened(types);
-    const bool isFlat = !(out == types.outputs[0].shape);
-    Walk walk{.extents = {out.extents().begin(), out.extents().end() - 1}, .steps = {}, .starts = {0, 0, 0, 0}};
-    const auto addSteps = [&](const std::vector<int64_t>& floats) {
-        walk.steps.emplace_back();
-        for (size_t axis = 0; axis + 1 < floats.size(); ++axis) walk.steps.back().push_back(floats[axis] / 4);
-    };
-    addSteps(stepsOf(out));
-    uint32_t repeated = 0;
-    for (uint32_t i = 0; i < order.size(); ++i) {
-        const Shape input = isFlat ? out : types.inputs[order.at(i)].shape;
-        addSteps(broadcastSteps(input, out));
-        if (input.columns() == 1 && out.columns() != 1) repeated |= 1u << i;
+/// How the result and the operands a, b and c are stepped through.
+struct Combination {
+    Shape out;             ///< to compute in
+    Walk walk{};           ///< over the rows of the result, a, b and c, in floats
+    uint32_t repeated = 0; ///< bits: a, b, c have one column, which counts for all
+
+    /// @param order which input is a, b and c
+    Combination(const OpTypes& types, std::array<uint32_t, 3> order) : out(flattened(types)) {
+        const bool isFlat = !(out == types.outputs[0].shape);
+        walk.extents = {out.extents().begin(), out.extents().end() - 1};
+        walk.starts = {0, 0, 0, 0};
+        const auto addSteps = [&](const std::vector<int64_t>& floats) {
+            walk.steps.emplace_back(floats.begin(), floats.end() - 1);
+        };
+        addSteps(stepsOf(out));
+        for (uint32_t i = 0; i < order.size(); ++i) {
+            const Shape input = isFlat ? out : types.inputs[order.at(i)].shape;
+            addSteps(broadcastSteps(input, out));
+            if (input.columns() == 1 && out.columns() != 1) repeated |= 1u << i;
+        }
     }
+};
+
+std::vector<Dispatch> dispatchCombined(const OpTypes& types, uint32_t function, std::array<uint32_t, 3> order) {
+    Combination all(types, order);
+    for (auto& steps : all.walk.steps)
+        for (int64_t& step : steps) step /= 4;
     std::vector<Dispatch> result;
-    for (RowLaunch& launch : rowLaunches(walk, out.rowStride() / 4)) {
-        launch.push.push_back(u32(out.columns()));
-        result.push_back({.shader = "ops/combine",
-                          .bindings = {load4(order[0]), load4(order[1]), load4(order[2]), writeOutput(0)},
-                          .push = launch.push,
-                          .specialisation = {launch.grid.lanes, function, repeated, out.columns() % 4 == 0 ? 0u : 1u},
-                          .x = launch.grid.x,
-                          .y = launch.grid.y,
-                          .z = launch.grid.z,
-                          .barrierBefore = !result.empty()});
+    for (RowLaunch& launch : rowLaunches(all.walk, all.out.rowStride() / 4)) {
+        launch.push.push_back(u32(all.out.columns()));
+        result.push_back(
+            {.shader = "ops/combine",
+             .bindings = {load4(order[0]), load4(order[1]), load4(order[2]), writeOutput(0)},
+             .push = launch.push,
+             .specialisation = {launch.grid.lanes, function, all.repeated, all.out.columns() % 4 == 0 ? 0u : 1u},
+             .x = launch.grid.x,
+             .y = launch.grid.y,
+             .z = launch.grid.z,
+             .barrierBefore = !result.empty()});
     }
     return result;
+}
+
+/// @param kernel computes rows: kernel(rows, columns, operands a, b and c, output, its step)
+template <typename Kernel> HostKernel hostCombined(const OpTypes& types, std::array<uint32_t, 3> order, Kernel kernel) {
+    const Combination all(types, order);
+    return [=, rows = HostRows<4>(all.walk)](const HostRun& run) {
+        rows.run(run.pool, rowsForThread(all.out), [&](std::array<int64_t, 4> at, int64_t count) {
+            std::array<host::Operand, 3> operands;
+            for (uint32_t i = 0; i < 3; ++i)
+                operands.at(i) = {run.inputs[order.at(i)] + at.at(i + 1), rows.steps().at(i + 1),
+                                  (all.repeated >> i & 1) != 0};
+            kernel(count, all.out.columns(), operands, run.outputs[0] + at[0], rows.steps()[0]);
+        });
+    };
 }
 
 // binary -------------------------------------------------------------------------------------------------------------
@@ -115,6 +143,14 @@ void referenceBinary(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchBinary(const OpTypes& types, const KernelTraits&) {
     return dispatchCombined(types, u32(types.attributes.integer("function")), {0, 1, 1});
+}
+
+HostKernel hostBinary(const OpTypes& types) {
+    return hostCombined(types, {0, 1, 1},
+                        [function = functionOf(types.attributes)](int64_t rows, int64_t columns, const auto& operands,
+                                                                  float* out, int64_t step) {
+                            host::combine(function, rows, columns, operands[0], operands[1], out, step);
+                        });
 }
 
 std::vector<Tensor> gradientBinary(const GradientCall& call) {
@@ -163,6 +199,13 @@ std::vector<Dispatch> dispatchSelect(const OpTypes& types, const KernelTraits&) 
     return dispatchCombined(types, kSelectFunction, {1, 2, 0});
 }
 
+HostKernel hostSelect(const OpTypes& types) {
+    return hostCombined(types, {0, 1, 2},
+                        [](int64_t rows, int64_t columns, const auto& operands, float* out, int64_t step) {
+                            host::select(rows, columns, operands[0], operands[1], operands[2], out, step);
+                        });
+}
+
 std::vector<Tensor> gradientSelect(const GradientCall& call) {
     const Tensor condition = call.inputs[0], d = call.outputGradients[0], zero = fill(call.graph, {1}, 0);
     return {{},
@@ -176,11 +219,13 @@ const Op kBinary{.name = "binary",
                  .infer = inferBinary,
                  .reference = referenceBinary,
                  .dispatch = dispatchBinary,
+                 .host = hostBinary,
                  .gradient = gradientBinary};
 const Op kSelect{.name = "select",
                  .infer = inferSelect,
                  .reference = referenceSelect,
                  .dispatch = dispatchSelect,
+                 .host = hostSelect,
                  .gradient = gradientSelect,
                  .operations = noOperations};
 

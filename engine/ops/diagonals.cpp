@@ -1,6 +1,9 @@
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
+
+#include <algorithm>
 
 namespace attn {
 namespace {
@@ -57,6 +60,25 @@ std::vector<Dispatch> dispatchWith(const OpTypes& types, bool isBack) {
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) { return dispatchWith(types, false); }
 std::vector<Dispatch> dispatchBack(const OpTypes& types, const KernelTraits&) { return dispatchWith(types, true); }
 
+/// Copies `count` floats of each row, from and to the column that its key of distance 0 has.
+HostKernel hostWith(const OpTypes& types, bool isBack) {
+    return [isBack, x = types.inputs[0].shape, y = types.outputs[0].shape](const HostRun& run) {
+        const int64_t T = x[-2], count = isBack ? x.columns() : y.columns();
+        run.pool.ranges(x.rows(), rowsForThread(y), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const int64_t shift = T - 1 - row % T;
+                const float* from = run.inputs[0] + row * x.rowStride() + (isBack ? 0 : shift);
+                float *to = run.outputs[0] + row * y.rowStride(), *first = to + (isBack ? shift : 0);
+                std::fill(to, first, 0.0f);
+                std::copy_n(from, count, first);
+                std::fill(first + count, to + y.rowStride(), 0.0f);
+            }
+        });
+    };
+}
+HostKernel hostKernel(const OpTypes& types) { return hostWith(types, false); }
+HostKernel hostBack(const OpTypes& types) { return hostWith(types, true); }
+
 std::vector<Tensor> gradientOf(const GradientCall& call) { return {undiagonals(call.outputGradients[0])}; }
 std::vector<Tensor> gradientBack(const GradientCall& call) {
     return {diagonals(call.outputGradients[0], call.inputs[0].shape()[-1])};
@@ -68,12 +90,14 @@ const Op kDiagonals{.name = "diagonals",
                     .infer = infer,
                     .reference = reference,
                     .dispatch = dispatch,
+                    .host = hostKernel,
                     .gradient = gradientOf,
                     .operations = noOperations};
 const Op kUndiagonals{.name = "undiagonals",
                       .infer = inferBack,
                       .reference = referenceBack,
                       .dispatch = dispatchBack,
+                      .host = hostBack,
                       .gradient = gradientBack,
                       .operations = noOperations};
 

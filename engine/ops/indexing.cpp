@@ -1,3 +1,6 @@
+#include "engine/host/elementwise.h"
+#include "engine/host/pool.h"
+#include "engine/host/reduce.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
@@ -65,6 +68,22 @@ std::vector<Dispatch> dispatchTake(const OpTypes& types, const KernelTraits&) {
              .z = grid.z}};
 }
 
+HostKernel hostTake(const OpTypes& types) {
+    return [x = types.inputs[0].shape, ids = types.inputs[1].shape](const HostRun& run) {
+        const int64_t stride = x.rowStride(), R = ids.columns(), S = x[-2];
+        run.pool.ranges(ids.rows() * R, rowsForThread(x), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const int64_t n = row / R, id = run.integers(1)[n * ids.rowStride() + row % R];
+                float* to = run.outputs[0] + row * stride;
+                if (id >= 0 && id < S)
+                    std::copy_n(run.inputs[0] + (n * S + id) * stride, stride, to);
+                else
+                    std::fill_n(to, stride, 0.0f);
+            }
+        });
+    };
+}
+
 std::vector<Tensor> gradientTake(const GradientCall& call) {
     return {put(call.outputGradients[0], call.inputs[1], call.inputs[0].shape()[-2]), {}};
 }
@@ -107,6 +126,32 @@ std::vector<Dispatch> dispatchPut(const OpTypes& types, const KernelTraits& trai
     return result;
 }
 
+/// Each thread has sets of rows or columns of its own, so rows with the same id are added in order.
+HostKernel hostPut(const OpTypes& types) {
+    return
+        [x = types.inputs[0].shape, ids = types.inputs[1].shape, S = types.outputs[0].shape[-2]](const HostRun& run) {
+            const int64_t stride = x.rowStride(), R = ids.columns(), N = ids.rows();
+            const auto put = [&](int64_t n, int64_t begin, int64_t end) {
+                float* out = run.outputs[0] + n * S * stride;
+                for (int64_t row = 0; row < S; ++row)
+                    std::fill(out + row * stride + begin, out + row * stride + end, 0.0f);
+                for (int64_t r = 0; r < R; ++r) {
+                    const int64_t id = run.integers(1)[n * ids.rowStride() + r];
+                    if (id < 0 || id >= S) continue;
+                    float* row = out + id * stride + begin;
+                    host::add(end - begin, row, run.inputs[0] + (n * R + r) * stride + begin, row);
+                }
+            };
+            if (N >= run.pool.threads())
+                return run.pool.ranges(N, kVectorsForThread * 4 / (R * stride) + 1, 1, [&](int64_t begin, int64_t end) {
+                    for (int64_t n = begin; n < end; ++n) put(n, 0, stride);
+                });
+            for (int64_t n = 0; n < N; ++n)
+                run.pool.ranges(stride, std::max<int64_t>(kVectorsForThread * 4 / (R + S), 16), 16,
+                                [&](int64_t begin, int64_t end) { put(n, begin, end); });
+        };
+}
+
 std::vector<Tensor> gradientPut(const GradientCall& call) {
     return {take(call.outputGradients[0], call.inputs[1]), {}};
 }
@@ -138,24 +183,41 @@ std::vector<Dispatch> dispatchArgmax(const OpTypes& types, const KernelTraits&) 
              .y = GridAxis::fixed(u32(out.rows()))}};
 }
 
+HostKernel hostArgmax(const OpTypes& types) {
+    return [x = types.inputs[0].shape, out = types.outputs[0].shape](const HostRun& run) {
+        run.pool.ranges(
+            out.rows(), rowsForThread(Shape{out.columns() * x.rowStride()}), 1, [&](int64_t begin, int64_t end) {
+                for (int64_t row = begin; row < end; ++row) {
+                    int32_t* to = run.integerOutput(0) + row * out.rowStride();
+                    for (int64_t i = 0; i < out.columns(); ++i)
+                        to[i] = host::argmax(x.columns(), run.inputs[0] + (row * out.columns() + i) * x.rowStride());
+                    std::fill(to + out.columns(), to + out.rowStride(), 0);
+                }
+            });
+    };
+}
+
 } // namespace
 
 const Op kTake{.name = "take",
                .infer = inferTake,
                .reference = referenceTake,
                .dispatch = dispatchTake,
+               .host = hostTake,
                .gradient = gradientTake,
                .operations = noOperations};
 const Op kPut{.name = "put",
               .infer = inferPut,
               .reference = referencePut,
               .dispatch = dispatchPut,
+              .host = hostPut,
               .gradient = gradientPut,
               .operations = oneForEachInput};
 const Op kArgmax{.name = "argmax",
                  .infer = inferArgmax,
                  .reference = referenceArgmax,
                  .dispatch = dispatchArgmax,
+                 .host = hostArgmax,
                  .operations = oneForEachInput};
 
 Tensor take(Tensor x, Tensor ids) {

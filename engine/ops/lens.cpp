@@ -1,5 +1,6 @@
 #include "engine/ops/lens.h"
 
+#include "engine/host/pattern.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
@@ -69,6 +70,26 @@ std::vector<double> scoresOf(const ReferenceCall& call, const double* view, int6
     return scores;
 }
 
+/// The problem of a node, with ALiBi's slopes, and the band that its view names.
+struct HostLens {
+    host::Attention problem;
+    host::Band band;
+
+    HostLens(const HostAttention& of, const HostRun& run, size_t view, int64_t statisticsOfHead) : problem(of.of(run)) {
+        const int32_t* words = run.integers(view);
+        problem.slopes = run.inputs[4];
+        problem.firstSeen = words[FirstSeen];
+        band = {.firstHead = words[Head],
+                .heads = words[Heads],
+                .firstRow = words[FirstRow],
+                .rowStep = words[RowStep],
+                .rowCount = words[RowCount],
+                .statistics = words[First],
+                .statisticsStep = words[Step],
+                .statisticsOfHead = statisticsOfHead};
+    }
+};
+
 // lensStatistics: q, k, queryPosition, keyPosition, slopes, view ------------------------------------------------------
 
 std::vector<TensorType> inferStatistics(std::span<const TensorType> inputs, const Attributes& attributes) {
@@ -100,6 +121,13 @@ std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTrait
              .push = push,
              .specialisation = {8, lanes.sets, 0, lanes.isExact},
              .indirectFrom = readInput(5)}};
+}
+
+HostKernel hostStatistics(const OpTypes& types) {
+    return [problem = HostAttention(types, false), rows = types.attributes.integer("rows")](const HostRun& run) {
+        const HostLens lens(problem, run, 5, rows);
+        host::bandStatistics(lens.problem, lens.band, run.outputs[0], run.pool);
+    };
 }
 
 // lensTile: q, k, queryPosition, keyPosition, slopes, statistics, view ------------------------------------------------
@@ -164,6 +192,25 @@ std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits& tra
              .indirectFrom = readInput(6)}};
 }
 
+HostKernel hostTile(const OpTypes& types) {
+    const int64_t statistics = types.inputs[5].shape[0] / types.attributes.integer("heads");
+    const bool isMean = types.attributes.flag("mean");
+    return [=, problem = HostAttention(types, false), rows = types.attributes.integer("rows"),
+            stride = types.outputs[0].shape.rowStride()](const HostRun& run) {
+        const HostLens lens(problem, run, 6, statistics);
+        const int32_t* words = run.integers(6);
+        host::bandPixels(lens.problem, lens.band,
+                         {.rowLevel = words[RowLevel],
+                          .columnLevel = words[ColumnLevel],
+                          .firstKey = words[FirstKey],
+                          .columns = words[Columns],
+                          .isMean = isMean,
+                          .rowsOfHead = rows,
+                          .stride = stride},
+                         run.inputs[5], run.outputs[0], run.pool);
+    };
+}
+
 // lensDistances: q, k, queryPosition, keyPosition, slopes, statistics, view -------------------------------------------
 
 std::vector<TensorType> inferDistances(std::span<const TensorType> inputs, const Attributes& attributes) {
@@ -198,6 +245,14 @@ std::vector<Dispatch> dispatchDistances(const OpTypes& types, const KernelTraits
              .indirectFrom = readInput(6)}};
 }
 
+HostKernel hostDistances(const OpTypes& types) {
+    return [problem = HostAttention(types, false)](const HostRun& run) {
+        const HostLens lens(problem, run, 6, 0);
+        host::bandDistances(lens.problem, lens.band, kRowsOfSet, kDistanceBins, run.inputs[5], run.outputs[0],
+                            run.pool);
+    };
+}
+
 Attributes lensAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t rows, int64_t heads) {
     Attributes attributes = ruleAttributes(rule, inputs);
     attributes.set("rows", static_cast<double>(rows));
@@ -210,11 +265,16 @@ Attributes lensAttributes(const AttentionInputs& inputs, const AttentionRule& ru
 const Op kLensStatistics{.name = "lens_statistics",
                          .infer = inferStatistics,
                          .reference = referenceStatistics,
-                         .dispatch = dispatchStatistics};
-const Op kLensTile{.name = "lens_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile};
+                         .dispatch = dispatchStatistics,
+                         .host = hostStatistics};
+const Op kLensTile{
+    .name = "lens_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile, .host = hostTile};
 
-const Op kLensDistances{
-    .name = "lens_distances", .infer = inferDistances, .reference = referenceDistances, .dispatch = dispatchDistances};
+const Op kLensDistances{.name = "lens_distances",
+                        .infer = inferDistances,
+                        .reference = referenceDistances,
+                        .dispatch = dispatchDistances,
+                        .host = hostDistances};
 
 int32_t lensSets(const KernelTraits& traits) { return static_cast<int32_t>(Lanes8(traits).sets); }
 

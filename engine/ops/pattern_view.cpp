@@ -1,3 +1,4 @@
+#include "engine/host/pattern.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
@@ -36,6 +37,13 @@ std::vector<Dispatch> dispatchStatistics(const OpTypes& types, const KernelTrait
              .specialisation = {traits.subgroupSize, rowsPerGroup},
              .x = GridAxis::over(types.inputs[0].liveRows, static_cast<uint64_t>(q[0]), rowsPerGroup),
              .y = GridAxis::fixed(u32(q[1]))}};
+}
+
+HostKernel hostStatistics(const OpTypes& types) {
+    return [problem = HostAttention(types, false)](const HostRun& run) {
+        const int32_t* window = run.integers(4);
+        host::rowStatistics(problem.of(run), {window[0], window[1]}, run.outputs[0], run.pool);
+    };
 }
 
 // patternTile: q, k, queryPosition, keyPosition, statistics, window ---------------------------------------------------
@@ -93,6 +101,28 @@ std::vector<Dispatch> dispatchTile(const OpTypes& types, const KernelTraits&) {
              .z = GridAxis::fixed(u32(out[0]))}};
 }
 
+HostKernel hostTile(const OpTypes& types) {
+    return [problem = HostAttention(types, false), out = types.outputs[0].shape](const HostRun& run) {
+        const int32_t* window = run.integers(5);
+        using Tile = host::PatternTile;
+        const int32_t aggregate = window[Aggregate];
+        host::patternTile(problem.of(run),
+                          {.queries = {window[QueryBegin], window[QueryEnd]},
+                           .keys = {window[KeyBegin], window[KeyEnd]},
+                           .rows = window[Rows],
+                           .columns = window[Columns],
+                           .firstHead = window[FirstHead],
+                           .heads = out[0],
+                           .of = aggregate == 0   ? Tile::Each
+                                 : aggregate == 1 ? Tile::Mean
+                                                  : Tile::Most,
+                           .size = out[1],
+                           .stride = out.rowStride(),
+                           .statistics = run.inputs[4]},
+                          run.outputs[0], run.pool);
+    };
+}
+
 Attributes viewAttributes(const AttentionInputs& inputs, const AttentionRule& rule, int64_t heads, int64_t size) {
     Attributes attributes = ruleAttributes(rule, inputs);
     attributes.set("heads", static_cast<double>(heads));
@@ -105,8 +135,10 @@ Attributes viewAttributes(const AttentionInputs& inputs, const AttentionRule& ru
 const Op kAttentionRowStatistics{.name = "attention_row_statistics",
                                  .infer = inferStatistics,
                                  .reference = referenceStatistics,
-                                 .dispatch = dispatchStatistics};
-const Op kPatternTile{.name = "pattern_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile};
+                                 .dispatch = dispatchStatistics,
+                                 .host = hostStatistics};
+const Op kPatternTile{
+    .name = "pattern_tile", .infer = inferTile, .reference = referenceTile, .dispatch = dispatchTile, .host = hostTile};
 
 Tensor attentionRowStatistics(const AttentionInputs& inputs, Tensor window, const AttentionRule& rule) {
     return inputs.q.graph->add(kAttentionRowStatistics,

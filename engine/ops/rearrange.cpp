@@ -1,5 +1,7 @@
+#include "engine/host/copy.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
+#include "engine/ops/host_rows.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/walk.h"
@@ -21,10 +23,23 @@ struct Region {
     int64_t written = 0;          ///< columns that are written in all, the output's padding among them
 };
 
-std::vector<Dispatch> dispatchRegions(const OpTypes& types, const std::vector<Region>& regions) {
-    const std::vector<int64_t> outSteps = stepsOf(types.outputs[0].shape);
+/// The walk through the rows of a region, in its input and in the output. @param unit floats
+Walk walkOf(const Region& region, const Shape& out, int64_t unit) {
+    const std::vector<int64_t> outSteps = stepsOf(out);
+    Walk walk{.extents = {region.extents.extents().begin(), region.extents.extents().end() - 1},
+              .steps = {{region.steps.begin(), region.steps.end() - 1}, {outSteps.begin(), outSteps.end() - 1}},
+              .starts = {region.from / unit, region.to / unit}};
+    for (auto& steps : walk.steps)
+        for (int64_t& step : steps) step /= unit;
+    return walk;
+}
+
+/// The regions that make up the output of an op.
+using Regions = std::vector<Region> (*)(const OpTypes& types);
+
+template <Regions regionsOf> std::vector<Dispatch> dispatchRegions(const OpTypes& types, const KernelTraits&) {
     std::vector<Dispatch> result;
-    for (const Region& region : regions) {
+    for (const Region& region : regionsOf(types)) {
         const auto isMultiple = [](int64_t floats) { return floats % 4 == 0; };
         const bool byVector = types.outputs[0].dtype == DType::F32 && region.steps.back() == 1 &&
                               isMultiple(region.from) && isMultiple(region.to) && isMultiple(region.before) &&
@@ -32,12 +47,7 @@ std::vector<Dispatch> dispatchRegions(const OpTypes& types, const std::vector<Re
                               std::all_of(region.steps.begin(), region.steps.end() - 1, isMultiple);
         const int64_t unit = byVector ? 4 : 1;
         const bool isWhole = byVector && region.before == 0 && region.extents.columns() == region.written;
-        Walk walk{.extents = {region.extents.extents().begin(), region.extents.extents().end() - 1},
-                  .steps = {{region.steps.begin(), region.steps.end() - 1}, {outSteps.begin(), outSteps.end() - 1}},
-                  .starts = {region.from / unit, region.to / unit}};
-        for (auto& steps : walk.steps)
-            for (int64_t& step : steps) step /= unit;
-        for (RowLaunch& launch : rowLaunches(walk, region.written / unit)) {
+        for (RowLaunch& launch : rowLaunches(walkOf(region, types.outputs[0].shape, unit), region.written / unit)) {
             launch.push.insert(launch.push.end(),
                                {u32(region.before / unit), u32(region.extents.columns()), u32(region.written / unit)});
             if (!byVector) launch.push.push_back(u32(region.steps.back()));
@@ -52,6 +62,64 @@ std::vector<Dispatch> dispatchRegions(const OpTypes& types, const std::vector<Re
         }
     }
     return result;
+}
+
+/// The axis whose numbers lie one after another in the input of a region, if it is not the last; else -1.
+int movedAxis(const Region& region) {
+    const auto last = static_cast<size_t>(region.extents.rank() - 1);
+    if (region.steps[last] <= 1 || region.extents.columns() == 1) return -1;
+    for (size_t axis = 0; axis < last; ++axis)
+        if (region.steps[axis] == 1 && region.extents[static_cast<int>(axis)] > 1) return static_cast<int>(axis);
+    return -1;
+}
+
+/// A region whose last axis lies elsewhere in the input: matrices of that axis and the moved one are transposed.
+HostKernel hostTransposed(const Region& region, const Shape& out, int axis) {
+    Walk others = walkOf(region, out, 1);
+    const auto moved = static_cast<size_t>(axis);
+    const int64_t toStep = others.steps[1][moved], height = others.extents[moved];
+    others.extents[moved] = 1;
+    constexpr int64_t kHeight = 64; // rows of a task
+    const int64_t strips = (height + kHeight - 1) / kHeight;
+    return [=, matrices = HostRows<2>(others)](const HostRun& run) {
+        run.pool.ranges(matrices.rows() * strips, kVectorsForThread / (kHeight * region.written / 4 + 1) + 1, 1,
+                        [&](int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end; ++i) {
+                                const auto [from, to] = matrices.offsetsOf(i / strips);
+                                const int64_t first = i % strips * kHeight, rows = std::min(kHeight, height - first);
+                                float* target = run.outputs[0] + to + first * toStep;
+                                host::transpose(rows, region.extents.columns(), run.inputs[region.input] + from + first,
+                                                region.steps.back(), target, toStep);
+                                for (int64_t row = 0; row < rows; ++row)
+                                    std::fill(target + row * toStep + region.extents.columns(),
+                                              target + row * toStep + region.written, 0.0f);
+                            }
+                        });
+    };
+}
+
+template <Regions regionsOf> HostKernel hostRegions(const OpTypes& types) {
+    std::vector<HostKernel> parts;
+    for (const Region& region : regionsOf(types)) {
+        const Shape& out = types.outputs[0].shape;
+        if (const int axis = movedAxis(region); axis >= 0 && region.before == 0) {
+            parts.push_back(hostTransposed(region, out, axis));
+            continue;
+        }
+        const host::CopiedRow row{.before = region.before,
+                                  .columns = region.extents.columns(),
+                                  .written = region.written,
+                                  .step = region.steps.back()};
+        parts.emplace_back([=, input = region.input, rows = HostRows<2>(walkOf(region, out, 1))](const HostRun& run) {
+            rows.run(run.pool, rowsForThread(out), [&](std::array<int64_t, 2> at, int64_t count) {
+                host::copyRows(row, count, run.inputs[input] + at[0], rows.steps()[0], run.outputs[0] + at[1],
+                               rows.steps()[1]);
+            });
+        });
+    }
+    return [parts](const HostRun& run) {
+        for (const HostKernel& part : parts) part(run);
+    };
 }
 
 /// The part of `shape` that has `extent` indices of one axis.
@@ -98,11 +166,11 @@ void referencePermute(const ReferenceCall& call) {
     copyElements(y.shape, x.data, permuted(stepsOf(x.shape), shapeOf(call.attributes)), y, 0);
 }
 
-std::vector<Dispatch> dispatchPermute(const OpTypes& types, const KernelTraits&) {
+std::vector<Region> regionsOfPermute(const OpTypes& types) {
     const Shape& out = types.outputs[0].shape;
-    return dispatchRegions(types, {{.extents = out,
-                                    .steps = permuted(stepsOf(types.inputs[0].shape), shapeOf(types.attributes)),
-                                    .written = out.rowStride()}});
+    return {{.extents = out,
+             .steps = permuted(stepsOf(types.inputs[0].shape), shapeOf(types.attributes)),
+             .written = out.rowStride()}};
 }
 
 /// Where only axes of one row move, the numbers stay where they are.
@@ -144,11 +212,9 @@ void referenceSlice(const ReferenceCall& call) {
     copyElements(y.shape, x.data + sliceStart(x.shape, call.attributes), stepsOf(x.shape), y, 0);
 }
 
-std::vector<Dispatch> dispatchSlice(const OpTypes& types, const KernelTraits&) {
+std::vector<Region> regionsOfSlice(const OpTypes& types) {
     const Shape &x = types.inputs[0].shape, &out = types.outputs[0].shape;
-    return dispatchRegions(
-        types,
-        {{.extents = out, .steps = stepsOf(x), .from = sliceStart(x, types.attributes), .written = out.rowStride()}});
+    return {{.extents = out, .steps = stepsOf(x), .from = sliceStart(x, types.attributes), .written = out.rowStride()}};
 }
 
 std::vector<Tensor> gradientSlice(const GradientCall& call) {
@@ -176,13 +242,12 @@ void referencePad(const ReferenceCall& call) {
     copyElements(x.shape, x.data, stepsOf(x.shape), y, call.attributes.integer("before") * stepsOf(y.shape)[axis]);
 }
 
-std::vector<Dispatch> dispatchPad(const OpTypes& types, const KernelTraits&) {
+std::vector<Region> regionsOfPad(const OpTypes& types) {
     const Shape &x = types.inputs[0].shape, &out = types.outputs[0].shape;
     const int axis = axisAttribute(types.attributes);
     const int64_t before = types.attributes.integer("before"), after = types.attributes.integer("after");
     if (axis == out.rank() - 1)
-        return dispatchRegions(types,
-                               {{.extents = x, .steps = stepsOf(x), .before = before, .written = out.rowStride()}});
+        return {{.extents = x, .steps = stepsOf(x), .before = before, .written = out.rowStride()}};
     const int64_t step = stepsOf(out)[static_cast<size_t>(axis)];
     std::vector<int64_t> standing(static_cast<size_t>(out.rank()), 0); // at one element, of which nothing is copied
     standing.back() = 1;
@@ -195,7 +260,7 @@ std::vector<Dispatch> dispatchPad(const OpTypes& types, const KernelTraits&) {
     std::vector<Region> regions{{.extents = x, .steps = stepsOf(x), .to = before * step, .written = out.rowStride()}};
     if (before > 0) regions.push_back(zeros(0, before));
     if (after > 0) regions.push_back(zeros(before + x[axis], after));
-    return dispatchRegions(types, regions);
+    return regions;
 }
 
 std::vector<Tensor> gradientPad(const GradientCall& call) {
@@ -231,7 +296,7 @@ void referenceConcatenate(const ReferenceCall& call) {
     }
 }
 
-std::vector<Dispatch> dispatchConcatenate(const OpTypes& types, const KernelTraits&) {
+std::vector<Region> regionsOfConcatenate(const OpTypes& types) {
     const Shape& out = types.outputs[0].shape;
     const int axis = axisAttribute(types.attributes);
     const bool isLastAxis = axis == out.rank() - 1;
@@ -248,7 +313,7 @@ std::vector<Dispatch> dispatchConcatenate(const OpTypes& types, const KernelTrai
                            .written = endsRow ? out.rowStride() - column : x.columns()});
         at += x[axis];
     }
-    return dispatchRegions(types, regions);
+    return regions;
 }
 
 std::vector<Tensor> gradientConcatenate(const GradientCall& call) {
@@ -279,10 +344,9 @@ void referenceBroadcast(const ReferenceCall& call) {
     copyElements(y.shape, x.data, broadcastSteps(x.shape, y.shape), y, 0);
 }
 
-std::vector<Dispatch> dispatchBroadcast(const OpTypes& types, const KernelTraits&) {
+std::vector<Region> regionsOfBroadcast(const OpTypes& types) {
     const Shape& out = types.outputs[0].shape;
-    return dispatchRegions(
-        types, {{.extents = out, .steps = broadcastSteps(types.inputs[0].shape, out), .written = out.rowStride()}});
+    return {{.extents = out, .steps = broadcastSteps(types.inputs[0].shape, out), .written = out.rowStride()}};
 }
 
 std::vector<Tensor> gradientBroadcast(const GradientCall& call) {
@@ -294,32 +358,37 @@ std::vector<Tensor> gradientBroadcast(const GradientCall& call) {
 const Op kPermute{.name = "permute",
                   .infer = inferPermute,
                   .reference = referencePermute,
-                  .dispatch = dispatchPermute,
+                  .dispatch = dispatchRegions<regionsOfPermute>,
+                  .host = hostRegions<regionsOfPermute>,
                   .aliasOf = aliasPermute,
                   .gradient = gradientPermute,
                   .operations = noOperations};
 const Op kSlice{.name = "slice",
                 .infer = inferSlice,
                 .reference = referenceSlice,
-                .dispatch = dispatchSlice,
+                .dispatch = dispatchRegions<regionsOfSlice>,
+                .host = hostRegions<regionsOfSlice>,
                 .gradient = gradientSlice,
                 .operations = noOperations};
 const Op kPad{.name = "pad",
               .infer = inferPad,
               .reference = referencePad,
-              .dispatch = dispatchPad,
+              .dispatch = dispatchRegions<regionsOfPad>,
+              .host = hostRegions<regionsOfPad>,
               .gradient = gradientPad,
               .operations = noOperations};
 const Op kConcatenate{.name = "concatenate",
                       .infer = inferConcatenate,
                       .reference = referenceConcatenate,
-                      .dispatch = dispatchConcatenate,
+                      .dispatch = dispatchRegions<regionsOfConcatenate>,
+                      .host = hostRegions<regionsOfConcatenate>,
                       .gradient = gradientConcatenate,
                       .operations = noOperations};
 const Op kBroadcast{.name = "broadcast",
                     .infer = inferBroadcast,
                     .reference = referenceBroadcast,
-                    .dispatch = dispatchBroadcast,
+                    .dispatch = dispatchRegions<regionsOfBroadcast>,
+                    .host = hostRegions<regionsOfBroadcast>,
                     .gradient = gradientBroadcast,
                     .operations = noOperations};
 

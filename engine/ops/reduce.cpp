@@ -1,3 +1,5 @@
+#include "engine/host/reduce.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
 #include "engine/ops/rules.h"
@@ -95,6 +97,50 @@ std::vector<Dispatch> dispatchReduce(const OpTypes& types, const KernelTraits& t
              .x = repeatedGrid(results, kRowsPerGroup * (isShort ? traits.subgroupSize : 1))}};
 }
 
+/// Shares out strips, and columns of one if there are few. @param kernel kernel(first float of x and of y, begin, end)
+/// @param ySize floats of y for each strip
+template <typename Kernel>
+void overStrips(const HostRun& run, const Strips& strips, int64_t ySize, const Kernel& kernel) {
+    const int64_t floats = strips.vectors * 4, work = strips.strip * floats;
+    const auto one = [&](int64_t outer, int64_t begin, int64_t end) {
+        kernel(run.inputs[0] + outer * work, run.outputs[0] + outer * ySize, begin, end);
+    };
+    if (strips.outer >= run.pool.threads())
+        return run.pool.ranges(strips.outer, kVectorsForThread * 4 / work + 1, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t outer = begin; outer < end; ++outer) one(outer, 0, floats);
+        });
+    for (int64_t outer = 0; outer < strips.outer; ++outer)
+        run.pool.ranges(floats, std::max<int64_t>(kVectorsForThread * 4 / strips.strip, 16), 16,
+                        [&](int64_t begin, int64_t end) { one(outer, begin, end); });
+}
+
+HostKernel hostReduce(const OpTypes& types) {
+    const Shape x = types.inputs[0].shape, y = types.outputs[0].shape;
+    const bool isMaximum = types.attributes.flag("isMaximum");
+    const auto factor = static_cast<float>(types.attributes.number("factor"));
+    const Axes axes(types.attributes);
+    if (axes.end < x.rank()) {
+        const Strips strips(x, axes.first, axes.end);
+        const host::Strip strip{
+            .strip = strips.strip, .stride = strips.vectors * 4, .isMaximum = isMaximum, .factor = factor};
+        return [=](const HostRun& run) {
+            overStrips(run, strips, strip.stride, [&](const float* from, float* to, int64_t begin, int64_t end) {
+                host::reduceStrip(strip, begin, end, from, to);
+            });
+        };
+    }
+    return [=](const HostRun& run) {
+        const int64_t lines = x.rows() / y.rows(), size = lines * x.rowStride();
+        run.pool.ranges(y.rows(), kVectorsForThread * 4 / size + 1, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                float* to = run.outputs[0] + row * y.rowStride();
+                *to = factor * host::reduceLines(isMaximum, lines, x.columns(), run.inputs[0] + row * size);
+                std::fill(to + 1, to + y.rowStride(), 0.0f);
+            }
+        });
+    };
+}
+
 std::vector<Tensor> gradientReduce(const GradientCall& call) {
     const Tensor x = call.inputs[0], y = call.outputs[0], d = call.outputGradients[0];
     if (!call.attributes.flag("isMaximum")) return {broadcast(scale(d, call.attributes.number("factor")), x.shape())};
@@ -159,6 +205,27 @@ std::vector<Dispatch> dispatchCumulative(const OpTypes& types, const KernelTrait
              .x = repeatedGrid(x.rows(), kRowsPerGroup)}};
 }
 
+HostKernel hostCumulative(const OpTypes& types) {
+    const Shape x = types.inputs[0].shape;
+    const int axis = static_cast<int>(types.attributes.integer("axis"));
+    const host::Cumulative how{.isExclusive = types.attributes.flag("isExclusive"),
+                               .isReverse = types.attributes.flag("isReverse")};
+    if (axis + 1 < x.rank())
+        return [=, strips = Strips(x, axis, axis + 1)](const HostRun& run) {
+            const int64_t stride = strips.vectors * 4;
+            overStrips(run, strips, strips.strip * stride,
+                       [&](const float* from, float* to, int64_t begin, int64_t end) {
+                           host::cumulateStrip(how, strips.strip, stride, begin, end, from, to);
+                       });
+        };
+    return [=](const HostRun& run) {
+        run.pool.ranges(x.rows(), rowsForThread(x), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t at = begin * x.rowStride(); at < end * x.rowStride(); at += x.rowStride())
+                host::cumulateRow(how, x.columns(), run.inputs[0] + at, run.outputs[0] + at);
+        });
+    };
+}
+
 std::vector<Tensor> gradientCumulative(const GradientCall& call) {
     return {cumulativeSum(
         call.outputGradients[0], static_cast<int>(call.attributes.integer("axis")),
@@ -171,12 +238,14 @@ const Op kReduce{.name = "reduce",
                  .infer = inferReduce,
                  .reference = referenceReduce,
                  .dispatch = dispatchReduce,
+                 .host = hostReduce,
                  .gradient = gradientReduce,
                  .operations = oneForEachInput};
 const Op kCumulativeSum{.name = "cumulative_sum",
                         .infer = inferCumulative,
                         .reference = referenceCumulative,
                         .dispatch = dispatchCumulative,
+                        .host = hostCumulative,
                         .gradient = gradientCumulative};
 
 Tensor reduce(Tensor x, Reduction reduction, const std::vector<int>& axes) {

@@ -1,3 +1,5 @@
+#include "engine/host/order.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
@@ -62,6 +64,20 @@ std::vector<Dispatch> dispatchSort(const OpTypes& types, const KernelTraits&) {
     return result;
 }
 
+constexpr int64_t kNumbersForThread = 1 << 10; // that are sorted
+
+HostKernel hostSort(const OpTypes& types) {
+    return [x = types.inputs[0].shape](const HostRun& run) {
+        run.pool.ranges(x.rows(), kNumbersForThread / x.columns() + 1, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                int32_t* order = run.integerOutput(0) + row * x.rowStride();
+                host::sortOrder(x.columns(), run.inputs[0] + row * x.rowStride(), order);
+                std::fill(order + x.columns(), order + x.rowStride(), 0);
+            }
+        });
+    };
+}
+
 /// Comparisons: blocks compare all with all, merges look for each element's place in the other half.
 double operationsSort(const OpTypes& types) {
     const Shape& x = types.inputs[0].shape;
@@ -97,17 +113,33 @@ std::vector<Dispatch> dispatchInverse(const OpTypes& types, const KernelTraits&)
              .y = GridAxis::fixed(u32(order.rows()))}};
 }
 
+HostKernel hostInverse(const OpTypes& types) {
+    return [shape = types.inputs[0].shape](const HostRun& run) {
+        run.pool.ranges(shape.rows(), rowsForThread(shape), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const int32_t* order = run.integers(0) + row * shape.rowStride();
+                int32_t* to = run.integerOutput(0) + row * shape.rowStride();
+                std::fill_n(to, shape.rowStride(), 0);
+                for (int64_t i = 0; i < shape.columns(); ++i)
+                    if (order[i] >= 0 && order[i] < shape.columns()) to[order[i]] = static_cast<int32_t>(i);
+            }
+        });
+    };
+}
+
 } // namespace
 
 const Op kSortOrder{.name = "sort_order",
                     .infer = inferSort,
                     .reference = referenceSort,
                     .dispatch = dispatchSort,
+                    .host = hostSort,
                     .operations = operationsSort};
 const Op kInverseOrder{.name = "inverse_order",
                        .infer = inferInverse,
                        .reference = referenceInverse,
                        .dispatch = dispatchInverse,
+                       .host = hostInverse,
                        .operations = noOperations};
 
 Tensor sortOrder(Tensor x) { return x.graph->add(kSortOrder, {x}); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/host/function.h"
 #include "engine/ops/ops.h"
 
 #include <cstdint>
@@ -38,23 +39,6 @@ Tensor broadcast(Tensor x, Shape shape);
 
 // Element by element --------------------------------------------------------------------------------------------------
 
-enum class Unary : uint8_t {
-    Exponential,
-    Logarithm,
-    Tanh,
-    Sigmoid,
-    Square,
-    SquareRoot,
-    Reciprocal,
-    ReciprocalSquareRoot,
-    Absolute, ///< slope 0 at 0
-    Sine,
-    Cosine,
-    Floor,      ///< slope 0
-    EluPlusOne, ///< x + 1 above 0, else exp(x). @source Katharopoulos et al. 2020, arXiv:2006.16236, section 3.2.1
-    Relu,
-    Negate
-};
 /// Applies a function to every element.
 Tensor unary(Tensor x, Unary function);
 /// factor * x + offset
@@ -62,16 +46,6 @@ Tensor affine(Tensor x, double factor, double offset);
 /// min(max(x, low), high); slope 1 from low to high, both included, and 0 outside
 Tensor clamp(Tensor x, double low, double high);
 
-enum class Binary : uint8_t {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Maximum, ///< of equal elements, a receives the gradient
-    Minimum, ///< of equal elements, a receives the gradient
-    Less,    ///< 1 where a < b, else 0; no gradient
-    Equal    ///< 1 where a = b, else 0; no gradient
-};
 /// Applies a function to pairs of elements. Axes are aligned at the last; a tensor is repeated along axes that it lacks
 /// or that have extent 1.
 Tensor binary(Tensor a, Tensor b, Binary function);

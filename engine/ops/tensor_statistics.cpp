@@ -1,5 +1,7 @@
 #include "engine/ops/tensor_statistics.h"
 
+#include "engine/host/pool.h"
+#include "engine/host/reduce.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
@@ -72,9 +74,51 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
              .barrierBefore = true}};
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    TensorType x = types.inputs[0];
+    if (const int64_t slot = types.attributes.integer("liveSlot"); slot != kNoLiveSlot)
+        x.liveRows = static_cast<StepScalar>(slot);
+    return [x](const HostRun& run) {
+        const auto masked = static_cast<float>(kMasked);
+        const int64_t rows = liveRowsOf(x, run.step), stride = x.shape.rowStride(), columns = x.shape.columns();
+        const int64_t parts = std::min<int64_t>(run.pool.threads(), rows / rowsForThread(x.shape) + 1);
+        // Parts that depend on the number of threads alone, so that the sums do.
+        const auto overParts = [&](const auto& visit) {
+            run.pool.run(parts, [&](int64_t part) {
+                const int64_t first = rows * part / parts, end = rows * (part + 1) / parts;
+                visit(static_cast<size_t>(part), end - first, run.inputs[0] + first * stride);
+            });
+        };
+        std::vector<host::Moments> moments(static_cast<size_t>(parts));
+        overParts([&](size_t part, int64_t count, const float* from) {
+            moments[part] = host::moments(masked, count, columns, from);
+        });
+        host::Moments all;
+        for (const host::Moments& part : moments) all.add(part);
+        const double finite = static_cast<double>(all.finite), mean = all.finite > 0 ? all.total / finite : 0;
+        std::vector<double> squares(static_cast<size_t>(parts));
+        overParts([&](size_t part, int64_t count, const float* from) {
+            squares[part] = host::squaresAbout(static_cast<float>(mean), masked, count, columns, from);
+        });
+        double sum = 0;
+        for (const double part : squares) sum += part;
+        const double deviation = all.finite > 0 ? std::sqrt(sum / finite) : 0;
+        const double results[] = {static_cast<double>(all.least),
+                                  static_cast<double>(all.most),
+                                  mean,
+                                  deviation,
+                                  finite,
+                                  static_cast<double>(all.nans),
+                                  static_cast<double>(all.infinities),
+                                  static_cast<double>(all.masked)};
+        std::ranges::transform(results, run.outputs[0], [](double value) { return static_cast<float>(value); });
+    };
+}
+
 } // namespace
 
-const Op kTensorStatistics{.name = "tensor_statistics", .infer = infer, .reference = reference, .dispatch = dispatch};
+const Op kTensorStatistics{
+    .name = "tensor_statistics", .infer = infer, .reference = reference, .dispatch = dispatch, .host = hostKernel};
 
 Tensor tensorStatistics(Tensor x, std::optional<StepScalar> live) {
     return x.graph->add(kTensorStatistics, {x},

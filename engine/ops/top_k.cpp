@@ -1,3 +1,5 @@
+#include "engine/host/order.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
@@ -41,10 +43,29 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
              .x = GridAxis::fixed(u32((x.rows() + 7) / 8))}};
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    return [x = types.inputs[0].shape, out = types.outputs[0]](const HostRun& run) {
+        const int64_t k = out.shape.columns(), stride = out.shape.rowStride();
+        run.pool.ranges(liveRowsOf(out, run.step), rowsForThread(x), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                float* values = run.outputs[0] + row * stride;
+                int32_t* indices = run.integerOutput(1) + row * stride;
+                host::topK(x.columns(), run.inputs[0] + row * x.rowStride(), k, values, indices);
+                std::fill(values + k, values + stride, 0.0f);
+                std::fill(indices + k, indices + stride, 0);
+            }
+        });
+    };
+}
+
 } // namespace
 
-const Op kTopK{
-    .name = "top_k", .infer = infer, .reference = reference, .dispatch = dispatch, .operations = oneForEachInput};
+const Op kTopK{.name = "top_k",
+               .infer = infer,
+               .reference = reference,
+               .dispatch = dispatch,
+               .host = hostKernel,
+               .operations = oneForEachInput};
 
 TopK topK(Tensor x, int64_t k) {
     const Tensor values = x.graph->add(kTopK, {x}, {{"k", static_cast<double>(k)}});

@@ -1,3 +1,5 @@
+#include "engine/host/function.h"
+#include "engine/host/pool.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
@@ -12,8 +14,7 @@ namespace {
 // unary, with affine and clamp ---------------------------------------------------------------------------------------
 
 // The two functions with parameters follow those without.
-constexpr auto kAffine = static_cast<Unary>(static_cast<uint8_t>(Unary::Negate) + 1);
-constexpr auto kClamp = static_cast<Unary>(static_cast<uint8_t>(Unary::Negate) + 2);
+constexpr auto kAffine = static_cast<Unary>(host::Function::Affine), kClamp = static_cast<Unary>(host::Function::Clamp);
 
 Unary functionOf(const Attributes& attributes) { return static_cast<Unary>(attributes.integer("function")); }
 
@@ -124,6 +125,21 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     return {elementwise("ops/unary", types, {load4(0), writeOutput(0)})};
 }
 
+host::Function hostFunctionOf(const Attributes& attributes) {
+    return {.kind = static_cast<uint8_t>(attributes.integer("function")),
+            .first = static_cast<float>(attributes.number("first")),
+            .second = static_cast<float>(attributes.number("second"))};
+}
+
+HostKernel hostKernel(const OpTypes& types) {
+    return [function = hostFunctionOf(types.attributes), out = types.outputs[0].shape](const HostRun& run) {
+        run.pool.ranges(out.rows(), rowsForThread(out), 1, [&](int64_t begin, int64_t end) {
+            const int64_t at = begin * out.rowStride();
+            host::apply(function, end - begin, out.columns(), run.inputs[0] + at, run.outputs[0] + at);
+        });
+    };
+}
+
 std::vector<Tensor> gradient(const GradientCall& call) {
     const Unary function = functionOf(call.attributes);
     const Tensor d = call.outputGradients[0];
@@ -154,6 +170,16 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
     return {elementwise("ops/unary_gradient", types, {load4(0), load4(1), writeOutput(0)})};
 }
 
+HostKernel hostGradient(const OpTypes& types) {
+    return [function = hostFunctionOf(types.attributes), out = types.outputs[0].shape](const HostRun& run) {
+        run.pool.ranges(out.rows(), rowsForThread(out), 1, [&](int64_t begin, int64_t end) {
+            const int64_t at = begin * out.rowStride();
+            host::applyGradient(function, end - begin, out.columns(), run.inputs[0] + at, run.inputs[1] + at,
+                                run.outputs[0] + at);
+        });
+    };
+}
+
 Tensor addUnary(Tensor x, Unary function, double first, double second) {
     return x.graph->add(kUnary, {x},
                         {{"function", static_cast<double>(function)}, {"first", first}, {"second", second}});
@@ -181,6 +207,18 @@ std::vector<Dispatch> dispatchConversion(const OpTypes& types, const KernelTrait
              .x = repeatedGrid(count, 64)}};
 }
 
+HostKernel hostConversion(const OpTypes& types) {
+    return [out = types.outputs[0]](const HostRun& run) {
+        run.pool.ranges(out.shape.paddedElements() / 4, kVectorsForThread, 4, [&](int64_t begin, int64_t end) {
+            const int64_t at = begin * 4, count = (end - begin) * 4;
+            if (out.dtype == DType::F32)
+                host::toReal(count, run.integers(0) + at, run.outputs[0] + at);
+            else
+                host::toInteger(count, run.inputs[0] + at, run.integerOutput(0) + at);
+        });
+    };
+}
+
 std::vector<Tensor> noGradient(const GradientCall&) { return {{}}; }
 
 // stop_gradient ------------------------------------------------------------------------------------------------------
@@ -194,19 +232,29 @@ int aliasStop(const OpTypes&, uint32_t) { return 0; }
 
 } // namespace
 
-const Op kUnary{.name = "unary", .infer = infer, .reference = reference, .dispatch = dispatch, .gradient = gradient};
-const Op kUnaryGradient{
-    .name = "unary_gradient", .infer = inferGradient, .reference = referenceGradient, .dispatch = dispatchGradient};
+const Op kUnary{.name = "unary",
+                .infer = infer,
+                .reference = reference,
+                .dispatch = dispatch,
+                .host = hostKernel,
+                .gradient = gradient};
+const Op kUnaryGradient{.name = "unary_gradient",
+                        .infer = inferGradient,
+                        .reference = referenceGradient,
+                        .dispatch = dispatchGradient,
+                        .host = hostGradient};
 const Op kToReal{.name = "to_real",
                  .infer = inferConversion<DType::I32>,
                  .reference = referenceConversion,
                  .dispatch = dispatchConversion,
+                 .host = hostConversion,
                  .gradient = noGradient,
                  .operations = noOperations};
 const Op kToInteger{.name = "to_integer",
                     .infer = inferConversion<DType::F32>,
                     .reference = referenceConversion,
                     .dispatch = dispatchConversion,
+                    .host = hostConversion,
                     .gradient = noGradient,
                     .operations = noOperations};
 const Op kStopGradient{.name = "stop_gradient",

@@ -29,6 +29,9 @@ struct Case {
 
 using Builder = std::function<void(Case&)>;
 
+/// For every op of the catalogue, a graph that uses it, of random sizes.
+std::map<std::string, Builder> allBuilders();
+
 /// Attention inputs over a partly filled cache, with positions in no particular order.
 AttentionInputs attentionCase(Case& test, int64_t T, int64_t S, int64_t heads, int64_t groups, int64_t D, bool live);
 /// Attention inputs without live lengths and a rule for them; often rows of several sequences that lie one after

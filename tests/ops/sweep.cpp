@@ -69,7 +69,9 @@ void compare(test::TestDevice& device, const Case& test, std::optional<KernelTra
     }
 }
 
-std::map<std::string, Builder> builders() {
+} // namespace
+
+std::map<std::string, Builder> attn::test::allBuilders() {
     std::map<std::string, Builder> all;
     const auto live = [](Case& test, int64_t T) {
         test.step[StepScalar::QueryLength] = static_cast<uint32_t>(randomSize(T));
@@ -265,10 +267,8 @@ std::map<std::string, Builder> builders() {
     return all;
 }
 
-} // namespace
-
 TEST_CASE("every op of the catalogue has cases in the sweep", "[ops]") {
-    const auto all = builders();
+    const auto all = allBuilders();
     for (const Op* op : opCatalogue()) CHECK(all.contains(std::string(op->name)));
     CHECK(all.size() == opCatalogue().size());
 }
@@ -278,7 +278,7 @@ TEST_CASE("every op on the device equals its reference over random shapes, odd s
     for (const bool usesHost : {false, true}) {
         KernelTraits traits = device.kernelTraits();
         traits.usesHost = usesHost;
-        for (const auto& [name, build] : builders()) {
+        for (const auto& [name, build] : allBuilders()) {
             for (int round = 0; round < 12; ++round) {
                 Case test;
                 test.op = name + (usesHost ? " (processor)" : " (shader)");
@@ -298,7 +298,7 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
         for (int round = 0; round < 12; ++round) {
             Case test;
             test.op = std::string(name) + " (as on a real GPU)";
-            builders().at(name)(test);
+            allBuilders().at(name)(test);
             compare(device, test, traits);
         }
     };
@@ -316,7 +316,7 @@ TEST_CASE("no kernel binds more storage buffers than the device allows", "[ops][
     traits.usesHost = false;
     for (const uint32_t most : {16u, 32u}) {
         traits.maxStorageBuffers = most;
-        for (const auto& [name, build] : builders()) {
+        for (const auto& [name, build] : allBuilders()) {
             Case test;
             test.op = name + " of few buffers";
             build(test);
@@ -339,7 +339,7 @@ TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {
     for (int round = 0; round < 12; ++round) {
         Case test;
         test.op = "softmax";
-        builders().at("softmax")(test);
+        allBuilders().at("softmax")(test);
         const auto columns = static_cast<size_t>(test.outputs.at("out").shape().columns());
         std::fill_n(test.values["x"].begin(), columns, static_cast<double>(static_cast<float>(kMasked)));
         compare(device, test);

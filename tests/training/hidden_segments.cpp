@@ -131,7 +131,7 @@ TEST_CASE("hidden segments: the summary of a segment depends on its own words an
     input = input == 20 ? 21 : 20;
     const auto guessed = agreementOf(trainer, other);
     for (size_t row = 0; row < before.size(); ++row) {
-        CAPTURE(row);
+        CAPTURE(row, before[row], guessed[row]);
         CHECK((before[row] == guessed[row]) == (row < 3));
     }
 }
