@@ -11,6 +11,7 @@
 #include "app/lab/widgets/mask_painter.h"
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/patch_view.h"
+#include "app/lab/widgets/paths_view.h"
 #include "app/lab/widgets/position_view.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -85,6 +86,9 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     connect(views_, &QTabWidget::currentChanged, this, &PlaygroundPanel::ask);
     costs_ = new CostView;
     views_->addTab(costs_, tr("Cost"));
+    paths_ = new PathsView;
+    views_->addTab(paths_, tr("Tiles"));
+    connect(paths_, &PathsView::queryChanged, this, &PlaygroundPanel::ask);
     const auto askCosts = [this] { bench_.playground().costs().ask(costs_->query()); };
     connect(costs_, &CostView::queryChanged, this, askCosts);
     connect(costs_, &CostView::cancelled, this, [this] { bench_.playground().costs().cancel(); });
@@ -102,7 +106,7 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     });
     split->setStretchFactor(1, 1);
     makeRow(this, spacing::kGap, {split});
-    followTheme(bench_, maps_, comparison_, painter_, cards_, costs_, positions_, patches_);
+    followTheme(bench_, maps_, comparison_, painter_, cards_, costs_, positions_, paths_, patches_);
     connect(&bench_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
     apply({.query = firstQuery()});
 }
@@ -153,7 +157,7 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
     });
     connect(which_, &QTabBar::currentChanged, this, [this] {
         showEdited();
-        if (views_->currentWidget() == positions_) ask();
+        if (views_->currentWidget() == positions_ || views_->currentWidget() == paths_) ask();
     });
 }
 
@@ -285,6 +289,11 @@ void PlaygroundPanel::ask() {
     }
     if (const auto query = complete()) {
         asked_ = *query;
+        if (views_->currentWidget() == paths_) {
+            asked_.path = paths_->path();
+            asked_.other.reset();
+            if (editsOther()) asked_.spec = edited();
+        }
         bench_.playground().session().show(asked_);
     }
 }
@@ -320,6 +329,10 @@ void PlaygroundPanel::refreshMaps() {
     maps_->setLabels(labels);
     comparison_->setLabels(labels);
     positions_->setLabels(labels);
+    if (shown_->query.path) {
+        paths_->setLabels(labels);
+        return paths_->showPaths(shown_, head_->value());
+    }
     if (shown_->comparison)
         comparison_->showMaps(shown_, head_->value(), plane_->value());
     else
@@ -376,6 +389,7 @@ QWidget* PlaygroundPanel::figure() { return views_->currentWidget(); }
 const Figure* PlaygroundPanel::currentFigure() const {
     if (views_->currentWidget() == costs_) return &costs_->current();
     if (views_->currentWidget() == positions_) return &positions_->current();
+    if (views_->currentWidget() == paths_) return &paths_->current();
     if (pictures_->currentWidget() == comparison_) return &comparison_->current();
     return maps_->current() ? &maps_->current()->figure() : nullptr;
 }

@@ -24,6 +24,7 @@ class MaskPainter;
 class InputControls;
 class PartCards;
 class PatchView;
+class PathsView;
 class PositionView;
 class SpecEditor;
 
@@ -99,6 +100,7 @@ private:
     PartCards* cards_ = nullptr;
     CostView* costs_ = nullptr;
     PositionView* positions_ = nullptr;
+    PathsView* paths_ = nullptr;
     QTabWidget* views_ = nullptr;
     QSpinBox *head_ = nullptr, *plane_ = nullptr;
     QLabel *planeTitle_ = nullptr, *reading_ = nullptr, *state_ = nullptr, *untrained_ = nullptr;
