@@ -116,6 +116,10 @@ def talking_heads(run):
     return np.einsum("hg,gts->hts", run["heads.weights"], weights) @ run.v
 
 
+def random_synthesizer(run, places):
+    return softmax(run["score.R"][:, places][:, :, places]) @ run.v
+
+
 def additive(run):
     hidden = np.tanh((run.q @ np.swapaxes(run["score.W"], -1, -2))[:, :, None] +
                      (run.k @ np.swapaxes(run["score.U"], -1, -2))[:, None])
@@ -507,6 +511,8 @@ CASES = {
     "score=bilinear": lambda run: plain(run, np.einsum("htd,hde,hse->hts", run.q, run["score.W"], run.k)),
     "score=cosine(0.1)": lambda run: cosine(run, 10),
     "score=learned_cosine": learned_cosine,
+    "score=random_synthesizer(16)": lambda run: plain(run, run["score.R"][:, :run.T, :run.T]),
+    "score=random_synthesizer(5), mask=full": lambda run: random_synthesizer(run, np.minimum(np.arange(run.T), 4)),
     "position=sinusoidal": lambda run: added(run, sinusoid(np.arange(run.T), WIDTH)),
     "position=universal": (lambda run: added(run, sinusoid(np.arange(run.T) + 1, WIDTH) + sinusoid(run.layer + 1, WIDTH)), {"layer": 2}),
     "position=learned(64)": lambda run: added(run, run["position.table"][:run.T]),

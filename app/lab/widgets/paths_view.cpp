@@ -101,7 +101,7 @@ void PathsView::showBytes(const PathTraffic& traffic) {
     figure.title = tr("Bytes moved, in KiB");
     figure.note = tr("from the plans of both paths: each operation reads its inputs and writes its results once");
     figure.placeTitle = tr("path");
-    figure.placeNames = {tr("tiles: read"), tr("tiles: written"), tr("formed: read"), tr("formed: written")};
+    figure.placeNames = {tr("tiles: read"), tr("tiles: write"), tr("formed: read"), tr("formed: write")};
     figure.isBars = true;
     figure.lines = {{.label = tr("KiB"), .values = {}}};
     for (const double bytes : {traffic.tiles.read, traffic.tiles.written, traffic.formed.read, traffic.formed.written})
