@@ -5,6 +5,7 @@
 #include "app/figures/lens_overlays.h"
 #include "app/figures/scale.h"
 #include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/attention_spans.h"
 #include "engine/analysis/formed_path.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/head_kinds.h"
@@ -345,6 +346,46 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
     return answer;
 }
 
+LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
+    const auto& found = static_cast<const AttentionSpans&>(result);
+    const bool isDynamic = std::ranges::any_of(found.sites, &AttentionSpans::OfSite::isDynamic);
+    LensAnswer answer{.summary = isDynamic
+                                     ? LensText::tr("How many tokens back each head looks. Each token decides its own "
+                                                    "span, so the bars show means.")
+                                     : LensText::tr("How many tokens back each head has learned to look.")};
+    answer.bars.title = isDynamic ? LensText::tr("Mean span of each head, in tokens")
+                                  : LensText::tr("Span of each head, in tokens");
+    answer.bars.placeTitle = LensText::tr("head");
+    answer.bars.isBars = true;
+    answer.bars.lines = {{LensText::tr("tokens"), {}}};
+    answer.columns = {LensText::tr("Head"), isDynamic ? LensText::tr("Mean span") : LensText::tr("Span"),
+                      LensText::tr("Longest span")};
+    answer.columnHelp = {LensText::tr("The layer and the head"), LensText::tr("The tokens back that the head looks"),
+                         LensText::tr("The most tokens back that the head could learn to look")};
+    std::vector<float> values;
+    const int queries = found.sites.front().queries;
+    for (const AttentionSpans::OfSite& of : found.sites)
+        for (int head = 0; head < of.heads; ++head) {
+            const QString name = headLabel(subject.model.structure, of.site, head);
+            answer.bars.placeNames.push_back(name);
+            answer.bars.lines.front().values.push_back(of.mean(head));
+            answer.rows.push_back({name, formatFixed(of.mean(head), 2), formatNumber(of.longest, 0)});
+            if (of.queries != queries) continue; // of another stream
+            answer.matrix.rowLabels.push_back(name);
+            const auto begin = of.tokens.begin() + static_cast<std::ptrdiff_t>(head) * queries;
+            values.insert(values.end(), begin, begin + queries);
+        }
+    if (!isDynamic) return answer;
+    answer.matrix.title = LensText::tr("Span of each token, in tokens");
+    answer.matrix.rowTitle = LensText::tr("head");
+    answer.matrix.columnTitle = subject.isPicture() ? LensText::tr("patch") : LensText::tr("token");
+    answer.matrix.columnLabels =
+        subject.namesAlong(subject.model.site(found.sites.front().site).queryStream, static_cast<size_t>(queries));
+    answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.setMatrix(static_cast<int>(answer.matrix.rowLabels.size()), queries, std::move(values));
+    return answer;
+}
+
 /// An analysis with the parts of the question that it has a place for.
 template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& question) {
     auto analysis = std::make_shared<T>();
@@ -413,6 +454,11 @@ public:
          .make = make<HeadCircuitsAnalysis>,
          .show = showCircuits,
          .overlay = overlayCircuits},
+        {.id = "spans",
+         .title = QT_TR_NOOP("Attention spans"),
+         .explanation = QT_TR_NOOP("How far each head has learned to look, in models with adaptive or dynamic span."),
+         .make = make<AttentionSpansAnalysis>,
+         .show = showSpans},
         {.id = "composition",
          .title = QT_TR_NOOP("Composition"),
          .explanation = QT_TR_NOOP("Which heads read from which, computed from their weight matrices."),

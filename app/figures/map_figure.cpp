@@ -35,6 +35,7 @@ public:
     static constexpr const char* kRound = QT_TR_NOOP("round");
     static constexpr const char* kPlace = QT_TR_NOOP("place");
     static constexpr const char* kTile = QT_TR_NOOP("tile of keys");
+    static constexpr const char* kBlock = QT_TR_NOOP("block of queries");
 
     static constexpr std::array kMaps{
         MapText{"scores", QT_TR_NOOP("Scores"), QT_TR_NOOP("query–key match, before softmax")},
@@ -44,6 +45,9 @@ public:
         MapText{"position.bias", QT_TR_NOOP("Position bias"), QT_TR_NOOP("what the position part adds to the scores")},
         MapText{"mask.factor", QT_TR_NOOP("Soft mask"), QT_TR_NOOP("how much of each weight is kept"),
                 MapKind::Weights},
+        MapText{"spans", QT_TR_NOOP("Spans"),
+                QT_TR_NOOP("how many tokens back each head looks, before its soft mask begins to fall"),
+                MapKind::Weights, kHead, kToken},
         MapText{"lsh.buckets", QT_TR_NOOP("Hash buckets"),
                 QT_TR_NOOP("the sorted tokens of each round; one colour for a bucket, lines between chunks"),
                 MapKind::Groups, kRound, kPlace},
@@ -73,6 +77,9 @@ public:
         MapText{"mlp_mixer.influence", QT_TR_NOOP("Influence"),
                 QT_TR_NOOP("how much each output changes with each input; there are no attention weights"),
                 MapKind::Signed, kToken, kToken},
+        MapText{"tiles.walked", QT_TR_NOOP("Tiles walked over"),
+                QT_TR_NOOP("8 queries by 32 keys: the share of cells that the mask shows; the kernel skips the others"),
+                MapKind::Weights, kBlock, kTile},
         MapText{"tiles.largest", QT_TR_NOOP("Running maximum"),
                 QT_TR_NOOP("the largest score up to each tile of 32 keys, as the fused kernel keeps it"),
                 MapKind::Signed, kQuery, kTile},

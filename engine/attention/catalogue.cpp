@@ -32,6 +32,7 @@ std::vector<const Part*> collect() {
         &kLearned2dPosition, &kGridBiasPosition, &kLogBiasPosition, &kUniversalPosition, &kEtcPosition, &kTupePosition,
         // score
         &kScaledDotScore, &kDotScore, &kAdditiveScore, &kBilinearScore, &kCosineScore, &kLearnedCosineScore,
+        &kRandomSynthesizerScore,
         // normaliser
         &kSoftmaxNormaliser, &kLinearNormaliser, &kRandomFeatureNormaliser, &kPerformerNormaliser,
         &kEfficientNormaliser, &kRunningEfficientNormaliser, &kXcitNormaliser, &kAftNormaliser, &kSimpleAftNormaliser,

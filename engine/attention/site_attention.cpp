@@ -233,6 +233,7 @@ private:
     // By the parts.
 
     void setInputs() {
+        flow_.stream = reshape(input_, {flow_.batch, flow_.queries, input_.shape()[1]});
         const bool sharesKeys = part(Slot::Heads).sharesQueryKey;
         flow_.q = byHead(projected("Q", flow_.heads, "hook_q", "THD"), flow_.heads);
         flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", keyAxes()), flow_.groups);
@@ -326,6 +327,9 @@ private:
         }
         for (const auto& [term, cells] : flow_.terms)
             probeCells(broadcast(cells, {B, H, T, flow_.keys}), scoreTermHook(term).c_str());
+        const auto spans = std::ranges::find(flow_.shown, "spans", [](const auto& shown) { return shown.first; });
+        if (spans != flow_.shown.end() && B == 1)
+            graph_.probe(permute(reshape(spans->second, {H, T}), {1, 0}), name("hook_span"), "TH");
         probeCells(flow_.scores, "hook_attn_scores");
         if (!flow_.editPattern) probeCells(flow_.pattern, "hook_pattern");
         return byToken(times(flow_.z, reshape(gates(), {H, 1, 1})));

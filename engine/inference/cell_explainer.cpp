@@ -142,7 +142,7 @@ CellRows CellExplainer::rowsOfRun(const CellExplanation& cell) const {
     CellRows rows{.q = rowOf(vectors("rot_q", "q", cell.head), cell.query, width),
                   .keys = vectors("rot_k", "k", cell.keyValueHead),
                   .v = rowOf(vectors("v", "v", cell.keyValueHead), cell.key, width)};
-    const std::set<std::string> others{"q", "k", "v", "rot_q", "rot_k", "z", "attn_scores", "pattern"};
+    const std::set<std::string> others{"q", "k", "v", "rot_q", "rot_k", "z", "attn_scores", "pattern", "span"};
     for (const CapturedHook& hook : captured)
         if (const std::string name = hook.name.substr(prefix.size()); !others.contains(name))
             rows.terms.emplace_back(name, rowIn(hook));

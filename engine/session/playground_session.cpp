@@ -42,6 +42,7 @@ private:
             next.maps.clear();
             next.otherMaps.clear();
             next.comparison.reset();
+            next.paths.reset();
         }
         next.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
         return next;
@@ -59,6 +60,7 @@ private:
         const PlaygroundQuery& query = next.query;
         if (const auto device = Device::shared(choice_); device != device_) {
             runs_ = {}; // they lie on the former device, which was lost
+            tiles_.reset();
             device_ = device;
         }
         next.device = device_->name();
@@ -87,12 +89,31 @@ private:
             return maps;
         };
         next.maps = run(query.spec, inputs_[0], runs_[0]);
+        if (query.path && isWhole) walkTiles(next, {.queries = query.tokens, .keys = keys, .width = query.width});
         if (!query.other) {
             runs_[1].reset();
             return;
         }
         next.otherMaps = run(*query.other, inputs_[1], runs_[1]);
         next.comparison = compare(next.maps, next.otherMaps);
+    }
+
+    /// Computes the output of the first attention by tiles too.
+    void walkTiles(PlaygroundSnapshot& next, const AttentionSizes& sizes) {
+        const PlaygroundQuery& query = next.query;
+        auto traffic = pathTraffic(query.spec, sizes);
+        const auto formed = std::ranges::find(next.maps, "z", &PlaygroundMap::name);
+        if (!traffic || formed == next.maps.end()) return;
+        if (!tiles_ || !tiles_->become(query.spec, sizes, {}, query.seed)) {
+            tiles_.reset();
+            tiles_ = std::make_unique<AttentionRun>(*device_, query.spec, sizes, std::array<std::string, 1>{"z"},
+                                                    query.seed);
+        }
+        const AttentionNumbers& numbers = inputs_[0].numbers;
+        tiles_->setInputs(numbers.q, numbers.k, numbers.v);
+        tiles_->run();
+        next.paths = comparePaths(std::move(*traffic), *tiles_, *formed);
+        if (query.path == AttentionPath::Tiled) *formed = next.paths->output;
     }
 
     struct Inputs {
@@ -106,16 +127,17 @@ private:
     /// Kept between queries. They stay the same while a user drags a parameter, and drawing them takes as long as an
     /// attention.
     static void fill(Inputs& inputs, const PlaygroundQuery& query, const AttentionExtents& extents) {
-        if (!inputs.numbers.q.empty() && inputs.extents == extents && inputs.seed == query.seed &&
+        const uint64_t seed = query.inputSeed.value_or(query.seed);
+        if (!inputs.numbers.q.empty() && inputs.extents == extents && inputs.seed == seed &&
             inputs.layer == query.layer && inputs.features == query.features)
             return;
         inputs = {.extents = extents,
-                  .seed = query.seed,
+                  .seed = seed,
                   .layer = query.layer,
                   .features = query.features,
                   .numbers = query.layer      ? layerNumbers(*query.layer, extents)
-                             : query.features ? projectedNumbers(*query.features, extents, query.seed)
-                                              : randomNumbers(extents, query.seed)};
+                             : query.features ? projectedNumbers(*query.features, extents, seed)
+                                              : randomNumbers(extents, seed)};
     }
 
     // Only for the session's thread.
@@ -123,6 +145,7 @@ private:
     std::shared_ptr<Device> device_;
     std::array<Inputs, 2> inputs_{};
     std::array<std::unique_ptr<AttentionRun>, 2> runs_{}; ///< runs of the last query, for a similar next one
+    std::unique_ptr<AttentionRun> tiles_;                 ///< computes the output by tiles
 
     // Shared between threads.
     Publisher<PlaygroundSnapshot> snapshots_;

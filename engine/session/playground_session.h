@@ -3,6 +3,7 @@
 #include "engine/core/failure.h"
 #include "engine/inference/site_inputs.h"
 #include "engine/playground/attention_comparison.h"
+#include "engine/playground/path_comparison.h"
 #include "engine/playground/playground_input.h"
 #include "engine/playground/position_lab.h"
 #include "engine/runtime/device.h"
@@ -35,6 +36,9 @@ struct PlaygroundQuery {
     /// The window of the pattern to show with more than kMostWholeTokens. By default the whole pattern.
     PatternWindow window{};
     int64_t keys = 0; ///< S for cross-attention with keys from another random sequence; 0: self-attention
+    std::optional<uint64_t> inputSeed{}; ///< seed of random q, k, v if it is not that of learned tensors
+    /// Also computes the output by tiles; the map "z" is then that of this path. Ignored if the kernel cannot.
+    std::optional<AttentionPath> path{};
     bool operator==(const PlaygroundQuery&) const = default;
 };
 
@@ -46,6 +50,7 @@ struct PlaygroundSnapshot {
     int64_t heads = 1;                             ///< H
     std::vector<PlaygroundMap> otherMaps;          ///< maps of the second attention
     std::optional<AttentionComparison> comparison; ///< comparison of both
+    std::optional<PathComparison> paths;           ///< of the first attention, if the query asks for a path
     double elapsedMs = 0;                          ///< time from the start of the query to its maps
     std::string device;
     std::optional<Failure> failure;                    ///< why this query has no maps

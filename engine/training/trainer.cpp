@@ -65,7 +65,14 @@ struct Trainer::Loss {
     Tensor total;  ///< [1]
 };
 
-Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
+struct Trainer::Step {
+    Loss loss;
+    std::map<std::string, Tensor> outputs;
+    std::shared_ptr<Graph> updateGraph; ///< that of the loss unless gradients accumulate
+    std::map<std::string, Tensor> updateOutputs;
+};
+
+Trainer::Trainer(const Recipe& recipe, const GpuExecutorOptions& execution)
     : recipe_(recipe), execution_(execution), task_(taskNamed(recipe.task)) {
     check(recipe_);
     std::optional<StartingModel> start;
@@ -88,9 +95,18 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
                      .hint = "choose 1, or a model whose attention has a window"});
     openGates_.assign(firstGate(objective_->structure().sites.size()), 1.0f);
     evaluationGates_ = openGates_;
+}
+
+Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
+    : Trainer(recipe, execution) {
     device_ = Device::shared(choice);
     store_ = std::make_unique<TensorStore>(*device_);
-    describe();
+    const Objective::Forward model = objective_->forward(1, 0);
+    evaluationRows_ = hidesSegments() // the right segment is one of as many as in training
+                          ? recipe_.batch / recipe_.accumulation
+                          : evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
+    listTensors(model);
+    allocate(model);
     buildStep(0);
 }
 
@@ -111,14 +127,10 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     return {.model = std::move(forward), .losses = losses, .total = total};
 }
 
-/// Lists parameters, adapters and optimiser states, allocates them and sets the initial values.
-void Trainer::describe() {
-    const Objective::Forward model = objective_->forward(1, 0);
-    evaluationRows_ = hidesSegments() // the right segment is one of as many as in training
-                          ? recipe_.batch / recipe_.accumulation
-                          : evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
+/// Lists parameters, adapters and optimiser states.
+void Trainer::listTensors(const Objective::Forward& model) {
     std::vector<std::string> learned;
-    std::vector<std::pair<std::string, Shape>> room, learnedShapes;
+    std::vector<std::pair<std::string, Shape>> learnedShapes;
     if (recipe_.start.trained == "all" && recipe_.start.adapters.rank == 0)
         for (const auto& [name, next] : model.partTensors.averages) averages_.push_back(name);
     const auto isAverage = [&](const std::string& name) {
@@ -129,7 +141,6 @@ void Trainer::describe() {
         const std::string& name = node->name;
         const Shape& shape = node->outputs[0].shape;
         parameters_.push_back({name, shape});
-        room.emplace_back(name, shape);
         const bool isBias = name.ends_with(".b") || name.find(".b_") != std::string::npos;
         if (decoder_names::isComputed(name) || isAverage(name) || (isBias && !recipe_.architecture.bias)) continue;
         learned.push_back(name);
@@ -149,17 +160,25 @@ void Trainer::describe() {
     for (const auto& [name, shape] : trained_) {
         states_.push_back({"moment." + name, shape});
         if (recipe_.optimiser.kind != Optimiser::Kind::Sgd) states_.push_back({"variance." + name, shape});
-        if (recipe_.accumulation > 1) room.emplace_back("gradient." + name, shape);
     }
-    for (const Named& state : states_) room.emplace_back(state.name, state.shape);
+}
+
+/// Allocates what listTensors() has listed, and sets the initial values.
+void Trainer::allocate(const Objective::Forward& model) {
+    std::vector<std::pair<std::string, Shape>> room;
+    for (const auto* all : {&parameters_, &states_})
+        for (const auto& [name, shape] : *all) room.emplace_back(name, shape);
+    if (recipe_.accumulation > 1)
+        for (const auto& [name, shape] : trained_) room.emplace_back("gradient." + name, shape);
     store_->reserve(room);
+    const size_t blocks = objective_->structure().blocks().size();
     for (const Named& parameter : parameters_) {
         const auto& parts = model.partTensors.parameters;
         const auto part = std::ranges::find(parts, parameter.name, &FlowParameter::name);
         std::vector<float> values =
             part != parts.end()
                 ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - parts.begin()))
-                : initialWeights(static_cast<int64_t>(blocks.size()), parameter.name, parameter.shape,
+                : initialWeights(static_cast<int64_t>(blocks), parameter.name, parameter.shape,
                                  recipe_.architecture.initialDeviation, recipe_.settings.seed);
         write(parameter.name, objective_->startOf(parameter.name, parameter.shape, std::move(values)));
     }
@@ -211,40 +230,57 @@ std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vecto
     return outputs;
 }
 
-/// What the backward pass computes again: what parts ask for, and each layer if the recipe says so. A reversible layer
-/// keeps less than its input.
-std::vector<Recomputed> Trainer::recomputed(const Objective::Forward& model) const {
-    std::vector<Recomputed> ranges;
+/// The savings that a model uses, and checkpointing where it could. A reversible layer keeps less than its input.
+std::vector<TrainingMemory::Alternative> Trainer::savings(const Objective::Forward& model) const {
+    const auto isReversible = [](const Recomputed& part) { return part.reversible.has_value(); };
     const std::vector<Recomputed>& parts = model.partTensors.recomputed;
-    const bool isReversible =
-        std::ranges::any_of(parts, [](const Recomputed& part) { return part.reversible.has_value(); });
-    if (recipe_.gradientCheckpointing && !isReversible)
+    std::vector<TrainingMemory::Alternative> found;
+    if (std::ranges::none_of(parts, isReversible))
+        found.push_back({.saving = MemorySaving::Checkpointing, .isUsed = recipe_.gradientCheckpointing});
+    else
+        found.push_back({.saving = MemorySaving::Reversible, .isUsed = true});
+    if (!std::ranges::all_of(parts, isReversible)) found.push_back({.saving = MemorySaving::Chunks, .isUsed = true});
+    return found;
+}
+
+/// What the backward pass computes again: what parts ask for, and each layer if the recipe says so.
+/// @param turned a saving that is used if savings() says that it is not, and the other way round
+std::vector<Recomputed> Trainer::recomputed(const Objective::Forward& model, std::optional<MemorySaving> turned) const {
+    const auto used = savings(model);
+    const auto uses = [&](MemorySaving saving) {
+        const auto found = std::ranges::find(used, saving, &TrainingMemory::Alternative::saving);
+        return found != used.end() && found->isUsed != (turned == saving);
+    };
+    std::vector<Recomputed> ranges;
+    if (uses(MemorySaving::Checkpointing))
         for (const NodeRange& block : model.blocks) ranges.push_back({.nodes = block});
-    ranges.insert(ranges.end(), parts.begin(), parts.end());
+    for (const Recomputed& part : model.partTensors.recomputed)
+        if (uses(part.reversible ? MemorySaving::Reversible : MemorySaving::Chunks)) ranges.push_back(part);
     return ranges;
 }
 
-/// Builds a step with the windows of a stage; evaluations have those of the model.
-void Trainer::buildStep(int64_t stage) {
-    step_.reset();
-    update_.reset();
-    builtStage_ = stage;
-    Loss loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout,
-                                                     recipe_.schedule.windowDivisor(stage))));
+/// The graphs of a step with the windows of a stage; evaluations have those of the model.
+Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned) const {
+    Step step{.loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout,
+                                                           recipe_.schedule.windowDivisor(stage)))),
+              .outputs = {},
+              .updateGraph = {},
+              .updateOutputs = {}};
+    const Loss& loss = step.loss;
     const bool accumulates = recipe_.accumulation > 1;
-    const auto updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
+    step.updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
     std::vector<Tensor> trained;
     std::vector<std::string> names;
     for (const Named& each : trained_) {
         names.push_back(each.name);
         trained.push_back(loss.model.graph->parameter(each.name, each.shape));
     }
-    std::vector<Tensor> gradients = gradient(loss.total, trained, {.recomputed = recomputed(loss.model)});
-    std::map<std::string, Tensor> stepOutputs{{"loss", loss.total}};
+    std::vector<Tensor> gradients = gradient(loss.total, trained, {.recomputed = recomputed(loss.model, turned)});
+    step.outputs = {{"loss", loss.total}};
     for (const auto& [name, next] : loss.model.partTensors.averages)
         if (std::ranges::find(averages_, name) != averages_.end()) // of layers that share it, the first sets it
-            stepOutputs.emplace("average." + name,
-                                assign(loss.model.graph->parameter(name, next.shape()), next, StepScalar::Beginning));
+            step.outputs.emplace("average." + name,
+                                 assign(loss.model.graph->parameter(name, next.shape()), next, StepScalar::Beginning));
     if (accumulates) {
         const auto sumsIn = [&](Graph& graph) {
             std::vector<Tensor> sums;
@@ -252,16 +288,36 @@ void Trainer::buildStep(int64_t stage) {
                 sums.push_back(graph.state("gradient." + names[i], {.shape = trained[i].shape()}));
             return sums;
         };
-        stepOutputs["gradient"] = accumulate(sumsIn(*loss.model.graph), gradients)[0];
-        gradients = sumsIn(*updateGraph);
+        step.outputs["gradient"] = accumulate(sumsIn(*loss.model.graph), gradients)[0];
+        gradients = sumsIn(*step.updateGraph);
     }
-    std::map<std::string, Tensor> updateOutputs = addUpdates(*updateGraph, names, gradients);
-    if (accumulates)
-        update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(updateGraph, updateOutputs),
+    step.updateOutputs = addUpdates(*step.updateGraph, names, gradients);
+    if (!accumulates) step.outputs.merge(step.updateOutputs);
+    return step;
+}
+
+void Trainer::buildStep(int64_t stage) {
+    step_.reset();
+    update_.reset();
+    builtStage_ = stage;
+    const Step step = stepOf(stage);
+    if (recipe_.accumulation > 1)
+        update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(step.updateGraph, step.updateOutputs),
                                                 GpuExecutorOptions{.cutsFinely = execution_.cutsFinely});
-    else
-        stepOutputs.merge(updateOutputs);
-    step_ = makeExecutor(loss.model, stepOutputs, execution_);
+    step_ = makeExecutor(step.loss.model, step.outputs, execution_);
+}
+
+TrainingMemory trainingMemory(const Recipe& recipe) {
+    Trainer trainer(recipe, GpuExecutorOptions{});
+    const Objective::Forward model = trainer.objective_->forward(1, 0);
+    trainer.listTensors(model);
+    const auto bytesOf = [&](std::optional<MemorySaving> turned) {
+        const Trainer::Step step = trainer.stepOf(0, turned);
+        return compile(step.loss.model.graph, step.outputs)->arenaBytes;
+    };
+    TrainingMemory memory{.bytes = bytesOf({}), .alternatives = trainer.savings(model)};
+    for (auto& alternative : memory.alternatives) alternative.bytes = bytesOf(alternative.saving);
+    return memory;
 }
 
 /// The index of the first gate of a site. Sites may have different numbers of heads.

@@ -4,6 +4,7 @@
 #include "engine/training/image_objective.h"
 #include "engine/training/image_prediction.h"
 #include "engine/training/sequence_objective.h"
+#include "engine/training/training_memory.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -121,16 +122,23 @@ public:
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
 
 private:
+    friend TrainingMemory trainingMemory(const Recipe& recipe);
     struct Loss; // a graph with its loss
+    struct Step; // the graph of a step, and that of the update
+    /// Makes the objective and lists what is trained, without a device: enough to build graphs and plans.
+    explicit Trainer(const Recipe& recipe, const GpuExecutorOptions& execution);
     Objective::Forward adapted(Objective::Forward forward) const;
     Loss withLoss(Objective::Forward forward) const;
     std::map<std::string, Tensor> addUpdates(Graph& graph, const std::vector<std::string>& names,
                                              const std::vector<Tensor>& gradients) const;
-    void describe();
+    void listTensors(const Objective::Forward& model);
+    void allocate(const Objective::Forward& model);
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
                                               const std::map<std::string, Tensor>& outputs,
                                               const GpuExecutorOptions& execution = {});
-    std::vector<Recomputed> recomputed(const Objective::Forward& model) const;
+    std::vector<TrainingMemory::Alternative> savings(const Objective::Forward& model) const;
+    std::vector<Recomputed> recomputed(const Objective::Forward& model, std::optional<MemorySaving> turned) const;
+    Step stepOf(int64_t stage, std::optional<MemorySaving> turned = {}) const;
     void buildStep(int64_t stage);
     size_t firstGate(size_t site) const;
     /// The weights of a target, of the class of a row and of a hidden segment in the loss.

@@ -116,6 +116,10 @@ def talking_heads(run):
     return np.einsum("hg,gts->hts", run["heads.weights"], weights) @ run.v
 
 
+def random_synthesizer(run, places):
+    return softmax(run["score.R"][:, places][:, :, places]) @ run.v
+
+
 def additive(run):
     hidden = np.tanh((run.q @ np.swapaxes(run["score.W"], -1, -2))[:, :, None] +
                      (run.k @ np.swapaxes(run["score.U"], -1, -2))[:, None])
@@ -401,11 +405,21 @@ def grid_mask(rule, rows, columns, leading=0):
     return visible
 
 
+def within_span(q, k, v, reach, ramp):
+    """Causal attention whose weights fall to 0 over `ramp` tokens beyond the span of each query, [heads, tokens or 1]."""
+    i, j = np.arange(q.shape[-2])[:, None], np.arange(q.shape[-2])[None, :]
+    factor = np.clip((ramp + reach[:, :, None] - np.abs(i - j)) / ramp, 0, 1) * (j <= i)
+    weights = factor * np.exp(dots(q, k) / np.sqrt(q.shape[-1]))
+    return weights / weights.sum(-1, keepdims=True) @ v
+
+
 def adaptive_span(run, span, ramp):
-    reach = span * np.clip(run["mask.span"] + 0.5, 0, 1)[:, :, None]
-    factor = np.clip((ramp + reach - np.abs(run.i - run.j)) / ramp, 0, 1) * run.causal
-    weights = factor * np.exp(dots(run.q, run.k) / np.sqrt(WIDTH))
-    return weights / weights.sum(-1, keepdims=True) @ run.v
+    return within_span(run.q, run.k, run.v, span * np.clip(run["mask.span"] + 0.5, 0, 1), ramp)
+
+
+def dynamic_span(run, span, ramp):
+    logits = np.einsum("htd,hd->ht", run.q, run["mask.v"][:, 0]) + run["mask.offset"]
+    return within_span(run.q, run.k, run.v, span * sigmoid(logits), ramp)
 
 
 def longformer(w, d, g):
@@ -497,6 +511,8 @@ CASES = {
     "score=bilinear": lambda run: plain(run, np.einsum("htd,hde,hse->hts", run.q, run["score.W"], run.k)),
     "score=cosine(0.1)": lambda run: cosine(run, 10),
     "score=learned_cosine": learned_cosine,
+    "score=random_synthesizer(16)": lambda run: plain(run, run["score.R"][:, :run.T, :run.T]),
+    "score=random_synthesizer(5), mask=full": lambda run: random_synthesizer(run, np.minimum(np.arange(run.T), 4)),
     "position=sinusoidal": lambda run: added(run, sinusoid(np.arange(run.T), WIDTH)),
     "position=universal": (lambda run: added(run, sinusoid(np.arange(run.T) + 1, WIDTH) + sinusoid(run.layer + 1, WIDTH)), {"layer": 2}),
     "position=learned(64)": lambda run: added(run, run["position.table"][:run.T]),
@@ -537,6 +553,7 @@ CASES = {
     "memory=segments(4)": lambda run: segments(run, 4),
     "memory=nearest(4, 2)": lambda run: nearest(run, 4, 2),
     "mask=causal & adaptive_span(8, 4, 0)": lambda run: adaptive_span(run, 8, 4),
+    "mask=causal & dynamic_span(8, 4, 0)": lambda run: dynamic_span(run, 8, 4),
     "mask=bigbird(2, 3, 1, 1, 5)": big_bird,
     "mask=random(3, 1)": random_keys,
     **{f"mask={mask}": mask_case(rule) for mask, rule in MASKS.items()},
@@ -558,9 +575,10 @@ class Model:
         shutil.rmtree(run, ignore_errors=True)
         quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run([cli, "train", "--task", "copy", "--layers", "2", "--width", str(self.width), "--heads", str(HEADS),
-                        "--attention", spec + ", mask=causal", "--steps", "5", "--batch", "4", "--out", run], **quiet)
+                        "--attention", spec + ("" if "mask=" in spec else ", mask=causal"), "--steps", "5", "--batch", "4", "--out", run], **quiet)
         subprocess.run([cli, "capture", run, "--tokens", ",".join(map(str, self.tokens)), "--hooks", "logits", "--out", file], **quiet)
         self.output = np.load(file)["logits"].astype(np.float64)
+        self.span = [float(number) for number in re.findall(r"\d+", spec.partition("dynamic_span(")[2])[:2]]
         self.weights = read_safetensors(os.path.join(run, "model.safetensors"))
 
     def linear(self, x, name, letter):
@@ -571,8 +589,12 @@ class Model:
             return np.swapaxes(self.linear(x, f"{block}.attn", letter).reshape(len(x), HEADS, -1), 0, 1)
 
         q, k, v = map(heads, "QKV")
-        scores = np.where(np.tri(len(x), dtype=bool), dots(q, k) / np.sqrt(q.shape[-1]), -1e30)
-        return self.linear(np.swapaxes(softmax(scores) @ v, 0, 1).reshape(len(x), -1), f"{block}.attn", "O")
+        if self.span:  # of each token in the rows that the queries are made of
+            logits = (x @ self.weights[f"{block}.attn.mask.v"].T).T + self.weights[f"{block}.attn.mask.offset"]
+            z = within_span(q, k, v, self.span[0] * sigmoid(logits), self.span[1])
+        else:
+            z = softmax(np.where(np.tri(len(x), dtype=bool), dots(q, k) / np.sqrt(q.shape[-1]), -1e30)) @ v
+        return self.linear(np.swapaxes(z, 0, 1).reshape(len(x), -1), f"{block}.attn", "O")
 
     def logits(self, norm, feed_forward, residual, blocks=("blocks.0", "blocks.1")):
         w = self.weights
@@ -680,6 +702,7 @@ BLOCKS = {
     "norm=layer_norm, feed_forward=relu(2), residual=none": (layer_norm, relu, no_residual),
     "norm=layer_norm, feed_forward=relu(2), residual=gru_gate": (layer_norm, relu, gru_gate),
     "norm=layer_norm, feed_forward=gelu(2), residual=reversible": (layer_norm, gelu, reversible),
+    "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, mask=causal & dynamic_span(4, 3, 0.01)": (layer_norm, gelu, pre_norm),
 }
 
 

@@ -82,6 +82,7 @@ TEST_CASE("composed models: a cell is explained by terms that sum to its score, 
         {"position=shaw, mask=causal", {"shaw_keys"}},
         {"position=transformer_xl, mask=causal", {"xl_content_position", "xl_global_content", "xl_global_position"}},
         {"position=rope, mask=causal & adaptive_span(2, 2, 0.01)", {"mask_factor"}},
+        {"position=alibi, mask=causal & dynamic_span(2, 2, 0.01)", {"position_bias", "mask_factor"}},
         {"heads=shared_query_key(2), position=toeplitz, mask=causal", {"heads_self", "position_bias"}},
         {"position=rope, mask=causal, layers=shared", {}}};
     for (const auto& [attention, names] : cases) {

@@ -48,6 +48,38 @@ TEST_CASE("playground: scores, mask, pattern and output of a spec, hidden where 
     CHECK(output.columns == 16);
 }
 
+TEST_CASE("playground: the output comes from the path that a query asks for, and both agree", "[session][gpu]") {
+    PlaygroundSession session(kTestDevice);
+    PlaygroundQuery query{.spec = AttentionSpec::parse("heads=multi_head(2), position=toeplitz(8), mask=causal"),
+                          .tokens = 70};
+    const auto formed = answer(session, query);
+    CHECK_FALSE(formed->paths);
+    query.path = AttentionPath::Tiled;
+    const auto tiled = answer(session, query);
+    REQUIRE(tiled->paths);
+    CHECK(tiled->paths->largestOutput > 1);
+    CHECK(tiled->paths->largestDifference < 1e-5); // sums of 70 terms in another order
+    CHECK(tiled->paths->largestDifference > 0);
+    CHECK(mapNamed(*tiled, "z").values == tiled->paths->output.values);
+    CHECK(mapNamed(*tiled, "z").values != mapNamed(*formed, "z").values);
+    query.path = AttentionPath::Formed;
+    CHECK(mapNamed(*answer(session, query), "z").values == mapNamed(*formed, "z").values);
+    query.spec = AttentionSpec::parse("normaliser=linear, mask=causal");
+    CHECK_FALSE(answer(session, query)->paths);
+}
+
+TEST_CASE("playground: other inputs do not change what is learned", "[session][gpu]") {
+    PlaygroundSession session(kTestDevice);
+    PlaygroundQuery query{.spec = AttentionSpec::parse("position=toeplitz(4), mask=causal"), .tokens = 16};
+    const auto first = answer(session, query);
+    query.inputSeed = 7;
+    const auto second = answer(session, query);
+    CHECK(mapNamed(*first, "scores").values != mapNamed(*second, "scores").values);
+    const auto isSame = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    CHECK(std::ranges::equal(mapNamed(*first, "position.bias").values, mapNamed(*second, "position.bias").values,
+                             isSame));
+}
+
 TEST_CASE("playground: what forms no pattern shows what it has", "[session][gpu]") {
     PlaygroundSession session(kTestDevice);
     const std::pair<const char*, const char*> expected[] = {{"normaliser=xcit", "xcit.channels"},

@@ -3,6 +3,8 @@
 #include "engine/training/trainer.h"
 #include "tests/support/catch.h"
 
+#include <numeric>
+
 using namespace attn;
 
 namespace {
@@ -55,4 +57,23 @@ TEST_CASE("composed attention: every part that a causal task takes lowers the lo
         ++trained;
     }
     CHECK(trained >= 60);
+}
+
+TEST_CASE("composed attention: the penalty of a span keeps it short", "[training][gpu]") {
+    const auto [term, learned] =
+        GENERATE(table<const char*, const char*>({{"adaptive_span(8, 4, {})", "blocks.0.attn.mask.span"},
+                                                  {"dynamic_span(8, 4, {})", "blocks.0.attn.mask.offset"}}));
+    INFO(term);
+    const auto meanAfter = [&, term = term, learned = learned](const char* penalty) {
+        std::string mask = term;
+        mask.replace(mask.find("{}"), 2, penalty);
+        Trainer trainer(smallRecipe("position=learned, mask=causal & " + mask), {.softwareThreads = 0});
+        for (int step = 0; step < 60; ++step) trainer.step();
+        const std::vector<float> values = trainer.read(learned);
+        return std::accumulate(values.begin(), values.end(), 0.0f) / static_cast<float>(values.size());
+    };
+    const float free = meanAfter("0"), penalised = meanAfter("1");
+    CHECK(penalised <
+          free - 0.05f);  // of adaptive span, a share of the longest; of dynamic span, an argument of sigmoid
+    CHECK(penalised < 0); // training begins with half of the longest span
 }

@@ -140,6 +140,34 @@ TEST_CASE("training: chunks of a feed-forward layer keep one hidden layer at a t
     for (size_t step = 0; step < expected.size(); ++step) CHECK(found[step] == Approx(expected[step]).margin(1e-5));
 }
 
+TEST_CASE("training: the memory of a step is known from its plan, with and without what saves it", "[training][gpu]") {
+    using Alternative = TrainingMemory::Alternative;
+    const auto bytesOf = [](const Recipe& recipe) { return Trainer(recipe, options()).arenaBytes(); };
+    Recipe recipe = smallRecipe();
+    recipe.architecture.layers = 4;
+    Recipe checkpointed = recipe;
+    checkpointed.gradientCheckpointing = true;
+    const uint64_t kept = bytesOf(recipe), saved = bytesOf(checkpointed);
+    const TrainingMemory memory = trainingMemory(recipe), ofCheckpointed = trainingMemory(checkpointed);
+    CHECK(memory.bytes == kept);
+    CHECK(memory.alternatives == std::vector{Alternative{MemorySaving::Checkpointing, false, saved}});
+    CHECK(ofCheckpointed.bytes == saved);
+    CHECK(ofCheckpointed.alternatives == std::vector{Alternative{MemorySaving::Checkpointing, true, kept}});
+
+    recipe.architecture.attention = "residual=reversible, feed_forward=gelu(factor = 8, chunks = 8), mask=causal";
+    const TrainingMemory both = trainingMemory(recipe);
+    CHECK(both.bytes == bytesOf(recipe));
+    REQUIRE(both.alternatives.size() == 2);
+    CHECK(both.alternatives[0].saving == MemorySaving::Reversible);
+    CHECK(both.alternatives[1].saving == MemorySaving::Chunks);
+    for (const Alternative& other : both.alternatives) {
+        CHECK(other.isUsed);
+        CHECK(static_cast<double>(other.bytes) > 1.1 * static_cast<double>(both.bytes));
+    }
+    recipe.accumulation = 2; // the update has a plan of its own
+    CHECK(trainingMemory(recipe).bytes == bytesOf(recipe));
+}
+
 TEST_CASE("training: evaluating in between changes nothing", "[training][gpu]") {
     Trainer a(smallRecipe(), options()), b(smallRecipe(), options());
     for (int i = 0; i < 8; ++i) {

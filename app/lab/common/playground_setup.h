@@ -19,7 +19,7 @@ struct InputChoice {
 };
 
 /// Names of the playground's tabs in session files and lessons, in their order.
-inline constexpr const char* kPlaygroundTabs[] = {"maps", "paint", "cards", "positions", "cost"};
+inline constexpr const char* kPlaygroundTabs[] = {"maps", "paint", "cards", "positions", "cost", "tiles", "linear"};
 
 /// All settings of the playground, as undo and sessions keep them.
 struct PlaygroundSetup {

@@ -7,10 +7,12 @@
 #include "app/lab/widgets/elided_label.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/input_controls.h"
+#include "app/lab/widgets/linear_layer_view.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/mask_painter.h"
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/patch_view.h"
+#include "app/lab/widgets/paths_view.h"
 #include "app/lab/widgets/position_view.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -85,6 +87,12 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     connect(views_, &QTabWidget::currentChanged, this, &PlaygroundPanel::ask);
     costs_ = new CostView;
     views_->addTab(costs_, tr("Cost"));
+    paths_ = new PathsView;
+    views_->addTab(paths_, tr("Tiles"));
+    connect(paths_, &PathsView::queryChanged, this, &PlaygroundPanel::ask);
+    linear_ = new LinearLayerView;
+    views_->addTab(linear_, tr("Linear layer"));
+    connect(linear_, &LinearLayerView::queryChanged, this, &PlaygroundPanel::ask);
     const auto askCosts = [this] { bench_.playground().costs().ask(costs_->query()); };
     connect(costs_, &CostView::queryChanged, this, askCosts);
     connect(costs_, &CostView::cancelled, this, [this] { bench_.playground().costs().cancel(); });
@@ -102,7 +110,7 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     });
     split->setStretchFactor(1, 1);
     makeRow(this, spacing::kGap, {split});
-    followTheme(bench_, maps_, comparison_, painter_, cards_, costs_, positions_, patches_);
+    followTheme(bench_, maps_, comparison_, painter_, cards_, costs_, positions_, paths_, linear_, patches_);
     connect(&bench_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
     apply({.query = firstQuery()});
 }
@@ -153,7 +161,7 @@ void PlaygroundPanel::makeHeader(QVBoxLayout* column) {
     });
     connect(which_, &QTabBar::currentChanged, this, [this] {
         showEdited();
-        if (views_->currentWidget() == positions_) ask();
+        if (views_->currentWidget() == positions_ || showsOneAttention()) ask();
     });
 }
 
@@ -285,6 +293,12 @@ void PlaygroundPanel::ask() {
     }
     if (const auto query = complete()) {
         asked_ = *query;
+        if (showsOneAttention()) {
+            asked_.spec = edited();
+            asked_.other.reset();
+        }
+        if (views_->currentWidget() == paths_) asked_.path = paths_->path();
+        if (views_->currentWidget() == linear_) asked_ = linear_->query(asked_);
         bench_.playground().session().show(asked_);
     }
 }
@@ -293,6 +307,7 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
     cards_->showPicture(snapshot);
     positions_->showPictures(snapshot);
     if (views_->currentWidget() == cards_) return;
+    if (snapshot->query != asked_ && showsOneAttention()) return; // of the view before
     if (snapshot->query == asked_)
         editor_->setFailure(snapshot->failure ? QString::fromStdString(snapshot->failure->sentence()) : QString());
     if (snapshot->failure || snapshot->maps.empty()) return;
@@ -320,6 +335,14 @@ void PlaygroundPanel::refreshMaps() {
     maps_->setLabels(labels);
     comparison_->setLabels(labels);
     positions_->setLabels(labels);
+    if (shown_->query.path) {
+        paths_->setLabels(labels);
+        return paths_->showPaths(shown_, head_->value());
+    }
+    if (shown_->query == asked_ && views_->currentWidget() == linear_) {
+        linear_->setLabels(labels);
+        return linear_->showLayers(shown_, head_->value());
+    }
     if (shown_->comparison)
         comparison_->showMaps(shown_, head_->value(), plane_->value());
     else
@@ -373,9 +396,15 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
 
 QWidget* PlaygroundPanel::figure() { return views_->currentWidget(); }
 
+bool PlaygroundPanel::showsOneAttention() const {
+    return views_->currentWidget() == paths_ || views_->currentWidget() == linear_;
+}
+
 const Figure* PlaygroundPanel::currentFigure() const {
     if (views_->currentWidget() == costs_) return &costs_->current();
     if (views_->currentWidget() == positions_) return &positions_->current();
+    if (views_->currentWidget() == paths_) return &paths_->current();
+    if (views_->currentWidget() == linear_) return &linear_->current();
     if (pictures_->currentWidget() == comparison_) return &comparison_->current();
     return maps_->current() ? &maps_->current()->figure() : nullptr;
 }

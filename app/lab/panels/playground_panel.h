@@ -22,8 +22,10 @@ class CostView;
 class MapGrid;
 class MaskPainter;
 class InputControls;
+class LinearLayerView;
 class PartCards;
 class PatchView;
+class PathsView;
 class PositionView;
 class SpecEditor;
 
@@ -66,6 +68,7 @@ private:
     /// The current query with the edited spec replaced by this one.
     PlaygroundQuery with(const AttentionSpec& spec) const;
     void showEdited();
+    bool showsOneAttention() const; ///< whether the view in front shows A or B, whichever is edited
     const Figure* currentFigure() const;
     /// Opens a recipe with this attention in the Train panel.
     /// @param slot its part decides the task; none: the spec as a whole does
@@ -99,6 +102,8 @@ private:
     PartCards* cards_ = nullptr;
     CostView* costs_ = nullptr;
     PositionView* positions_ = nullptr;
+    PathsView* paths_ = nullptr;
+    LinearLayerView* linear_ = nullptr;
     QTabWidget* views_ = nullptr;
     QSpinBox *head_ = nullptr, *plane_ = nullptr;
     QLabel *planeTitle_ = nullptr, *reading_ = nullptr, *state_ = nullptr, *untrained_ = nullptr;

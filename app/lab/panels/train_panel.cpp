@@ -12,6 +12,7 @@
 #include "engine/io/run_folder.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/training_memory.h"
 #include "engine/training/training_summary.h"
 
 #include <QCheckBox>
@@ -36,10 +37,28 @@ namespace {
 /// Steps per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kPaces = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0};
 constexpr int kAnimationMs = 120;
+constexpr int kMemoryPauseMs = 400;
 
 QString duration(double seconds) {
     return seconds < 90 ? TrainPanel::tr("%1 s").arg(seconds, 0, 'f', 0)
                         : TrainPanel::tr("%1 min").arg(seconds / 60, 0, 'f', 0);
+}
+
+QString mib(uint64_t bytes) { return TrainPanel::tr("%1 MiB").arg(static_cast<double>(bytes) / (1 << 20), 0, 'f', 1); }
+
+/// A sentence on a saving: what a step would need with it, or without it.
+QString sentenceOn(const TrainingMemory::Alternative& other) {
+    switch (other.saving) {
+    case MemorySaving::Checkpointing:
+        return (other.isUsed ? TrainPanel::tr("Without gradient checkpointing it would need %1.")
+                             : TrainPanel::tr("With gradient checkpointing it would need %1."))
+            .arg(mib(other.bytes));
+    case MemorySaving::Reversible:
+        return TrainPanel::tr("If the reversible layers kept their inputs, it would need %1.").arg(mib(other.bytes));
+    case MemorySaving::Chunks:
+        return TrainPanel::tr("If the feed-forward layers kept all chunks, it would need %1.").arg(mib(other.bytes));
+    }
+    return {};
 }
 
 } // namespace
@@ -55,6 +74,9 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     connect(&bridge, &TrainingBridge::momentChanged, this, &TrainPanel::showTimeline);
     connect(&bench_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
     connect(form_, &RecipeForm::changed, this, &TrainPanel::updateButtons);
+    memoryPause_.setSingleShot(true);
+    memoryPause_.setInterval(kMemoryPauseMs);
+    connect(&memoryPause_, &QTimer::timeout, this, &TrainPanel::computeMemory);
     connect(&bench_, &Workbench::recipeRequested, this, [this](const Recipe& recipe) {
         bench_.runs().setActive({});
         form_->setRecipe(recipe);
@@ -62,6 +84,7 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     });
     new FrontWatch(this, [this](bool isInFront) {
         if (isInFront && form_->recipe()) bench_.training().session().prepare(*form_->recipe());
+        if (isInFront) askMemory();
     });
     animation_.setInterval(kAnimationMs);
     connect(&animation_, &QTimer::timeout, this, [this] {
@@ -90,7 +113,10 @@ QWidget* TrainPanel::makeButtons() {
     state_->setMinimumHeight(2 * state_->fontMetrics().lineSpacing()); // so that what is below does not move
     state_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     hint_ = makeHintLabel("trainHint");
-    makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_});
+    memory_ = helped(makeHintLabel("trainMemory"), "trainMemory",
+                     tr("Memory of the device for activations and gradients of one step, from its plan. Parameters and "
+                        "the optimiser's numbers come on top."));
+    makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_, memory_});
     assignControlGroup(container, "training");
     connect(play_, &QPushButton::clicked, this, &TrainPanel::playOrPause);
     connect(step_, &QPushButton::clicked, this, &TrainPanel::step);
@@ -462,6 +488,31 @@ void TrainPanel::updateButtons() {
     if (task && !task->citation.empty())
         hint += '\n' + tr("Source: %1").arg(QString::fromStdString(std::string(task->citation)));
     hint_->setText(hint);
+    askMemory();
+}
+
+void TrainPanel::askMemory() {
+    if (isVisible() && form_->recipe() != memoryAsked_) memoryPause_.start();
+}
+
+void TrainPanel::computeMemory() {
+    memoryAsked_ = form_->recipe();
+    if (!memoryAsked_) {
+        memory_->setText({});
+        return memoryTask_.cancel();
+    }
+    memoryTask_.start<TrainingMemory>(
+        "training",
+        [recipe = *memoryAsked_](const std::atomic<bool>&) -> std::variant<TrainingMemory, Failure> {
+            return trainingMemory(recipe);
+        },
+        [this](const std::variant<TrainingMemory, Failure>& found) { // training itself says what is wrong
+            const auto* memory = std::get_if<TrainingMemory>(&found);
+            if (!memory) return memory_->setText({});
+            QStringList sentences{tr("A step needs %1 for activations and gradients.").arg(mib(memory->bytes))};
+            for (const auto& other : memory->alternatives) sentences << sentenceOn(other);
+            memory_->setText(sentences.join(' '));
+        });
 }
 
 } // namespace attn

@@ -3,6 +3,7 @@
 #include "app/lab/bridge/background_task.h"
 #include "app/lab/workbench/panel.h"
 #include "engine/session/training_session.h"
+#include "engine/training/recipe.h"
 
 #include <QTimer>
 
@@ -65,6 +66,8 @@ private:
     void scrub(int position);
     void animate();
     void updateButtons();
+    void askMemory(); ///< of a step with the recipe in the form, on another thread, after a pause
+    void computeMemory();
     double pace() const;
 
     std::shared_ptr<const TrainingSnapshot> training_;
@@ -80,10 +83,13 @@ private:
     QCheckBox* ownRate_;
     QDoubleSpinBox* rate_;
     QProgressBar* progress_;
-    QLabel *state_, *hint_, *moment_;
+    QLabel *state_, *hint_, *memory_, *moment_;
     QSlider* timeline_;
     QToolButton *animate_, *live_, *export_;
     QTimer animation_;
+    QTimer memoryPause_;                ///< since the last change of the recipe
+    BackgroundTask memoryTask_;         ///< compiles the plans of a step
+    std::optional<Recipe> memoryAsked_; ///< the recipe of the line about memory
 };
 
 } // namespace attn

@@ -85,7 +85,7 @@ constexpr std::array kTrainingParams{
           Kind::Real, 0, 0.5, 0.01, 0},
     Param{"accumulation", "Accumulation", "Number of parts of the batch that run one after another", Kind::Integer, 1,
           16, 1, 1},
-    Param{"gradient_checkpointing", "Recompute activations",
+    Param{"gradient_checkpointing", "Gradient checkpointing",
           "Compute each layer's activations again in the backward pass: less memory, more time, identical results",
           Kind::Toggle, 0, 1, 1, 0},
     Param{"seed", "Seed", "Random seed of initial parameters, examples and dropout", Kind::Integer, 0, 1'000'000, 1, 0},

@@ -37,14 +37,22 @@ Tensor spanFactor(AttentionFlow& flow, PartValues values) {
 /// The term that it adds to the scores that stay visible.
 Tensor logarithmOf(Tensor factor) { return unary(clamp(factor, 1e-20, 1), Unary::Logarithm); }
 
+/// Weighs the cells, and adds the mean span to the loss.
+/// @param share z / S: [1,H,1], or [B,H,T] for each query  @param factor m_z, broadcasts to [B,H,T,S]
+void applySpans(AttentionFlow& flow, PartValues values, Tensor share, Tensor factor) {
+    flow.show("spans", affine(broadcast(share, {flow.batch, flow.heads, flow.queries}), values.real("span"), 0));
+    flow.show("mask.factor", factor);
+    const Tensor mean = reduce(reshape(share, {share.shape().elements(), 1}), Reduction::Mean, {0});
+    flow.penalties.push_back(affine(reshape(mean, {1}), values.real("penalty"), 0));
+    flow.addToScores("mask.factor", logarithmOf(factor));
+    hideUnless(flow, factor);
+}
+
 void buildAdaptiveSpan(AttentionFlow& flow, PartValues values) {
     const int64_t H = flow.heads, T = flow.queries, count = T + flow.keys - 1;
-    const Tensor share = spanShare(flow), factor = spanFactor(flow, values);
+    const Tensor factor = spanFactor(flow, values);
     const Tensor byCell = diagonals(broadcast(reshape(factor, {H, 1, count}), {H, T, count}), flow.keys); // [H,T,S]
-    flow.show("mask.factor", byCell);
-    flow.penalties.push_back(affine(reshape(reduce(share, Reduction::Mean, {0}), {1}), values.real("penalty"), 0));
-    flow.addToScores("mask.factor", logarithmOf(byCell));
-    hideUnless(flow, byCell);
+    applySpans(flow, values, reshape(spanShare(flow), {1, H, 1}), byCell);
 }
 void fuseAdaptiveSpan(AttentionFlow& flow, PartValues values, FusedScores& fused) {
     const Tensor factor = spanFactor(flow, values);
@@ -53,17 +61,55 @@ void fuseAdaptiveSpan(AttentionFlow& flow, PartValues values, FusedScores& fused
     fused.learned = fused.learned ? select(factor, plus(fused.learned, bias), bias) : bias;
     fused.reach = static_cast<int64_t>(std::ceil(values.real("span") + values.real("ramp")));
 }
-void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
-    const Dense& learned = flow.parameters.at("mask.span");
+/// @param share z / S of a head's query
+template <class Share> void weighCells(ReferenceFlow& flow, PartValues values, Share&& share) {
     const double span = values.real("span"), ramp = values.real("ramp");
     for (int64_t h = 0; h < flow.heads; ++h)
-        for (int64_t t = 0; t < flow.queries; ++t)
+        for (int64_t t = 0; t < flow.queries; ++t) {
+            const double z = span * share(h, t);
             for (int64_t s = 0; s < flow.keys; ++s) {
-                const double z = span * std::clamp(learned.at(h, 0) + 0.5, 0.0, 1.0);
                 const double factor = std::clamp((ramp + z - static_cast<double>(std::abs(t - s))) / ramp, 0.0, 1.0);
                 double& score = flow.scores.at(h, t, s);
                 score = factor == 0 || score <= kMasked ? kMasked : score + std::log(factor);
             }
+        }
+}
+void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
+    const Dense& learned = flow.parameters.at("mask.span");
+    weighCells(flow, values, [&](int64_t h, int64_t) { return std::clamp(learned.at(h, 0) + 0.5, 0.0, 1.0); });
+}
+
+// Dynamic span -------------------------------------------------------------------------------------------------------
+
+/// v . x + b for every query, of the rows that the queries are made of, or of the queries where these are unknown.
+/// @return [B,H,T]
+Tensor spanLogits(AttentionFlow& flow) {
+    const int64_t B = flow.batch, H = flow.heads, T = flow.queries;
+    const bool hasRows = flow.hasInputs && flow.stream;
+    const int64_t width = hasRows ? flow.stream.shape()[-1] : flow.width;
+    const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(width))};
+    const Tensor offset = flow.parameter("mask.offset", {H, 1}, {InitialValue::Kind::Zero});
+    if (!hasRows)
+        return plus(reshape(product(flow.q, flow.parameter("mask.v", {H, 1, width}, initial)), {B, H, T}), offset);
+    const Tensor byRow = matmul(reshape(flow.stream, {B * T, width}), flow.parameter("mask.v", {H, width}, initial));
+    return plus(permute(reshape(byRow, {B, T, H}), {0, 2, 1}), offset);
+}
+
+void buildDynamicSpan(AttentionFlow& flow, PartValues values) {
+    const double span = values.real("span"), ramp = values.real("ramp");
+    const Tensor share = unary(spanLogits(flow), Unary::Sigmoid);
+    const Tensor distance = flow.byCell(
+        "mask.distances", [](int64_t t, int64_t s) { return static_cast<double>(std::abs(t - s)); }); // [T,S]
+    const Tensor reach = affine(reshape(share, {flow.batch, flow.heads, flow.queries, 1}), span, ramp);
+    applySpans(flow, values, share, clamp(affine(minus(reach, distance), 1 / ramp, 0), 0, 1));
+}
+void referenceDynamicSpan(ReferenceFlow& flow, PartValues values) {
+    const Dense &v = flow.parameters.at("mask.v"), &offset = flow.parameters.at("mask.offset");
+    weighCells(flow, values, [&](int64_t h, int64_t t) {
+        double sum = offset.at(h, 0);
+        for (int64_t d = 0; d < flow.width; ++d) sum += v.at(h, 0, d) * flow.q.at(h, t, d);
+        return 1 / (1 + std::exp(-sum));
+    });
 }
 
 } // namespace
@@ -80,5 +126,20 @@ const Part kAdaptiveSpanMask{
     .time = "O(T span D)",
     .memory = "O(H) parameters",
     .hooks = {{Stage::Mask, buildAdaptiveSpan, referenceAdaptiveSpan, fuseAdaptiveSpan}}};
+
+const Part kDynamicSpanMask{
+    .id = "dynamic_span",
+    .slot = Slot::Mask,
+    .title = "Dynamic span",
+    .idea = "Each token decides how far each head looks for it: the span of the soft mask is computed from the token. "
+            "A penalty on the mean span teaches heads to look far only where it helps. Where no model gives the rows, "
+            "as in the Playground, the query stands for them.",
+    .formula = "z_t = S sigmoid(v . x_t + b), m_z(x) = clamp((R + z_t - x) / R, 0, 1)",
+    .source = {"Sukhbaatar et al.", 2019, "Adaptive Attention Span in Transformers", "section 2.2 (dynamic)",
+               "arXiv:1905.07799"},
+    .params = kSpanParams,
+    .time = "O(T S D)",
+    .memory = "O(T S), and O(H C) parameters",
+    .hooks = {{Stage::Mask, buildDynamicSpan, referenceDynamicSpan}}};
 
 } // namespace attn

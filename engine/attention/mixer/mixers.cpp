@@ -147,10 +147,11 @@ void referenceFastWeights(ReferenceFlow& flow, PartValues) {
 const Part kAttentionMixer{
     .id = "attention",
     .slot = Slot::Mixer,
-    .title = "Attention",
-    .idea = "A pattern that depends on the content mixes the tokens. Every other part of this slot mixes them in "
-            "another way.",
-    .formula = "z = A V",
+    .title = "Attention (dynamic linear layer)",
+    .idea = "Attention multiplies the values by a matrix, as a linear layer does, but computes the matrix from its "
+            "input: W(x) is the pattern. A static layer keeps the same W for every input; the Playground shows both "
+            "in its tab Linear layer. Every other part of this slot mixes the tokens in another way.",
+    .formula = "z = W(x) V, W(x) = softmax(Q K^T / sqrt(D))",
     .source = {"Vaswani et al.", 2017, "Attention Is All You Need", "section 3.2", "arXiv:1706.03762"},
     .time = "O(T S D)",
     .memory = "O(T D)"};

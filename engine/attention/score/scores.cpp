@@ -1,7 +1,11 @@
 #include "engine/attention/score/scores.h"
 #include "engine/attention/terms.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace attn {
 namespace {
@@ -137,6 +141,32 @@ void referenceLearnedCosine(ReferenceFlow& flow, PartValues) {
     });
 }
 
+// Random Synthesizer -------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 1> kSynthesizerParams{
+    {{"length", "Length", "Rows and columns of the table; later positions share the last one", Param::Kind::Integer, 1,
+      4096, 1, 128}}};
+
+void buildRandomSynthesizer(AttentionFlow& flow, PartValues values) {
+    const int64_t H = flow.heads, T = flow.queries, S = flow.keys, L = values.integer("length");
+    const auto place = [L](int64_t i, int64_t) { return static_cast<double>(std::min(i, L - 1)); };
+    std::vector<float> keys;
+    for (int64_t s = 0; s < S; ++s) keys.push_back(static_cast<float>(place(s, 0)));
+    const auto byHead = [H](Tensor ids) {
+        return broadcast(reshape(ids, {1, ids.shape().elements()}), {H, ids.shape().elements()});
+    };
+    const Tensor rows = byHead(indices(flow.byPosition("score.rows", T, 1, place))),
+                 columns = byHead(indices(flow.constant("score.columns#" + std::to_string(S), {S}, std::move(keys))));
+    const Tensor table = flow.parameter("score.R", {H, L, L}, {InitialValue::Kind::Normal, 1});
+    const Tensor turned = permute(take(table, rows), {0, 2, 1}); // [H,L,T]
+    flow.scores = broadcast(reshape(permute(take(turned, columns), {0, 2, 1}), {1, H, T, S}), {flow.batch, H, T, S});
+}
+void referenceRandomSynthesizer(ReferenceFlow& flow, PartValues values) {
+    const Dense& table = flow.parameters.at("score.R");
+    const int64_t last = values.integer("length") - 1;
+    forCells(flow, [&](int64_t h, int64_t t, int64_t s) { return table.at(h, std::min(t, last), std::min(s, last)); });
+}
+
 } // namespace
 
 const Part kScaledDotScore{
@@ -220,5 +250,20 @@ const Part kLearnedCosineScore{
     .time = "O(T S D)",
     .memory = "O(T S), and O(H) parameters",
     .hooks = {{Stage::Scores, buildLearnedCosine, referenceLearnedCosine, fuseLearnedCosine}}};
+
+const Part kRandomSynthesizerScore{
+    .id = "random_synthesizer",
+    .slot = Slot::Score,
+    .title = "Static layer (Random Synthesizer)",
+    .idea = "The scores are learned numbers for each pair of positions and do not depend on the tokens. So each head "
+            "is a static linear layer over the tokens: it has the same weights for every input, where attention "
+            "computes new ones. The table begins with random numbers.",
+    .formula = "s(i,j) = R[i,j]",
+    .source = {"Tay et al.", 2021, "Synthesizer: Rethinking Self-Attention for Transformer Models",
+               "Random Synthesizer", "arXiv:2005.00743"},
+    .params = kSynthesizerParams,
+    .time = "O(T S D)",
+    .memory = "O(T S), and O(H L^2) parameters for L positions",
+    .hooks = {{Stage::Scores, buildRandomSynthesizer, referenceRandomSynthesizer}}};
 
 } // namespace attn

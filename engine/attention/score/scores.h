@@ -4,6 +4,7 @@
 
 namespace attn {
 
-extern const Part kScaledDotScore, kDotScore, kAdditiveScore, kBilinearScore, kCosineScore, kLearnedCosineScore;
+extern const Part kScaledDotScore, kDotScore, kAdditiveScore, kBilinearScore, kCosineScore, kLearnedCosineScore,
+    kRandomSynthesizerScore;
 
 } // namespace attn

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "tests/lab/lab_window.h"
+
+#include <algorithm>
+
+namespace attn {
+
+/// Waits until the lens in front says why it cannot answer.
+inline bool lensRefuses(LabWindow& lab, const char* reason) {
+    return lab.waitFor([&] {
+        const auto labels = lab.find<QWidget>("lensAnswer").findChildren<QLabel*>();
+        return std::ranges::any_of(labels, [&](QLabel* each) { return each->text().contains(reason); });
+    });
+}
+
+inline constexpr const char* kNoSpans = "no head of this model has a span";
+
+} // namespace attn

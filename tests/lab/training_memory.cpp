@@ -1,0 +1,35 @@
+#include "engine/training/training_memory.h"
+#include "app/lab/panels/train_panel.h"
+#include "tests/lab/training_test.h"
+
+using namespace attn;
+
+namespace {
+
+QString mib(uint64_t bytes) { return QString::number(static_cast<double>(bytes) / (1 << 20), 'f', 1) + " MiB"; }
+
+} // namespace
+
+TEST_CASE("lab: the Train panel says what a step needs, with and without what saves memory", "[lab][training]") {
+    LabWindow lab("builtin:reverse");
+    lab.showPanel("train");
+    auto* train = lab.window().findChild<TrainPanel*>();
+    const auto& line = lab.find<QLabel>("trainMemory");
+    REQUIRE(lab.waitFor([&] { return line.text().contains("With gradient checkpointing"); }));
+    const TrainingMemory memory = trainingMemory(*train->recipe());
+    CHECK(line.text().startsWith("A step needs " + mib(memory.bytes)));
+    CHECK(line.text().contains("it would need " + mib(memory.alternatives.front().bytes)));
+
+    Recipe recipe = *train->recipe();
+    recipe.gradientCheckpointing = true;
+    lab.window().workbench().requestRecipe(recipe);
+    REQUIRE(lab.waitFor([&] { return line.text().contains("Without gradient checkpointing"); }));
+    CHECK(line.text().startsWith("A step needs " + mib(memory.alternatives.front().bytes)));
+    CHECK(line.text().contains("it would need " + mib(memory.bytes)));
+
+    recipe.gradientCheckpointing = false;
+    recipe.architecture.attention = "residual=reversible, feed_forward=gelu(4, 4), mask=causal";
+    lab.window().workbench().requestRecipe(recipe);
+    REQUIRE(lab.waitFor([&] { return line.text().contains("reversible layers"); }));
+    CHECK(line.text().contains("all chunks"));
+}
