@@ -606,9 +606,9 @@ def read_safetensors(path):
             for name, entry in header.items()}
 
 
-def layer_norm(w, x, name):
+def layer_norm(w, x, name, epsilon=1e-5):
     x = x - x.mean(-1, keepdims=True)
-    return w[name + ".w"] * x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) + w[name + ".b"]
+    return w[name + ".w"] * x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) + w[name + ".b"]
 
 
 def rms_norm(w, x, name):
@@ -747,6 +747,42 @@ def initial_matrices(cli, rule, folder):
     return np.concatenate(found), np.concatenate(expected)
 
 
+# ---- patches of pictures -----------------------------------------------------------------------------------------------------------
+
+
+def local_patches(cli, spec, folder):
+    """El-Nouby et al. 2021, section 3.3: the residual stream before the feed-forward layer, from that after attention."""
+    run, file, picture = (os.path.join(folder, name) for name in ("run", "stream.npz", "picture.ppm"))
+    shutil.rmtree(run, ignore_errors=True)
+    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run([cli, "train", "--task", "shapes", "--layers", "2", "--width", "16", "--heads", "2", "--attention", spec, "--steps", "5",
+                    "--batch", "4", "--out", run], **quiet)
+    pixels = np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    with open(picture, "wb") as target:
+        target.write(b"P6\n32 32\n255\n" + pixels.tobytes())
+    subprocess.run([cli, "capture", run, "--image", picture, "--hooks", "blocks.*", "--out", file], **quiet)
+    hooks, w = np.load(file), read_safetensors(os.path.join(run, "model.safetensors"))
+    found, expected = [], []
+    for block in ("blocks.0", "blocks.1"):
+        x = hooks[f"{block}.hook_resid_pre"].astype(np.float64) + hooks[f"{block}.hook_attn_out"].astype(np.float64)
+        side = math.isqrt(len(x) - 1)
+
+        def convolve(grid, number):
+            framed = np.pad(grid, ((1, 1), (1, 1), (0, 0)))
+            kernel = w[f"{block}.local.K_{number}"].reshape(3, 3, -1)
+            return w[f"{block}.local.b_{number}"] + sum(kernel[i, j] * framed[i:i + side, j:j + side] for i in range(3) for j in range(3))
+
+        hidden = convolve(layer_norm(w, x, f"{block}.ln3", 1e-6)[1:].reshape(side, side, -1), 1)
+        hidden = layer_norm(w, hidden * 0.5 * (1 + erf(hidden / math.sqrt(2))), f"{block}.local.ln", 1e-6)
+        x[1:] += convolve(hidden, 2).reshape(side * side, -1)
+        found.append(hooks[f"{block}.hook_resid_mid"].astype(np.float64))
+        expected.append(x)
+    return np.stack(found), np.stack(expected)
+
+
+PICTURES = {"residual=local_patches(rows = 4, cols = 4)": local_patches}
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
@@ -772,10 +808,10 @@ def main():
             if wanted.search(spec):
                 model = Model(cli, spec, folder)
                 bad += report(spec, model.output, model.logits(*parts))
-        for rule in RULES:
-            if wanted.search(rule):
-                bad += report(rule, *initial_matrices(cli, rule, folder))
-    print(f"{bad} of {len(cases) + len(BLOCKS) + len(RULES)} differ")
+        for spec, check in [*((rule, initial_matrices) for rule in RULES), *PICTURES.items()]:
+            if wanted.search(spec):
+                bad += report(spec, *check(cli, spec, folder))
+    print(f"{bad} of {len(cases) + len(BLOCKS) + len(RULES) + len(PICTURES)} differ")
     sys.exit(bad != 0)
 
 
