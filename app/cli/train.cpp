@@ -437,7 +437,11 @@ void addTrain(Command& command) {
     text("--attention SPEC", "attention",
          "compose the attention, for example 'position=alibi, mask=causal & window(32)'; several compositions, "
          "separated by semicolons, alternate from layer to layer");
-    number("--initial-deviation X", "initial_deviation", "standard deviation of matrices before training").range(0, 1);
+    text("--init RULE", "init",
+         "how matrices begin: scaled_normal (GPT-2), normal, xavier, kaiming, orthogonal or zero_residual");
+    number("--initial-deviation X", "initial_deviation",
+           "standard deviation of matrices before training, for the rules scaled_normal, normal and zero_residual")
+        .range(0, 1);
     whole("--batch N", "batch", "sequences or pictures per step").range(1, 65536);
     whole("--accumulation N", "accumulation", "equal parts of the batch that run one after another").range(1, 4096);
     whole("--steps N", "steps", "number of steps").range(0, 1e9);

@@ -54,7 +54,7 @@ public:
         MapText{"lsh.order", QT_TR_NOOP("Order by bucket"), QT_TR_NOOP("the position of the token at each place"),
                 MapKind::Weights, kRound, kPlace},
         MapText{"routing.members", QT_TR_NOOP("Clusters"),
-                QT_TR_NOOP("positions of the tokens that each centroid picks, the nearest first"), MapKind::Weights,
+                QT_TR_NOOP("positions of the tokens that each centroid picks, in the order of the text"), MapKind::Weights,
                 QT_TR_NOOP("centroid"), kPlace},
         MapText{"compressed.weights", QT_TR_NOOP("Weights of the compressed keys"),
                 QT_TR_NOOP("how much each query takes from each compressed key, then from the rest of its own block"),

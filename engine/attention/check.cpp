@@ -108,6 +108,10 @@ public:
         if (output.mixesHeads && counts.heads == 1)
             add(fmt::format("{} mixes heads, but there is only one", output.title),
                 [](AttentionSpec& nearest) { nearest.reset(Slot::Output); });
+        if (const Part* residual = spec_.blockPart(Slot::Residual);
+            residual && residual->knowsGrid && use_.isCausalTask)
+            add(fmt::format("{} mixes each token with later ones, and the task is to predict them", residual->title),
+                [](AttentionSpec& nearest) { nearest.parts.erase(Slot::Residual); });
         return std::move(problems_);
     }
 

@@ -140,9 +140,11 @@ Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, const std:
         return [this, layer, &weights, name](Tensor in) { return norm(in, layer, weights, name); };
     };
     BlockFlow flow = blockFlow(weights);
+    flow.sequence = site.sequence;
     const PartValues values = settings_.layers[layer].spec.values(Slot::Residual);
     x = residual.join(flow, values, "gate1", x, normed("ln1"),
                       [&](Tensor in) { return dropped(attend(settings_.layers[layer], layer, site, in, in).added); });
+    if (residual.between) x = add(x, dropped(residual.between(flow, values, "local", normed("ln3")(x))));
     if (!hasFeedForward(layer)) return x;
     x = graph_.probe(x, prefix + ".hook_resid_mid", "TC");
     return residual.join(flow, values, "gate2", x, normed("ln2"),

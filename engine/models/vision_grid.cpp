@@ -20,6 +20,8 @@ template <class Visit> void forGridParts(AttentionSpec& spec, Visit&& visit) {
     });
     if (const Part& position = spec.part(Slot::Position); position.knowsGrid)
         visit(position, std::span(spec.parts.at(Slot::Position).values));
+    if (const Part* residual = spec.blockPart(Slot::Residual); residual && residual->knowsGrid)
+        visit(*residual, std::span(spec.parts.at(Slot::Residual).values));
 }
 
 double* valueOf(const Part& part, std::span<double> values, std::string_view id) {

@@ -71,13 +71,16 @@ std::span<const Op* const> opCatalogue() {
                                      &kArgmax,
                                      &kSortOrder,
                                      &kInverseOrder,
+                                     &kLargestColumns,
                                      &kDiagonals,
                                      &kUndiagonals,
                                      &kBlockAttention,
                                      &kBlockAttentionGradient,
                                      &kBlockAttentionBiasGradient,
                                      &kBucketAttention,
-                                     &kBucketAttentionGradient};
+                                     &kBucketAttentionGradient,
+                                     &kClusterAttention,
+                                     &kClusterAttentionGradient};
     return kOps;
 }
 

@@ -19,10 +19,10 @@ extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kActivat
 // For tensors in general.
 extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast, kUnary, kUnaryGradient, kBinary,
     kSelect, kToReal, kToInteger, kStopGradient, kReduce, kCumulativeSum, kTake, kPut, kArgmax, kSortOrder,
-    kInverseOrder, kDiagonals, kUndiagonals;
+    kInverseOrder, kLargestColumns, kDiagonals, kUndiagonals;
 
 // For composed attention.
 extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGradient, kBucketAttention,
-    kBucketAttentionGradient;
+    kBucketAttentionGradient, kClusterAttention, kClusterAttentionGradient;
 
 } // namespace attn

@@ -128,7 +128,7 @@ private:
             return initialNumbers(*found, streamSeed(seed_, name));
         // A deviation that preserves lengths, so that sublayers are visible beside the embeddings.
         const double deviation = 1 / std::sqrt(static_cast<double>(shape.columns()));
-        return initialWeights(static_cast<int64_t>(config_.layers.size()), name, shape,
+        return initialWeights(initialisations().front(), static_cast<int64_t>(config_.layers.size()), name, shape,
                               name == "embed.W_E" ? 1 : deviation, seed_);
     }
 

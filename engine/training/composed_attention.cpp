@@ -112,6 +112,9 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
             if (spec.blockPart(slot) != all.front().blockPart(slot))
                 return AttentionProblem{
                     fmt::format("all layers must have the same {}, but the expressions differ", nameOf(slot)), {}};
+    if (const Part* residual = all.empty() ? nullptr : all.front().blockPart(Slot::Residual);
+        residual && residual->knowsGrid && a.family == "bert")
+        return AttentionProblem{fmt::format("{} needs patches of pictures", residual->title), {}};
     const Part* layers = all.empty() ? nullptr : all.front().blockPart(Slot::Layers);
     if (layers && layers->block->sharesWeights && all.size() > 1)
         return AttentionProblem{"layers that share parameters cannot alternate between expressions",

@@ -1,19 +1,47 @@
 #pragma once
 
+#include "engine/core/citation.h"
 #include "engine/core/shape.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
 
-/// Initial values of a parameter, which depend only on the seed and its name. Matrices are normal with a standard
-/// deviation of `initialDeviation` (0.02 in GPT-2), divided by sqrt(2 * layers) if they write to the residual stream.
-/// Norms are 1 and biases 0.
+/// A matrix of a model before training, for a rule that draws its numbers.
+struct InitialMatrix {
+    int64_t rows = 1, columns = 1; ///< outputs and inputs; of an embedding, words and features
+    bool writesResidual = false;   ///< its result is added to the residual stream
+    int64_t layers = 1;
+    double deviation = 0.02; ///< of rules that have one
+    uint64_t seed = 0;
+};
+
+/// A rule for the numbers with which matrices begin. Norms begin as 1 and biases as 0, whatever the rule, and parts of
+/// an attention that say how their parameters begin keep to that.
+struct Initialisation {
+    std::string_view id; ///< "xavier"
+    std::string_view title;
+    std::string_view idea; ///< one or two sentences
+    std::string_view formula;
+    Citation source;
+    bool hasDeviation; ///< whether it uses InitialMatrix::deviation
+    /// @return dense numbers, [rows, columns]
+    std::vector<float> (*draw)(const InitialMatrix& matrix);
+};
+
+/// The rules, in the order in which a reader should meet them. The first is that of a recipe that names none.
+std::span<const Initialisation> initialisations();
+/// @throws Error with the known rules
+const Initialisation& initialisationNamed(std::string_view id);
+
+/// Initial values of a parameter, which depend only on the rule, the seed and its name.
+/// @param rule of its matrices  @param deviation of rules that have one; 0.02 in GPT-2
 /// @return dense values
-/// @source Radford et al. 2019 (GPT-2), section 2.3
-std::vector<float> initialWeights(int64_t layers, const std::string& parameter, const Shape& shape,
-                                  double initialDeviation, uint64_t seed);
+std::vector<float> initialWeights(const Initialisation& rule, int64_t layers, const std::string& parameter,
+                                  const Shape& shape, double deviation, uint64_t seed);
 
 } // namespace attn

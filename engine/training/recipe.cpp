@@ -5,6 +5,7 @@
 #include "engine/core/globs.h"
 #include "engine/io/json_file.h"
 #include "engine/models/decoder.h"
+#include "engine/training/initial_weights.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -213,6 +214,7 @@ void checkArchitecture(const Architecture& a, const Task& task) {
     if (task.hasPrefix && !canHavePrefix(decoderOf(a, 8, 8)))
         fail("attention", "this attention cannot show a prefix in both directions",
              "leave it empty, or compose one with the mask causal and without a bias of the scores");
+    initialisationNamed(a.init);
     within("initial_deviation", a.initialDeviation, 0, 1);
     kindNamed(kActivations, "activation", a.activation);
 }
@@ -319,6 +321,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"window", a.window},
             {"merges", a.merges},
             {"pooled_tokens", a.pooledTokens},
+            {"init", a.init},
             {"initial_deviation", a.initialDeviation},
             {"optimiser", nameOf(kOptimisers, o.kind)},
             {"beta1", o.beta1},
@@ -410,6 +413,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
                            .window = integer("window"),
                            .merges = integer("merges"),
                            .pooledTokens = integer("pooled_tokens"),
+                           .init = text("init"),
                            .initialDeviation = number("initial_deviation")};
     recipe.optimiser = {.kind = kindNamed(kOptimisers, "optimiser", text("optimiser")),
                         .beta1 = number("beta1"),

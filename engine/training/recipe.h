@@ -38,7 +38,9 @@ struct Architecture {
     int64_t window = 0;       ///< vit: tokens per side of Swin's windows, shifted in every other layer; 0: none
     int64_t merges = 0;       ///< vit: number of times that 2 x 2 tokens become one of twice the width, evenly spaced
     int64_t pooledTokens = 0; ///< vit: tokens after Token Pooling before the middle layer; 0: no pooling
-    double initialDeviation = 0.02; ///< of matrices; narrow models learn faster with more than GPT-2's 0.02
+    std::string init = "scaled_normal"; ///< the rule for the first numbers of matrices: see initialisations()
+    double initialDeviation =
+        0.02; ///< of matrices, for rules that have one; narrow models learn faster with more than GPT-2's 0.02
     bool operator==(const Architecture&) const = default;
 };
 

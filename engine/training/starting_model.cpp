@@ -162,10 +162,11 @@ Architecture architectureOf(const VisionConfig& config) {
 } // namespace
 
 Recipe startingFrom(const StartingModel& model, Recipe recipe) {
-    const double deviation = recipe.architecture.initialDeviation;
+    const Architecture fresh = std::move(recipe.architecture);
     recipe.start.hash = model.hash;
     recipe.architecture = model.text ? architectureOf(model.text->config()) : architectureOf(model.pictures->config());
-    recipe.architecture.initialDeviation = deviation;
+    recipe.architecture.init = fresh.init;
+    recipe.architecture.initialDeviation = fresh.initialDeviation;
     return recipe;
 }
 

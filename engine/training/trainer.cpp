@@ -178,8 +178,9 @@ void Trainer::allocate(const Objective::Forward& model) {
         std::vector<float> values =
             part != parts.end()
                 ? initialNumbers(*part, recipe_.settings.seed + static_cast<uint64_t>(part - parts.begin()))
-                : initialWeights(static_cast<int64_t>(blocks), parameter.name, parameter.shape,
-                                 recipe_.architecture.initialDeviation, recipe_.settings.seed);
+                : initialWeights(initialisationNamed(recipe_.architecture.init), static_cast<int64_t>(blocks),
+                                 parameter.name, parameter.shape, recipe_.architecture.initialDeviation,
+                                 recipe_.settings.seed);
         write(parameter.name, objective_->startOf(parameter.name, parameter.shape, std::move(values)));
     }
     for (const Adapter& adapter : adapters_) write(adapter.nameOfA(), adapter.initialA(recipe_.settings.seed));

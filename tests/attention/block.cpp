@@ -12,6 +12,12 @@ namespace {
 
 constexpr int64_t kRows = 7, kWidth = 6;
 
+/// One part of a block, or what a residual adds between its sublayers.
+struct Built {
+    const Part* part;
+    bool isBetween;
+};
+
 /// One part of a block in a graph, with its numbers; the sublayer of a residual is a feed-forward layer.
 struct BlockCase {
     std::shared_ptr<Graph> graph = std::make_shared<Graph>();
@@ -20,11 +26,13 @@ struct BlockCase {
     std::map<std::string, std::vector<double>> values;
     Tensor x, y, undone;
 
-    explicit BlockCase(const Part& part) {
+    explicit BlockCase(const Part& part, bool isBetween = false) {
         const BlockHooks& hooks = *part.block;
         x = graph->input("x", {.shape = {kRows, hooks.streams * kWidth}});
         const std::vector<double> initial = initialValues(part);
-        if (hooks.map) {
+        if (isBetween) {
+            y = hooks.between(flow, {part.params, initial}, "m", x);
+        } else if (hooks.map) {
             y = hooks.map(flow, {part.params, initial}, "m", x);
             if (y == x) y = affine(x, 1, 0); // an input by itself is no result
         } else {
@@ -54,7 +62,7 @@ struct BlockCase {
         return {innerPart().params, kValues};
     }
 
-    Dense expected(const Part& part) const {
+    Dense expected(const Part& part, bool isBetween = false) const {
         BlockReference reference{.width = kWidth};
         for (uint32_t id = 0; id < graph->size(); ++id)
             if (const Node& node = graph->node(id); node.kind == NodeKind::Parameter) {
@@ -66,6 +74,7 @@ struct BlockCase {
         in.data = values.at("x");
         const BlockHooks& hooks = *part.block;
         const std::vector<double> initial = initialValues(part);
+        if (isBetween) return hooks.betweenReference(reference, {part.params, initial}, "m", in);
         if (hooks.map) return hooks.mapReference(reference, {part.params, initial}, "m", in);
         return hooks.joinReference(
             reference, {part.params, initial}, "g", in,
@@ -78,41 +87,43 @@ struct BlockCase {
     }
 };
 
-std::vector<const Part*> builtParts() {
-    std::vector<const Part*> parts;
-    for (const Part* part : partCatalogue())
-        if (part->block && (part->block->map || part->block->join)) parts.push_back(part);
+std::vector<Built> builtParts() {
+    std::vector<Built> parts;
+    for (const Part* part : partCatalogue()) {
+        if (part->block && (part->block->map || part->block->join)) parts.push_back({part, false});
+        if (part->block && part->block->between) parts.push_back({part, true});
+    }
     return parts;
 }
 
 } // namespace
 
 TEST_CASE("every part of a block equals its plain loops", "[attention]") {
-    CHECK(builtParts().size() == 14);
-    for (const Part* part : builtParts()) {
-        INFO(nameOf(part->slot) << " " << part->id);
-        BlockCase test(*part);
-        CHECK(test::farthest(test.onHost({{"y", test.y}}).at("y"), test.expected(*part).data, 1) <= 1e-9);
+    CHECK(builtParts().size() == 16);
+    for (const auto& [part, isBetween] : builtParts()) {
+        INFO(nameOf(part->slot) << " " << part->id << (isBetween ? ", between" : ""));
+        BlockCase test(*part, isBetween);
+        CHECK(test::farthest(test.onHost({{"y", test.y}}).at("y"), test.expected(*part, isBetween).data, 1) <= 1e-9);
     }
 }
 
 TEST_CASE("every part of a block on the device equals its plain loops", "[attention][gpu]") {
     test::TestDevice device;
-    for (const Part* part : builtParts()) {
-        INFO(nameOf(part->slot) << " " << part->id);
-        BlockCase test(*part);
+    for (const auto& [part, isBetween] : builtParts()) {
+        INFO(nameOf(part->slot) << " " << part->id << (isBetween ? ", between" : ""));
+        BlockCase test(*part, isBetween);
         test::AttentionCase numbers{.spec = {}};
         numbers.graph = test.graph;
         numbers.values = test.values;
-        CHECK(test::farthest(test::onDevice(device, numbers, {{"y", test.y}}).at("y"), test.expected(*part).data, 1) <=
-              1e-4);
+        CHECK(test::farthest(test::onDevice(device, numbers, {{"y", test.y}}).at("y"),
+                             test.expected(*part, isBetween).data, 1) <= 1e-4);
     }
 }
 
 TEST_CASE("every part of a block has the gradient that finite differences find", "[attention]") {
-    for (const Part* part : builtParts()) {
-        INFO(nameOf(part->slot) << " " << part->id);
-        BlockCase test(*part);
+    for (const auto& [part, isBetween] : builtParts()) {
+        INFO(nameOf(part->slot) << " " << part->id << (isBetween ? ", between" : ""));
+        BlockCase test(*part, isBetween);
         Graph& graph = *test.graph;
         auto& direction = test.values["direction"];
         for (int64_t i = 0; i < test.y.shape().elements(); ++i)

@@ -197,6 +197,17 @@ TEST_CASE("Routing leaves no row empty, and costs less than full attention", "[a
         CHECK(costOf(routing, tokens).operations < costOf("heads=multi_head(2), mask=causal", tokens).operations / 2);
 }
 
+TEST_CASE("a routed head takes less time and memory than full attention from 2,048 tokens on", "[attention]") {
+    for (const std::string mask : {"causal", "full"})
+        for (const int64_t tokens : {2048, 4096, 16384}) {
+            INFO(mask << ", " << tokens << " tokens");
+            const AttentionCost found = costOf("normaliser=routing(32), mask=" + mask, tokens),
+                                full = costOf("mask=" + mask, tokens);
+            CHECK(found.operations < full.operations / 8);
+            CHECK(found.bytes < full.bytes);
+        }
+}
+
 TEST_CASE("memory-compressed attention equals torch's strided convolution", "[attention][gpu]") {
     const Golden golden("memory_compressed");
     test::TestDevice device;

@@ -628,9 +628,9 @@ def read_safetensors(path):
             for name, entry in header.items()}
 
 
-def layer_norm(w, x, name):
+def layer_norm(w, x, name, epsilon=1e-5):
     x = x - x.mean(-1, keepdims=True)
-    return w[name + ".w"] * x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) + w[name + ".b"]
+    return w[name + ".w"] * x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) + w[name + ".b"]
 
 
 def rms_norm(w, x, name):
@@ -706,6 +706,106 @@ BLOCKS = {
 }
 
 
+# ---- how matrices begin ------------------------------------------------------------------------------------------------------------
+
+
+def uniform(seed, count):
+    """Philox4x32-10 (Salmon et al. 2011) with counters 0 to count - 1: numbers in [0, 1) of 53 bits."""
+    low = np.uint64(0xffffffff)
+    counter = [np.arange(count, dtype=np.uint64), *(np.zeros(count, dtype=np.uint64) for _ in range(3))]
+    key = [np.uint64(seed & 0xffffffff), np.uint64(seed >> 32)]
+    for _ in range(10):
+        a, b = np.uint64(0xD2511F53) * counter[0], np.uint64(0xCD9E8D57) * counter[2]
+        counter = [(b >> np.uint64(32)) ^ counter[1] ^ key[0], b & low, (a >> np.uint64(32)) ^ counter[3] ^ key[1], a & low]
+        key = [(key[0] + np.uint64(0x9E3779B9)) & low, (key[1] + np.uint64(0xBB67AE85)) & low]
+    return ((counter[0] << np.uint64(32) | counter[1]) >> np.uint64(11)).astype(np.float64) * 2.0 ** -53
+
+
+def stream_seed(seed, name):
+    """FNV-1a."""
+    value = 14695981039346656037
+    for byte in name.encode():
+        value = (value ^ byte) * 1099511628211 % 2 ** 64
+    return seed ^ value
+
+
+def normal(seed, shape, deviation=1.0):
+    u = uniform(seed, 2 * math.prod(shape))
+    return deviation * (np.sqrt(-2 * np.log(1 - u[::2])) * np.cos(2 * np.pi * u[1::2])).reshape(shape)
+
+
+def orthogonal(seed, shape):
+    count, width = sorted(shape)
+    rows = normal(seed, (count, width))
+    for i in range(count):  # Gram and Schmidt
+        for j in range(i):
+            rows[i] -= rows[i] @ rows[j] * rows[j]
+        rows[i] /= np.linalg.norm(rows[i])
+    return rows if shape[0] <= shape[1] else rows.T
+
+
+LAYERS, DEVIATION = 3, 0.05
+RULES = {
+    "init=scaled_normal": lambda seed, shape, writes: normal(seed, shape, DEVIATION / math.sqrt(2 * LAYERS if writes else 1)),
+    "init=normal": lambda seed, shape, writes: normal(seed, shape, DEVIATION),
+    "init=xavier": lambda seed, shape, writes: math.sqrt(6 / sum(shape)) * (2 * uniform(seed, math.prod(shape)).reshape(shape) - 1),
+    "init=kaiming": lambda seed, shape, writes: normal(seed, shape, math.sqrt(2 / shape[1])),
+    "init=orthogonal": lambda seed, shape, writes: orthogonal(seed, shape),
+    "init=zero_residual": lambda seed, shape, writes: normal(seed, shape, 0 if writes else DEVIATION),
+}
+
+
+def initial_matrices(cli, rule, folder):
+    """The largest error of a rule in the matrices of a model that has not been trained."""
+    run = os.path.join(folder, "run")
+    shutil.rmtree(run, ignore_errors=True)
+    subprocess.run([cli, "train", "--task", "copy", "--layers", str(LAYERS), "--width", "16", "--heads", "2", "--steps", "0", "--seed", "5", "--attention", "norm=layer_norm, mask=causal",
+                    "--init", rule.split("=")[1], "--initial-deviation", str(DEVIATION), "--out", run],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    found, expected = [], []
+    for name, values in read_safetensors(os.path.join(run, "model.safetensors")).items():
+        if values.ndim == 2:
+            found.append(values.ravel())
+            expected.append(RULES[rule](stream_seed(5, name), values.shape, name.endswith(("attn.W_O", "mlp.W_out"))).ravel())
+    return np.concatenate(found), np.concatenate(expected)
+
+
+# ---- patches of pictures -----------------------------------------------------------------------------------------------------------
+
+
+def local_patches(cli, spec, folder):
+    """El-Nouby et al. 2021, section 3.3: the residual stream before the feed-forward layer, from that after attention."""
+    run, file, picture = (os.path.join(folder, name) for name in ("run", "stream.npz", "picture.ppm"))
+    shutil.rmtree(run, ignore_errors=True)
+    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run([cli, "train", "--task", "shapes", "--layers", "2", "--width", "16", "--heads", "2", "--attention", spec, "--steps", "5",
+                    "--batch", "4", "--out", run], **quiet)
+    pixels = np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    with open(picture, "wb") as target:
+        target.write(b"P6\n32 32\n255\n" + pixels.tobytes())
+    subprocess.run([cli, "capture", run, "--image", picture, "--hooks", "blocks.*", "--out", file], **quiet)
+    hooks, w = np.load(file), read_safetensors(os.path.join(run, "model.safetensors"))
+    found, expected = [], []
+    for block in ("blocks.0", "blocks.1"):
+        x = hooks[f"{block}.hook_resid_pre"].astype(np.float64) + hooks[f"{block}.hook_attn_out"].astype(np.float64)
+        side = math.isqrt(len(x) - 1)
+
+        def convolve(grid, number):
+            framed = np.pad(grid, ((1, 1), (1, 1), (0, 0)))
+            kernel = w[f"{block}.local.K_{number}"].reshape(3, 3, -1)
+            return w[f"{block}.local.b_{number}"] + sum(kernel[i, j] * framed[i:i + side, j:j + side] for i in range(3) for j in range(3))
+
+        hidden = convolve(layer_norm(w, x, f"{block}.ln3", 1e-6)[1:].reshape(side, side, -1), 1)
+        hidden = layer_norm(w, hidden * 0.5 * (1 + erf(hidden / math.sqrt(2))), f"{block}.local.ln", 1e-6)
+        x[1:] += convolve(hidden, 2).reshape(side * side, -1)
+        found.append(hooks[f"{block}.hook_resid_mid"].astype(np.float64))
+        expected.append(x)
+    return np.stack(found), np.stack(expected)
+
+
+PICTURES = {"residual=local_patches(rows = 4, cols = 4)": local_patches}
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
@@ -731,7 +831,10 @@ def main():
             if wanted.search(spec):
                 model = Model(cli, spec, folder)
                 bad += report(spec, model.output, model.logits(*parts))
-    print(f"{bad} of {len(cases) + len(BLOCKS)} differ")
+        for spec, check in [*((rule, initial_matrices) for rule in RULES), *PICTURES.items()]:
+            if wanted.search(spec):
+                bad += report(spec, *check(cli, spec, folder))
+    print(f"{bad} of {len(cases) + len(BLOCKS) + len(RULES) + len(PICTURES)} differ")
     sys.exit(bad != 0)
 
 

@@ -2,6 +2,9 @@
 
 #include "engine/ops/tensor_ops.h"
 
+#include <cmath>
+#include <numeric>
+
 namespace attn::test {
 namespace {
 
@@ -125,6 +128,41 @@ BucketAttentionInputs bucketCase(Case& t, int64_t most) {
             .order = order,
             .code = toInteger(code),
             .chunk = chunk};
+}
+
+ClusterAttentionInputs clusterCase(Case& t, int64_t most, bool isCausal) {
+    const int64_t B = randomSize(2), H = randomSize(2), T = randomSize(most), c = randomSize(5), w = (T + c - 1) / c,
+                  D = randomSize(3) == 1 ? 2 + randomSize(8) : std::min<int64_t>(4 * randomSize(20), most);
+    const Tensor one = fill(*t.graph, {B, H, T}, 1);
+    const auto draw = [&](const char* name) {
+        return largestColumns(toReal(t.integers(name, {B, H, c, T}, 1000)), one, w);
+    };
+    ClusterAttentionInputs in{
+        .q = t.real("q", {B, H, T, D}), .k = t.real("k", {B, H, T, D}), .v = t.real("v", {B, H, T, D})};
+    in.sphere = sphereOf(in.q, in.k);
+    in.queryIds = draw("queries");
+    in.keyIds = isCausal ? in.queryIds : draw("keys");
+    return in;
+}
+
+ClusterAttentionInputs clusterCaseOnSphere(Case& t, int64_t most, bool isCausal) {
+    ClusterAttentionInputs in = clusterCase(t, most, isCausal);
+    const Shape& q = in.q.shape();
+    const int64_t T = q[2], D = q[3];
+    in.sphere = t.real("sphere", {q[0], q[1], 4, T});
+    std::vector<double>& sphere = t.values["sphere"];
+    for (int64_t m = 0; m < q[0] * q[1]; ++m)
+        for (int64_t which = 0; which < 2; ++which)
+            for (int64_t token = 0; token < T; ++token) {
+                const auto row = t.values.at(which == 0 ? "q" : "k").begin() + (m * T + token) * D;
+                const double mean = std::accumulate(row, row + D, 0.0) / static_cast<double>(D);
+                double square = 0;
+                for (auto at = row; at != row + D; ++at) square += (*at - mean) * (*at - mean);
+                const auto at = static_cast<size_t>((m * 4 + 2 * which) * T + token);
+                sphere[at] = static_cast<double>(static_cast<float>(mean));
+                sphere[at + static_cast<size_t>(T)] = static_cast<double>(static_cast<float>(1 / std::sqrt(square)));
+            }
+    return in;
 }
 
 } // namespace attn::test

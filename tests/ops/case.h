@@ -3,6 +3,7 @@
 #include "engine/graph/step_params.h"
 #include "engine/ops/block_attention.h"
 #include "engine/ops/bucket_attention.h"
+#include "engine/ops/cluster_attention.h"
 #include "engine/ops/ops.h"
 #include "tests/support/catch.h"
 
@@ -47,6 +48,10 @@ TileCase tileCase(Case& test, int64_t most);
 
 /// Attention within buckets that are drawn at random and sorted, over up to `most` tokens and three rounds.
 BucketAttentionInputs bucketCase(Case& test, int64_t most);
+/// Attention within clusters whose members are drawn at random, over up to `most` tokens.
+ClusterAttentionInputs clusterCase(Case& test, int64_t most, bool isCausal);
+/// The same with sphereOf(q, k) as an input: a sum over rows is another kernel.
+ClusterAttentionInputs clusterCaseOnSphere(Case& test, int64_t most, bool isCausal);
 
 /// Cases of the ops of gradients and training.
 void addTrainingBuilders(std::map<std::string, Builder>& all);

@@ -33,6 +33,7 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "block_attention_gradient",
                                              "block_attention_bias_gradient",
                                              "bucket_attention_gradient",
+                                             "cluster_attention_gradient",
                                              "cross_entropy_gradient",
                                              "square_norms",
                                              "clip_factor",
@@ -42,7 +43,8 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "unary_gradient",
                                              "argmax",
                                              "sort_order",
-                                             "inverse_order"};
+                                             "inverse_order",
+                                             "largest_columns"};
 
 std::map<std::string, Builder> gradientBuilders() {
     std::map<std::string, Builder> all;
@@ -102,6 +104,10 @@ std::map<std::string, Builder> gradientBuilders() {
     };
     all["bucket_attention"] = [](Case& t) {
         t.expect("y", bucketAttention(bucketCase(t, 20), 0.3, randomSize(2) == 1));
+    };
+    all["cluster_attention"] = [](Case& t) {
+        const bool isCausal = randomSize(2) == 1;
+        t.expect("y", clusterAttention(clusterCase(t, 20, isCausal), 3, isCausal));
     };
     all["fused_attention"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
         return fusedAttention(in, t.real("gates", {in.q.shape()[1]}), rule);

@@ -160,6 +160,13 @@ std::map<std::string, Builder> attn::test::allBuilders() {
     all["bucket_attention"] = [](Case& t) {
         t.expect("out", bucketAttention(bucketCase(t, 150), 0.3, randomSize(2) == 1));
     };
+    all["cluster_attention"] = [](Case& t) {
+        const bool isCausal = randomSize(2) == 1;
+        const Tensor z = clusterAttention(clusterCaseOnSphere(t, 150, isCausal), 3, isCausal);
+        t.expect("out", z);
+        t.expect("statistics", {z.graph, z.node, 1});
+        t.expect("counts", {z.graph, z.node, 2});
+    };
     all["fused_attention"] = [=](Case& t) {
         AttentionRule rule;
         if (randomSize(3) == 1) {
@@ -306,7 +313,8 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
     traits.subgroupSize = 32; // four sets of eight lanes
     for (const char* name :
          {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul", "block_attention",
-          "block_attention_gradient", "block_attention_bias_gradient", "bucket_attention", "bucket_attention_gradient"})
+          "block_attention_gradient", "block_attention_bias_gradient", "bucket_attention", "bucket_attention_gradient",
+          "cluster_attention", "cluster_attention_gradient"})
         check(name);
 }
 

@@ -225,6 +225,14 @@ Tensor inverseCase(Case& t, int64_t most) {
     return inverseOrder(sortOrder(t.real("x", shape)));
 }
 
+Tensor largestCase(Case& t, int64_t most) {
+    const int64_t N = randomSize(3), R = randomSize(3), C = randomSize(60 * most);
+    const Tensor x = t.real("x", {N, R, C}), factor = t.real("factor", {N, C});
+    for (double& value : t.values["x"]) value = std::floor(8 * value); // products are exact, and many are equal
+    for (double& value : t.values["factor"]) value = std::floor(4 * value);
+    return largestColumns(x, factor, randomSize(C));
+}
+
 } // namespace
 
 std::map<std::string, std::function<Tensor(Case&)>> tensorCases(int64_t most) {
@@ -261,6 +269,7 @@ std::map<std::string, std::function<Tensor(Case&)>> tensorCases(int64_t most) {
     add("argmax", [](Case& t, int64_t size) { return argmax(randomTensor(t, size)); });
     add("sort_order", sortCase);
     add("inverse_order", inverseCase);
+    add("largest_columns", largestCase);
     add("diagonals", [](Case& t, int64_t size) {
         const int64_t T = randomSize(size), S = randomSize(size);
         return diagonals(t.real("x", {randomSize(3), T, T + S - 1}), S);

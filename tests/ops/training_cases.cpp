@@ -129,6 +129,17 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         inputs.insert(inputs.end(), {{dq.graph, dq.node, 3}, dz, in.bias});
         t.expect("bias", node(kBlockAttentionBiasGradient, inputs, attributes));
     };
+    all["cluster_attention_gradient"] = [](Case& t) {
+        const bool isCausal = randomSize(2) == 1;
+        const ClusterAttentionInputs in = clusterCaseOnSphere(t, 150, isCausal);
+        const Tensor z = clusterAttention(in, 3, isCausal);
+        std::vector<Tensor> inputs = t.graph->node(z.node).inputs;
+        inputs.insert(inputs.end(), {{z.graph, z.node, 1}, {z.graph, z.node, 2}, t.real("dz", in.q.shape())});
+        const Tensor dq = node(kClusterAttentionGradient, inputs, t.graph->node(z.node).attributes);
+        t.expect("dq", dq);
+        t.expect("dk", {dq.graph, dq.node, 1});
+        t.expect("dv", {dq.graph, dq.node, 2});
+    };
     all["bucket_attention_gradient"] = [](Case& t) {
         const BucketAttentionInputs in = bucketCase(t, 150);
         const Tensor z = bucketAttention(in, 0.3, randomSize(2) == 1), dz = t.real("dz", in.q.shape());

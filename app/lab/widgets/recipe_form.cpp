@@ -8,6 +8,7 @@
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
+#include "engine/training/initial_weights.h"
 #include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/translation.h"
@@ -50,8 +51,9 @@ constexpr std::array kModelParams{
     Param{"width", "Width", "Numbers in each token's vector", Kind::Integer, 8, 512, 8, 64},
     Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers. 0: the default of the family",
           Kind::Integer, 0, 2048, 8, 0},
-    Param{"initial_deviation", "Initial deviation", "Standard deviation of the weight matrices before training",
-          Kind::Real, 0, 1, 0.001, 0.02},
+    Param{"initial_deviation", "Initial deviation",
+          "Standard deviation of the weight matrices before training, for the normal rules", Kind::Real, 0, 1, 0.001,
+          0.02},
     Param{"bias", "Biases", "Off: every bias stays at zero", Kind::Toggle, 0, 1, 1, 1},
     Param{"attention_only", "Attention only", "Leave out the feed-forward layers", Kind::Toggle, 0, 1, 1, 0},
 };
@@ -141,6 +143,16 @@ QWidget* RecipeForm::makeModel() {
         set("attention", nearest.toStdString());
         show();
     });
+    auto* init = choice("init", tr("Initial weights"), {}, {}, tr("The random numbers with which matrices begin"));
+    for (const Initialisation& rule : initialisations()) {
+        init->addItem(fromView(rule.title), QString::fromUtf8(rule.id.data(), static_cast<qsizetype>(rule.id.size())));
+        init->setItemData(init->count() - 1,
+                          QStringLiteral("<p>%1</p><p><i>%2</i></p><p>%3 %4</p>")
+                              .arg(fromView(rule.idea).toHtmlEscaped(), fromView(rule.formula).toHtmlEscaped(),
+                                   fromView(rule.source.authors).toHtmlEscaped())
+                              .arg(rule.source.year),
+                          Qt::ToolTipRole);
+    }
     QWidget* section = makeSection(
         tr("Model"), "modelSection",
         {{"family", choice("family", tr("Family"), {}, {}, tr("Positions, norms and activation of the layers")),
@@ -157,7 +169,8 @@ QWidget* RecipeForm::makeModel() {
           For::PicturesAndSources},
          {"activation",
           choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
-                 {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Activation of the feed-forward layers"))}},
+                 {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Activation of the feed-forward layers"))},
+         {"init", init}},
         modelControls_);
     makeColumn(container, 0, {attention_, section});
     return container;

@@ -11,6 +11,7 @@ struct BlockFlow {
     std::string weights; ///< prefix of parameter names: "blocks.0"; empty for none
     int64_t width = 1;   ///< C
     double epsilon = 1e-5;
+    int64_t sequence = 0;                   ///< rows of each sequence; 0: all rows are one
     bool hasBias = true;                    ///< whether feed-forward layers have biases
     std::vector<FlowParameter>& parameters; ///< parameters whose initial values a part chose
     /// Receives what training need not keep; null if nobody asks.
@@ -51,6 +52,11 @@ struct BlockHooks {
                    const Sublayer& sublayer) = nullptr;
     Dense (*joinReference)(const BlockReference& flow, PartValues values, const std::string& name, const Dense& x,
                            const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) = nullptr;
+    /// Builds what a residual adds between attention and feed-forward layer, from rows that are normalised.
+    /// @param name prefix of its parameters: "local"  @param x [rows, C]  @return [rows, C]
+    Tensor (*between)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
+    Dense (*betweenReference)(const BlockReference& flow, PartValues values, const std::string& name,
+                              const Dense& x) = nullptr;
     /// Concatenated residual streams. Each begins as the embedding, and the result is their mean.
     int64_t streams = 1;
     bool isPostNorm = false;    ///< the last layer's result is already normalised

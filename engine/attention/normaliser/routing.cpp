@@ -1,6 +1,7 @@
 #include "engine/attention/local_attention.h"
 #include "engine/attention/normaliser/normalisers.h"
 #include "engine/attention/terms.h"
+#include "engine/ops/cluster_attention.h"
 
 #include <fmt/format.h>
 
@@ -35,13 +36,6 @@ MaskExpression localMask(PartValues values, bool isCausal) {
 /// Layer norm without scale and bias, then length 1: on the sphere the nearest centroid has the largest product.
 Tensor onSphere(Tensor x) { return unitRows(minus(x, reduce(x, Reduction::Mean, {-1}))); }
 
-/// The positions of the tokens, from the nearest to the furthest of each centroid. @param x [B,Hr,T,D]  @return I32
-/// [B Hr,c,T]
-Tensor orderOf(Tensor x, Tensor centroids) {
-    const Tensor near = product(centroids, x); // [B,Hr,c,T]
-    return reshape(sortOrder(affine(near, -1, 0)), {x.shape()[0] * x.shape()[1], near.shape()[2], x.shape()[2]});
-}
-
 /// The mean of the rows that are nearest to each centroid, over all sequences; the centroid where no row is.
 /// @param x [B,Hr,T,D]  @param centroids [Hr,c,D], of length 1  @param stay [Hr,c,D]
 Tensor meansOf(AttentionFlow& flow, Tensor x, Tensor centroids, Tensor stay) {
@@ -69,45 +63,60 @@ void moveCentroids(AttentionFlow& flow, Tensor q, Tensor k, Tensor mu, Tensor ce
 
 Tensor headsOf(Tensor x, int64_t begin, int64_t count) { return count == x.shape()[1] ? x : slice(x, 1, begin, count); }
 
-void buildRouting(AttentionFlow& flow, PartValues values) {
-    const Routing routing(values, flow.heads, flow.keys);
-    const int64_t B = flow.batch, Hr = routing.routed, T = flow.keys, D = flow.width, c = routing.clusters,
-                  w = routing.members, M = B * Hr;
-    const bool isCausal = flow.isCausal();
-    const Tensor q = onSphere(headsOf(flow.q, routing.local, Hr)), k = onSphere(headsOf(flow.k, routing.local, Hr)),
-                 v = headsOf(flow.v, routing.local, Hr);
-    const Tensor mu = stopGradient(flow.parameter("normaliser.centroids", {Hr, c, D},
-                                                  {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(D))}));
-    const Tensor centroids = unitRows(mu), fixedQ = stopGradient(q), fixedK = stopGradient(k);
-    moveCentroids(flow, fixedQ, fixedK, mu, centroids, values.real("decay"));
-
-    // Under a causal mask keys are those of the tokens that the queries are: each then sees itself.
-    const Tensor queryOrder = orderOf(fixedQ, centroids), queryIds = slice(queryOrder, 2, 0, w),
-                 keyIds = isCausal ? queryIds : slice(orderOf(fixedK, centroids), 2, 0, w);
-    flow.show("routing.members", reshape(toReal(queryIds), {B, Hr, c, w}));
-    const auto gathered = [&](Tensor x, Tensor ids) {
-        return reshape(take(reshape(x, {M, T, D}), reshape(ids, {M, c * w})), {M, c, w, D});
+/// What the members of every cluster see, of which the output does without all: for views, and for patterns that a
+/// change sets. @param in with members  @return [B,Hr,T,T]
+Tensor effectivePattern(AttentionFlow& flow, const ClusterAttentionInputs& in, double scale, bool isCausal) {
+    const Shape &q = in.q.shape(), &ids = in.queryIds.shape();
+    const int64_t T = q[2], D = q[3], c = ids[2], w = ids[3], M = q[0] * q[1];
+    const auto gathered = [&](Tensor x, Tensor members) {
+        return reshape(take(reshape(onSphere(x), {M, T, D}), reshape(members, {M, c * w})), {M, c, w, D});
     };
-    Tensor scores = batchedMatmul(gathered(q, queryIds), gathered(k, keyIds),
-                                  {.transposeB = true, .scale = std::sqrt(static_cast<double>(D))});
+    Tensor scores =
+        batchedMatmul(gathered(in.q, in.queryIds), gathered(in.k, in.keyIds), {.transposeB = true, .scale = scale});
     if (isCausal) {
-        const Tensor at = toReal(queryIds), keyAt = reshape(at, {M, c, 1, w});
-        const Tensor isLater = binary(reshape(at, {M, c, w, 1}), keyAt, Binary::Less);
+        const Tensor at = toReal(in.queryIds);
+        const Tensor isLater = binary(reshape(at, {M, c, w, 1}), reshape(at, {M, c, 1, w}), Binary::Less);
         scores = select(isLater, fill(flow.graph, {1, 1}, kMasked), scores);
     }
-    const Tensor weights = softmax(scores); // [M,c,w,w]
-    // The place of each token among those of a cluster; from w on, the cluster has not picked it.
-    const Tensor places = inverseOrder(queryOrder); // [M,c,T]
-    const Tensor isPicked = binary(toReal(places), fill(flow.graph, {1, 1}, static_cast<double>(w)), Binary::Less),
-                 count = reshape(sumOver(isPicked, 1), {M, T, 1}),
-                 divisor = binary(count, fill(flow.graph, {1, 1}, 1), Binary::Maximum);
-
-    // The effective pattern, which the output does without.
-    const Tensor byKey = put(reshape(permute(weights, {0, 1, 3, 2}), {M * c, w, w}), reshape(keyIds, {M * c, w}), T);
-    const Tensor cells =
-        over(put(reshape(permute(byKey, {0, 2, 1}), {M, c * w, T}), reshape(queryIds, {M, c * w}), T), divisor);
+    const Tensor weights = permute(softmax(scores), {0, 1, 3, 2}); // [M,c,w keys,w queries]
+    const Tensor byKey = put(reshape(weights, {M * c, w, w}), reshape(in.keyIds, {M * c, w}), T);
+    const Tensor queries = reshape(in.queryIds, {M, c * w}),
+                 count = put(fill(flow.graph, {M, c * w, 1}, 1), queries, T); // [M,T,1]
+    const Tensor cells = over(put(reshape(permute(byKey, {0, 2, 1}), {M, c * w, T}), queries, T),
+                              binary(count, fill(flow.graph, {1, 1}, 1), Binary::Maximum));
     const Tensor own = flow.byCell("normaliser.own", [](int64_t t, int64_t s) { return t == s ? 1 : 0; });
-    flow.pattern = reshape(select(count, cells, own), {B, Hr, T, T});
+    return reshape(select(count, cells, own), {q[0], q[1], T, T});
+}
+
+void buildRouting(AttentionFlow& flow, PartValues values) {
+    const Routing routing(values, flow.heads, flow.keys);
+    const int64_t Hr = routing.routed, D = flow.width;
+    const bool isCausal = flow.isCausal();
+    const double scale = std::sqrt(static_cast<double>(D));
+    ClusterAttentionInputs in{.q = headsOf(flow.q, routing.local, Hr),
+                              .k = headsOf(flow.k, routing.local, Hr),
+                              .v = headsOf(flow.v, routing.local, Hr)};
+    const Tensor mu = stopGradient(flow.parameter("normaliser.centroids", {Hr, routing.clusters, D},
+                                                  {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(D))}));
+    const Tensor centroids = unitRows(mu);
+    const Tensor centred = minus(centroids, reduce(centroids, Reduction::Mean, {-1}));
+    moveCentroids(flow, onSphere(stopGradient(in.q)), onSphere(stopGradient(in.k)), mu, centroids,
+                  values.real("decay"));
+    in.sphere = sphereOf(in.q, in.k);
+    // The members of a cluster are the tokens with the largest mu_c . u(x); a mu_c of mean 0 takes the mean of x away.
+    // The lengths come first: between the products they would lie in the memory that the second of these takes over.
+    const auto inverseLengths = [&](int64_t row) {
+        return reshape(slice(in.sphere, 2, row, 1), {flow.batch, Hr, flow.keys});
+    };
+    const Tensor ofQueries = inverseLengths(1), ofKeys = inverseLengths(3);
+    const auto members = [&](Tensor x, Tensor lengths) { // [B,Hr,c,w], by position
+        return largestColumns(product(centred, stopGradient(x)), lengths, routing.members);
+    };
+    in.queryIds = members(in.q, ofQueries);
+    // Under a causal mask keys are those of the tokens that the queries are: each then sees itself.
+    in.keyIds = isCausal ? in.queryIds : members(in.k, ofKeys);
+    flow.show("routing.members", toReal(in.queryIds));
+    flow.pattern = effectivePattern(flow, in, scale, isCausal);
     if (routing.local > 0) {
         const Tensor near =
             flow.byCell("normaliser.near", [isCausal, W = values.integer("window")](int64_t t, int64_t s) {
@@ -119,10 +128,7 @@ void buildRouting(AttentionFlow& flow, PartValues values) {
             std::array{softmax(select(near, localScores, fill(flow.graph, {1, 1}, kMasked))), flow.pattern}, 1);
     }
     if (!flow.mayFuse) return; // z is pattern . v
-    const Tensor ofClusters = reshape(batchedMatmul(weights, gathered(v, keyIds)), {M * c, w, D});
-    const Tensor byToken = reshape(take(ofClusters, reshape(places, {M * c, T})), {M, c, T, D});
-    const Tensor mixed = over(reshape(sumOver(byToken, 1), {M, T, D}), divisor);
-    flow.z = reshape(select(count, mixed, reshape(v, {M, T, D})), {B, Hr, T, D});
+    flow.z = clusterAttention(in, scale, isCausal);
     if (routing.local > 0)
         flow.z =
             concatenate(std::array{localAttention(flow, localMask(values, isCausal), headsOf(flow.q, 0, routing.local),
@@ -235,10 +241,12 @@ const Part kRoutingNormaliser{
                "section 4.1 and algorithm 1", "arXiv:2003.05997"},
     .params = kRoutingParams,
     .time = "O(T c D + T^2 / c D)",
-    .memory = "O(T c + T^2 / c)",
-    .caution = "As in the paper, a centroid picks the nearest tokens of the whole sequence: even under a causal mask, "
-               "later tokens decide which earlier keys are visible. Training moves the centroids, and they stay where "
-               "they are afterwards. A token that no centroid picks sees itself.",
+    .memory = "O(T c)",
+    .caution =
+        "As in the paper, a centroid picks the nearest tokens of the whole sequence: even under a causal mask, "
+        "later tokens decide which earlier keys are visible, so the whole text runs again for every token that is "
+        "written. Training moves the centroids, and they stay where they are afterwards. A token that no "
+        "centroid picks sees itself.",
     .hooks = {{Stage::Normalise, buildRouting, referenceRouting}},
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,
