@@ -1,5 +1,7 @@
 #include "app/cli/command.h"
 
+#include "app/figures/export_figure.h"
+#include "app/figures/read_image.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/inference/beam_search.h"
@@ -19,13 +21,16 @@
 namespace attn::cli {
 namespace {
 
+constexpr int kTokens = 200; ///< to write, unless a picture says how many
+
 struct GenerateOptions {
     ModelOptions model;
     PromptOptions prompt;
     Sampling sampling{.greedy = false};
     BeamSettings beam{.width = 0}; ///< width 0: no beam search
-    int maxTokens = 200;
+    std::optional<int> maxTokens;
     bool json = false, formed = false;
+    std::string picture; ///< PNG file; empty: none
 };
 
 /// The logits of written tokens beside those of the formed path.
@@ -53,11 +58,26 @@ FormedCheck compareWithFormed(LanguageModel& model, const std::vector<std::vecto
     return check;
 }
 
+/// Writes the picture in a text as a PNG file with one pixel for each of the picture's.
+void writePicture(const GenerateOptions& options, const LanguageModel& model, const std::vector<int>& tokens) {
+    if (options.picture.empty()) return;
+    const Image picture = pictureIn(*model.config().picture, tokens);
+    if (const auto failure = writePng(toQImage(picture), QString::fromStdString(options.picture)))
+        throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
+}
+
 /// Writes the best hypothesis of a beam search after the tokens that the model holds.
-int generateByBeam(const GenerateOptions& options, LanguageModel& model) {
+/// @param most tokens to write
+int generateByBeam(const GenerateOptions& options, LanguageModel& model, int most) {
     BeamSettings settings = options.beam;
-    settings.maxTokens = options.maxTokens;
+    settings.maxTokens = most;
+    std::vector<int> written = model.tokens();
     const BeamResult found = beamSearch(model, settings);
+    if (!found.hypotheses.empty()) {
+        const std::vector<int>& best = found.hypotheses.front().tokens;
+        written.insert(written.end(), best.begin(), best.end());
+    }
+    writePicture(options, model, written);
     const Tokenizer* tokenizer = model.tokenizer();
     const auto textOf = [&](const std::vector<int>& tokens) {
         return tokenizer ? tokenizer->decode(tokens, true) : fmt::format("{}", fmt::join(tokens, " "));
@@ -95,6 +115,11 @@ int generate(const GenerateOptions& options) {
         throw Error({.what = "this model fills in hidden words; it does not continue a text",
                      .where = model->info().name,
                      .hint = "write [MASK] into the text, and read what stands there with attention-cli lens"});
+    const std::optional<WrittenPicture>& picture = model->config().picture;
+    if (!options.picture.empty() && !picture)
+        throw Error({.what = "this model writes no pictures",
+                     .where = model->info().name,
+                     .hint = "leave out --picture, or choose a model that was trained on the task pixels"});
     const Tokenizer* tokenizer = model->tokenizer();
     std::vector<int> tokens = options.prompt.encode(*model);
     const auto promptLength = tokens.size();
@@ -103,11 +128,13 @@ int generate(const GenerateOptions& options) {
         throw Error({.what = fmt::format("the prompt has {} tokens, but the context holds {}", tokens.size(), capacity),
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
+    const auto missing = picture ? std::max<int64_t>(picture->tokens() - std::ssize(tokens), 0) : kTokens;
+    const int most = options.maxTokens.value_or(static_cast<int>(missing));
 
     model->setSource(options.prompt.encodeSource(*model));
     if (options.beam.width > 0) {
         model->feed(tokens);
-        return generateByBeam(options, *model);
+        return generateByBeam(options, *model, most);
     }
     std::optional<StreamDecoder> decoder;
     if (tokenizer != nullptr) decoder.emplace(*tokenizer, true);
@@ -132,7 +159,7 @@ int generate(const GenerateOptions& options) {
     std::string end = "max-tokens";
     nlohmann::json steps = nlohmann::json::array();
     std::vector<std::vector<float>> written; // logits, for the check
-    for (int i = 0; i < options.maxTokens; ++i) {
+    for (int i = 0; i < most; ++i) {
         if (options.formed) written.emplace_back(model->logits().begin(), model->logits().end());
         const Candidate next = sampleToken(model->logits(), options.sampling, tokens, tokens.size());
         const auto& stops = model->source().stopTokens();
@@ -144,7 +171,11 @@ int generate(const GenerateOptions& options) {
             break;
         }
         show();
-        if (i + 1 == options.maxTokens) break;
+        if (picture && std::ssize(tokens) == picture->tokens()) {
+            end = "picture-complete";
+            break;
+        }
+        if (i + 1 == most) break;
         if (model->tokens().size() == capacity) {
             end = "context-full";
             fmt::print(stderr, "\nattention-cli: generation stops here: the context of {} tokens is full\n", capacity);
@@ -154,6 +185,7 @@ int generate(const GenerateOptions& options) {
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - decodeStart).count();
     const auto generated = tokens.size() - promptLength;
+    writePicture(options, *model, tokens);
     const FormedCheck check = options.formed ? compareWithFormed(*model, written, promptLength) : FormedCheck{};
     if (options.json) {
         nlohmann::json result{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
@@ -212,7 +244,14 @@ void addGenerate(Command& command) {
         .option("--length-penalty X", options->beam.lengthPenalty,
                 "of beam search: a text scores log p / tokens^X; 0 favours short ones")
         .atLeast(0);
-    command.option("--max-tokens N", options->maxTokens, "number of tokens to write").atLeast(0);
+    command
+        .wholeNumberOption(
+            "--max-tokens N", [=](int64_t tokens) { options->maxTokens = static_cast<int>(tokens); },
+            "number of tokens to write")
+        .range(0, 1e9)
+        .defaultText(fmt::format("{}, or as many as complete a picture", kTokens));
+    command.option("--picture FILE", options->picture,
+                   "also write the picture of a model that writes pixels to this .png file");
     command.flag(
         "--formed", options->formed,
         "then compute every pattern as a whole, without fused kernels, caches and states, and compare the logits");

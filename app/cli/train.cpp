@@ -129,7 +129,10 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
 
 void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluation, std::string_view split) {
     fmt::print("{} loss {:.4f}", split, evaluation.loss);
-    if (trainer.task().metric != Task::Metric::Loss)
+    if (trainer.task().metric == Task::Metric::Bits)
+        fmt::print("  {} {:.4f} of {} (success: {:g} or less)", trainer.task().metricName, evaluation.metric,
+                   evaluation.examples, trainer.task().successLevel);
+    if (trainer.task().measuresShare())
         fmt::print("  {} {:.2f} % of {} (success: {:.0f} %)", trainer.task().metricName, evaluation.metric * 100,
                    evaluation.examples, trainer.task().successLevel * 100);
     if (evaluation.hiddenTokens) fmt::print("  {} {:.2f} %", kHiddenTokensName, *evaluation.hiddenTokens * 100);

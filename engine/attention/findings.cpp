@@ -13,6 +13,10 @@ constexpr std::string_view kMaskedText = "attention-cli train --task masked-text
                                          "vocabulary=1000 --layers 2 --steps 600 --batch 16 --attention "
                                          "'position=learned, ...' --out run";
 
+constexpr std::string_view kPixels = "attention-cli train --task pixels --set size=8 --steps 300 --seed 1 --attention "
+                                     "'position=learned_2d(rows = 8, columns = 8, leading = 1), mask=causal & ...' "
+                                     "--out run, and with --seed 2";
+
 constexpr std::array kFindings{
     Finding{Slot::Heads, "multi_head", "Several heads let a token look for several things at once.",
             "Of the questions of the task compare, two heads answer 100 %, one head answers 69 %.",
@@ -33,6 +37,28 @@ constexpr std::array kFindings{
             "Of the hidden tokens of Shakespeare it finds 13.2 %, full attention 11.7 %.", kMaskedText},
     Finding{Slot::Mask, "bigbird", "A window with global and random keys is as good as full attention.",
             "Both find 11.7 % of the hidden tokens of Shakespeare.", kMaskedText},
+    Finding{Slot::Mask, "local1d", "To write pictures, a pixel needs to see only a block of the pixels before it.",
+            "Held-out pictures cost 0.548 and 0.545 bits per dimension with two seeds, with full attention 0.565 and "
+            "0.546: mask=causal & (local1d(16, 16) | global(1)).",
+            kPixels},
+    Finding{Slot::Mask, "local2d", "To write pictures, a pixel needs to see only a block of the pixels around it.",
+            "Held-out pictures cost 0.561 and 0.557 bits per dimension with two seeds, with full attention 0.565 and "
+            "0.546: mask=causal & local2d(8, 8, 2, 4, 2, 2, 1).",
+            kPixels},
+    Finding{Slot::Mask, "strided", "On the pictures of CIFAR-10, the strided pattern is better than full attention.",
+            "Held-out pictures cost 0.546 and 0.524 bits per dimension with two seeds, with full attention 0.565 and "
+            "0.546: mask=causal & (strided(8) | global(1)).",
+            kPixels},
+    Finding{Slot::Mask, "fixed",
+            "On the pictures of CIFAR-10, the fixed pattern is a little worse than full attention.",
+            "Held-out pictures cost 0.582 and 0.566 bits per dimension with two seeds, with full attention 0.565 and "
+            "0.546: mask=causal & (fixed(8, 2) | global(1)).",
+            kPixels},
+    Finding{
+        Slot::Mask, "axial", "Attention along rows and columns loses little against full attention.",
+        "Not as one causal mask, which hides what is above and to the right: held-out pictures cost 0.615 and 0.607 "
+        "bits per dimension with two seeds, with full attention 0.565 and 0.546: mask=causal & axial(8, 8, 1).",
+        kPixels},
     Finding{Slot::Mask, "permuted_blocks", "Heads that see single blocks, in turn with their own, lose little.",
             "They find 12.5 % of the hidden tokens of Shakespeare, full attention 11.7 %.", kMaskedText},
     Finding{Slot::Mask, "etc", "Global tokens beside a window are as good as full attention.",

@@ -70,6 +70,7 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     ModelInfo info = described(source, structureOf(config, capacity));
     for (int site = 0; site < info.siteCount(); ++site) info.attentions.push_back(siteAttention(config, site).spec);
     info.readsSource = config.hasEncoder();
+    info.writtenPicture = config.picture;
     info.positions = positionsOf(config);
     info.vocabulary = static_cast<int>(config.vocabulary);
     info.contextLength = static_cast<int>(capacity);

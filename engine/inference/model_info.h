@@ -4,6 +4,7 @@
 #include "engine/core/storage.h"
 #include "engine/io/image.h"
 #include "engine/models/structure.h"
+#include "engine/models/written_picture.h"
 
 #include <cstdint>
 #include <optional>
@@ -56,6 +57,7 @@ struct ModelInfo {
     std::optional<int> maskToken;        ///< of a model that fills in hidden words: the token that stands for one
     bool readsPairs = false;             ///< whether it reads a second text after the first
     bool readsSource = false;            ///< whether it reads a source with an encoder and writes a target
+    std::optional<WrittenPicture> writtenPicture{}; ///< of a model that writes pictures value by value
 
     // Models of pictures.
     ImageSize image{}; ///< size that it reads, in pixels

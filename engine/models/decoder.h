@@ -4,6 +4,7 @@
 #include "engine/models/block_builder.h"
 #include "engine/models/model_graph.h"
 #include "engine/models/text_readout.h"
+#include "engine/models/written_picture.h"
 
 #include <optional>
 #include <set>
@@ -53,6 +54,8 @@ struct DecoderConfig {
     /// While it trains, a second stream reads each of these segments alone, and the global token of a hidden segment
     /// must agree with it: contrastive predictive coding. @source Ainslie et al. 2020, arXiv:2004.08483, section 3
     Segments segments{};
+    /// The pictures that the text is, of a model that writes pictures. It changes no graph.
+    std::optional<WrittenPicture> picture{};
 
     // Of a model with an encoder.
     std::vector<DecoderConfig> encoder{};         ///< one, which reads the source; empty: none

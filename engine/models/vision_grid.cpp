@@ -43,8 +43,9 @@ bool knowsGrid(const AttentionSpec& spec) {
     return result;
 }
 
-void setGrid(AttentionSpec& spec, const ImageSize& grid) {
+void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading) {
     forGridParts(spec, [&](const Part& part, std::span<double> values) {
+        *valueOf(part, values, kLeading) = static_cast<double>(leading);
         for (const auto& [id, extent] : extentsOf(grid))
             if (double* value = valueOf(part, values, id)) *value = static_cast<double>(extent);
     });

@@ -7,8 +7,8 @@ namespace attn {
 /// Whether a part of a composition knows the grid of a picture.
 bool knowsGrid(const AttentionSpec& spec);
 
-/// Sets the rows and columns of the parts that know a grid.
-void setGrid(AttentionSpec& spec, const ImageSize& grid);
+/// Sets the rows and columns of the parts that know a grid, and the number of tokens before it.
+void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading = 0);
 
 /// Tells the parts of each layer that know a grid how many tokens come before the patches.
 void placeOnGrid(VisionConfig& config);

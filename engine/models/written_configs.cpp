@@ -169,6 +169,26 @@ std::vector<std::string> labelsIn(const ConfigReader& read) {
     return labels;
 }
 
+constexpr const char* kPicture = "written_picture";
+
+/// @throws Error if the model has not enough tokens or positions for the picture
+std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const DecoderConfig& config) {
+    if (!read.hasObject(kPicture) || config.readout != TextReadout::NextToken || config.hasEncoder()) return {};
+    const ConfigReader own = read.object(kPicture);
+    const WrittenPicture picture{.rows = own.size("rows"),
+                                 .columns = own.size("columns"),
+                                 .channels = own.size("channels"),
+                                 .levels = own.size("levels")};
+    if (picture.channels != 1 && picture.channels != 3) own.fail("channels", "is neither 1 nor 3");
+    if (picture.levels < 2 || picture.levels > 256) own.fail("levels", "is not from 2 to 256");
+    if (picture.channels * picture.levels > config.vocabulary)
+        own.fail("levels", fmt::format("needs {} tokens, but the vocabulary has {}", picture.channels * picture.levels,
+                                       config.vocabulary));
+    if (picture.rows > config.context || picture.columns > config.context || picture.values() > config.context)
+        own.fail("rows", fmt::format("makes a picture that does not fit into the context of {}", config.context));
+    return picture;
+}
+
 } // namespace
 
 DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, const std::string& file,
@@ -178,6 +198,7 @@ DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, co
     const ConfigReader read(json, file);
     config.hasPrefix =
         config.readout == TextReadout::NextToken && !config.hasEncoder() && read.flag("prefix_lm", false);
+    config.picture = writtenPictureIn(read, config);
     const auto architectures = json.find("architectures");
     if (family.classModels.empty() || architectures == json.end() || !architectures->is_array()) return config;
     const auto isListed = [&](std::string_view kind) {
@@ -203,6 +224,11 @@ DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, co
 nlohmann::json describeIn(const ModelFamily& family, const DecoderConfig& config) {
     nlohmann::json json = family.describe(config);
     if (config.hasPrefix) json["prefix_lm"] = true;
+    if (const auto& picture = config.picture)
+        json[kPicture] = {{"rows", picture->rows},
+                          {"columns", picture->columns},
+                          {"channels", picture->channels},
+                          {"levels", picture->levels}};
     for (const auto& [readout, kind] : kClassModels)
         if (readout == config.readout) json["architectures"] = {std::string(family.classModels) + std::string(kind)};
     if (predictsTokens(config.readout)) {

@@ -17,8 +17,8 @@ nlohmann::json describeXlnet(const DecoderConfig& config);
 nlohmann::json describeT5(const DecoderConfig& config);
 nlohmann::json describeBart(const DecoderConfig& config); ///< and Marian
 
-/// The description of a model in a folder: that of its family, and what any family may have: a prefix, and a readout
-/// of classes with its labels. @throws Error as ModelFamily::config
+/// The description of a model in a folder: that of its family, and what any family may have: a prefix, a picture
+/// that it writes, and a readout of classes with its labels. @throws Error as ModelFamily::config
 DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, const std::string& file,
                        const TensorNames& names);
 /// Writes config.json, which configIn() reads. @pre the family has `describe`

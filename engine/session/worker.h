@@ -105,7 +105,8 @@ private:
     Input input(); ///< the input that has run
     void warmUp(); ///< prepares one plan while idle
     void generateOne();
-    bool endsText(int token); ///< whether the model ends a text with this token
+    /// Whether the model ends a text with this token, the last one, or a picture with it.
+    bool endsText(int token);
     void finishGenerating();
     void requireContinuable(); ///< @throws Error if the model cannot continue the text
     void searchOne();          ///< one step of the beam search

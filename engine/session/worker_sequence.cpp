@@ -249,6 +249,8 @@ void Session::Worker::generateOne() {
 }
 
 bool Session::Worker::endsText(int token) {
+    const auto& picture = text().config().picture;
+    if (picture && std::ssize(path_.tokens()) == picture->tokens()) return true;
     return std::ranges::find(text().source().stopTokens(), token) != text().source().stopTokens().end();
 }
 

@@ -42,10 +42,14 @@ Slot specialSlot(const AttentionSpec& spec) {
 Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     const auto task =
         std::ranges::find(kTasks, slot.value_or(specialSlot(spec)), [](const auto& row) { return row.first; });
-    const bool isOfPicture = knowsGrid(spec);
-    const bool isEncoder = !isOfPicture && looksAhead(spec, AttentionUse().queries);
+    const bool isAhead = looksAhead(spec, AttentionUse().queries);
+    // A mask of a grid that looks at earlier tokens only is one for pictures that are written.
+    const bool isOfPixels = knowsGrid(spec) && !isAhead && spec.mask != MaskExpression::causal();
+    const bool isOfPicture = knowsGrid(spec) && !isOfPixels;
+    const bool isEncoder = !isOfPicture && isAhead;
     const bool hasSegments = isEncoder && spec.part(Slot::Position).namesSegments;
     Recipe recipe = suggestedRecipe(taskNamed(isOfPicture            ? "shapes"
+                                              : isOfPixels           ? "pixels"
                                               : hasSegments          ? "cpc"
                                               : isEncoder            ? "masked-text"
                                               : task == kTasks.end() ? kTasks.back().second
@@ -64,6 +68,10 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     if (isOfPicture) {
         const ImageSize size = makeImageTask(taskNamed(recipe.task), recipe.settings)->size();
         setGrid(trained, {size.height / model.patch, size.width / model.patch});
+    }
+    if (isOfPixels) {
+        const WrittenPicture picture = *makeTask(taskNamed(recipe.task), recipe.settings)->picture();
+        setGrid(trained, {picture.rows, picture.columns * picture.channels}, WrittenPicture::kLeading);
     }
     model.attention = trained.text();
     return withMoments(std::move(recipe));

@@ -115,6 +115,10 @@ Recipe suggestedRecipe(const Task& task) {
         recipe.schedule = {.rate = 4e-3, .finalRate = 1e-4, .warmUp = 100, .steps = 2500};
         recipe.batch = 8;
     }
+    if (task.id == "pixels") {
+        recipe.batch = 16;
+        recipe.schedule.finalRate = 1e-4;
+    }
     if (task.hasImages()) {
         recipe.architecture = {
             .family = "vit", .layers = 4, .heads = 4, .width = 64, .activation = "gelu", .initialDeviation = 0.05};

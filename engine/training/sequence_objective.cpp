@@ -90,9 +90,11 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     }
 }
 
-/// Lets the task decide what the model says, and whether it reads a prefix in both directions.
+/// Lets the task decide what the model says, whether that is a picture, and whether it reads a prefix in both
+/// directions.
 void SequenceObjective::setReadout(const Task& task) {
     config_.hasPrefix = task.hasPrefix;
+    config_.picture = instance_->picture();
     if (predictsTokens(task.readout)) {
         config_.labels.clear(); // of a model that also has classes
         return;

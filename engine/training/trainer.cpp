@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 namespace attn {
@@ -473,7 +474,10 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
         }
     }
     result.loss /= static_cast<double>(std::max<int64_t>(targets, 1));
-    result.metric = asksExact ? share(right, rows) : countsTokens ? share(rightTargets, targets) : result.loss;
+    result.metric = asksExact                            ? share(right, rows)
+                    : countsTokens                       ? share(rightTargets, targets)
+                    : task_.metric == Task::Metric::Bits ? result.loss / std::numbers::ln2
+                                                         : result.loss;
     if (classed > 0) {
         result.loss += classLoss / static_cast<double>(classed);
         result.hiddenTokens = std::exchange(result.metric, share(rightClasses, classed));

@@ -51,6 +51,13 @@ TEST_CASE("reach: with masks that change from layer to layer the lowest layer co
     CHECK(reach("per_layer(painted(3, 1, 1), painted(3, 5, 1))", 3, 0, 2) == std::vector<int>{0, 1, -1});
 }
 
+TEST_CASE("reach: of a picture that is written, the causal axial mask never sees above and to the right",
+          "[attention]") {
+    // The first token, which names the picture, and 3 x 3 pixels; the query is the middle one.
+    CHECK(reach("causal & axial(3, 3, 1)", 10, 5, 9) == std::vector<int>{1, 2, 1, -1, 1, 0, -1, -1, -1, -1});
+    CHECK(reach("causal & (strided(3) | global(1))", 10, 5, 9) == std::vector<int>{1, 2, 1, 1, 1, 0, -1, -1, -1, -1});
+}
+
 TEST_CASE("reach: random masks agree with boolean matrix powers", "[attention]") {
     std::mt19937 draws(11);
     for (int round = 0; round < 150; ++round) {

@@ -34,6 +34,56 @@ def visible(text, length, divisor):
     return near | (i < globals_) | (j < globals_)
 
 
+def grid_terms(length, rows, columns, leading):
+    """Of a picture after its leading tokens, which see and are seen by all: whether both are pixels; their rows and columns, each as
+    the query's [T,1] and the key's [1,T]."""
+    place = torch.arange(length) - leading
+    inside = (place >= 0) & (place < rows * columns)
+    row, column = place.div(columns, rounding_mode="floor"), place % columns
+    free = (place < 0)[:, None] | (place < 0)[None, :]
+    return free, inside[:, None] & inside[None, :], (row[:, None], row[None, :]), (column[:, None], column[None, :])
+
+
+def term(name, numbers, length):
+    """[T,T]: what a term of a mask shows of a picture that is written pixel by pixel."""
+    i, j = torch.arange(length)[:, None], torch.arange(length)[None, :]
+    if name == "causal":
+        return j <= i
+    if name == "global":
+        return (i < numbers[0]) | (j < numbers[0])
+    if name == "strided":  # Child et al. 2019, section 4.3
+        return (j <= i) & ((i - j <= numbers[0]) | ((i - j) % numbers[0] == 0))
+    free, inside, (query_row, key_row), (query_column, key_column) = grid_terms(length, numbers[0], numbers[1], numbers[-1])
+    if name == "axial":  # Ho et al. 2019, section 3
+        return free | inside & ((query_row == key_row) | (query_column == key_column))
+    assert name == "local2d"  # Parmar et al. 2018, section 3.3
+    height, width, up, side = numbers[2:6]
+    top, left = query_row.div(height, rounding_mode="floor") * height, query_column.div(width, rounding_mode="floor") * width
+    near = (key_row >= top - up) & (key_row < top + height) & (key_column >= left - side) & (key_column < left + width + side)
+    return free | inside & near
+
+
+def joined(expression, length):
+    """[T,T] of "a(1) | b & c": & binds more tightly, and there are no brackets around terms."""
+    shown = torch.zeros(length, length, dtype=torch.bool)
+    for choice in expression.split("|"):
+        every = torch.ones(length, length, dtype=torch.bool)
+        for text in choice.split("&"):
+            name, numbers = re.fullmatch(r"\s*(\w+)(?:\(([^)]*)\))?\s*", text).groups()
+            every &= term(name, [int(number) for number in (numbers or "").split(",") if number], length)
+        shown |= every
+    return shown
+
+
+def of_heads(text, length, heads):
+    """[H,T,T]: what each head sees."""
+    mask = text.partition("mask=")[2]
+    if not mask.startswith("per_head("):
+        return joined(mask, length).expand(heads, -1, -1)
+    each = re.split(r",(?![^()]*\))", mask[len("per_head("):-1])  # commas outside of brackets
+    return torch.stack([joined(each[head % len(each)], length) for head in range(heads)])
+
+
 def turned(x):
     """Rotary positions over all features of x [T,H,D]: feature m is paired with m + D/2."""
     half = x.shape[-1] // 2
@@ -96,7 +146,7 @@ def projected(text, w, x, layer, heads, divisor):
         unit = lambda rows: torch.nn.functional.normalize(rows.permute(1, 2, 0), dim=-1)  # noqa: E731
         scores = unit(q) @ unit(k).transpose(1, 2) * w[at + "normaliser.temperature"][:, None, None] / values.get("temperature", 1)
         return torch.einsum("hde,the->thd", torch.softmax(scores, -1), v).reshape(len(x), -1)
-    seen = visible(text, len(x), divisor)
+    seen = of_heads(text, len(x), heads) if "causal &" in text or "& causal" in text else visible(text, len(x), divisor)
     if kind in ("aft_local", "aft_conv"):
         return aft(kind, values, w, q, k, v, seen, at).reshape(len(x), -1)
     z = softmax_of(turn(q), turn(k), v, seen)
@@ -115,11 +165,26 @@ def named(w):
 
 
 def decoder(config, w, tokens):
-    """Two reversible streams (Kitaev et al. 2020, equation 9) that begin as the embedding; their mean is read. The backward pass keeps all."""
+    """Norms before the sublayers; or two reversible streams (Kitaev et al. 2020, equation 9) that begin as the embedding, of which the
+    mean is read. The backward pass keeps all."""
     epsilon, heads, names = config["norm_epsilon"], config["heads"], named(w)
     x = w["embed.W_E"][tokens]
-    if part(config["attention"][0], "position", "none")[0] == "learned":
+    kind, numbers = part(config["attention"][0], "position", "none")
+    if kind == "learned":
         x = x + w["blocks.0.attn.position.table"][: len(x)]
+    if kind == "learned_2d":
+        place = torch.arange(len(x)) - int(numbers["leading"])
+        row = (place // int(numbers["columns"])).clamp(0, int(numbers["rows"]) - 1)
+        places = torch.cat((w["blocks.0.attn.position.rows"][row], w["blocks.0.attn.position.columns"][place % int(numbers["columns"])]), -1)
+        x = x + places * (place >= 0)[:, None]
+    if part(config["attention"][0], "residual", "pre_norm")[0] == "pre_norm":
+        act = ACTIVATIONS[config["activation"]]
+        for layer, text in enumerate(config["attention"]):
+            at = f"blocks.{layer}."
+            x = x + attention(text, w, norm(x, names, at + "ln1", epsilon), layer, heads, 1)
+            hidden = act(norm(x, names, at + "ln2", epsilon) @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])
+            x = x + hidden @ w[at + "mlp.W_out"].T + w[at + "mlp.b_out"]
+        return norm(x, names, "ln_final", epsilon) @ w["embed.W_E"].T
     first = second = x
     for layer, text in enumerate(config["attention"]):
         at = f"blocks.{layer}."

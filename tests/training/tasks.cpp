@@ -129,6 +129,7 @@ TEST_CASE("tasks: no example is in two splits, whatever the seeds", "[training]"
         {"brackets", {{"length", 8}}},
         {"compare", {{"length", 3}}},
         {"induction", {{"context", 8}, {"symbols", 8}}},
+        {"pixels", {{"size", 4}, {"levels", 2}, {"kinds", 2}}},
     };
     for (const Task* each : selfContained()) {
         if (each->id == "stories") continue;
@@ -138,9 +139,14 @@ TEST_CASE("tasks: no example is in two splits, whatever the seeds", "[training]"
         const auto task = instance(*each, values), heldOut = instance(*each, values, 99);
         std::array<std::set<std::vector<int32_t>>, 3> prompts;
         for (size_t i = 0; i < 10000; ++i) {
-            prompts[0].insert(questionOf(task->example(Split::Train, i)));
-            prompts[1].insert(questionOf(heldOut->example(Split::Validation, i)));
-            prompts[2].insert(questionOf(heldOut->example(Split::Test, i)));
+            const auto add = [&](size_t split, const Example& example) {
+                std::vector<int32_t> question = questionOf(example);
+                if (task->picture()) question.insert(question.end(), example.answer.begin(), example.answer.end());
+                prompts[split].insert(std::move(question));
+            };
+            add(0, task->example(Split::Train, i));
+            add(1, heldOut->example(Split::Validation, i));
+            add(2, heldOut->example(Split::Test, i));
         }
         const auto common = [&](size_t a, size_t b) {
             return std::ranges::count_if(prompts[a], [&](const auto& prompt) { return prompts[b].contains(prompt); });

@@ -242,7 +242,7 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     if (!metric) return QString();
     const auto& tasks = taskCatalogue();
     const auto task = std::ranges::find_if(tasks, [&](const Task* t) { return t->id == run.recipe.task; });
-    const bool isShare = task != tasks.end() && (*task)->metric != Task::Metric::Loss;
+    const bool isShare = task != tasks.end() && (*task)->measuresShare();
     return isShare ? formatPercent(*metric) : formatNumber(*metric, 4);
 }
 

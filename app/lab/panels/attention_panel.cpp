@@ -10,6 +10,7 @@
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/site_box.h"
 #include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
@@ -137,8 +138,8 @@ void AttentionPanel::setPicture(AttentionPicture picture) {
 }
 
 QWidget* AttentionPanel::pictureOfHead() const {
-    QWidget* const pages[] = {heatmap_, words_, arcs_};
-    return pages[static_cast<size_t>(look_.picture)];
+    QWidget* const pages[] = {heatmap_, words_, arcs_, written_};
+    return pages[static_cast<size_t>(shownAs())];
 }
 
 bool AttentionPanel::isChoiceLocked() const { return !tools_->isEnabled() || tools_->isHidden(); }
@@ -162,6 +163,7 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     if (isNewModel) {
         if (look_.level == AttentionLevel::OneCell) look_.level = AttentionLevel::OneHead;
         heatmap_->resetZoom();
+        if (snapshot->model) chooseWritten();
     }
     if (isNewSequence && snapshot->sequence && awaited_) {
         const auto [level, selection] = *awaited_;
@@ -268,6 +270,7 @@ void AttentionPanel::resizeEvent(QResizeEvent* event) {
 
 void AttentionPanel::restoreView(const QJsonObject& view) {
     auto [look, selection] = attentionFromJson(view, bench_);
+    isRestored_ = true;
     bench_.select(selection);
     // The text of the view may not be there yet; a cell of the present one would be asked of it.
     awaited_ = look.level == AttentionLevel::OneCell || selection.row ? std::optional(std::pair(look.level, selection))
@@ -305,7 +308,7 @@ void AttentionPanel::showSettings() {
     const bool showsHead = look_.level != AttentionLevel::AllHeads;
     switch_->setExclusive(showsHead); // none is chosen while all heads are shown
     for (QAbstractButton* button : switch_->buttons())
-        button->setChecked(showsHead && switch_->id(button) == static_cast<int>(look_.picture));
+        button->setChecked(showsHead && switch_->id(button) == static_cast<int>(shownAs()));
     arcsOfLayer_->setChecked(look_.arcsOfLayer);
 
     const bool hasTokens = bench_.tokenCount() > 0;
@@ -321,7 +324,9 @@ void AttentionPanel::showSettings() {
 
     for (QWidget* tool : std::initializer_list<QWidget*>{scale_->parentWidget(), hidesFirst_, wholeWords_, reset_})
         tool->setVisible(!isPicture);
-    for (QAbstractButton* button : switch_->buttons()) button->setVisible(!isPicture);
+    for (QAbstractButton* button : switch_->buttons())
+        button->setVisible(!isPicture &&
+                           (writtenPicture() || switch_->id(button) != static_cast<int>(AttentionPicture::Pixels)));
     arcsOfLayer_->setVisible(!isPicture && look_.level != AttentionLevel::AllHeads &&
                              look_.picture == AttentionPicture::Arcs);
     for (QWidget* tool : std::initializer_list<QWidget*>{layer_->parentWidget(), head_->parentWidget(), aggregate_})
@@ -357,7 +362,7 @@ void AttentionPanel::showSettings() {
     stack_->setCurrentWidget(isEmpty                                   ? empty_
                              : look_.level == AttentionLevel::AllHeads ? static_cast<QWidget*>(gridScroll_)
                                                                        : hero_);
-    views_->setCurrentIndex(static_cast<int>(look_.picture));
+    views_->setCurrentIndex(static_cast<int>(shownAs()));
     cellColumn_->setOpen(look_.level == AttentionLevel::OneCell);
     listenToEscape(look_.level == AttentionLevel::OneCell);
     showArcs();
@@ -388,7 +393,8 @@ void AttentionPanel::showLinks() {
     // The token under the pointer takes precedence over the clicked one.
     const int linked = linkedPlace();
     int query = linked, key = -1;
-    if (query < 0 && look_.picture == AttentionPicture::Text) query = placeOf(bench_.queryCount() - 1, queryWords());
+    if (query < 0 && (shownAs() == AttentionPicture::Text || shownAs() == AttentionPicture::Pixels))
+        query = placeOf(bench_.queryCount() - 1, queryWords());
     if (hoveredCell_) {
         query = hoveredCell_->query;
         key = hoveredCell_->key;
@@ -413,6 +419,7 @@ void AttentionPanel::showLinks() {
     strip_->setShades(std::move(shades));
     nameWords(query);
     showArcs();
+    showWritten(query);
 }
 
 void AttentionPanel::nameWords(int query) {
@@ -455,8 +462,9 @@ QWidget* AttentionPanel::figure() {
 
 const Figure* AttentionPanel::shownFigure() const {
     if (!bench_.readsPictures()) {
-        const Figure* const head = look_.picture == AttentionPicture::Arcs
-                                       ? static_cast<const Figure*>(&arcs_->figure())
+        const Figure* const head = shownAs() == AttentionPicture::Arcs ? static_cast<const Figure*>(&arcs_->figure())
+                                   : shownAs() == AttentionPicture::Pixels
+                                       ? static_cast<const Figure*>(&written_->figure())
                                        : &heatmap_->figure();
         const Figure* const text[] = {&grid_->figure(), head, &cell_->figure()};
         return text[static_cast<size_t>(exportedLevel())];

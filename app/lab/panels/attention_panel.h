@@ -3,6 +3,7 @@
 #include "app/figures/word_rows.h"
 #include "app/lab/panels/attention_settings.h"
 #include "app/lab/workbench/panel.h"
+#include "engine/models/written_picture.h"
 
 class QAction;
 class QButtonGroup;
@@ -21,6 +22,7 @@ class ArcsView;
 class CellView;
 class EmptyState;
 class HeatmapView;
+class PatchOverlayView;
 class PictureHeads;
 class PictureTools;
 class PictureView;
@@ -66,8 +68,13 @@ private:
     void setPicture(AttentionPicture picture);
     void listenToEscape(bool isOn);
     void showArcs();
+    const WrittenPicture* writtenPicture() const; ///< null: the model writes none
+    void showWritten(int query);                  ///< over the written picture
+    void chooseWritten();                         ///< the written picture as the first view of a model that writes some
+    void connectWritten();
     QWidget* makeWords();
-    QWidget* pictureOfHead() const; ///< the heatmap, the text or the arcs
+    QWidget* pictureOfHead() const;   ///< the heatmap, the text, the arcs or the written picture
+    AttentionPicture shownAs() const; ///< the look's picture; the heatmap if the model writes no pictures
     void connectViews();
     void makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys,
                          const QString& toolTip);
@@ -140,6 +147,8 @@ private:
     HeatmapView* heatmap_;
     ArcsView* arcs_;
     CellView* cell_;
+    PatchOverlayView* written_;
+    bool isRestored_ = false;      ///< the view is that of a session, for the next model too
     TokenStrip *queries_, *strip_; ///< words that look, where they are others; words that are looked at
     QLabel *wordsTitle_, *wordsMeaning_;
     QWidget* words_; ///< the strip with its title and the meaning of its colours

@@ -10,6 +10,7 @@
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/heatmap_view.h"
+#include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/site_box.h"
 #include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
@@ -60,8 +61,8 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
       arcsOfLayer_(new QCheckBox(tr("All heads of the layer"))),
       pictures_(new PictureHeads("attentionPictures", PictureHeads::Kind::Overlays, bench)),
       picture_(new PictureView("attentionPicture", false, bench)), grid_(new ThumbnailGridView),
-      heatmap_(new HeatmapView), arcs_(new ArcsView), cell_(new CellView), queries_(new TokenStrip),
-      strip_(new TokenStrip), words_(makeWords()) {
+      heatmap_(new HeatmapView), arcs_(new ArcsView), cell_(new CellView), written_(new PatchOverlayView),
+      queries_(new TokenStrip), strip_(new TokenStrip), words_(makeWords()) {
     grid_->setObjectName("attentionGrid");
     heatmap_->setObjectName("attentionHeatmap");
     cell_->setObjectName("attentionCell");
@@ -88,7 +89,8 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     QScrollArea* cellScroll = scrolling(cell_);
     cellScroll->setFocusPolicy(Qt::StrongFocus); // to scroll by keys, and to say that an export means the arithmetic
     cellColumn_ = new SlidingColumn(cellScroll);
-    for (QWidget* view : std::initializer_list<QWidget*>{heatmap_, words_, arcsScroll_}) views_->addWidget(view);
+    for (QWidget* view : std::initializer_list<QWidget*>{heatmap_, words_, arcsScroll_, written_})
+        views_->addWidget(view);
     makeRow(hero_, 0, {{views_, 1}, cellColumn_});
     empty_ = new EmptyState("attentionEmpty", tr("The attention of every head appears here once there is a text."));
     empty_->offerAction("focusPrompt", tr("Write a prompt"));
@@ -111,7 +113,7 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
         showPictures();
         showSettings();
     });
-    followTheme(bench_, grid_, heatmap_, cell_, queries_, strip_, arcs_);
+    followTheme(bench_, grid_, heatmap_, cell_, queries_, strip_, arcs_, written_);
     showSettings();
 }
 
@@ -191,7 +193,9 @@ QWidget* AttentionPanel::makeTools() {
     const std::tuple<const char*, QString, QString> pictures[] = {
         {"attentionAsHeatmap", tr("Heatmap"), tr("Show the weights of one head as a heatmap")},
         {"attentionAsText", tr("Words"), tr("Shade each word by the attention that a query pays to it")},
-        {"attentionAsArcs", tr("Arcs"), tr("Join each word to the words that it attends to")}};
+        {"attentionAsArcs", tr("Arcs"), tr("Join each word to the words that it attends to")},
+        {"attentionAsPixels", tr("Picture"),
+         tr("Show the picture that the model writes, with the attention of the next pixel over it")}};
     for (const auto& [id, text, help] : pictures) {
         auto* button = named(new QToolButton, id, text, help);
         button->setText(text);
@@ -331,6 +335,7 @@ void AttentionPanel::connectViews() {
             if (holdsQueries()) selectRow(row);
         });
     }
+    connectWritten();
     connect(heatmap_, &HeatmapView::windowChanged, this, [this](const QRectF& window) {
         window_ = window;
         reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());

@@ -11,7 +11,7 @@ namespace attn {
 namespace {
 
 constexpr const char* kLevels[] = {"all", "head", "cell"};
-constexpr const char* kPictures[] = {"heatmap", "text", "arcs"};
+constexpr const char* kPictures[] = {"heatmap", "text", "arcs", "pixels"};
 constexpr const char* kAggregates[] = {"none", "mean", "maximum"};
 
 template <class T, size_t N> T named(const QJsonValue& value, const char* const (&names)[N]) {

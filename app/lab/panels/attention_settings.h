@@ -14,8 +14,8 @@ namespace attn {
 /// The three levels of the attention panel.
 enum class AttentionLevel { AllHeads, OneHead, OneCell };
 
-/// The pictures of one head.
-enum class AttentionPicture { Heatmap, Text, Arcs };
+/// The pictures of one head. Pixels: over the picture that the model writes.
+enum class AttentionPicture { Heatmap, Text, Arcs, Pixels };
 
 /// How the attention panel draws what is selected.
 struct AttentionLook {

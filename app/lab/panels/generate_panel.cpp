@@ -4,6 +4,7 @@
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/panels/prompt_suggestions.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -247,6 +248,8 @@ bool GeneratePanel::readsSource() const { return snapshot_ && snapshot_->model &
 
 void GeneratePanel::showModel() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
+    if (model && model->writtenPicture) // one press writes all of it
+        amount_->setValue(std::max(amount_->value(), static_cast<int>(model->writtenPicture->values())));
     const bool isFilling = model && model->maskToken, isWriting = !model || model->writesText();
     second_->setVisible(model && model->readsPairs);
     generation_->setVisible(isWriting);
@@ -300,7 +303,8 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
         const QString notice = QString::fromStdString(snapshot->sequence->notice);
-        notice_->setText(!notice.isEmpty()    ? notice
+        notice_->setText(!notice.isEmpty()              ? notice
+                         : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
                          : snapshot->hasEnded ? tr("The text has ended. Run and Step write on after its end. Reset "
                                                    "returns to the prompt.")
                          : isWriting          ? tr("Shaded by probability. Click a token to go back to it.")

@@ -6,6 +6,7 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/item_delegates.h"
 #include "app/lab/widgets/param_controls.h"
@@ -121,8 +122,10 @@ void NextTokenPanel::showEnd() {
     if (!snapshot_->hasEnded) goesOnAfter_ = -1;
     const bool isShown = snapshot_->hasEnded && snapshot_->branches->current != goesOnAfter_;
     if (isShown)
-        ended_->setText(tr("The text has ended: its last token, %1, marks the end of a text.")
-                            .arg(visibleText(QString::fromStdString(snapshot_->sequence->tokens.back().text))));
+        ended_->setText(isCompletePicture(*snapshot_)
+                            ? tr("The picture is complete.")
+                            : tr("The text has ended: its last token, %1, marks the end of a text.")
+                                  .arg(visibleText(QString::fromStdString(snapshot_->sequence->tokens.back().text))));
     ended_->setVisible(isShown);
     listed_->setVisible(!isShown);
 }

@@ -74,6 +74,11 @@ std::shared_ptr<const PatternTile> shownTile(const Snapshot& snapshot, int layer
     return shownTile(snapshot.detail, snapshot.grid, count, layer, head, mayLeaveOutFirst);
 }
 
+bool isCompletePicture(const Snapshot& snapshot) {
+    const bool hasText = snapshot.model && snapshot.model->writtenPicture && snapshot.sequence;
+    return hasText && std::ssize(snapshot.sequence->tokens) == snapshot.model->writtenPicture->tokens();
+}
+
 PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal) {
     PictureRun run{.model = snapshot.readsPictures() ? snapshot.model.get() : nullptr};
     const PictureAnswer* answer = (isOriginal ? snapshot.uneditedAnswer : snapshot.answer).get();

@@ -33,6 +33,9 @@ std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const Pattern
 std::shared_ptr<const PatternTile> shownTile(const Snapshot& snapshot, int layer, int head,
                                              bool mayLeaveOutFirst = false);
 
+/// Whether the text is a picture that the model has written to its end.
+bool isCompletePicture(const Snapshot& snapshot);
+
 /// The run of a vision model that a snapshot shows, or the original run beside it. It refers to the snapshot.
 PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal = false);
 

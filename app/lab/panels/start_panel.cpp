@@ -34,6 +34,7 @@ constexpr Blurb kBlurbs[] = {
     {"sort", QT_TRANSLATE_NOOP("attn::StartPanel", "sorts digits")},
     {"reverse", QT_TRANSLATE_NOOP("attn::StartPanel", "reverses letters")},
     {"add", QT_TRANSLATE_NOOP("attn::StartPanel", "adds numbers")},
+    {"pixels", QT_TRANSLATE_NOOP("attn::StartPanel", "writes pictures by pixels")},
     {"vit-shapes", QT_TRANSLATE_NOOP("attn::StartPanel", "names the shape at the arrow")},
     {"vit-fashion", QT_TRANSLATE_NOOP("attn::StartPanel", "names clothes")},
 };

@@ -272,7 +272,7 @@ QString TrainPanel::newestMetrics() const {
                                        [](const MetricPoint& point) { return point.metric.has_value(); });
     if (measured == run.points.rend()) return text;
     const Task& task = taskNamed(run.recipe.task);
-    const bool isShare = task.metric != Task::Metric::Loss;
+    const bool isShare = task.measuresShare();
     text += tr(" · %1 %2")
                 .arg(fromEngine(task.metricName), isShare ? tr("%1 %").arg(*measured->metric * 100, 0, 'f', 1)
                                                           : QString::number(*measured->metric, 'f', 3));

@@ -76,13 +76,14 @@ const Part kAxialMask{
     .slot = Slot::Mask,
     .title = "Axial",
     .idea = "A patch sees its row and its column. The paper gives each axis its own layer; this mask joins both, and "
-            "per_layer(row, column) is the paper's way.",
+            "per_layer(row, column) is the paper's way. Where pixels are written in order, it never sees those above and "
+            "to the right.",
     .formula = "row(rows,cols) | column(rows,cols)",
     .source = kAxial,
     .params = kGridParams,
     .time = "O(T (rows + cols) D)",
     .memory = "O(T (rows + cols))",
-    .whole = "position=learned, mask=axial(8, 8)",
+    .whole = "position=learned_2d, mask=causal & axial(8, 8)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
             seeRow(call, query, row);

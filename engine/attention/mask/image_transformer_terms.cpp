@@ -7,7 +7,8 @@
 namespace attn {
 namespace {
 
-// The paper generates images and so adds a causal mask; here that is `causal & local1d(...)`.
+// The paper generates images and so adds a causal mask; here that is `causal & local1d(...)`. With two dimensions it
+// writes block after block; here all masks write row after row, so a query sees of its own block what lies before it.
 constexpr Citation kImageTransformer{"Parmar et al.", 2018, "Image Transformer", "section 3.3", "arXiv:1802.05751"};
 
 constexpr std::array kLocal1dParams{wholeNumber("b", "Block", "Tokens in a block", 1, 4),
@@ -33,6 +34,7 @@ const Part kLocal1dMask{
     .params = kLocal1dParams,
     .time = "O(T (b + before) D)",
     .memory = "O(T (b + before))",
+    .whole = "position=learned_2d, mask=causal & (local1d(24, 24) | global(1))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
             const int64_t length = call.integer("b"), begin = query / length * length;
@@ -52,7 +54,7 @@ const Part kLocal2dMask{
     .params = kLocal2dParams,
     .time = "O(T (h + up) (w + 2 side) D)",
     .memory = "O(T (h + up) (w + 2 side))",
-    .whole = "position=learned, mask=local2d(8, 8, 4, 4, 2, 2)",
+    .whole = "position=learned_2d, mask=causal & local2d(8, 8, 4, 4, 4, 4)",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
             const Grid grid = Grid::of(call.values);

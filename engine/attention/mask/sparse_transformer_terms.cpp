@@ -36,6 +36,7 @@ const Part kStridedMask{
     .params = kStridedParams,
     .time = "O(T (l + T/l) D)",
     .memory = "O(T (l + T/l))",
+    .whole = "position=learned_2d, mask=causal & (strided(12) | global(1))",
     .maskRow =
         [](const MaskCall& call, int64_t query, BitRow& row) {
             const int64_t stride = call.integer("l");

@@ -38,6 +38,7 @@ std::span<const Task* const> taskCatalogue() {
                                        &kTranslationTask,
                                        &kTextToTextTask,
                                        &kStoriesTask,
+                                       &kPixelsTask,
                                        &kShapesTask,
                                        &kFashionMnistTask,
                                        &kImagesTask};

@@ -14,6 +14,6 @@ extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAddition
     kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
     kPrefixTextTask, kMaskedTextTask, kPermutedTextTask, kHiddenSegmentsTask, kClassifyTask, kTagTask, kAnswerTask,
     kNextSentenceTask, kNumbersTask, kDatesTask, kTranslationTask, kTextToTextTask, kSpanCorruptionTask, kDenoisingTask,
-    kStoriesTask, kShapesTask, kFashionMnistTask, kImagesTask;
+    kStoriesTask, kPixelsTask, kShapesTask, kFashionMnistTask, kImagesTask;
 
 } // namespace attn

@@ -12,10 +12,6 @@
 namespace attn {
 namespace {
 
-constexpr std::array<std::string_view, kShapeKinds> kNames{"circle", "square", "triangle", "cross", "ring"};
-constexpr std::array<Colour, 7> kColours{Colour{229, 57, 53},  Colour{30, 136, 229}, Colour{67, 160, 71},
-                                         Colour{253, 216, 53}, Colour{142, 36, 170}, Colour{251, 140, 0},
-                                         Colour{0, 172, 193}};
 constexpr Colour kArrowColour{255, 255, 255};
 constexpr int64_t kSide = 64; // pixels
 constexpr int kCells = 4;     // cells per side, with at most one shape each
@@ -47,7 +43,8 @@ struct PictureLayout {
 class Shapes : public ImageTaskInstance {
 public:
     Shapes(const TaskValues& values, uint64_t seed)
-        : ImageTaskInstance({kNames.begin(), kNames.begin() + values.integer("kinds")}, {kSide, kSide}, 3, {}, seed),
+        : ImageTaskInstance({kShapeNames.begin(), kShapeNames.begin() + values.integer("kinds")}, {kSide, kSide}, 3, {},
+                            seed),
           asksOdd_(values.flag("odd")), asksArrow_(values.flag("arrow")), kinds_(values.integer("kinds")),
           most_(values.integer("shapes")), clutter_(values.real("clutter")), seed_(seed) {
         if (!asksOdd_ && !asksArrow_)
@@ -71,7 +68,7 @@ private:
     PictureLayout::Item item(Draws& draws, int kind, double x, double y) const {
         const auto jitter = [&] { return (draws.below(101) - 50) / 50.0 * 1.5; };
         return {.kind = kind,
-                .colour = draws.below(static_cast<int>(kColours.size())),
+                .colour = draws.below(static_cast<int>(kShapeColours.size())),
                 .x = x + jitter(),
                 .y = y + jitter(),
                 .turn = (draws.below(101) - 50) / 50.0 * 0.2};
@@ -129,7 +126,7 @@ private:
         }
         for (const PictureLayout::Item& item : layout.items)
             drawShape(image, static_cast<ShapeKind>(item.kind), item.x, item.y, kRadius, item.turn,
-                      kColours[static_cast<size_t>(item.colour)]);
+                      kShapeColours[static_cast<size_t>(item.colour)]);
         if (layout.arrow >= 0)
             drawArrow(image, kSide / 2.0, kSide / 2.0, 18, layout.arrow * 2 * std::numbers::pi / kDirections,
                       kArrowColour);

@@ -3,6 +3,7 @@
 #include "engine/attention/mask/segments.h"
 #include "engine/core/param_values.h"
 #include "engine/models/text_readout.h"
+#include "engine/models/written_picture.h"
 #include "engine/text/tokenizer.h"
 
 #include <cstdint>
@@ -90,6 +91,8 @@ public:
     virtual Example example(Split split, uint64_t index) const = 0;
     /// The classes of a task that asks for them, in the order of their targets.
     virtual std::vector<std::string> labels() const { return {}; }
+    /// Of a task whose texts are pictures: how a picture is written. No value: they are none.
+    virtual std::optional<WrittenPicture> picture() const { return std::nullopt; }
     /// Whether texts with a class also have hidden tokens.
     virtual bool hidesTokens() const { return false; }
     /// The name of the task that an example belongs to, if a file holds several; else empty.
@@ -133,7 +136,8 @@ struct Task {
     enum class Metric {
         ExactMatch, ///< share of examples with a right answer; successful at or above the level
         TokenMatch, ///< share of right targets; successful at or above the level
-        Loss        ///< mean cross-entropy on the validation split, in nats; successful at or below the level
+        Loss,       ///< mean cross-entropy on the validation split, in nats; successful at or below the level
+        Bits        ///< the same in bits: bits per dimension of a picture
     };
 
     std::string_view id;         ///< "sort"
@@ -162,6 +166,8 @@ struct Task {
     std::unique_ptr<ImageTaskInstance> (*makeImages)(const TaskValues& values, const TaskSettings& settings) = nullptr;
 
     bool hasImages() const { return makeImages != nullptr; }
+    /// Whether the metric is a share, from 0 to 1, of what is right.
+    bool measuresShare() const { return metric == Metric::ExactMatch || metric == Metric::TokenMatch; }
 };
 
 /// The segments of a task's rows; none if the task hides none. @throws Error naming the parameter and its range

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "engine/io/image.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace attn {
+
+/// The pictures that a decoder writes value by value, as its tokens say them: first a token that is no value, such as
+/// the class of the picture, then the level of each channel of each pixel, row by row from the top left. Ids 0 to
+/// channels * levels - 1 are the levels of the first channel, from dark to bright, then those of the next.
+/// @source Parmar et al. 2018, "Image Transformer", arXiv:1802.05751, section 3.1: each channel has its own embeddings
+struct WrittenPicture {
+    static constexpr int kLeading = 1; ///< tokens before the first value
+
+    int64_t rows = 0, columns = 0; ///< in pixels
+    int64_t channels = 1;          ///< 3: red, green, blue; 1: grey
+    int64_t levels = 2;            ///< of a channel, from 2 to 256
+
+    int64_t pixels() const { return rows * columns; }
+    int64_t values() const { return pixels() * channels; } ///< the dimensions of a picture
+    int64_t tokens() const { return kLeading + values(); }
+    bool operator==(const WrittenPicture&) const = default;
+};
+
+/// The id of a level. @param intensity 8 bits, cut into levels of equal width
+int32_t levelToken(const WrittenPicture& layout, int64_t channel, uint8_t intensity);
+
+/// The picture in a text as far as it is written. Pixels without a value are black, and so are tokens that are no level
+/// of their channel.
+/// @param tokens of the text, the class first; more than a picture's are ignored
+Image pictureIn(const WrittenPicture& layout, std::span<const int> tokens);
+
+} // namespace attn

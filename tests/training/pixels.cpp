@@ -1,0 +1,174 @@
+#include "engine/core/temporary_folder.h"
+#include "engine/inference/language_model.h"
+#include "engine/io/decode_image.h"
+#include "engine/training/attention_recipe.h"
+#include "engine/training/trainer.h"
+#include "tests/support/program.h"
+#include "tests/training/tasks_test.h"
+
+#include <cmath>
+
+using namespace attn;
+
+namespace {
+
+/// A picture of 4 x 4 pixels in colour under a mask of its rows and columns: the rows hold 12 values.
+Recipe pixelRecipe() {
+    Recipe recipe = suggestedRecipe(taskNamed("pixels"));
+    recipe.settings = {.values = {{"size", 4}, {"colour", 1}, {"levels", 3}}, .seed = 3};
+    recipe.architecture = {
+        .layers = 1,
+        .heads = 2,
+        .width = 16,
+        .attention = "position=learned_2d(rows = 4, columns = 12, leading = 1), mask=causal & axial(4, 12, 1)",
+        .initialDeviation = 0.1};
+    recipe.schedule = {.rate = 1e-2, .warmUp = 10, .steps = 100};
+    recipe.batch = 8;
+    return recipe;
+}
+
+} // namespace
+
+TEST_CASE("pixels: a row is the kind of a shape and then every channel of every pixel", "[training]") {
+    const bool hasColour = GENERATE(false, true);
+    const auto task = test::task("pixels", {{"size", 8}, {"levels", 5}, {"colour", hasColour ? 1.0 : 0.0}});
+    REQUIRE(task->picture());
+    const WrittenPicture layout = *task->picture();
+    CHECK(layout == WrittenPicture{.rows = 8, .columns = 8, .channels = hasColour ? 3 : 1, .levels = 5});
+    CHECK(task->contextLength() == layout.tokens());
+    std::set<std::string> kinds, levels;
+    for (const Split split : {Split::Train, Split::Validation, Split::Test})
+        for (uint64_t i = 0; i < 40; ++i) {
+            const Example example = task->example(split, i);
+            kinds.insert(test::shown(*task, example.prompt));
+            REQUIRE(std::ssize(example.answer) == layout.values());
+            for (int64_t value = 0; value < layout.values(); ++value) {
+                const std::string text = task->tokenizer().tokenText(example.answer[static_cast<size_t>(value)]);
+                const std::string channel{"rgb"[value % 3]};
+                CHECK(text.starts_with(hasColour ? channel : text.substr(0, 1)));
+                CHECK(text.size() == (hasColour ? 2 : 1));
+                levels.insert(text.substr(text.size() - 1));
+            }
+            // The picture is made of what its tokens say, and a shape stands in its middle.
+            std::vector<int> tokens = example.prompt;
+            tokens.insert(tokens.end(), example.answer.begin(), example.answer.end());
+            const Image image = pictureIn(layout, tokens);
+            for (int64_t value = 0; value < layout.values(); ++value) {
+                const int64_t pixel = value / layout.channels, channel = value % layout.channels;
+                CHECK(levelToken(layout, channel, image.at(pixel / 8, pixel % 8, channel)) ==
+                      example.answer[static_cast<size_t>(value)]);
+            }
+            int different = 0; // from the ground
+            for (int64_t pixel = 0; pixel < 64; ++pixel)
+                for (int64_t channel = 0; channel < 3; ++channel)
+                    different += image.at(pixel / 8, pixel % 8, channel) != image.at(0, 0, channel) ? 1 : 0;
+            CHECK(different >= 8);
+        }
+    CHECK(kinds == std::set<std::string>{"circle", "square", "triangle", "cross"});
+    CHECK(levels == std::set<std::string>{"0", "1", "2", "3", "4"});
+}
+
+TEST_CASE("pixels: the shape is what the first token says", "[training]") {
+    const auto task = test::task("pixels", {{"size", 16}, {"levels", 8}, {"kinds", 5}});
+    std::map<std::string, std::pair<double, int>> middles; // of each kind: brightness above the ground, and pictures
+    for (uint64_t i = 0; i < 300; ++i) {
+        const Example example = task->example(Split::Train, i);
+        auto& [sum, count] = middles[test::shown(*task, example.prompt)];
+        const int32_t most = *std::ranges::max_element(example.answer), ground = example.answer.front();
+        for (const int pixel : {7 * 16 + 7, 7 * 16 + 8, 8 * 16 + 7, 8 * 16 + 8})
+            sum += static_cast<double>(example.answer[static_cast<size_t>(pixel)] - ground) / (most - ground) / 4;
+        ++count;
+    }
+    REQUIRE(middles.size() == 5);
+    for (const auto& [kind, middle] : middles) {
+        INFO(kind);
+        const double mean = middle.first / middle.second;
+        CHECK((kind == "ring" ? mean < 0.2 : mean > 0.8));
+    }
+}
+
+TEST_CASE("pixels: a text that is no picture has black pixels in place of other tokens", "[training]") {
+    const WrittenPicture layout{.rows = 1, .columns = 3, .channels = 3, .levels = 2};
+    CHECK(layout.tokens() == 10);
+    // Ids 0 and 1 are red, 2 and 3 green, 4 and 5 blue, 6 a kind.
+    const std::vector<int> tokens{6, 1, 3, 4, 3, 3, 5, 1, 6};
+    CHECK(pictureIn(layout, tokens).rgb == std::vector<uint8_t>{255, 255, 0, 0, 255, 255, 255, 0, 0});
+    CHECK(pictureIn(layout, std::span(tokens).first(2)).rgb == std::vector<uint8_t>{255, 0, 0, 0, 0, 0, 0, 0, 0});
+    const std::vector<int> longer{6, 1, 3, 5, 1, 3, 5, 1, 3, 5, 0, 0, 0};
+    CHECK(pictureIn(layout, longer).rgb == std::vector<uint8_t>(9, 255));
+    CHECK(pictureIn(layout, {}).rgb == std::vector<uint8_t>(9, 0));
+}
+
+TEST_CASE("pixels: what is trained opens as a model that writes pictures, and says the bits that training measured",
+          "[training][gpu]") {
+    Trainer trainer(pixelRecipe(), {.softwareThreads = 0});
+    const auto before = trainer.evaluate(Split::Validation, 64);
+    CHECK(before.metric == Approx(before.loss / std::log(2.0)));
+    for (int i = 0; i < 40; ++i) trainer.step();
+    const auto after = trainer.evaluate(Split::Validation, 16);
+    CHECK(after.metric < before.metric - 1);
+
+    const TemporaryFolder folder;
+    trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
+    LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
+    REQUIRE(model.config().picture);
+    const WrittenPicture layout = *model.config().picture;
+    CHECK(layout == *trainer.sequences()->instance().picture());
+    CHECK(model.info().writtenPicture == layout);
+
+    // The bits of held-out pictures, token by token, as the model that writes would pay for them.
+    double bits = 0;
+    constexpr uint64_t kPictures = 16;
+    for (uint64_t i = 0; i < kPictures; ++i) {
+        const Example example = trainer.sequences()->instance().example(Split::Validation, i);
+        model.truncate(0);
+        model.feed(example.prompt);
+        for (const int32_t token : example.answer) {
+            double sum = 0;
+            for (const float logit : model.logits()) sum += std::exp(static_cast<double>(logit));
+            bits -= std::log2(std::exp(static_cast<double>(model.logits()[static_cast<size_t>(token)])) / sum);
+            model.feed(std::array{token});
+        }
+        CHECK(std::ssize(model.tokens()) == layout.tokens()); // a whole picture fits into the context
+    }
+    CHECK(after.metric == Approx(bits / static_cast<double>(kPictures * static_cast<uint64_t>(layout.values())))
+                              .epsilon(1e-3)); // sums of 768 losses in single precision
+}
+
+TEST_CASE("pixels: attention that looks at a grid in order trains on pictures of pixels", "[training]") {
+    const Recipe recipe =
+        suggestedRecipe(AttentionSpec::parse("position=learned_2d, mask=causal & local2d(8, 8, 2, 2, 1, 1)"));
+    CHECK(recipe.task == "pixels");
+    CHECK(recipe.architecture.attention ==
+          "position=learned_2d(rows = 12, columns = 12, leading = 1), mask=causal & local2d(12, 12, 2, 2, 1, 1, 1)");
+    CHECK_NOTHROW(check(recipe));
+}
+
+TEST_CASE("pixels: attention-cli prints bits per dimension, and saves what a model writes as a PNG file",
+          "[training][gpu]") {
+    const TemporaryFolder folder;
+    const std::string run = "'" + (folder.path() / "run").string() + "'";
+    const auto file = folder.path() / "picture.png";
+    const test::Answer trained =
+        test::runProgram("train --task pixels --set size=4 --set colour=1 --set levels=3 "
+                         "--layers 1 --heads 2 --width 16 --steps 80 --lr 1e-2 --batch 4 --out " +
+                         run);
+    CAPTURE(trained.text);
+    REQUIRE(trained.code == 0);
+    double loss = 0, bits = 0;
+    const size_t at = trained.text.find("validation loss ");
+    REQUIRE(at != std::string::npos);
+    REQUIRE(std::sscanf(trained.text.c_str() + at, "validation loss %lf bits per dimension %lf", &loss, &bits) == 2);
+    CHECK(bits == Approx(loss / std::log(2.0)).margin(2e-4)); // both have four digits
+
+    const bool isSearch = GENERATE(false, true);
+    const test::Answer written = test::runProgram("generate " + run + " --prompt cross --seed 4 --picture '" +
+                                                      file.string() + "'" + (isSearch ? " --beams 2" : ""),
+                                                  " 2>/dev/null");
+    REQUIRE(written.code == 0);
+    const auto task = test::task("pixels", {{"size", 4}, {"levels", 3}, {"colour", 1}});
+    const std::vector<int> tokens = task->tokenizer().encode((isSearch ? "cross " : "") + written.text).ids;
+    CHECK(tokens.size() == 49);
+    CHECK(decodeImage(file) == pictureIn({.rows = 4, .columns = 4, .channels = 3, .levels = 3}, tokens));
+    test::checkProgram("generate builtin:sort --picture '" + file.string() + "'", 1, {"this model writes no pictures"});
+}
