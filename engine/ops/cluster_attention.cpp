@@ -1,5 +1,6 @@
 #include "engine/ops/cluster_attention.h"
 
+#include "engine/host/clusters.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
@@ -132,6 +133,30 @@ struct Kernels {
     }
 };
 
+/// The problem of a node, but for its tensors.
+host::ClusterAttention problemOf(const OpTypes& types) {
+    const Shape &q = types.inputs[Q].shape, &ids = types.inputs[QueryIds].shape;
+    return {.M = q[0] * q[1],
+            .T = q[2],
+            .D = q[3],
+            .count = ids[2],
+            .members = ids[3],
+            .stride = q.rowStride(),
+            .idStride = ids.rowStride(),
+            .tokenStride = types.inputs[Sphere].shape.rowStride(),
+            .scale = static_cast<float>(types.attributes.number("scale")),
+            .isCausal = types.attributes.flag("causal")};
+}
+host::ClusterAttention withTensors(host::ClusterAttention problem, const HostRun& run) {
+    problem.q = run.inputs[Q];
+    problem.k = run.inputs[K];
+    problem.v = run.inputs[V];
+    problem.sphere = run.inputs[Sphere];
+    problem.queryIds = run.integers(QueryIds);
+    problem.keyIds = run.integers(KeyIds);
+    return problem;
+}
+
 /// The operations of the pairs of all clusters.
 double operationsOf(const OpTypes& types, double products, double others) {
     const Shape &q = types.inputs[Q].shape, &ids = types.inputs[QueryIds].shape;
@@ -189,6 +214,12 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return kernels.result;
 }
 
+HostKernel hostKernel(const OpTypes& types) {
+    return [problem = problemOf(types)](const HostRun& run) {
+        host::clusterAttention(withTensors(problem, run), run.outputs[0], run.outputs[1], run.outputs[2], run.pool);
+    };
+}
+
 /// The patterns are computed again and never stored.
 std::vector<Tensor> gradient(const GradientCall& call) {
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
@@ -244,6 +275,20 @@ void referenceGradient(const ReferenceCall& call) {
         });
 }
 
+HostKernel hostGradient(const OpTypes& types) {
+    return [problem = problemOf(types)](const HostRun& run) {
+        host::clusterAttentionGradient(withTensors(problem, run),
+                                       {.statistics = run.inputs[Statistics],
+                                        .counts = run.inputs[Counts],
+                                        .dz = run.inputs[Dz],
+                                        .dq = run.outputs[0],
+                                        .dk = run.outputs[1],
+                                        .dv = run.outputs[2],
+                                        .products = run.outputs[3]},
+                                       run.pool);
+    };
+}
+
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits& traits) {
     Kernels kernels(types, traits);
     for (const uint32_t output : {0u, 1u, 2u})
@@ -278,12 +323,14 @@ const Op kClusterAttention{.name = "cluster_attention",
                            .infer = infer,
                            .reference = reference,
                            .dispatch = dispatch,
+                           .host = hostKernel,
                            .gradient = gradient,
                            .operations = operations};
 const Op kClusterAttentionGradient{.name = "cluster_attention_gradient",
                                    .infer = inferGradient,
                                    .reference = referenceGradient,
                                    .dispatch = dispatchGradient,
+                                   .host = hostGradient,
                                    .operations = gradientOperations};
 
 Tensor sphereOf(Tensor q, Tensor k) {

@@ -1,3 +1,5 @@
+#include "engine/host/clusters.h"
+#include "engine/host/pool.h"
 #include "engine/ops/cluster_attention.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/rules.h"
@@ -49,6 +51,17 @@ std::vector<Dispatch> dispatchLargest(const OpTypes& types, const KernelTraits&)
              .x = groupsOf(x.rows(), 1)}};
 }
 
+HostKernel hostLargest(const OpTypes& types) {
+    return [x = types.inputs[0].shape, y = types.outputs[0].shape,
+            step = types.inputs[1].shape.rowStride()](const HostRun& run) {
+        run.pool.ranges(x.rows(), rowsForThread(x), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row)
+                host::largestColumns(x.columns(), y.columns(), run.inputs[0] + row * x.rowStride(),
+                                     run.inputs[1] + row / x[-2] * step, run.integerOutput(0) + row * y.rowStride());
+        });
+    };
+}
+
 /// The products, and seven comparisons for each three of the 32 bits of a number, and two to list the columns.
 double operationsLargest(const OpTypes& types) { return 80 * static_cast<double>(types.inputs[0].shape.elements()); }
 
@@ -58,6 +71,7 @@ const Op kLargestColumns{.name = "largest_columns",
                          .infer = inferLargest,
                          .reference = referenceLargest,
                          .dispatch = dispatchLargest,
+                         .host = hostLargest,
                          .operations = operationsLargest};
 
 Tensor largestColumns(Tensor x, Tensor factor, int64_t count) {
