@@ -37,6 +37,16 @@ void hideV(const Attention& of, int64_t query, int64_t firstKey, int64_t keys, f
             scores[s] = kHiddenScore;
 }
 
+void hideUnsetV(uint32_t bits, int64_t keys, float* scores) {
+    const hn::RebindToUnsigned<Floats> unsignedIntegers;
+    const auto all = hn::Set(unsignedIntegers, bits), one = hn::Set(unsignedIntegers, 1u);
+    vectors(keys, [&](auto access, int64_t i) HWY_ATTR {
+        const auto own = hn::Shl(one, hn::Iota(unsignedIntegers, static_cast<uint32_t>(i)));
+        const auto isSeen = hn::RebindMask(Floats(), hn::TestBit(all, own));
+        access.store(hn::IfThenElse(isSeen, access.load(scores + i), hn::Set(Floats(), kHiddenScore)), scores + i);
+    });
+}
+
 float advanceV(int64_t keys, float* scores, float* maximum, float* sum) {
     Vector most = hn::Set(Floats(), *maximum);
     const Vector hidden = hn::Set(Floats(), kHiddenScore);
@@ -119,6 +129,7 @@ namespace attn::host {
 namespace {
 
 HWY_EXPORT(hideV);
+HWY_EXPORT(hideUnsetV);
 HWY_EXPORT(advanceV);
 HWY_EXPORT(patternGradientV);
 HWY_EXPORT(weighV);
@@ -183,6 +194,7 @@ void applyRule(const Attention& of, int64_t head, int64_t query, Rows keys, Sigh
               kHiddenScore);
 }
 
+void hideUnset(uint32_t bits, int64_t keys, float* scores) { HWY_DYNAMIC_DISPATCH(hideUnsetV)(bits, keys, scores); }
 float advance(int64_t keys, float* scores, float* maximum, float* sum) {
     return HWY_DYNAMIC_DISPATCH(advanceV)(keys, scores, maximum, sum);
 }

@@ -38,6 +38,8 @@ struct ScoreBlock {
 void scoreBlock(const Attention& of, const ScoreBlock& block, Sight sight, float* scores, int64_t stride);
 /// Adds to products q . k * scale what the rule adds, and hides what it hides.
 void applyRule(const Attention& of, int64_t head, int64_t query, Rows keys, Sight sight, float* scores);
+/// Hides up to 32 keys whose bits are not set.
+void hideUnset(uint32_t bits, int64_t keys, float* scores);
 
 /// Turns a row of scores into exponentials and updates the row's maximum and sum. @return the factor of what was summed
 /// before

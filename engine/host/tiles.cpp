@@ -66,57 +66,87 @@ std::vector<TileRows> partsOf(const TileAttention& of, int64_t head) {
     return parts;
 }
 
-/// Hides what a row of tiles does not see of some keys. @param scores of the row's first query, kKeys apart
-void hideTiles(const TileList& list, int64_t row, Rows keys, int64_t queries, float* scores) {
-    int64_t next = keys.begin; // the first key that no tile has shown yet
-    const auto hide = [&](int64_t begin, int64_t end) {
-        for (int64_t i = 0; i < queries && begin < end; ++i)
-            std::fill(scores + i * kKeys + begin - keys.begin, scores + i * kKeys + end - keys.begin, kHiddenScore);
-    };
-    for (int64_t tile = list.begin(row); tile < list.begin(row + 1); ++tile) {
-        const int64_t first = list.column(tile) * kTileKeys, end = std::min(first + kTileKeys, keys.end);
-        if (first < keys.begin || first >= keys.end) continue;
-        hide(next, first);
-        next = end;
-        if (list.bits(tile) == 0) continue; // it shows everything
-        const float* halves = list.of.bits + list.bits(tile) * 16;
-        for (int64_t i = 0; i < queries; ++i) {
-            const uint32_t seen = static_cast<uint32_t>(halves[i]) | static_cast<uint32_t>(halves[i + kTileQueries])
-                                                                         << 16;
-            float* own = scores + i * kKeys + first - keys.begin;
-            for (int64_t s = 0; s < end - first; ++s)
-                if ((seen >> s & 1) == 0) own[s] = kHiddenScore;
+/// Keys of up to kKeys / kTileKeys columns of tiles, side by side.
+struct KeyBlock {
+    std::vector<int64_t> columns{};         ///< in order
+    int64_t count = 0;                      ///< of keys
+    const float *k = nullptr, *v = nullptr; ///< one after another; copies, if the columns do not follow one another
+
+    bool isTogether() const { return columns.back() - columns.front() + 1 == static_cast<int64_t>(columns.size()); }
+    /// Calls visit(first key, its place in the block, number of keys) for each run of keys that follow one another.
+    template <typename Visit> void overRuns(const Visit& visit) const {
+        for (size_t i = 0; i < columns.size();) {
+            size_t end = i + 1;
+            while (end < columns.size() && columns[end] == columns[end - 1] + 1) ++end;
+            const auto place = static_cast<int64_t>(i) * kTileKeys;
+            visit(columns[i] * kTileKeys, place, std::min(static_cast<int64_t>(end) * kTileKeys, count) - place);
+            i = end;
         }
     }
-    hide(next, keys.end);
+};
+
+/// Hides what a row of tiles does not see of a block. @param scores of the row's first query, kKeys apart
+void hideTiles(const TileList& list, int64_t row, const KeyBlock& block, int64_t queries, float* scores) {
+    for (size_t i = 0; i < block.columns.size(); ++i) {
+        int64_t tile = list.begin(row);
+        const int64_t end = list.begin(row + 1);
+        while (tile < end && list.column(tile) != block.columns[i]) ++tile;
+        if (tile < end && list.bits(tile) == 0) continue; // it shows everything
+        const float* halves = list.of.bits + (tile < end ? list.bits(tile) * 16 : 0);
+        const auto first = static_cast<int64_t>(i) * kTileKeys;
+        const int64_t count = std::min(kTileKeys, block.count - first);
+        for (int64_t query = 0; query < queries; ++query) {
+            const uint32_t seen = tile == end ? 0
+                                              : static_cast<uint32_t>(halves[query]) |
+                                                    static_cast<uint32_t>(halves[query + kTileQueries]) << 16;
+            if (seen != UINT32_MAX) hideUnset(seen, count, scores + query * kKeys + first);
+        }
+    }
 }
 
-/// Calls visit(keys) for the blocks of keys of which some of the rows see something, with their scores.
+/// Calls visit(block) for the blocks of keys of which some of the rows see something, with their scores.
 /// @param scores of kQueries rows, kKeys apart
 template <typename Visit>
 void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, float* scores, const Visit& visit) {
     thread_local std::vector<int64_t> columns;
+    thread_local KeyBlock block;
     const TileList list(of, head);
     list.columns(rows, columns);
-    const int64_t group = b * of.G + head / (of.H / of.G), first = rows.first * kTileQueries,
+    const int64_t keys = (b * of.G + head / (of.H / of.G)) * of.S, first = rows.first * kTileQueries,
                   queries = std::min(rows.count * kTileQueries, of.T - first);
-    for (size_t i = 0; i < columns.size();) {
-        size_t end = i + 1;
-        while (end < columns.size() && columns[end] == columns[end - 1] + 1 &&
-               static_cast<int64_t>(end - i) < kKeys / kTileKeys)
-            ++end;
-        const Rows keys{columns[i] * kTileKeys, std::min((columns[end - 1] + 1) * kTileKeys, of.S)};
-        i = end;
-        product({queries, keys.count(), of.D}, {of.q + ((b * of.H + head) * of.T + first) * of.stride, of.stride},
-                {of.k + (group * of.S + keys.begin) * of.stride, of.stride, true}, scores, kKeys, of.scale);
-        for (int64_t row = 0; row < queries && of.bias != nullptr; ++row) {
-            float* own = scores + row * kKeys;
-            add(keys.count(), own, of.bias + head * of.biasStride + keys.begin - first - row + of.T - 1, own);
+    constexpr auto kColumns = static_cast<size_t>(kKeys / kTileKeys);
+    for (size_t i = 0; i < columns.size(); i += kColumns) {
+        block.columns.assign(columns.begin() + static_cast<std::ptrdiff_t>(i),
+                             columns.begin() + static_cast<std::ptrdiff_t>(std::min(i + kColumns, columns.size())));
+        const auto width = static_cast<int64_t>(block.columns.size()) * kTileKeys;
+        block.count = width - std::max<int64_t>((block.columns.back() + 1) * kTileKeys - of.S, 0);
+        if (block.isTogether()) {
+            block.k = of.k + (keys + block.columns.front() * kTileKeys) * of.stride;
+            block.v = of.v + (keys + block.columns.front() * kTileKeys) * of.stride;
+        } else {
+            float *k = scratch(static_cast<size_t>(kKeys * of.stride), 2),
+                  *v = scratch(static_cast<size_t>(kKeys * of.stride), 3);
+            block.overRuns([&](int64_t key, int64_t place, int64_t count) {
+                std::copy_n(of.k + (keys + key) * of.stride, count * of.stride, k + place * of.stride);
+                std::copy_n(of.v + (keys + key) * of.stride, count * of.stride, v + place * of.stride);
+            });
+            block.k = k;
+            block.v = v;
         }
+        product({queries, block.count, of.D}, {of.q + ((b * of.H + head) * of.T + first) * of.stride, of.stride},
+                {block.k, of.stride, true}, scores, kKeys, of.scale);
+        if (of.bias != nullptr)
+            block.overRuns([&](int64_t key, int64_t place, int64_t count) {
+                const float* bias = of.bias + head * of.biasStride + key - first + of.T - 1;
+                for (int64_t row = 0; row < queries; ++row) {
+                    float* own = scores + row * kKeys + place;
+                    add(count, own, bias - row, own);
+                }
+            });
         for (int64_t row = 0; row < rows.count; ++row)
-            hideTiles(list, rows.first + row, keys, std::min(kTileQueries, queries - row * kTileQueries),
+            hideTiles(list, rows.first + row, block, std::min(kTileQueries, queries - row * kTileQueries),
                       scores + row * kTileQueries * kKeys);
-        visit(keys);
+        visit(block);
     }
 }
 
@@ -141,16 +171,15 @@ void attend(const TileAttention& of, int64_t b, const Part& part, float* z, floa
     std::fill_n(sums, kQueries, 0.0f);
     const int64_t first = part.rows.first * kTileQueries,
                   queries = std::min(part.rows.count * kTileQueries, of.T - first),
-                  query = (b * of.H + part.head) * of.T + first, group = b * of.G + part.head / (of.H / of.G);
+                  query = (b * of.H + part.head) * of.T + first;
     float* out = z + query * of.stride;
     std::fill_n(out, queries * of.stride, 0.0f);
-    overTiles(of, b, part.head, part.rows, scores, [&](Rows keys) {
+    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block) {
         for (int64_t row = 0; row < queries; ++row) {
-            const float factor = advance(keys.count(), scores + row * kKeys, &maxima[row], &sums[row]);
+            const float factor = advance(block.count, scores + row * kKeys, &maxima[row], &sums[row]);
             if (factor != 1) scale(of.D, factor, out + row * of.stride, out + row * of.stride);
         }
-        product({queries, of.D, keys.count()}, {scores, kKeys},
-                {of.v + (group * of.S + keys.begin) * of.stride, of.stride}, out, of.stride, 1, 1);
+        product({queries, of.D, block.count}, {scores, kKeys}, {block.v, of.stride}, out, of.stride, 1, 1);
     });
     for (int64_t row = 0; row < queries; ++row) {
         const bool isSeen = sums[row] > 0;
@@ -177,13 +206,13 @@ void maximaOf(const TileAttention& of, int64_t b, const Part& part, int64_t quer
     if (areExact) return;
     std::fill_n(maxima, queries, kLeastMaximum);
     float* scores = scratch(kQueries * kKeys, 0);
-    overTiles(of, b, part.head, part.rows, scores, [&](Rows keys) {
+    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block) {
         for (int64_t row = 0; row < queries; ++row)
-            maxima[row] = std::max(maxima[row], reduceLines(true, 1, keys.count(), scores + row * kKeys));
+            maxima[row] = std::max(maxima[row], reduceLines(true, 1, block.count, scores + row * kKeys));
     });
 }
 
-/// Calls visit(keys, pattern, gradient of the scores, rows of q, first row of k) for the blocks of keys of a part.
+/// Calls visit(block, pattern, gradient of the scores, rows of q) for the blocks of keys of a part.
 /// @param statistics with z . dz as third number  @param factor of the gradient
 template <typename Visit>
 void overGradients(const TileAttention& of, int64_t b, const Part& part, const float* statistics, const float* dz,
@@ -191,18 +220,37 @@ void overGradients(const TileAttention& of, int64_t b, const Part& part, const f
     float *scores = scratch(kQueries * kKeys, 0), *products = scratch(kQueries * kKeys, 1);
     const int64_t first = part.rows.first * kTileQueries,
                   queries = std::min(part.rows.count * kTileQueries, of.T - first),
-                  query = (b * of.H + part.head) * of.T + first, group = b * of.G + part.head / (of.H / of.G);
+                  query = (b * of.H + part.head) * of.T + first;
     float maxima[kQueries];
     maximaOf(of, b, part, queries, statistics + query * 4, maxima);
-    overTiles(of, b, part.head, part.rows, scores, [&](Rows keys) {
-        product({queries, keys.count(), of.D}, {dz + query * of.stride, of.stride},
-                {of.v + (group * of.S + keys.begin) * of.stride, of.stride, true}, products, kKeys);
+    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block) {
+        product({queries, block.count, of.D}, {dz + query * of.stride, of.stride}, {block.v, of.stride, true}, products,
+                kKeys);
         for (int64_t row = 0; row < queries; ++row) {
             const float* given = statistics + (query + row) * 4;
-            patternGradient(keys.count(), maxima[row], given[1], 1, given[2], factor, scores + row * kKeys,
+            patternGradient(block.count, maxima[row], given[1], 1, given[2], factor, scores + row * kKeys,
                             products + row * kKeys);
         }
-        visit(keys, scores, products, Rows{query, query + queries}, group * of.S + keys.begin);
+        visit(block, scores, products, Rows{query, query + queries});
+    });
+}
+
+/// Adds the product of `weights` [queries, keys], transposed, and rows of queries to rows of keys.
+void addToKeys(const TileAttention& of, const KeyBlock& block, int64_t queries, const float* weights, const float* rows,
+               float* keys) {
+    const ProductSize size{block.count, of.D, queries};
+    if (block.isTogether()) {
+        product(size, {weights, kKeys, true}, {rows, of.stride}, keys + block.columns.front() * kTileKeys * of.stride,
+                of.stride, 1, 1);
+        return;
+    }
+    float* sums = scratch(static_cast<size_t>(kKeys * of.stride), 4);
+    product(size, {weights, kKeys, true}, {rows, of.stride}, sums, of.stride);
+    block.overRuns([&](int64_t key, int64_t place, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) {
+            float* to = keys + (key + i) * of.stride;
+            add(of.D, to, sums + (place + i) * of.stride, to);
+        }
     });
 }
 
@@ -233,17 +281,14 @@ void tileAttentionGradient(const TileAttention& of, const TileGradient& g, Pool&
         }
         for (const Part& part : parts) {
             if (part.head / heads != group) continue;
-            overGradients(
-                of, b, part, g.products, g.dz, of.scale,
-                [&](Rows range, const float* pattern, const float* ds, Rows queries, int64_t key) {
-                    const int64_t count = range.count(), rows = queries.count(), query = queries.begin * of.stride;
-                    key *= of.stride;
-                    product({count, of.D, rows}, {pattern, kKeys, true}, {g.dz + query, of.stride}, g.dv + key,
-                            of.stride, 1, 1);
-                    product({rows, of.D, count}, {ds, kKeys}, {of.k + key, of.stride}, g.dq + query, of.stride, 1, 1);
-                    product({count, of.D, rows}, {ds, kKeys, true}, {of.q + query, of.stride}, g.dk + key, of.stride, 1,
-                            1);
-                });
+            overGradients(of, b, part, g.products, g.dz, of.scale,
+                          [&](const KeyBlock& block, const float* pattern, const float* ds, Rows queries) {
+                              const int64_t rows = queries.count(), query = queries.begin * of.stride;
+                              addToKeys(of, block, rows, pattern, g.dz + query, g.dv + keys);
+                              addToKeys(of, block, rows, ds, of.q + query, g.dk + keys);
+                              product({rows, of.D, block.count}, {ds, kKeys}, {block.k, of.stride}, g.dq + query,
+                                      of.stride, 1, 1);
+                          });
         }
     });
 }
@@ -252,18 +297,20 @@ void tileBiasGradient(const TileAttention& of, const float* products, const floa
     const std::vector<Part> parts = allParts(of);
     pool.run(of.H, [&](int64_t head) {
         // Sums of unaligned vectors may touch a few floats after the row.
-        float* out = scratch(static_cast<size_t>(of.biasStride) + 64, 2);
+        float* out = scratch(static_cast<size_t>(of.biasStride) + 64, 5);
         std::fill_n(out, of.biasStride, 0.0f);
         for (int64_t b = 0; b < of.B; ++b)
             for (const Part& part : parts) {
                 if (part.head != head) continue;
                 overGradients(of, b, part, products, dz, 1,
-                              [&](Rows range, const float*, const float* ds, Rows queries, int64_t) {
+                              [&](const KeyBlock& block, const float*, const float* ds, Rows queries) {
                                   const int64_t first = part.rows.first * kTileQueries;
-                                  for (int64_t row = 0; row < queries.count(); ++row) {
-                                      float* to = out + range.begin - first - row + of.T - 1;
-                                      add(range.count(), to, ds + row * kKeys, to);
-                                  }
+                                  block.overRuns([&](int64_t key, int64_t place, int64_t count) {
+                                      for (int64_t row = 0; row < queries.count(); ++row) {
+                                          float* to = out + key - first - row + of.T - 1;
+                                          add(count, to, ds + row * kKeys + place, to);
+                                      }
+                                  });
                               });
             }
         std::copy_n(out, of.biasStride, dBias + head * of.biasStride);
