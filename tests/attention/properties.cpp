@@ -112,7 +112,8 @@ TEST_CASE("Transformer-XL's four terms add up to its score", "[attention]") {
 
 TEST_CASE("linear forms carry their sums over chunks as if the pattern had been formed", "[attention]") {
     const char* normaliser =
-        GENERATE("linear", "favor(16)", "rfa(16)", "rfa(16, unit = 0)", "rfa(16, gate = 1)", "efficient_running");
+        GENERATE("linear", "favor(16)", "rfa(16)", "rfa(16, unit = 0)", "rfa(16, gate = 1)", "rfa(16, learned = 1)",
+                 "rfa(16, unit = 0, gate = 1, learned = 1)", "efficient_running");
     INFO(normaliser);
     constexpr int64_t kTokens = 150; // three chunks, the last one short
     const Results found = maskedCaseOf(fmt::format("normaliser={}, mask=causal", normaliser), kTokens).onHost();
@@ -128,9 +129,9 @@ TEST_CASE("linear forms carry their sums over chunks as if the pattern had been 
 }
 
 TEST_CASE("states read token by token equal the parallel form", "[attention]") {
-    const char* spec =
-        GENERATE("mixer=fast_weights", "normaliser=linear", "normaliser=favor(16)", "normaliser=rfa(8)",
-                 "normaliser=rfa(8, unit = 0)", "normaliser=rfa(8, gate = 1)", "normaliser=efficient_running");
+    const char* spec = GENERATE("mixer=fast_weights", "normaliser=linear", "normaliser=favor(16)", "normaliser=rfa(8)",
+                                "normaliser=rfa(8, unit = 0)", "normaliser=rfa(8, gate = 1)",
+                                "normaliser=rfa(8, learned = 1)", "normaliser=efficient_running");
     INFO(spec);
     const Results found = maskedCaseOf(fmt::format("{}, mask=causal", spec), 70).onHost();
     for (size_t i = 0; i < found.at("z").size(); ++i)

@@ -145,7 +145,8 @@ QWidget* RecipeForm::makeModel() {
     });
     auto* init = choice("init", tr("Initial weights"), {}, {}, tr("The random numbers with which matrices begin"));
     for (const Initialisation& rule : initialisations()) {
-        init->addItem(fromView(rule.title), QString::fromUtf8(rule.id.data(), static_cast<qsizetype>(rule.id.size())));
+        init->addItem(tr("Initial weights: %1").arg(fromView(rule.title)),
+                      QString::fromUtf8(rule.id.data(), static_cast<qsizetype>(rule.id.size())));
         init->setItemData(init->count() - 1,
                           QStringLiteral("<p>%1</p><p><i>%2</i></p><p>%3 %4</p>")
                               .arg(fromView(rule.idea).toHtmlEscaped(), fromView(rule.formula).toHtmlEscaped(),

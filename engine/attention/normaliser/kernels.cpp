@@ -26,15 +26,15 @@ void mix(AttentionFlow& flow, Tensor queries, const KeyFeaturesOf& ofKeys) {
     flow.show("features.keys", ofKeys(flow.k, false).features);
 }
 
-/// The features of a row, and the logarithm of the weight of a key.
-using Features = std::function<std::vector<double>(const double* x)>;
+/// The features of a row of a head, and the logarithm of the weight of a key.
+using Features = std::function<std::vector<double>(const double* x, int64_t head)>;
 using LogWeight = std::function<double(int64_t head, int64_t key)>;
 
 void mixReference(ReferenceFlow& flow, const Features& features, const LogWeight& logWeight = {}) {
     const auto all = [&](const Dense& x, int64_t rows) {
         std::vector<std::vector<double>> result;
         for (int64_t row = 0; row < flow.heads * rows; ++row)
-            result.push_back(features(&x.data[static_cast<size_t>(row * flow.width)]));
+            result.push_back(features(&x.data[static_cast<size_t>(row * flow.width)], row / rows));
         return result;
     };
     const auto a = all(flow.q, flow.queries), b = all(flow.k, flow.keys);
@@ -54,7 +54,7 @@ void buildLinear(AttentionFlow& flow, PartValues) {
     mix(flow, features(flow.q), [&](Tensor k, bool) { return features(k); });
 }
 void referenceLinear(ReferenceFlow& flow, PartValues) {
-    mixReference(flow, [&](const double* x) {
+    mixReference(flow, [&](const double* x, int64_t) {
         std::vector<double> result(x, x + flow.width);
         for (double& value : result) value = value > 0 ? value + 1 : std::exp(value);
         return result;
@@ -70,13 +70,14 @@ constexpr Param toggle(std::string_view id, std::string_view title, std::string_
     return {id, title, help, Param::Kind::Toggle, 0, 1, 1, initial};
 }
 constexpr std::string_view kOrthogonalHelp = "Directions at right angles lower the variance";
-constexpr std::array<Param, 6> kRandomFeatureParams{
+constexpr std::array<Param, 7> kRandomFeatureParams{
     {kFeatures,
      {"sigma", "Sigma", "Approximates the softmax of q . k / sigma^2", Param::Kind::Real, 0.5, 16, 0.1, 1},
      kSeed,
      toggle("unit", "Unit length", "Queries and keys get the length 1, as in the paper", 1),
      toggle("gate", "Gate", "A learned gate lets the state forget earlier tokens", 0),
-     toggle("orthogonal", "Orthogonal", kOrthogonalHelp, 0)}};
+     toggle("orthogonal", "Orthogonal", kOrthogonalHelp, 0),
+     toggle("learned", "Learned", "Each head learns how large the directions are in each feature", 0)}};
 constexpr std::array<Param, 3> kPerformerParams{
     {kFeatures, kSeed, toggle("orthogonal", "Orthogonal", kOrthogonalHelp, 1)}};
 
@@ -108,9 +109,13 @@ Tensor gateOf(AttentionFlow& flow, Tensor k) {
 void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
     const int64_t half = values.integer("features") / 2;
     const double sigma = values.real("sigma");
-    const bool isUnit = values.flag("unit"), isGated = values.flag("gate");
+    const bool isUnit = values.flag("unit"), isGated = values.flag("gate"), isLearned = values.flag("learned");
     const Tensor w = directions(flow, values, half, 1 / sigma);
-    const auto lengthened = [&](Tensor x) { return isUnit ? unitRows(x) : x; };
+    // Directions r w are those of w for rows times r.
+    const Tensor scale =
+        isLearned ? flow.parameter("normaliser.r", {flow.heads, 1, flow.width}, {InitialValue::Kind::One}) : Tensor();
+    const auto scaled = [&](Tensor x) { return isLearned ? times(x, scale) : x; };
+    const auto lengthened = [&](Tensor x) { return scaled(isUnit ? unitRows(x) : x); };
     const auto features = [&](Tensor x) {
         const Tensor angle = product(x, w);
         return affine(beside(unary(angle, Unary::Sine), unary(angle, Unary::Cosine)),
@@ -124,7 +129,7 @@ void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
     };
     mix(flow, features(lengthened(flow.q)), [&](Tensor k, bool areNew) {
         Tensor logWeight;
-        if (!isUnit) logWeight = affine(squaredLength(k), 0.5 / (sigma * sigma), 0);
+        if (!isUnit || isLearned) logWeight = affine(squaredLength(lengthened(k)), 0.5 / (sigma * sigma), 0);
         if (isGated) logWeight = logWeight ? plus(logWeight, logGate(k, areNew)) : logGate(k, areNew);
         return KeyFeatures(features(lengthened(k)), logWeight, isGated);
     });
@@ -134,19 +139,22 @@ void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
 void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
     const int64_t half = values.integer("features") / 2;
     const double sigma = values.real("sigma");
-    const bool isUnit = values.flag("unit"), isGated = values.flag("gate");
+    const bool isUnit = values.flag("unit"), isGated = values.flag("gate"), isLearned = values.flag("learned");
     const Dense& w = flow.parameters.at("normaliser.w");
-    const auto squares = [&](const double* x) {
-        double sum = 0;
-        for (int64_t d = 0; d < flow.width; ++d) sum += x[d] * x[d];
-        return sum;
+    const auto lengthened = [&](const double* x, int64_t head) {
+        std::vector<double> result(x, x + flow.width);
+        const double length = isUnit ? std::sqrt(dot(result, result) + 1e-12) : 1;
+        for (int64_t d = 0; d < flow.width; ++d)
+            result[static_cast<size_t>(d)] *=
+                (isLearned ? flow.parameters.at("normaliser.r").at(head, 0, d) : 1) / length;
+        return result;
     };
-    const auto features = [&](const double* x) {
+    const auto features = [&](const double* x, int64_t head) {
         std::vector<double> result(static_cast<size_t>(2 * half));
-        const double length = isUnit ? std::sqrt(squares(x) + 1e-12) : 1;
+        const std::vector<double> row = lengthened(x, head);
         for (int64_t f = 0; f < half; ++f) {
             double angle = 0;
-            for (int64_t d = 0; d < flow.width; ++d) angle += w.at(f, d) * x[d] / length;
+            for (int64_t d = 0; d < flow.width; ++d) angle += w.at(f, d) * row[static_cast<size_t>(d)];
             result[static_cast<size_t>(f)] = std::sin(angle) / std::sqrt(static_cast<double>(half));
             result[static_cast<size_t>(half + f)] = std::cos(angle) / std::sqrt(static_cast<double>(half));
         }
@@ -157,7 +165,10 @@ void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
         double total = 0;
         for (int64_t s = 0; s < flow.keys; ++s) {
             const double* key = &flow.k.data[static_cast<size_t>((h * flow.keys + s) * flow.width)];
-            if (!isUnit) logWeights.at(h, s) = squares(key) / (2 * sigma * sigma);
+            if (!isUnit || isLearned) {
+                const std::vector<double> row = lengthened(key, h);
+                logWeights.at(h, s) = dot(row, row) / (2 * sigma * sigma);
+            }
             if (!isGated) continue;
             const Dense& wg = flow.parameters.at("normaliser.w_g");
             double argument = flow.parameters.at("normaliser.b_g").at(h, 0, 0);
@@ -190,7 +201,7 @@ void referencePerformer(ReferenceFlow& flow, PartValues values) {
     const int64_t count = values.integer("features");
     const Dense& w = flow.parameters.at("normaliser.w");
     const double scale = std::pow(static_cast<double>(flow.width), -0.25);
-    mixReference(flow, [&](const double* x) {
+    mixReference(flow, [&](const double* x, int64_t) {
         std::vector<double> result(static_cast<size_t>(count));
         for (int64_t f = 0; f < count; ++f) {
             double exponent = 0;
@@ -229,10 +240,11 @@ const Part kRandomFeatureNormaliser{
     .title = "Random feature attention",
     .idea = "Sines and cosines of random projections approximate the Gaussian kernel, and a factor for each key turns "
             "this kernel into the softmax's exponential: of unit vectors, it is the same for all. A gate can let the "
-            "state forget. Differences from the paper: sigma is not learned, and the gate reads the key, not the "
-            "layer's input.",
-    .formula = "phi(x) = [sin w.x, cos w.x] / sqrt(m), w ~ N(0, sigma^-2 I); keys times exp(|k|^2 / (2 sigma^2)); "
-               "gate: S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, g_t = sigmoid(w_g . k_t + b_g)",
+            "state forget, and each head can learn how large the directions are in each feature. Difference from the "
+            "paper: the gate reads the key, not the layer's input.",
+    .formula = "phi(x) = [sin w.x, cos w.x] / sqrt(m), w = r e, e ~ N(0, sigma^-2 I), r = 1 or learned; "
+               "keys times exp(|r k|^2 / (2 sigma^2)); gate: S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, g_t = "
+               "sigmoid(w_g . k_t + b_g)",
     .source = {"Peng et al.", 2021, "Random Feature Attention", "section 3.1 to 3.3", "arXiv:2103.02143"},
     .params = kRandomFeatureParams,
     .time = "O(T m D)",
