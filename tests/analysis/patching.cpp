@@ -64,6 +64,7 @@ Texts texts(const LanguageModel& model, int count) {
     if (texts.own.empty()) texts = {.own = "the cat sat", .other = "the dog ran"}; // the folder has no example
     if (const std::string& name = model.info().name; name == "english" || name == "stories" || name == "masked")
         texts = {.own = "Lily had a dog. She", .other = "Lily had a cat. She"};
+    if (model.info().writtenPicture) texts = {.own = "triangle 0 1 2 3", .other = "circle 3 2 1 0"};
     if (model.info().family == "roberta") texts = {.own = "the cat sat", .other = "the cat bat"}; // with its merges
     texts.ownTokens = tokensOf(model, texts.own);
     texts.otherTokens = tokensOf(model, texts.other);

@@ -69,7 +69,7 @@ TEST_CASE("start page: opens by its keys, shows each bundled model, and opens wh
         CHECK(QFileInfo(":/start/" + button->objectName().mid(11) + ".png").size() < 15'000);
         ++pictures;
     }
-    CHECK(pictures == 11);
+    CHECK(pictures == 12);
     QTest::mouseClick(page->findChild<QToolButton*>("startModel.sort"), Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }));
     CHECK(lab.find<QToolButton>("workspace.write").isChecked());

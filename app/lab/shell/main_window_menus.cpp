@@ -109,7 +109,8 @@ void MainWindow::makeFileMenu() {
     int bundledKey = 1;
     for (const BundledModel& model : bundledModels()) {
         const QString title = QString::fromStdString(model.title);
-        const QString keys = bundledKey > 10 ? QString() : QStringLiteral("Ctrl+Shift+%1").arg(bundledKey % 10);
+        const QString keys = bundledKey > 10 ? QStringLiteral("Ctrl+Shift+F%1").arg(bundledKey - 10)
+                                             : QStringLiteral("Ctrl+Shift+%1").arg(bundledKey % 10);
         ++bundledKey;
         addAction(bundled, QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(), title,
                   tr("Open the trained model %1, which %2").arg(title, StartPanel::blurbOf(title)), keys, "files",
