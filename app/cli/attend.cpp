@@ -20,7 +20,8 @@ namespace attn::cli {
 namespace {
 
 struct AttendOptions {
-    std::string spec, input, random, out, device, window;
+    std::string spec, input, random, out, window;
+    DeviceChoice device;
     int64_t pixels = 256;
     uint64_t seed = 0;
     int64_t layer = 0;
@@ -70,7 +71,9 @@ int attend(const AttendOptions& options) {
     AttentionOperands inputs = options.input.empty() ? drawInputs(options.random, counts, options.seed)
                                                      : readAttentionOperands(options.input, counts);
     inputs.sizes.layer = options.layer;
-    Device device({.device = namedDevice(options.device), .validation = options.validation});
+    DeviceChoice choice = options.device;
+    choice.validation = options.validation;
+    Device device(choice);
     AttentionRun attention =
         options.window.empty()
             ? AttentionRun(device, spec, inputs.sizes, {}, options.seed)

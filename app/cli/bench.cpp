@@ -197,16 +197,16 @@ int64_t peakBytes() {
 }
 
 struct BenchOptions {
-    std::string path, device;
+    std::string path;
+    DeviceChoice device;
     std::vector<std::string> only;
     bool json = false, profile = false;
     int after = 0; ///< tokens before the profiled ones
 };
 
 /// Where the time of writing one token goes, by shader.
-void printProfile(const BenchOptions& options, const std::optional<std::string>& device) {
-    LanguageModel model(openModelSource(options.path),
-                        {.device = {.device = device}, .profiles = true, .inspects = false});
+void printProfile(const BenchOptions& options, const DeviceChoice& device) {
+    LanguageModel model(openModelSource(options.path), {.device = device, .profiles = true, .inspects = false});
     std::map<std::string, std::pair<int, double>> shaders;
     constexpr int kSteps = 64;
     model.feed(std::vector<int>(static_cast<size_t>(std::min(options.after, model.capacity() - kSteps)), 0));
@@ -228,13 +228,13 @@ int bench(const BenchOptions& options) {
     const auto wants = [&](const char* name) {
         return options.only.empty() || std::ranges::find(options.only, name) != options.only.end();
     };
-    const auto device = namedDevice(options.device);
+    const DeviceChoice& device = options.device;
     if (options.profile) {
         printProfile(options, device);
         return kDone;
     }
     if (wants("matmul") || wants("attention")) {
-        Device measured({.device = device});
+        Device measured(device);
         results.setDevice(measured);
         if (wants("matmul")) results.add("matmul 512^3", matmulGflops(measured, 512), "GFLOP/s");
         if (wants("matmul") && !measured.traits().isSoftware)
@@ -247,7 +247,7 @@ int bench(const BenchOptions& options) {
     if (wants("bandwidth")) results.add("reading memory, every core", readBandwidth(), "GB/s");
     if (!options.path.empty() && wants("model")) {
         const int64_t before = peakBytes();
-        LanguageModel plain(openModelSource(options.path), {.device = {.device = device}, .inspects = false});
+        LanguageModel plain(openModelSource(options.path), {.device = device, .inspects = false});
         if (before > 0)
             results.add(
                 "loading: peak memory over float32 weights",
@@ -257,7 +257,7 @@ int bench(const BenchOptions& options) {
             if (length + kMeasured <= plain.capacity())
                 results.add(fmt::format("decode after {} tokens, nothing captured", length),
                             decodeRate(plain, kMeasured - 4, length), "tokens/s");
-        LanguageModel inspecting(openModelSource(options.path), {.device = {.device = device}});
+        LanguageModel inspecting(openModelSource(options.path), {.device = device});
         results.add("decode, every pattern captured", decodeRate(inspecting, 400), "tokens/s");
         const int tokens = std::min(512, inspecting.capacity());
         prefillRate(inspecting, tokens);
@@ -277,7 +277,7 @@ int bench(const BenchOptions& options) {
         for (const Storage storage : {Storage::F32, Storage::Q8_0, Storage::Q4_K}) {
             const std::string as = storage == Storage::F32 ? "" : fmt::format(", {}", storageName(storage));
             LanguageModel model(std::make_unique<RandomGpt2>(),
-                                {.device = {.device = device}, .storage = storage, .inspects = false});
+                                {.device = device, .storage = storage, .inspects = false});
             results.add("GPT-2-small-shaped weights read per token" + as, megabytesPerToken(model, config), "MB");
             results.add("GPT-2-small-shaped decode" + as, decodeRate(model, 24), "tokens/s");
             results.add("GPT-2-small-shaped prefill of 512" + as, prefillRate(model, 512), "tokens/s");

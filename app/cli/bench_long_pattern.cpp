@@ -14,7 +14,7 @@ namespace attn::cli {
 namespace {
 
 struct BenchLongPatternOptions {
-    std::string device;
+    DeviceChoice device;
     int64_t tokens = 32768, heads = 8, width = 64;
     int size = 512;
     bool isFull = false, json = false;
@@ -22,7 +22,7 @@ struct BenchLongPatternOptions {
 
 int benchLongPattern(const BenchLongPatternOptions& options) {
     using ViewClock = std::chrono::steady_clock;
-    Device device({.device = namedDevice(options.device)});
+    Device device(options.device);
     TensorStore store(device);
     const Shape shape{options.tokens, options.heads, options.width};
     store.reserve({{"q", shape}, {"k", shape}});

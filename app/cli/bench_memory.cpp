@@ -11,7 +11,7 @@ namespace attn::cli {
 namespace {
 
 struct BenchMemoryOptions {
-    std::string device;
+    DeviceChoice device;
     int64_t width = 64, context = 64;
     int batch = 16;
     bool json = false;
@@ -35,7 +35,7 @@ int benchMemory(const BenchMemoryOptions& options) {
             recipe.settings.text = "builtin:stories";
             recipe.settings.values["context"] = static_cast<double>(options.context);
             recipe.architecture = {.layers = depth, .heads = 4, .width = options.width, .attention = way.attention};
-            const Trainer trainer(recipe, {.device = namedDevice(options.device)});
+            const Trainer trainer(recipe, options.device);
             // The gradients of the parameters are as many numbers in each way, and grow with depth.
             const double gradients = 4.0 * static_cast<double>(trainer.parameterCount());
             results.add(fmt::format("{}, {} layers", way.name, depth),

@@ -41,7 +41,8 @@ constexpr int kClasses = 10;
 constexpr int kTurns = 3, kWarmUpSteps = 2; ///< of which the first compiles kernels
 
 struct BenchTrainOptions {
-    std::string device, python = "python3";
+    DeviceChoice device;
+    std::string python = "python3";
     std::vector<std::string> shapes;
     bool profile = false, isAlone = false, json = false;
 };
@@ -148,7 +149,7 @@ int benchTrain(const BenchTrainOptions& options) {
     std::ofstream(folder / "letters.txt") << randomLetters(200000);
     writeRandomPictures(folder.path(), "train", 320);
     writeRandomPictures(folder.path(), "t10k", 64);
-    const auto device = namedDevice(options.device);
+    const DeviceChoice& device = options.device;
     PyTorch pytorch(options.python);
     nlohmann::json results = nlohmann::json::object();
     if (!options.json)
@@ -156,8 +157,7 @@ int benchTrain(const BenchTrainOptions& options) {
                    "kernels");
     for (const StepShape& shape : kShapes) {
         if (!options.shapes.empty() && std::ranges::find(options.shapes, shape.name) == options.shapes.end()) continue;
-        Trainer trainer(recipeOf(shape, folder / "letters.txt", folder.path()), {.device = device},
-                        {.profiles = options.profile});
+        Trainer trainer(recipeOf(shape, folder / "letters.txt", folder.path()), device, {.profiles = options.profile});
         const Sizes sizes{shape.layers,
                           shape.heads,
                           shape.width,

@@ -5,6 +5,7 @@
 #include "engine/core/storage.h"
 #include "engine/inference/input.h"
 #include "engine/io/image.h"
+#include "engine/runtime/device.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -31,7 +32,7 @@ enum ExitCode { kDone = 0, kFailed = 1 };
 /// Options of every subcommand that opens a model.
 struct ModelOptions {
     std::string path;
-    std::string device;
+    DeviceChoice device;
     bool validation = false;
     Storage storage = Storage::F32; ///< of the weights
 
@@ -40,6 +41,9 @@ struct ModelOptions {
     std::unique_ptr<LanguageModel> open(bool inspects) const;
     /// Opens a model that reads pictures. @param size at which it reads them; no value: its own
     std::unique_ptr<VisionModel> openVision(const std::optional<ImageSize>& size) const;
+
+private:
+    DeviceChoice choice() const;
 };
 
 /// A picture and the size at which a vision model reads it.
@@ -71,13 +75,11 @@ struct PromptOptions {
     std::vector<int> encode(const LanguageModel& model) const;
 };
 
-void addDevice(Command& command, std::string& device);
+/// Adds --device and --kernels.
+void addDevice(Command& command, DeviceChoice& choice);
 void addJson(Command& command, bool& isJson);
 /// Prints JSON. Bytes that are not UTF-8, as in the name of a folder, become U+FFFD.
 void print(const nlohmann::json& json);
-/// The device that was named; none: the best.
-std::optional<std::string> namedDevice(const std::string& device);
-
 /// "light", "dark" or "projector"; light for anything else.
 FigureTheme themeFromKey(const std::string& key);
 /// Writes a figure at `size` in logical pixels, in the format of the path's ending. @throws Error

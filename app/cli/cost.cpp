@@ -21,7 +21,8 @@ struct CostOptions {
     std::vector<std::string> specs;
     int64_t from = 64, to = 16384, width = 32;
     bool measures = false;
-    std::string out, device;
+    std::string out;
+    DeviceChoice device;
 };
 
 /// The attentions that are compared when none is named.
@@ -33,7 +34,7 @@ int cost(const CostOptions& options) {
         specs.emplace_back(text, AttentionSpec::parse(text));
     std::optional<Device> device;
     if (options.measures) {
-        device.emplace(DeviceChoice{.device = namedDevice(options.device)});
+        device.emplace(options.device);
     }
     PlotFigure figure;
     figure.title = "Cost of one attention";

@@ -14,7 +14,8 @@ namespace attn::cli {
 namespace {
 
 struct ExtrapolateOptions {
-    std::string task = "text", text, out, device;
+    std::string task = "text", text, out;
+    DeviceChoice device;
     std::vector<std::string> specs;
     int64_t steps = 0; ///< 0: as many as suit the task
     int64_t layers = 2, heads = 4, width = 64, batch = 16;
@@ -81,7 +82,7 @@ int extrapolate(const ExtrapolateOptions& options) {
                       .optimiser = {.beta2 = 0.98, .decay = 0.01},
                       .schedule = {.rate = options.rate, .finalRate = options.rate / 30, .warmUp = 50, .steps = steps},
                       .batch = static_cast<int>(options.batch)};
-        Trainer trainer(recipe, {.device = namedDevice(options.device)});
+        Trainer trainer(recipe, options.device);
         for (int64_t step = 0; step < steps; ++step) trainer.step();
         PlotFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask=")};
         line.label.remove(", causal").replace(" & ", ", ");

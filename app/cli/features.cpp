@@ -14,7 +14,8 @@ struct FeaturesOptions {
     int64_t tokens = 64, width = 16, most = 512;
     int draws = 24;
     double deviation = 0.5;
-    std::string out, device;
+    std::string out;
+    DeviceChoice device;
 };
 
 /// The attentions that are compared when none is named.
@@ -25,7 +26,7 @@ int features(const FeaturesOptions& options) {
     std::vector<AttentionSpec> specs; // all read before anything is printed
     for (const std::string& text : options.specs.empty() ? kApproximations : options.specs)
         specs.push_back(AttentionSpec::parse(text));
-    Device device({.device = namedDevice(options.device)});
+    Device device(options.device);
     PlotFigure figure;
     figure.title = "Error of random features";
     figure.valueTitle = "root mean square error of the output";

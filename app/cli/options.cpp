@@ -80,15 +80,18 @@ void ModelOptions::addTo(Command& command) {
 }
 
 std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
-    return loaded<LanguageModel>(openModelSource(path), LanguageModel::Options{.device = {.device = namedDevice(device),
-                                                                                          .validation = validation},
-                                                                               .storage = storage,
-                                                                               .inspects = inspects});
+    return loaded<LanguageModel>(openModelSource(path),
+                                 LanguageModel::Options{.device = choice(), .storage = storage, .inspects = inspects});
 }
 
 std::unique_ptr<VisionModel> ModelOptions::openVision(const std::optional<ImageSize>& size) const {
-    return loaded<VisionModel>(openVisionSource(path, size),
-                               DeviceChoice{.device = namedDevice(device), .validation = validation}, storage);
+    return loaded<VisionModel>(openVisionSource(path, size), choice(), storage);
+}
+
+DeviceChoice ModelOptions::choice() const {
+    DeviceChoice result = device;
+    result.validation = validation;
+    return result;
 }
 
 void ImageOptions::addTo(Command& command, bool isRequired) {
@@ -186,16 +189,22 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     return ids;
 }
 
-void addDevice(Command& command, std::string& device) {
+void addDevice(Command& command, DeviceChoice& choice) {
     command
-        .option("--device DEVICE", device, "Vulkan device, by index or by part of its name; see attention-cli devices")
+        .textOption("--device DEVICE", into(choice.device),
+                    "Vulkan device, by index or by part of its name; see attention-cli devices")
         .defaultText("ATTN_DEVICE, or the best device");
+    command
+        .textOption(
+            "--kernels KIND",
+            [&choice](const std::string& given) {
+                choice.kernels = kernelsNamed(given);
+                return choice.kernels ? std::string() : fmt::format("\"{}\" is not one of auto, shader, host", given);
+            },
+            "what computes: shader, the processor itself (host) where it is the device, or whatever is faster (auto)")
+        .defaultText("ATTN_KERNELS, or auto");
 }
 
 void addJson(Command& command, bool& isJson) { command.flag("--json", isJson, "print JSON"); }
-
-std::optional<std::string> namedDevice(const std::string& device) {
-    return device.empty() ? std::nullopt : std::optional(device);
-}
 
 } // namespace attn::cli

@@ -49,7 +49,8 @@ template <class... Values> void report(fmt::format_string<Values...> text, Value
 }
 
 struct TrainOptions {
-    std::string recipe, out, device, exportBatches;
+    std::string recipe, out, exportBatches;
+    DeviceChoice device;
     bool resumes = false;
     nlohmann::json fields = nlohmann::json::object(); // of the recipe, as named on the command line
     std::vector<std::string> values;                  // "id=number" of the task
@@ -219,14 +220,13 @@ std::string windowText(int64_t divisor) {
 
 int train(const TrainOptions& options) {
     const Recipe recipe = recipeOf(options);
-    TrainingRun run(options.out, recipe, {.device = namedDevice(options.device)}, options.resumes);
+    TrainingRun run(options.out, recipe, options.device, options.resumes);
     Trainer& trainer = run.trainer();
     if (!options.exportBatches.empty()) exportBatches(trainer, options.exportBatches);
 
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     const char* clear = showsProgress ? "\r\x1b[K" : "";
-    fmt::print(stderr,
-               "{}: {}, {} steps of {} on {}, {} kernels and {:.1f} MiB of activations and gradients a step\n",
+    fmt::print(stderr, "{}: {}, {} steps of {} on {}, {} kernels and {:.1f} MiB of activations and gradients a step\n",
                trainer.task().title, parameterText(trainer), recipe.schedule.steps, batchText(trainer),
                trainer.device().name(), trainer.kernelCount(), static_cast<double>(trainer.arenaBytes()) / (1 << 20));
     for (const std::string& warning : {unknownWarning(recipe), emptyRowsWarning(recipe.architecture)})
@@ -280,7 +280,8 @@ int train(const TrainOptions& options) {
 }
 
 struct EvalOptions {
-    std::string path, split = "validation", device;
+    std::string path, split = "validation";
+    DeviceChoice device;
     std::vector<std::string> closed; // "layer.head"
     bool sweepsHeads = false;
 };
@@ -295,7 +296,7 @@ int evaluate(const EvalOptions& options) {
                      .where = options.path,
                      .hint = "name the folder of a training run, one of its checkpoints, or a model that was trained "
                              "with Attention Lab"});
-    Trainer trainer(readRecipe(recipe), {.device = namedDevice(options.device)});
+    Trainer trainer(readRecipe(recipe), options.device);
     loadWeights(trainer, weights);
     const Split split = options.split == "test"    ? Split::Test
                         : options.split == "train" ? Split::Train

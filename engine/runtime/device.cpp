@@ -15,12 +15,9 @@ namespace {
 bool wantsHost(const DeviceChoice& choice, const gpu::DeviceTraits& traits) {
     Kernels kernels = choice.kernels.value_or(Kernels::Auto);
     if (const auto word = environment::kernels(); word && !choice.kernels) {
-        if (*word == "shader")
-            kernels = Kernels::Shader;
-        else if (*word == "host")
-            kernels = Kernels::Host;
-        else if (*word != "auto")
-            throw Error({.what = "ATTN_KERNELS is not one of auto, shader, host", .where = *word, .hint = {}});
+        const auto named = kernelsNamed(*word);
+        if (!named) throw Error({.what = "ATTN_KERNELS is not one of auto, shader, host", .where = *word, .hint = {}});
+        kernels = *named;
     }
     const bool canUseHost = traits.isSoftware && traits.hostVisibleDeviceLocal;
     if (kernels == Kernels::Host && !canUseHost)
@@ -31,6 +28,13 @@ bool wantsHost(const DeviceChoice& choice, const gpu::DeviceTraits& traits) {
 }
 
 } // namespace
+
+std::optional<Kernels> kernelsNamed(const std::string& name) {
+    if (name == "auto") return Kernels::Auto;
+    if (name == "shader") return Kernels::Shader;
+    if (name == "host") return Kernels::Host;
+    return {};
+}
 
 struct Device::Impl {
     gpu::Context context;

@@ -23,6 +23,9 @@ enum class Kernels : uint8_t {
     Host    ///< host kernels, wherever an operation has one
 };
 
+/// "auto", "shader" or "host". @return empty for another name
+std::optional<Kernels> kernelsNamed(const std::string& name);
+
 /// The device that a program computes on, as its user chose it.
 struct DeviceChoice {
     std::optional<std::string> device{};  ///< part of its name, or its index; empty: ATTN_DEVICE, else the best

@@ -22,6 +22,7 @@ Preferences Preferences::load() {
             .textSize = settings.value("textSize", initial.textSize).toInt(),
             .device = settings.value("device").toString(),
             .softwareThreads = settings.value("softwareThreads", initial.softwareThreads).toInt(),
+            .kernels = settings.value("kernels", initial.kernels).toString(),
             .autosaves = settings.value("autosaves", initial.autosaves).toBool(),
             .moves = settings.value("moves", initial.moves).toBool()};
 }
@@ -32,6 +33,7 @@ void Preferences::save() const {
     settings.setValue("textSize", textSize);
     settings.setValue("device", device);
     settings.setValue("softwareThreads", softwareThreads);
+    settings.setValue("kernels", kernels);
     settings.setValue("autosaves", autosaves);
     settings.setValue("moves", moves);
 }

@@ -16,6 +16,7 @@ struct Preferences {
     int textSize = 100;       ///< per cent of the theme's own size
     QString device;           ///< index or part of a name, empty: the best one
     int softwareThreads = -1; ///< -1: chosen to suit the open model
+    QString kernels = "auto"; ///< "auto", or "shader": no kernels of the processor
     bool autosaves = true;
     bool moves = true; ///< short animations of what changes on screen
 

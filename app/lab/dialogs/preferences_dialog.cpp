@@ -9,11 +9,13 @@
 #include <QLabel>
 #include <QSpinBox>
 
+#include <algorithm>
+
 namespace attn {
 
 PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
     : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
-      threads_(new QSpinBox(this)),
+      threads_(new QSpinBox(this)), kernels_(new QComboBox(this)),
       autosaves_(new QCheckBox(tr("Save the session every 10 seconds, and open it at the next start"), this)),
       moves_(new QCheckBox(tr("Animate what changes on screen"), this)) {
     setWindowTitle(tr("Preferences"));
@@ -47,6 +49,13 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
     threads_->setSpecialValueText(tr("Chosen by the model"));
     threads_->setValue(preferences.softwareThreads);
     addRow(tr("Software Vulkan threads"), threads_, tr("The number of threads of Mesa's software device"));
+    kernels_->addItem(tr("Automatic: the fastest"), "auto");
+    kernels_->addItem(tr("Shaders, on any device"), "shader");
+    kernels_->setCurrentIndex(std::max(kernels_->findData(preferences.kernels), 0));
+    addRow(
+        tr("Kernels"), kernels_,
+        tr("Where the compute device is the processor, kernels of the processor are several times as fast as shaders. "
+           "A graphics card always runs shaders."));
     autosaves_->setChecked(preferences.autosaves);
     autosaves_->setAccessibleName(tr("Autosave"));
     autosaves_->setToolTip(tr("Saves a copy in the program's own folder and never changes your session files"));
@@ -55,7 +64,8 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
     moves_->setAccessibleName(tr("Motion"));
     moves_->setToolTip(tr("Columns and messages slide in. Switch this off if motion disturbs you."));
     form->addRow(moves_);
-    auto* note = new QLabel(tr("A new device or number of threads takes effect when you restart the program."), this);
+    auto* note = new QLabel(
+        tr("A new device, number of threads or choice of kernels takes effect when you restart the program."), this);
     note->setProperty("hint", true);
     form->addRow(note);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
@@ -71,6 +81,7 @@ Preferences PreferencesDialog::preferences() const {
             .textSize = textSize_->value(),
             .device = chosen >= 0 ? device_->itemData(chosen).toString() : device_->currentText().trimmed(),
             .softwareThreads = threads_->value(),
+            .kernels = kernels_->currentData().toString(),
             .autosaves = autosaves_->isChecked(),
             .moves = moves_->isChecked()};
 }

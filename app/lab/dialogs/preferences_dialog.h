@@ -22,6 +22,7 @@ private:
     QSpinBox* textSize_;
     QComboBox* device_;
     QSpinBox* threads_;
+    QComboBox* kernels_;
     QCheckBox *autosaves_, *moves_;
 };
 

@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
     const QString device = options.device.isEmpty() ? setup.preferences.device : options.device;
     if (!device.isEmpty()) setup.device.device = device.toStdString();
     if (setup.preferences.softwareThreads >= 0) setup.device.softwareThreads = setup.preferences.softwareThreads;
+    if (setup.preferences.kernels == "shader") setup.device.kernels = attn::Kernels::Shader;
     for (const attn::BundledModel& model : attn::bundledModels())
         if (model.title == "english") setup.path = QString::fromStdString(model.path);
     if (options.session.isEmpty()) setup.opens = options.path;
