@@ -5,6 +5,7 @@
 #include "engine/ops/gradient.h"
 #include "engine/training/initial_weights.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/trainer_step.h"
 
 #include <fmt/format.h>
 
@@ -16,12 +17,6 @@
 namespace attn {
 namespace {
 
-constexpr const char* kTargets = "targets";
-constexpr const char* kWeights = "target_weights";
-constexpr const char* kClasses = "text_classes";
-constexpr const char* kClassWeights = "text_class_weights";
-constexpr const char* kSegmentTargets = "segment_targets";
-constexpr const char* kSegmentWeights = "segment_weights";
 /// The share of hidden segments in the loss; hidden tokens have the rest.
 constexpr double kSegmentShare = 0.2;
 constexpr int kMostEvaluationRows = 64;
@@ -30,13 +25,6 @@ int64_t count(const std::vector<int32_t>& targets) {
     return std::ranges::count_if(targets, [](int32_t target) { return target != Batch::kIgnored; });
 }
 
-/// The losses of the rows of logits. @param targets, weights names of inputs  @return [rows of logits]
-Tensor lossesOf(Tensor logits, const char* targets, const char* weights, double smoothing = 0) {
-    const int64_t rows = logits.shape()[0];
-    Graph& graph = *logits.graph;
-    return crossEntropy(logits, graph.input(targets, {.shape = {rows}, .dtype = DType::I32}),
-                        graph.input(weights, {.shape = {rows}}), smoothing);
-}
 int64_t countHidden(const Batch& batch) { return std::ranges::count(batch.hidden, 1); }
 
 double share(int64_t part, int64_t all) {
@@ -59,19 +47,6 @@ int evaluationRows(const Graph& one, uint64_t bindingBytes) {
 }
 
 } // namespace
-
-struct Trainer::Loss {
-    Objective::Forward model;
-    Tensor losses; ///< [targets]
-    Tensor total;  ///< [1]
-};
-
-struct Trainer::Step {
-    Loss loss;
-    std::map<std::string, Tensor> outputs;
-    std::shared_ptr<Graph> updateGraph; ///< that of the loss unless gradients accumulate
-    std::map<std::string, Tensor> updateOutputs;
-};
 
 Trainer::Trainer(const Recipe& recipe, const GpuExecutorOptions& execution)
     : recipe_(recipe), execution_(execution), task_(taskNamed(recipe.task)) {
@@ -112,21 +87,6 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
 }
 
 Trainer::~Trainer() = default;
-
-Objective::Forward Trainer::adapted(Objective::Forward forward) const {
-    return withAdapters(std::move(forward), adapters_, recipe_.start.adapters.scale());
-}
-
-Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
-    const Tensor losses = lossesOf(forward.logits, kTargets, kWeights, recipe_.smoothing);
-    Tensor total = sum(losses);
-    if (forward.classes) total = add(total, sum(lossesOf(forward.classes, kClasses, kClassWeights, recipe_.smoothing)));
-    if (forward.segmentLogits) // the right one of all segments is its own: van den Oord et al. 2018, arXiv:1807.03748,
-                               // eq. 4
-        total = add(total, sum(lossesOf(forward.segmentLogits, kSegmentTargets, kSegmentWeights)));
-    for (const Tensor penalty : forward.partTensors.penalties) total = add(total, penalty);
-    return {.model = std::move(forward), .losses = losses, .total = total};
-}
 
 /// Lists parameters, adapters and optimiser states.
 void Trainer::listTensors(const Objective::Forward& model) {
@@ -200,128 +160,6 @@ std::unique_ptr<GpuExecutor> Trainer::makeExecutor(const Objective::Forward& mod
     return std::make_unique<GpuExecutor>(*device_, *store_, plan, execution);
 }
 
-/// Adds the optimiser's update to a graph, one for each factor of the learning rate. @return what to compute
-std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vector<std::string>& names,
-                                                  const std::vector<Tensor>& gradients) const {
-    const Optimiser& optimiser = recipe_.optimiser;
-    const bool isSgd = optimiser.kind == Optimiser::Kind::Sgd;
-    const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
-    const std::vector<std::string> blocks = objective_->structure().blocks();
-    std::map<double, std::vector<size_t>, std::greater<>> groups;
-    for (size_t i = 0; i < names.size(); ++i) groups[rateFactor(recipe_.start, names[i], blocks)].push_back(i);
-    std::map<std::string, Tensor> outputs{{"norm", clip.norm}};
-    for (const auto& [factor, members] : groups) {
-        std::vector<Tensor> states, own;
-        for (const size_t i : members) {
-            const Shape& shape = gradients[i].shape();
-            own.push_back(gradients[i]);
-            states.push_back(graph.parameter(names[i], shape));
-            states.push_back(graph.state("moment." + names[i], {.shape = shape}));
-            if (!isSgd) states.push_back(graph.state("variance." + names[i], {.shape = shape}));
-        }
-        outputs[fmt::format("updated.{}", outputs.size())] =
-            isSgd ? sgdUpdate(states, own, clip.factor, optimiser.momentum, optimiser.decay, factor)[0]
-                  : adamUpdate(states, own, clip.factor,
-                               {.beta1 = optimiser.beta1,
-                                .beta2 = optimiser.beta2,
-                                .epsilon = optimiser.epsilon,
-                                .decay = optimiser.decay,
-                                .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW,
-                                .rateFactor = factor})[0];
-    }
-    return outputs;
-}
-
-/// The savings that a model uses, and checkpointing where it could. A reversible layer keeps less than its input.
-std::vector<TrainingMemory::Alternative> Trainer::savings(const Objective::Forward& model) const {
-    const auto isReversible = [](const Recomputed& part) { return part.reversible.has_value(); };
-    const std::vector<Recomputed>& parts = model.partTensors.recomputed;
-    std::vector<TrainingMemory::Alternative> found;
-    if (std::ranges::none_of(parts, isReversible))
-        found.push_back({.saving = MemorySaving::Checkpointing, .isUsed = recipe_.gradientCheckpointing});
-    else
-        found.push_back({.saving = MemorySaving::Reversible, .isUsed = true});
-    if (!std::ranges::all_of(parts, isReversible)) found.push_back({.saving = MemorySaving::Chunks, .isUsed = true});
-    return found;
-}
-
-/// What the backward pass computes again: what parts ask for, and each layer if the recipe says so.
-/// @param turned a saving that is used if savings() says that it is not, and the other way round
-std::vector<Recomputed> Trainer::recomputed(const Objective::Forward& model, std::optional<MemorySaving> turned) const {
-    const auto used = savings(model);
-    const auto uses = [&](MemorySaving saving) {
-        const auto found = std::ranges::find(used, saving, &TrainingMemory::Alternative::saving);
-        return found != used.end() && found->isUsed != (turned == saving);
-    };
-    std::vector<Recomputed> ranges;
-    if (uses(MemorySaving::Checkpointing))
-        for (const NodeRange& block : model.blocks) ranges.push_back({.nodes = block});
-    for (const Recomputed& part : model.partTensors.recomputed)
-        if (uses(part.reversible ? MemorySaving::Reversible : MemorySaving::Chunks)) ranges.push_back(part);
-    return ranges;
-}
-
-/// The graphs of a step with the windows of a stage; evaluations have those of the model.
-Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned) const {
-    Step step{.loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout,
-                                                           recipe_.schedule.windowDivisor(stage)))),
-              .outputs = {},
-              .updateGraph = {},
-              .updateOutputs = {}};
-    const Loss& loss = step.loss;
-    const bool accumulates = recipe_.accumulation > 1;
-    step.updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
-    std::vector<Tensor> trained;
-    std::vector<std::string> names;
-    for (const Named& each : trained_) {
-        names.push_back(each.name);
-        trained.push_back(loss.model.graph->parameter(each.name, each.shape));
-    }
-    std::vector<Tensor> gradients = gradient(loss.total, trained, {.recomputed = recomputed(loss.model, turned)});
-    step.outputs = {{"loss", loss.total}};
-    for (const auto& [name, next] : loss.model.partTensors.averages)
-        if (std::ranges::find(averages_, name) != averages_.end()) // of layers that share it, the first sets it
-            step.outputs.emplace("average." + name,
-                                 assign(loss.model.graph->parameter(name, next.shape()), next, StepScalar::Beginning));
-    if (accumulates) {
-        const auto sumsIn = [&](Graph& graph) {
-            std::vector<Tensor> sums;
-            for (size_t i = 0; i < names.size(); ++i)
-                sums.push_back(graph.state("gradient." + names[i], {.shape = trained[i].shape()}));
-            return sums;
-        };
-        step.outputs["gradient"] = accumulate(sumsIn(*loss.model.graph), gradients)[0];
-        gradients = sumsIn(*step.updateGraph);
-    }
-    step.updateOutputs = addUpdates(*step.updateGraph, names, gradients);
-    if (!accumulates) step.outputs.merge(step.updateOutputs);
-    return step;
-}
-
-void Trainer::buildStep(int64_t stage) {
-    step_.reset();
-    update_.reset();
-    builtStage_ = stage;
-    const Step step = stepOf(stage);
-    if (recipe_.accumulation > 1)
-        update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(step.updateGraph, step.updateOutputs),
-                                                GpuExecutorOptions{.cutsFinely = execution_.cutsFinely});
-    step_ = makeExecutor(step.loss.model, step.outputs, execution_);
-}
-
-TrainingMemory trainingMemory(const Recipe& recipe) {
-    Trainer trainer(recipe, GpuExecutorOptions{});
-    const Objective::Forward model = trainer.objective_->forward(1, 0);
-    trainer.listTensors(model);
-    const auto bytesOf = [&](std::optional<MemorySaving> turned) {
-        const Trainer::Step step = trainer.stepOf(0, turned);
-        return compile(step.loss.model.graph, step.outputs)->arenaBytes;
-    };
-    TrainingMemory memory{.bytes = bytesOf({}), .alternatives = trainer.savings(model)};
-    for (auto& alternative : memory.alternatives) alternative.bytes = bytesOf(alternative.saving);
-    return memory;
-}
-
 /// The index of the first gate of a site. Sites may have different numbers of heads.
 size_t Trainer::firstGate(size_t site) const {
     size_t first = 0;
@@ -333,21 +171,21 @@ size_t Trainer::firstGate(size_t site) const {
 void Trainer::fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
                    std::span<const float> openness) const {
     objective_->fill(executor, batch);
-    const auto targets = executor.inputIntegers(kTargets);
+    const auto targets = executor.inputIntegers(step_inputs::kTargets);
     const auto columns = static_cast<int64_t>(targets.size()) / batch.rows;
     for (int row = 0; row < batch.rows; ++row)
         for (int64_t column = 0; column < columns; ++column)
             targets[static_cast<size_t>(row * columns + column)] =
                 column < batch.columns ? batch.targets[static_cast<size_t>(row * batch.columns + column)]
                                        : Batch::kIgnored;
-    std::ranges::fill(executor.input(kWeights), static_cast<float>(weights.target));
-    if (executor.hasInput(kClasses)) {
-        std::ranges::copy(batch.classes, executor.inputIntegers(kClasses).begin());
-        std::ranges::fill(executor.input(kClassWeights), static_cast<float>(weights.textClass));
+    std::ranges::fill(executor.input(step_inputs::kWeights), static_cast<float>(weights.target));
+    if (executor.hasInput(step_inputs::kClasses)) {
+        std::ranges::copy(batch.classes, executor.inputIntegers(step_inputs::kClasses).begin());
+        std::ranges::fill(executor.input(step_inputs::kClassWeights), static_cast<float>(weights.textClass));
     }
-    if (executor.hasInput(kSegmentTargets)) {
-        std::ranges::fill(executor.input(kSegmentWeights), static_cast<float>(weights.segment));
-        const auto own = executor.inputIntegers(kSegmentTargets);
+    if (executor.hasInput(step_inputs::kSegmentTargets)) {
+        std::ranges::fill(executor.input(step_inputs::kSegmentWeights), static_cast<float>(weights.segment));
+        const auto own = executor.inputIntegers(step_inputs::kSegmentTargets);
         for (size_t segment = 0; segment < batch.hidden.size(); ++segment)
             own[segment] = batch.hidden[segment] != 0 ? static_cast<int32_t>(segment) : Batch::kIgnored;
     }
@@ -408,15 +246,18 @@ Trainer::StepReport Trainer::step() {
 GpuExecutor& Trainer::evaluator() {
     if (!evaluator_) {
         Objective::Forward model = adapted(objective_->forward(evaluationRows_, 0));
-        std::map<std::string, Tensor> outputs{{"losses", lossesOf(model.logits, kTargets, kWeights)},
-                                              {"best", topK(model.logits, 1).indices}};
+        std::map<std::string, Tensor> outputs{
+            {"losses", step_inputs::lossesOf(model.logits, step_inputs::kTargets, step_inputs::kWeights)},
+            {"best", topK(model.logits, 1).indices}};
         if (model.classes) {
-            outputs["class_losses"] = lossesOf(model.classes, kClasses, kClassWeights);
+            outputs["class_losses"] =
+                step_inputs::lossesOf(model.classes, step_inputs::kClasses, step_inputs::kClassWeights);
             outputs["best_class"] = topK(model.classes, 1).indices;
         }
         if (images_) outputs["probabilities"] = softmax(model.logits);
         if (model.segmentLogits) {
-            outputs["segment_losses"] = lossesOf(model.segmentLogits, kSegmentTargets, kSegmentWeights);
+            outputs["segment_losses"] =
+                step_inputs::lossesOf(model.segmentLogits, step_inputs::kSegmentTargets, step_inputs::kSegmentWeights);
             outputs["segment_best"] = topK(model.segmentLogits, 1).indices;
         }
         evaluator_ = makeExecutor(model, outputs, {.cutsFinely = execution_.cutsFinely});

@@ -1,0 +1,176 @@
+#include "engine/training/trainer_step.h"
+
+#include "engine/ops/gradient.h"
+#include "engine/ops/tensor_ops.h"
+#include "engine/ops/training_ops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+// The graphs of a training step: loss, gradients, and the optimiser's update.
+
+namespace attn {
+
+namespace step_inputs {
+
+Tensor lossesOf(Tensor logits, const char* targets, const char* weights, double smoothing) {
+    const int64_t rows = logits.shape()[0];
+    Graph& graph = *logits.graph;
+    return crossEntropy(logits, graph.input(targets, {.shape = {rows}, .dtype = DType::I32}),
+                        graph.input(weights, {.shape = {rows}}), smoothing);
+}
+
+} // namespace step_inputs
+
+Objective::Forward Trainer::adapted(Objective::Forward forward) const {
+    return withAdapters(std::move(forward), adapters_, recipe_.start.adapters.scale());
+}
+
+Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
+    const Tensor losses =
+        step_inputs::lossesOf(forward.logits, step_inputs::kTargets, step_inputs::kWeights, recipe_.smoothing);
+    Tensor total = sum(losses);
+    if (forward.classes)
+        total = add(total, sum(step_inputs::lossesOf(forward.classes, step_inputs::kClasses, step_inputs::kClassWeights,
+                                                     recipe_.smoothing)));
+    if (forward.segmentLogits) // the right one of all segments is its own: van den Oord et al. 2018, arXiv:1807.03748,
+                               // eq. 4
+        total = add(total, sum(step_inputs::lossesOf(forward.segmentLogits, step_inputs::kSegmentTargets,
+                                                     step_inputs::kSegmentWeights)));
+    for (const Tensor penalty : forward.partTensors.penalties) total = add(total, penalty);
+    return {.model = std::move(forward), .losses = losses, .total = total};
+}
+
+/// Adds the optimiser's update to a graph, one for each factor of the learning rate. @return what to compute
+std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vector<std::string>& names,
+                                                  const std::vector<Tensor>& gradients) const {
+    const Optimiser& optimiser = recipe_.optimiser;
+    const bool isSgd = optimiser.kind == Optimiser::Kind::Sgd;
+    const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
+    const std::vector<std::string> blocks = objective_->structure().blocks();
+    std::map<double, std::vector<size_t>, std::greater<>> groups;
+    for (size_t i = 0; i < names.size(); ++i) groups[rateFactor(recipe_.start, names[i], blocks)].push_back(i);
+    std::map<std::string, Tensor> outputs{{"norm", clip.norm}};
+    for (const auto& [factor, members] : groups) {
+        std::vector<Tensor> states, own;
+        for (const size_t i : members) {
+            const Shape& shape = gradients[i].shape();
+            own.push_back(gradients[i]);
+            states.push_back(graph.parameter(names[i], shape));
+            states.push_back(graph.state("moment." + names[i], {.shape = shape}));
+            if (!isSgd) states.push_back(graph.state("variance." + names[i], {.shape = shape}));
+        }
+        outputs[fmt::format("updated.{}", outputs.size())] =
+            isSgd ? sgdUpdate(states, own, clip.factor, optimiser.momentum, optimiser.decay, factor)[0]
+                  : adamUpdate(states, own, clip.factor,
+                               {.beta1 = optimiser.beta1,
+                                .beta2 = optimiser.beta2,
+                                .epsilon = optimiser.epsilon,
+                                .decay = optimiser.decay,
+                                .isDecoupled = optimiser.kind == Optimiser::Kind::AdamW,
+                                .rateFactor = factor})[0];
+    }
+    return outputs;
+}
+
+/// The savings that a model uses, and checkpointing where it could. A reversible layer keeps less than its input.
+std::vector<TrainingMemory::Alternative> Trainer::savings(const Objective::Forward& model) const {
+    const auto isReversible = [](const Recomputed& part) { return part.reversible.has_value(); };
+    const std::vector<Recomputed>& parts = model.partTensors.recomputed;
+    std::vector<TrainingMemory::Alternative> found;
+    if (std::ranges::none_of(parts, isReversible))
+        found.push_back({.saving = MemorySaving::Checkpointing, .isUsed = recipe_.gradientCheckpointing});
+    else
+        found.push_back({.saving = MemorySaving::Reversible, .isUsed = true});
+    if (!std::ranges::all_of(parts, isReversible)) found.push_back({.saving = MemorySaving::Chunks, .isUsed = true});
+    return found;
+}
+
+/// What the backward pass computes again: what parts ask for, and each layer if the recipe says so.
+/// @param turned a saving that is used if savings() says that it is not, and the other way round
+std::vector<Recomputed> Trainer::recomputed(const Objective::Forward& model, std::optional<MemorySaving> turned) const {
+    const auto used = savings(model);
+    const auto uses = [&](MemorySaving saving) {
+        const auto found = std::ranges::find(used, saving, &TrainingMemory::Alternative::saving);
+        return found != used.end() && found->isUsed != (turned == saving);
+    };
+    std::vector<Recomputed> ranges;
+    if (uses(MemorySaving::Checkpointing))
+        for (const NodeRange& block : model.blocks) ranges.push_back({.nodes = block});
+    for (const Recomputed& part : model.partTensors.recomputed)
+        if (uses(part.reversible ? MemorySaving::Reversible : MemorySaving::Chunks)) ranges.push_back(part);
+    return ranges;
+}
+
+/// The graphs of a step with the windows of a stage; evaluations have those of the model.
+Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned) const {
+    Step step{.loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout,
+                                                           recipe_.schedule.windowDivisor(stage)))),
+              .outputs = {},
+              .updateGraph = {},
+              .updateOutputs = {}};
+    const Loss& loss = step.loss;
+    const bool accumulates = recipe_.accumulation > 1;
+    step.updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
+    std::vector<Tensor> trained;
+    std::vector<std::string> names;
+    for (const Named& each : trained_) {
+        names.push_back(each.name);
+        trained.push_back(loss.model.graph->parameter(each.name, each.shape));
+    }
+    std::vector<Tensor> gradients = gradient(loss.total, trained, {.recomputed = recomputed(loss.model, turned)});
+    for (size_t i = names.size(); i-- > 0;)
+        if (!gradients[i]) { // nothing reads it, such as W_Q where scores do not depend on queries: it stays as it is
+            const auto at = static_cast<std::ptrdiff_t>(i);
+            names.erase(names.begin() + at);
+            trained.erase(trained.begin() + at);
+            gradients.erase(gradients.begin() + at);
+        }
+    step.outputs = {{"loss", loss.total}};
+    for (const auto& [name, next] : loss.model.partTensors.averages)
+        if (std::ranges::find(averages_, name) != averages_.end()) // of layers that share it, the first sets it
+            step.outputs.emplace("average." + name,
+                                 assign(loss.model.graph->parameter(name, next.shape()), next, StepScalar::Beginning));
+    if (accumulates) {
+        const auto sumsIn = [&](Graph& graph) {
+            std::vector<Tensor> sums;
+            for (size_t i = 0; i < names.size(); ++i)
+                sums.push_back(graph.state("gradient." + names[i], {.shape = trained[i].shape()}));
+            return sums;
+        };
+        step.outputs["gradient"] = accumulate(sumsIn(*loss.model.graph), gradients)[0];
+        gradients = sumsIn(*step.updateGraph);
+    }
+    step.updateOutputs = addUpdates(*step.updateGraph, names, gradients);
+    if (!accumulates) step.outputs.merge(step.updateOutputs);
+    return step;
+}
+
+void Trainer::buildStep(int64_t stage) {
+    step_.reset();
+    update_.reset();
+    builtStage_ = stage;
+    const Step step = stepOf(stage);
+    if (recipe_.accumulation > 1)
+        update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(step.updateGraph, step.updateOutputs),
+                                                GpuExecutorOptions{.cutsFinely = execution_.cutsFinely});
+    step_ = makeExecutor(step.loss.model, step.outputs, execution_);
+}
+
+TrainingMemory trainingMemory(const Recipe& recipe) {
+    Trainer trainer(recipe, GpuExecutorOptions{});
+    const Objective::Forward model = trainer.objective_->forward(1, 0);
+    trainer.listTensors(model);
+    const auto bytesOf = [&](std::optional<MemorySaving> turned) {
+        const Trainer::Step step = trainer.stepOf(0, turned);
+        return compile(step.loss.model.graph, step.outputs)->arenaBytes;
+    };
+    TrainingMemory memory{.bytes = bytesOf({}), .alternatives = trainer.savings(model)};
+    for (auto& alternative : memory.alternatives) alternative.bytes = bytesOf(alternative.saving);
+    return memory;
+}
+
+} // namespace attn
