@@ -69,9 +69,10 @@ struct AttentionFlow {
 
     /// Whether Stage::Inputs has run on the rows that q and k were projected from. If not, it runs on q and k.
     bool hasInputs = false;
-    Tensor stream; ///< [.., T, width]: the rows that Stage::Inputs changes
-    Tensor q;      ///< [B,H,T,D]
-    Tensor k, v;   ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on. Of a mixer of the stream, v is its rows [B,1,S,C]
+    /// [.., T, width]: the rows that Stage::Inputs changes. With hasInputs: the rows that q is projected from, [B,T,C].
+    Tensor stream;
+    Tensor q;    ///< [B,H,T,D]
+    Tensor k, v; ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on. Of a mixer of the stream, v is its rows [B,1,S,C]
     /// k and v of states that get no gradient, for memories that read them: [B,G,S,D], [B,H,S,D] from Stage::Scores on.
     /// Null: such a memory reads k and v, without a gradient.
     Tensor rememberedKeys, rememberedValues;

@@ -173,7 +173,7 @@ TEST_CASE("faults: when the device runs out of memory all the same, the open mod
 
 TEST_CASE("faults: a lost device ends the model, not the session; opening it again goes on with the text",
           "[session][gpu]") {
-    OpenSession session("abcabc");
+    OpenSession session("abcabc", kShaderDevice);
     succeed(session, GenerateCommand{.maxTokens = 2});
     CHECK(text(session) == "abcabcab");
     const std::string lost = "VK_ERROR_DEVICE_LOST (-4); reopen the model; if it happens again, update the graphics "

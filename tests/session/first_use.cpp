@@ -13,17 +13,10 @@ using namespace attn::test;
 
 namespace {
 
-/// Host kernels need no preparation.
-const DeviceChoice kShaders = [] {
-    DeviceChoice choice = kTestDevice;
-    choice.kernels = Kernels::Shader;
-    return choice;
-}();
-
 /// Whether a session says while it opens a model that it prepares the engine.
 /// @param kernels folder that holds the engine's kernels before the session ends
 bool preparesEngine(const OpenModelCommand& open, const std::filesystem::path& kernels) {
-    Session session(kShaders);
+    Session session(kShaderDevice);
     std::atomic<bool> isSaid = false;
     session.setListener([&] {
         const auto snapshot = session.latest();
@@ -58,8 +51,8 @@ TEST_CASE("first use: a run needs no kernel that was not prepared", "[session][g
     recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = 4};
     recipe.evaluateEvery = 2;
     const TemporaryFolder folder;
-    const auto device = Device::shared(kShaders);
-    TrainingSession session(kShaders);
+    const auto device = Device::shared(kShaderDevice);
+    TrainingSession session(kShaderDevice);
     session.prepare(recipe);
     CHECK(idle(session)->preparation == -1);
     CHECK(session.latest()->state == TrainingSnapshot::State::None);
@@ -82,7 +75,7 @@ TEST_CASE("first use: preparation says how far it is at the first start only", "
     const TemporaryFolder folder;
     const gpu::ScopedEnvironment cache("XDG_CACHE_HOME", folder.path().c_str());
     const auto shares = [&] {
-        TrainingSession session(kShaders);
+        TrainingSession session(kShaderDevice);
         std::mutex mutex;
         std::set<double> said;
         session.setListener([&] {
@@ -104,7 +97,7 @@ TEST_CASE("first use: a run that starts does not wait for the preparation", "[se
     recipe.schedule = {.rate = 3e-3, .warmUp = 2, .steps = 4};
     const TemporaryFolder folder, cacheFolder;
     const gpu::ScopedEnvironment cache("XDG_CACHE_HOME", cacheFolder.path().c_str());
-    TrainingSession session(kShaders);
+    TrainingSession session(kShaderDevice);
     std::atomic<bool> wasSaidAfter = false;
     session.setListener([&] {
         const auto snapshot = session.latest();

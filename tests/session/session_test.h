@@ -40,6 +40,9 @@ inline std::shared_ptr<const PlaygroundSnapshot> answer(PlaygroundSession& sessi
 
 /// The device of tests: on the thread that asks, and checked.
 inline const DeviceChoice kTestDevice{.device = {}, .softwareThreads = 0, .validation = true};
+/// The same with shaders, for what kernels of the processor do not meet: compilation, and the loss of a device.
+inline const DeviceChoice kShaderDevice{
+    .device = {}, .softwareThreads = 0, .validation = true, .kernels = Kernels::Shader};
 
 /// The sentence that a command fails with; the session must be alive and idle afterwards.
 inline std::string failureOf(Session& session, const Command& command) {
@@ -61,7 +64,8 @@ inline std::shared_ptr<const Snapshot> succeed(Session& session, const Command& 
 /// A session that has opened "builtin:induction" with a prompt.
 class OpenSession : public Session {
 public:
-    explicit OpenSession(const std::string& prompt) : Session({.validation = true}) {
+    explicit OpenSession(const std::string& prompt, const DeviceChoice& device = {.validation = true})
+        : Session(device) {
         succeed(*this, OpenModelCommand{.path = kInduction, .prompt = prompt});
     }
 };

@@ -10,7 +10,9 @@ namespace {
 
 constexpr DeviceChoice kInline{.softwareThreads = 0, .validation = true};
 
-LanguageModel induction() { return LanguageModel(openModelSource(kInduction), {.device = kInline}); }
+LanguageModel induction(const DeviceChoice& device = kInline) {
+    return LanguageModel(openModelSource(kInduction), {.device = device});
+}
 
 std::vector<float> logitsAfter(LanguageModel& model, std::span<const int> tokens) {
     model.truncate(0);
@@ -50,15 +52,15 @@ TEST_CASE("shared device: two models that run at once give what they give alone"
 }
 
 TEST_CASE("shared device: a lost one is opened anew for the next who asks", "[session][gpu]") {
-    LanguageModel model = induction();
-    const auto lost = Device::shared(kInline);
+    LanguageModel model = induction(kShaderDevice);
+    const auto lost = Device::shared(kShaderDevice);
     {
         const FailWith failing(failingVulkan().submit, VK_ERROR_DEVICE_LOST);
         CHECK_THROWS_WITH(model.feed(std::vector{1, 2}), CONTAINS("VK_ERROR_DEVICE_LOST"));
     }
-    const auto next = Device::shared(kInline);
+    const auto next = Device::shared(kShaderDevice);
     CHECK(next.get() != lost.get());
-    LanguageModel again = induction();
+    LanguageModel again = induction(kShaderDevice);
     CHECK(&again.device() == next.get());
     REQUIRE(again.feed(std::vector{1, 2}));
 }
