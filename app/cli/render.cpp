@@ -253,11 +253,9 @@ void addRender(Command& command) {
         "--class CLASS", options->label,
         "weight rollout by the gradient of this class (number or label), or of this token after the last one; "
         "ignores --fusion and --discard");
-    command.option(
-        "--lens LENS", options->lens,
-        "lens of the Lenses panel: logit, attribution, gradients, flow, weighted, spans, composition, layer_kinds, "
-        "ablation or "
-        "patching");
+    command.option("--lens LENS", options->lens,
+                   "lens of the Lenses panel: logit, attribution, gradients, flow, weighted, spans, composition, "
+                   "formed, storage, layer_kinds, ablation or patching");
     command.option("--position N", options->position, "token that the lens explains; -1: the last");
     options->asked.addTargetTo(command);
     command.option("--from INPUT", options->from, "text or picture that the lens patching copies values from");
