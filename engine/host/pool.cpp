@@ -1,6 +1,7 @@
 #include "engine/host/pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -15,8 +16,9 @@
 namespace attn::host {
 namespace {
 
-/// How often a thread looks for work, or for the end of others' work, before it sleeps: some 20 microseconds.
-constexpr int kLooks = 400;
+/// How long a thread looks for work, or for the end of others' work, before it sleeps. Waking it takes some 50
+/// microseconds, and a step of a model holds many short operations between which that time would be lost.
+constexpr std::chrono::microseconds kLookFor{150};
 
 thread_local bool isWithinTask = false;
 
@@ -26,6 +28,19 @@ void relax() {
 #else
     std::this_thread::yield();
 #endif
+}
+
+/// Looks until `isDone` or until it has looked long enough. @return whether isDone
+template <typename Condition> bool lookFor(const Condition& isDone) {
+    constexpr int kLooks = 32; // between two readings of the clock
+    const auto end = std::chrono::steady_clock::now() + kLookFor;
+    do {
+        for (int look = 0; look < kLooks; ++look) {
+            if (isDone()) return true;
+            relax();
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    return isDone();
 }
 
 /// The cores' worth of time that the control group allows. @return 0 if there is no limit
@@ -104,14 +119,9 @@ void Pool::run(int64_t count, Call call, const void* context) {
 
     while (workOnce()) {
     }
-    for (int look = 0; unfinished_.load(std::memory_order_acquire) > 0; ++look) {
-        if (look < kLooks) {
-            relax();
-            continue;
-        }
-        const int64_t left = unfinished_.load(std::memory_order_acquire);
-        if (left > 0) unfinished_.wait(left, std::memory_order_acquire);
-    }
+    while (!lookFor([&] { return unfinished_.load(std::memory_order_acquire) == 0; }))
+        if (const int64_t left = unfinished_.load(std::memory_order_acquire); left > 0)
+            unfinished_.wait(left, std::memory_order_acquire);
 }
 
 /// Takes one task of the current job and does it. @return false if none is left
@@ -134,8 +144,8 @@ void Pool::work() {
         const uint32_t seen = jobs_.load(std::memory_order_acquire);
         while (workOnce()) {
         }
-        for (int look = 0; look < kLooks && jobs_.load(std::memory_order_acquire) == seen; ++look) relax();
-        if (jobs_.load(std::memory_order_acquire) == seen && !ends_) jobs_.wait(seen, std::memory_order_acquire);
+        if (!lookFor([&] { return jobs_.load(std::memory_order_acquire) != seen; }) && !ends_)
+            jobs_.wait(seen, std::memory_order_acquire);
     }
 }
 
