@@ -34,7 +34,8 @@ float largest(std::span<const float> values) {
     return most;
 }
 
-int rounded(float value) { return static_cast<int>(std::lround(value)); }
+/// The nearest integer; the larger in size of two.
+int rounded(float value) { return static_cast<int>(value < 0 ? value - 0.5f : value + 0.5f); }
 
 void encode8(std::span<const float> block, std::byte* numbers, std::byte* scale) {
     const float d = std::abs(largest(block)) / 127;
@@ -77,17 +78,25 @@ Fit fitOf(std::span<const float> part) {
     const auto [least, most] = std::minmax_element(part.begin(), part.end());
     const float low = std::min(*least, 0.0f), range = *most - low;
     if (range <= 0) return {0, -low};
+    double sumX = 0, sumXX = 0;
+    for (const float x : part) {
+        sumX += static_cast<double>(x);
+        sumXX += static_cast<double>(x) * static_cast<double>(x);
+    }
     Fit best{range / 15, -low};
     double bestError = -1;
+    const auto n = static_cast<double>(part.size());
     for (int trial = -1; trial <= 8; ++trial) { // scales around the range's
         const float inverse = (14.0f + 0.15f * static_cast<float>(trial)) / range;
-        double sumQ = 0, sumQQ = 0, sumX = 0, sumXQ = 0;
+        int sumQ = 0, sumQQ = 0;
+        double sumXQ = 0;
         for (const float x : part) {
-            const double q = std::clamp(rounded((x - low) * inverse), 0, 15);
-            sumQ += q, sumQQ += q * q, sumX += static_cast<double>(x), sumXQ += q * static_cast<double>(x);
+            const int q = std::min(rounded((x - low) * inverse), 15);
+            sumQ += q;
+            sumQQ += q * q;
+            sumXQ += static_cast<double>(x) * q;
         }
-        const auto n = static_cast<double>(part.size());
-        const double divisor = n * sumQQ - sumQ * sumQ;
+        const double divisor = n * sumQQ - static_cast<double>(sumQ) * sumQ;
         if (divisor <= 0) continue;
         double scale = (n * sumXQ - sumQ * sumX) / divisor, offset = (scale * sumQ - sumX) / n;
         if (offset < 0) { // an offset is stored without a sign
@@ -95,11 +104,8 @@ Fit fitOf(std::span<const float> part) {
             scale = sumXQ / sumQQ;
         }
         if (scale <= 0) continue;
-        double error = 0;
-        for (const float x : part) {
-            const double q = std::clamp(rounded((x - low) * inverse), 0, 15);
-            error += std::pow(scale * q - offset - static_cast<double>(x), 2);
-        }
+        const double error = scale * scale * sumQQ + n * offset * offset + sumXX - 2 * scale * offset * sumQ -
+                             2 * scale * sumXQ + 2 * offset * sumX; // of scale * q - offset
         if (bestError >= 0 && error >= bestError) continue;
         bestError = error;
         best = {static_cast<float>(scale), static_cast<float>(offset)};

@@ -144,7 +144,10 @@ bool AttentionPanel::readsText() const {
 }
 
 bool AttentionPanel::isOfTwoTexts() const {
-    return snapshot_ && snapshot_->model && snapshot_->model->structure.isCross(bench_.selection().site);
+    // While another model arrives, the selection may already be of that one.
+    const int site = bench_.selection().site;
+    return snapshot_ && snapshot_->model && site < snapshot_->model->siteCount() &&
+           snapshot_->model->structure.isCross(site);
 }
 
 void AttentionPanel::hoverRow(int row) {
