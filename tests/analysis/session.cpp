@@ -136,7 +136,7 @@ TEST_CASE("session: stop ends an analysis", "[analysis][gpu]") {
 
 // Prints what a gate, or the share of an intervention, takes from the command until all views are as it says.
 TEST_CASE("measure: a slider's way to the views", "[.measure]") {
-    const char* path = GENERATE(kInduction, "builtin:sort", "builtin:stories");
+    const std::string path = GENERATE(as<std::string>(), kInduction, "builtin:sort", "builtin:stories");
     Session session;
     succeed(session, OpenModelCommand{.path = path});
     const auto median = [&](const std::function<Command(float)>& command) {
