@@ -353,8 +353,8 @@ LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
                                      ? LensText::tr("How many tokens back each head looks. Each token decides its own "
                                                     "span, so the bars show means.")
                                      : LensText::tr("How many tokens back each head has learned to look.")};
-    answer.bars.title = isDynamic ? LensText::tr("Mean span of each head, in tokens")
-                                  : LensText::tr("Span of each head, in tokens");
+    answer.bars.title =
+        isDynamic ? LensText::tr("Mean span of each head, in tokens") : LensText::tr("Span of each head, in tokens");
     answer.bars.placeTitle = LensText::tr("head");
     answer.bars.isBars = true;
     answer.bars.lines = {{LensText::tr("tokens"), {}}};

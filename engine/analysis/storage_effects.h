@@ -26,7 +26,8 @@ struct StorageEffects : AnalysisResult {
     std::vector<Effect> effects; ///< that of f32 first
 };
 
-/// Computes StorageEffects. It opens the model again in each storage, one after another; changes to runs have no part in it.
+/// Computes StorageEffects. It opens the model again in each storage, one after another; changes to runs have no part
+/// in it.
 struct StorageEffectsAnalysis : Analysis {
     std::vector<Storage> storages{kStorages, kStorages + std::size(kStorages)}; ///< f32 is always measured
     std::string key() const override { return "storage_effects"; }

@@ -8,10 +8,10 @@
 
 namespace attn::environment {
 
-std::optional<std::string> device(); ///< ATTN_DEVICE: a device's index or part of its name
+std::optional<std::string> device();  ///< ATTN_DEVICE: a device's index or part of its name
 std::optional<std::string> kernels(); ///< ATTN_KERNELS: auto, shader or host
-bool validation();                   ///< ATTN_VALIDATION=1: load the Khronos validation layer
-std::string cacheDirectory();        ///< XDG_CACHE_HOME or ~/.cache, plus /attention-lab; empty if neither exists
+bool validation();                    ///< ATTN_VALIDATION=1: load the Khronos validation layer
+std::string cacheDirectory();         ///< XDG_CACHE_HOME or ~/.cache, plus /attention-lab; empty if neither exists
 /// XDG_DATA_DIRS, or /usr/local/share and /usr/share: where programs have their data, the most important first.
 std::vector<std::string> dataDirectories();
 /// Sets the number of worker threads that software Vulkan (lavapipe) uses in instances created later.

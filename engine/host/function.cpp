@@ -32,13 +32,9 @@ template <bool isSine> HWY_ATTR HWY_INLINE Vector wave(Vector x) {
     return hn::LoadU(Floats(), values);
 }
 
-template <uint8_t kind> HWY_ATTR HWY_INLINE Vector valueOf(Vector x, Vector first, Vector second) {
+/// Affine and Clamp are no cases of Unary.
+template <uint8_t kind> HWY_ATTR HWY_INLINE Vector unaryOf(Vector x) {
     const Vector zero = hn::Zero(Floats()), one = constant(1);
-    if constexpr (kind == Function::Affine) return hn::MulAdd(x, first, second);
-    if constexpr (kind == Function::Clamp) {
-        const Vector notBelow = hn::IfThenElse(hn::Lt(x, first), first, x);
-        return hn::IfThenElse(hn::Lt(second, notBelow), second, notBelow);
-    }
     switch (static_cast<Unary>(kind)) {
     case Unary::Exponential:
         return exponential(x);
@@ -72,6 +68,17 @@ template <uint8_t kind> HWY_ATTR HWY_INLINE Vector valueOf(Vector x, Vector firs
         return hn::Neg(x);
     }
     return x;
+}
+
+template <uint8_t kind> HWY_ATTR HWY_INLINE Vector valueOf(Vector x, Vector first, Vector second) {
+    if constexpr (kind == Function::Affine) {
+        return hn::MulAdd(x, first, second);
+    } else if constexpr (kind == Function::Clamp) {
+        const Vector notBelow = hn::IfThenElse(hn::Lt(x, first), first, x);
+        return hn::IfThenElse(hn::Lt(second, notBelow), second, notBelow);
+    } else {
+        return unaryOf<kind>(x);
+    }
 }
 
 /// f'(x), from x or, where that is simpler, from f(x).

@@ -38,7 +38,7 @@ struct TileList {
         for (int64_t tile = begin(rows.first); tile < begin(rows.first + rows.count); ++tile)
             result.push_back(column(tile));
         std::ranges::sort(result);
-        result.erase(std::ranges::unique(result).begin(), result.end());
+        result.erase(std::unique(result.begin(), result.end()), result.end());
     }
 };
 

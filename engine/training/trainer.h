@@ -42,7 +42,7 @@ public:
     int64_t stage() const { return recipe_.schedule.stageOf(std::max<int64_t>(stepsDone_ - 1, 0)); }
     int64_t parameterCount() const;      ///< numbers that training changes
     int64_t modelParameterCount() const; ///< numbers of the model, without adapters
-    size_t kernelCount() const;        ///< that a step starts
+    size_t kernelCount() const;          ///< that a step starts
     uint64_t
     arenaBytes() const; ///< memory of a step for activations and gradients, without parameters and optimiser states
     /// Device time of the dispatches of the last step, by shader. Empty unless they are timed.

@@ -26,7 +26,7 @@ std::span<const Part* const> maskParts() {
                                        &kHardG2lMask,      &kHardEtcMask,        &kOwnSegmentMask,
                                        &kLongformerMask,   &kBigBirdMask,        &kRowMask,
                                        &kColumnMask,       &kAxialMask,          &kShiftedMask,
-                                       &kAdaptiveSpanMask, &kDynamicSpanMask, &kPaintedMask};
+                                       &kAdaptiveSpanMask, &kDynamicSpanMask,    &kPaintedMask};
     return kParts;
 }
 

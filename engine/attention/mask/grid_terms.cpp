@@ -75,9 +75,10 @@ const Part kAxialMask{
     .id = "axial",
     .slot = Slot::Mask,
     .title = "Axial",
-    .idea = "A patch sees its row and its column. The paper gives each axis its own layer; this mask joins both, and "
-            "per_layer(row, column) is the paper's way. Where pixels are written in order, it never sees those above and "
-            "to the right.",
+    .idea =
+        "A patch sees its row and its column. The paper gives each axis its own layer; this mask joins both, and "
+        "per_layer(row, column) is the paper's way. Where pixels are written in order, it never sees those above and "
+        "to the right.",
     .formula = "row(rows,cols) | column(rows,cols)",
     .source = kAxial,
     .params = kGridParams,
