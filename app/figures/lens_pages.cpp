@@ -308,11 +308,13 @@ LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject& sub
 LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const StorageEffects&>(result);
     const StorageEffects::Effect& original = found.effects.front();
-    LensAnswer answer{.summary =
-                          LensText::tr("Keeping each weight in fewer bits saves memory and writes faster, but rounds "
-                                       "the weights. With f32 weights, the perplexity of this text is %1.")
-                              .arg(formatFixed(original.perplexity, 3))};
-    answer.matrix.title = LensText::tr("Change of each head's pattern, in bits");
+    LensAnswer answer{
+        .summary = LensText::tr("With fewer bits for each weight, the model takes less memory and writes faster, "
+                                "but its weights are rounded. With f32 weights, the perplexity of this text is "
+                                "%1.")
+                       .arg(formatFixed(original.perplexity, 3))};
+    answer.matrix.title =
+        LensText::tr("How far each head's pattern is from that of f32 weights (0: equal, 1: disjoint)");
     answer.matrix.rowTitle = LensText::tr("weights");
     answer.matrix.columnTitle = LensText::tr("head");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
@@ -360,8 +362,8 @@ LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
     answer.bars.lines = {{LensText::tr("tokens"), {}}};
     answer.columns = {LensText::tr("Head"), isDynamic ? LensText::tr("Mean span") : LensText::tr("Span"),
                       LensText::tr("Longest span")};
-    answer.columnHelp = {LensText::tr("The layer and the head"), LensText::tr("The tokens back that the head looks"),
-                         LensText::tr("The most tokens back that the head could learn to look")};
+    answer.columnHelp = {LensText::tr("The layer and the head"), LensText::tr("How many tokens back the head looks"),
+                         LensText::tr("The largest span that the head can learn")};
     std::vector<float> values;
     const int queries = found.sites.front().queries;
     for (const AttentionSpans::OfSite& of : found.sites)
