@@ -135,11 +135,11 @@ void addPerplexity(Command& command) {
 void addStorage(Command& command) {
     const auto options = std::make_shared<StorageOptions>();
     command.about(
-        "Opens the model with its weights kept as f32, f16, bf16, q8_0, q4_0 and q4_k (which needs rows of a multiple "
-        "of 256 weights; others are q8_0), and compares: the memory, the "
+        "Opens the model with its weights kept as f32, f16, bf16, q8_0, q4_0 and q4_k, and compares the memory, the "
         "measured speed of writing, the perplexity of the text, the largest change of a probability of the next token, "
-        "and "
-        "how far the patterns of the heads are from those of f32 (Jensen-Shannon divergence, 0 to 1 bit).");
+        "and how far the patterns of the heads are from those of f32 (Jensen-Shannon divergence, 0 to 1). A matrix "
+        "whose "
+        "rows are no multiple of 256 weights is kept as q8_0 instead of q4_k. For models that write text.");
     options->asked.addTo(command);
     addJson(command, options->json);
     command.example("attention-cli storage builtin:stories --prompt 'Once upon a time there was a cat.'");

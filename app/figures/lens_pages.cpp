@@ -309,10 +309,12 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
     const auto& found = static_cast<const StorageEffects&>(result);
     const StorageEffects::Effect& original = found.effects.front();
     LensAnswer answer{
-        .summary = LensText::tr("With fewer bits for each weight, the model takes less memory and writes faster, "
-                                "but its weights are rounded. With f32 weights, the perplexity of this text is "
-                                "%1.")
-                       .arg(formatFixed(original.perplexity, 3))};
+        .summary =
+            LensText::tr("With fewer bits for each weight, a model takes less memory, and a large one writes faster, "
+                         "but its weights are rounded. With f32 weights, the perplexity of this text is "
+                         "%1. A matrix whose rows are no multiple of 256 weights is kept as q8_0 instead "
+                         "of q4_k.")
+                .arg(formatFixed(original.perplexity, 3))};
     answer.matrix.title =
         LensText::tr("How far each head's pattern is from that of f32 weights (0: equal, 1: disjoint)");
     answer.matrix.rowTitle = LensText::tr("weights");
