@@ -30,6 +30,13 @@ PhysicalDevice choose(const Instance& instance, const Context::Options& options)
     return chosen;
 }
 
+/// Keeps the driver of a graphics card loaded until the program ends. Each time that a process loads NVIDIA's driver
+/// again takes resources that it does not get back; after some twenty times the loader finds no driver.
+void keepDriverLoaded(const DeviceTraits& traits) {
+    if (!traits.isSoftware) [[maybe_unused]]
+        static const auto* instance = new Instance(Instance::Options{});
+}
+
 VkDevice createDevice(const PhysicalDevice& physical, const std::vector<const char*>& wantedExtensions) {
     std::vector<const char*> extensions = wantedExtensions;
     for (const char* name : wantedExtensions) {
@@ -104,6 +111,7 @@ std::vector<DeviceInfo> listDevices() {
 Context::Context(const Options& options)
     : instance_({options.validation || environment::validation(), options.instanceExtensions}),
       physical_(choose(instance_, options)), device_{createDevice(physical_, options.deviceExtensions)} {
+    keepDriverLoaded(traits());
     vkGetDeviceQueue(device(), physical_.queueFamily, 0, &queue_);
     if (instance_.hasDebugNames()) {
         setDebugName_ = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
