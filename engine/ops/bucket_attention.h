@@ -16,13 +16,14 @@ struct BucketAttentionInputs {
 };
 
 /// Attention of each query to all keys that it meets in some round, each of them counted once. A query's own key counts
-/// with its score less 1e5, so that it matters only where there is no other. No pattern is stored, forward or backward.
+/// with its score less 256, so that it matters only where there is no other. No pattern is stored, forward or backward.
 /// @param isCausal whether a query meets no later token  @return z [B,H,T,D]
 /// @source Kitaev et al. 2020, "Reformer", arXiv:2001.04451, section 2 and appendix A; the softmax over the rounds'
 /// sums, with a pair's weight divided by the number of rounds in which it meets, is a softmax over the union
 Tensor bucketAttention(const BucketAttentionInputs& inputs, double scale, bool isCausal);
 
-/// What a query's own key loses in its score.
-inline constexpr double kOwnPenalty = 1e5;
+/// Taken from the score of a query for its own key, which then counts only where there is no other: e^-256 is 0. The
+/// Reformer's code takes 1e5, at which float32 rounds 400 times as coarsely.
+inline constexpr double kOwnPenalty = 256;
 
 } // namespace attn

@@ -1,4 +1,4 @@
-// What the kernels of attention within buckets share: z[t,:] = softmax over the visible s of (q[t] . k[s] * scale, less 1e5 where s = t)
+// What the kernels of attention within buckets share: z[t,:] = softmax over the visible s of (q[t] . k[s] * scale, less 256 where s = t)
 // . v[s,:]. In each round the tokens lie sorted, and a query sees the keys whose code is its own or one less. One dispatch computes one
 // round: eight places of it per set of lanes against 32 places at a time. Pairs that an earlier round has met are left out. Include after
 // tensor.glsl and lanes8.glsl.
@@ -18,7 +18,7 @@ layout(std430, binding = 4) readonly buffer OrderBuffer { ivec4 order[]; };
 INPUT_I(5, code);
 #include "attention_products.glsl"
 
-const float OWN_PENALTY = 1e5 * LOG2_E;
+const float OWN_PENALTY = 256.0 * LOG2_E; // kOwnPenalty
 
 uint foursBefore(uint other) { return (gl_WorkGroupID.y * rounds + other) * ((tokens + 3) / 4); }
 // The tokens at places 4 n to 4 n + 3 of this round; any token beyond the last place.

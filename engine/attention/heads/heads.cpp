@@ -1,5 +1,6 @@
 #include "engine/attention/heads/heads.h"
 #include "engine/attention/terms.h"
+#include "engine/ops/bucket_attention.h"
 
 #include <cmath>
 
@@ -17,17 +18,15 @@ constexpr std::array<Param, 2> kHeadsAndGroups{
 
 // Shared query and key -----------------------------------------------------------------------------------------------
 
-constexpr double kSelfPenalty = -1e5; ///< a token sees itself only if it sees nothing else
-
 void buildSharedKeys(AttentionFlow& flow, PartValues) { flow.k = unitRows(flow.q); }
 void buildSelfPenalty(AttentionFlow& flow, PartValues) {
     const int64_t T = flow.queries, count = T + flow.keys - 1;
     const Tensor penalty =
-        flow.byDistance("heads.self", 1, [](int64_t distance, int64_t) { return distance == 0 ? kSelfPenalty : 0; });
+        flow.byDistance("heads.self", 1, [](int64_t distance, int64_t) { return distance == 0 ? -kOwnPenalty : 0; });
     flow.addToScores("heads.self", diagonals(broadcast(reshape(penalty, {1, count}), {T, count}), flow.keys));
 }
 void fuseSelfPenalty(AttentionFlow& flow, PartValues, FusedScores& fused) {
-    fused.add(flow, [](int64_t, int64_t distance) { return distance == 0 ? kSelfPenalty : 0; });
+    fused.add(flow, [](int64_t, int64_t distance) { return distance == 0 ? -kOwnPenalty : 0; });
 }
 void referenceSharedKeys(ReferenceFlow& flow, PartValues) {
     for (int64_t h = 0; h < flow.heads; ++h)
@@ -39,7 +38,7 @@ void referenceSharedKeys(ReferenceFlow& flow, PartValues) {
 }
 void referenceSelfPenalty(ReferenceFlow& flow, PartValues) {
     for (int64_t h = 0; h < flow.heads; ++h)
-        for (int64_t i = 0; i < flow.queries; ++i) flow.scores.at(h, i, i) += kSelfPenalty;
+        for (int64_t i = 0; i < flow.queries; ++i) flow.scores.at(h, i, i) -= kOwnPenalty;
 }
 
 // Talking heads ------------------------------------------------------------------------------------------------------
@@ -160,7 +159,7 @@ const Part kSharedQueryKey{.id = "shared_query_key",
                            .idea = "A token's key is its query, scaled to length one, so similar tokens fall into the "
                                    "same hash bucket. Every token is most similar to itself, so it may see itself "
                                    "only when it sees no other token.",
-                           .formula = "k_j = q_j / |q_j|; s(i,i) lowered by 1e5",
+                           .formula = "k_j = q_j / |q_j|; s(i,i) lowered by 256",
                            .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer",
                                       "section 2, shared-QK Transformer", "arXiv:2001.04451"},
                            .params = kHeadsOnly,

@@ -188,7 +188,7 @@ const Part kReformerNormaliser{
     .idea = "Random rotations hash every token, so that similar ones tend to share a bucket. The tokens are sorted by "
             "bucket and cut into chunks, and a query meets the keys of its bucket in its own chunk and the one before; "
             "several rounds of hashing miss fewer matches.",
-    .formula = "h(x) = argmax [x R; -x R]; z_i = softmax over j in P_i of q_i . k_j / sqrt(D), less 1e5 where j = i; "
+    .formula = "h(x) = argmax [x R; -x R]; z_i = softmax over j in P_i of q_i . k_j / sqrt(D), less 256 where j = i; "
                "P_i = union over rounds of {j : h(k_j) = h(k_i), chunk(i) - chunk(j) in {0, 1}}",
     .source = {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2 and appendix A",
                "arXiv:2001.04451"},
