@@ -66,7 +66,7 @@ void compare(Device& device, const std::shared_ptr<Graph>& graph, Tensor out, St
 TEST_CASE("products and tables read weights in every storage", "[ops][gpu]") {
     test::TestDevice device;
     for (const Storage storage : kStorages)
-        for (const bool usesHost : {false, true}) {
+        for (const bool usesHost : device.hostChoices()) {
             for (const int64_t rows : {1, 3, 4, 5, 33, 140})
                 for (const int64_t K : {256, 512})
                     for (const int64_t N : {5, 130}) {
@@ -86,7 +86,7 @@ TEST_CASE("products and tables read weights in every storage", "[ops][gpu]") {
 
 TEST_CASE("an operation that reads floats alone gets a copy of compact weights", "[ops][gpu]") {
     test::TestDevice device;
-    for (const bool usesHost : {false, true}) {
+    for (const bool usesHost : device.hostChoices()) {
         const auto graph = std::make_shared<Graph>();
         const Tensor x = graph->input("x", {.shape = {6, 64}});
         compare(device, graph, add(x, graph->parameter(kWeights, {6, 64})), Storage::Q8_0, usesHost);

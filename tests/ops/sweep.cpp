@@ -282,7 +282,7 @@ TEST_CASE("every op of the catalogue has cases in the sweep", "[ops]") {
 
 TEST_CASE("every op on the device equals its reference over random shapes, odd sizes and size 1", "[ops][gpu]") {
     test::TestDevice device;
-    for (const bool usesHost : {false, true}) {
+    for (const bool usesHost : device.hostChoices()) {
         KernelTraits traits = device.kernelTraits();
         traits.usesHost = usesHost;
         for (const auto& [name, build] : allBuilders()) {

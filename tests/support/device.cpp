@@ -14,6 +14,10 @@ TestDevice::~TestDevice() {
     }
 }
 
+std::vector<bool> TestDevice::hostChoices() const {
+    return traits().isSoftware ? std::vector{false, true} : std::vector{false};
+}
+
 void reserveSources(TensorStore& store, const Plan& plan) {
     std::vector<std::pair<std::string, Shape>> tensors;
     for (const PlannedTensor& tensor : plan.tensors)

@@ -10,6 +10,9 @@ class TestDevice : public Device {
 public:
     explicit TestDevice(std::optional<int> softwareThreads = 0);
     ~TestDevice();
+
+    /// The values of KernelTraits::usesHost that this device can serve: the processor's kernels need a software device.
+    std::vector<bool> hostChoices() const;
 };
 
 /// Allocates every parameter and state of the plan.
