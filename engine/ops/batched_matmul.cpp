@@ -75,23 +75,28 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     Walk walk{.extents = sizes.batch.extents(),
               .steps = {batchSteps(a, out), batchSteps(b, out), batchSteps(out, out)},
               .starts = {0, 0, 0}};
-    const Lanes8 lanes(traits);
+    struct Kernel {
+        std::string_view inSubgroups, inTiles;
+    };
+    const Kernel kernel = types.attributes.flag("transposeA")
+                              ? Kernel{"ops/batched_matmul_a_transposed", "ops/batched_matmul_a_transposed_shared"}
+                          : types.attributes.flag("transposeB")
+                              ? Kernel{"ops/batched_matmul_b_transposed", "ops/batched_matmul_b_transposed_shared"}
+                              : Kernel{"ops/batched_matmul", "ops/batched_matmul_shared"};
     std::vector<Dispatch> result;
     for (const Walk& part : splitWalk(walk, 2)) {
         std::vector<uint32_t> push{u32(sizes.M), u32(sizes.N), u32(sizes.K),
                                    pushFloat(types.attributes.number("scale")), u32(part.extents[0])};
         for (size_t t = 0; t < part.starts.size(); ++t)
             for (int64_t floats : {part.starts[t], part.steps[t][0], part.steps[t][1]}) push.push_back(u32(floats / 4));
-        result.push_back({.shader = types.attributes.flag("transposeA")   ? "ops/batched_matmul_a_transposed"
-                                    : types.attributes.flag("transposeB") ? "ops/batched_matmul_b_transposed"
-                                                                          : "ops/batched_matmul",
-                          .bindings = {load4(0), load4(1), writeOutput(0)},
-                          .push = push,
-                          .specialisation = {8, lanes.sets, 0, lanes.isExact},
-                          .x = groupsOf(sizes.N, 32),
-                          .y = groupsOf(sizes.M, 32 * lanes.sets),
-                          .z = GridAxis::fixed(u32(part.extents[0] * part.extents[1])),
-                          .barrierBefore = !result.empty()});
+        const int64_t products = part.extents[0] * part.extents[1];
+        Dispatch launch =
+            productDispatch(kernel.inSubgroups, kernel.inTiles, traits, sizes.M, sizes.N, sizes.K, products);
+        launch.bindings = {load4(0), load4(1), writeOutput(0)};
+        launch.push = push;
+        launch.z = GridAxis::fixed(u32(products));
+        launch.barrierBefore = !result.empty();
+        result.push_back(launch);
     }
     return result;
 }

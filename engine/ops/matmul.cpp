@@ -98,11 +98,13 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
         result.specialisation = constants(traits.subgroupSize, kSubgroups);
         result.x = groups(y.columns(), 4 * kSubgroups);
     } else {
-        constexpr int64_t kTile = 128;
-        result.shader = "ops/matmul_shared";
-        result.specialisation = constants(256, 1);
-        result.x = groups(y.columns(), kTile);
-        result.y = groups(y.rows(), kTile);
+        constexpr int64_t kLargeTile = 128, kMany = 512; // enough large tiles to keep a card busy
+        const ProductTiles tiles(y.rows(), y.columns(), x.columns());
+        const bool isLarge = y.rows() * y.columns() >= kMany * kLargeTile * kLargeTile;
+        result.shader = isLarge ? "ops/matmul_large_shared" : "ops/matmul_shared";
+        result.specialisation = isLarge ? constants(256, 1) : constants(64, tiles.groups);
+        result.x = isLarge ? groups(y.columns(), kLargeTile) : tiles.x;
+        result.y = isLarge ? groups(y.rows(), kLargeTile) : tiles.y;
     }
     return {result};
 }

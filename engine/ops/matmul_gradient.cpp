@@ -64,14 +64,12 @@ std::vector<Dispatch> dispatchPlain(const OpTypes& types, const KernelTraits& tr
     const Activation activation = activationOf(types.attributes);
     const auto pairs = static_cast<uint32_t>(pairsOf(types.attributes));
     const auto inner = [&](uint32_t pair) { return pair < pairs ? u32(types.inputs[2 * pair].shape.columns()) : 0; };
-    const Lanes8 lanes(traits);
-    Dispatch result{.shader = "ops/matmul_plain",
-                    .push = {u32(y.rows()), u32(y.columns()), inner(0), pushFloat(types.attributes.number("scale")),
-                             inner(1), inner(2)},
-                    .specialisation = {8, lanes.sets, static_cast<uint32_t>(activation), lanes.isExact, pairs,
-                                       hasResidual ? 1u : 0u},
-                    .x = groupsOf(y.columns(), 32),
-                    .y = groupsOf(y.rows(), 32 * lanes.sets)};
+    Dispatch result =
+        productDispatch("ops/matmul_plain", "ops/matmul_plain_shared", traits, y.rows(), y.columns(), inner(0));
+    result.push = {u32(y.rows()), u32(y.columns()), inner(0), pushFloat(types.attributes.number("scale")),
+                   inner(1),      inner(2)};
+    result.specialisation[2] = static_cast<uint32_t>(activation);
+    result.specialisation.insert(result.specialisation.end(), {pairs, hasResidual ? 1u : 0u});
     // Absent operands are bound to the first x: the kernel never reads them.
     for (uint32_t operand = 0; operand < 2 * kMaxPairs; ++operand)
         result.bindings.push_back(load4(operand < 2 * pairs ? operand : 0));
@@ -122,14 +120,12 @@ void referenceTransposed(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatchTransposed(const OpTypes& types, const KernelTraits& traits) {
     const Shape& y = types.outputs[0].shape;
-    const Lanes8 lanes(traits);
-    return {{.shader = "ops/matmul_transposed",
-             .bindings = {load4(0), load4(1), writeOutput(0), writeOutput(1)},
-             .push = {u32(y.rows()), u32(y.columns()), u32(types.inputs[0].shape.rows()),
-                      pushFloat(types.attributes.number("scale"))},
-             .specialisation = {8, lanes.sets, 0, lanes.isExact},
-             .x = groupsOf(y.columns(), 32),
-             .y = groupsOf(y.rows(), 32 * lanes.sets)}};
+    const int64_t K = types.inputs[0].shape.rows();
+    Dispatch result =
+        productDispatch("ops/matmul_transposed", "ops/matmul_transposed_shared", traits, y.rows(), y.columns(), K);
+    result.bindings = {load4(0), load4(1), writeOutput(0), writeOutput(1)};
+    result.push = {u32(y.rows()), u32(y.columns()), u32(K), pushFloat(types.attributes.number("scale"))};
+    return {result};
 }
 
 /// The columns of x are shared out, and those of w if x has few.

@@ -151,11 +151,13 @@ void referenceWeightGradient(const ReferenceCall& call) {
         }
 }
 
-std::vector<Dispatch> dispatchWeightGradient(const OpTypes& types, const KernelTraits&) {
+std::vector<Dispatch> dispatchWeightGradient(const OpTypes& types, const KernelTraits& traits) {
     const Shape& x = types.inputs[0].shape;
+    const uint32_t stretches = traits.prefersSubgroupTiles ? 1 : 32; // of rows, side by side on a real GPU
     return {{.shader = "ops/norm_weight_gradient",
              .bindings = {load4(0), load4(1), load4(2), writeOutput(0), writeOutput(1)},
              .push = {u32(x.rows()), u32(x.columns())},
+             .specialisation = {8, stretches},
              .x = groupsOf(x.rowStride() / 4, 8)}};
 }
 

@@ -96,6 +96,36 @@ struct Lanes8 {
         : sets(std::max(traits.subgroupSize / 8, 1u)), isExact(traits.subgroupSize == 8 ? 1u : 0u) {}
 };
 
+/// How a product is divided among workgroups of real GPUs (matmul_tiles.glsl).
+struct ProductTiles {
+    static constexpr int64_t kTile = 64;
+    uint32_t
+        groups; ///< of 64 threads that share a tile: more where there are few tiles, for cards run thousands of threads
+    GridAxis x, y;
+    ProductTiles(int64_t M, int64_t N, int64_t K, int64_t products = 1) : x(groupsOf(N, kTile)), y(groupsOf(M, kTile)) {
+        constexpr int64_t kLeastTerms = 16; // that are worth a group
+        const int64_t tiles = static_cast<int64_t>(x.count) * y.count * products;
+        groups = tiles >= 1024 ? 2 : tiles >= 128 ? 4 : 8;
+        while (groups > 1 && K < kLeastTerms * groups) groups /= 2;
+    }
+};
+
+/// A launch of one of the two kernels of a product M x N x K: in small subgroups (matmul_outer.glsl) or, on real GPUs,
+/// in tiles of shared memory (matmul_tiles.glsl). Sets the grid and the constants 0 to 3.
+/// @param products how many there are at once, along z
+inline Dispatch productDispatch(std::string_view inSubgroups, std::string_view inTiles, const KernelTraits& traits,
+                                int64_t M, int64_t N, int64_t K, int64_t products = 1) {
+    if (!traits.prefersSubgroupTiles) {
+        const ProductTiles tiles(M, N, K, products);
+        return {.shader = inTiles, .specialisation = {64, tiles.groups, 0, 0}, .x = tiles.x, .y = tiles.y};
+    }
+    const Lanes8 lanes(traits);
+    return {.shader = inSubgroups,
+            .specialisation = {8, lanes.sets, 0, lanes.isExact},
+            .x = groupsOf(N, 32),
+            .y = groupsOf(M, 32 * lanes.sets)};
+}
+
 /// The grid of a kernel with one invocation per vec4 of an output and 64 invocations per workgroup.
 inline GridAxis gridPerVec4(const TensorType& type) {
     // The live count of axis 0 scales the element count; unit / 4 vec4s belong to each index of axis 0.

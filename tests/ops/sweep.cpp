@@ -310,11 +310,15 @@ TEST_CASE("the kernels for real GPUs equal the references too", "[ops][gpu]") {
         }
     };
     for (const char* name : {"matmul", "fused_attention"}) check(name);
+    Case large; // enough for the kernel of large results
+    large.op = "matmul (large, as on a real GPU)";
+    large.expect("out", matmul(large.real("x", {2901, 19}, {}, 0.3), large.real("w", {2902, 19}, {}, 0.3)));
+    compare(device, large, traits);
     traits.subgroupSize = 32; // four sets of eight lanes
     for (const char* name :
          {"matmul_plain", "matmul_transposed", "fused_attention_gradient", "batched_matmul", "block_attention",
           "block_attention_gradient", "block_attention_bias_gradient", "bucket_attention", "bucket_attention_gradient",
-          "cluster_attention", "cluster_attention_gradient"})
+          "cluster_attention", "cluster_attention_gradient", "norm_weight_gradient"})
         check(name);
 }
 
