@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <thread>
 
 namespace attn::cli {
@@ -75,21 +76,25 @@ private:
     std::vector<int> none_;
 };
 
-/// Runs a graph on random inputs and gives the median seconds of a step.
+/// Runs a graph on random parameters, which lie on the device, and on positions, and gives the median seconds of a
+/// step.
 double timeGraph(Device& device, const std::shared_ptr<Graph>& graph, const std::map<std::string, Tensor>& outputs,
                  int rounds) {
     TensorStore store(device);
     const auto plan = compile(graph, outputs);
+    std::vector<std::pair<std::string, Shape>> operands;
+    for (const PlannedTensor& tensor : plan->tensors)
+        if (tensor.home == Home::Parameter) operands.emplace_back(tensor.name, tensor.type.shape);
+    store.reserve(operands);
+    for (const auto& [name, shape] : operands)
+        store.write(name, [](int64_t, std::span<float> rows) {
+            for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(uniform(1, i) - 0.5);
+        });
     GpuExecutor executor(device, store, plan);
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home != Home::Input) continue;
-        if (tensor.type.dtype == DType::I32) {
-            const auto values = executor.inputIntegers(tensor.name);
-            for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
-            continue;
-        }
-        const auto values = executor.input(tensor.name);
-        for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(uniform(1, i) - 0.5);
+        const auto positions = executor.inputIntegers(tensor.name);
+        std::iota(positions.begin(), positions.end(), 0);
     }
     executor.run({});
     std::vector<double> seconds;
@@ -103,7 +108,7 @@ double timeGraph(Device& device, const std::shared_ptr<Graph>& graph, const std:
 
 double matmulGflops(Device& device, int64_t size) {
     const auto graph = std::make_shared<Graph>();
-    const Tensor y = matmul(graph->input("x", {.shape = {size, size}}), graph->input("w", {.shape = {size, size}}));
+    const Tensor y = matmul(graph->parameter("x", {size, size}), graph->parameter("w", {size, size}));
     return 2.0 * std::pow(static_cast<double>(size), 3) / timeGraph(device, graph, {{"y", y}}, 15) / 1e9;
 }
 
@@ -112,17 +117,16 @@ double attentionMs(Device& device, bool hasBackward) {
     constexpr int64_t T = 2048, H = 8, D = 64;
     const auto graph = std::make_shared<Graph>();
     const Tensor positions = graph->input("positions", {.shape = {T}, .dtype = DType::I32});
-    const AttentionInputs inputs{.q = graph->input("q", {.shape = {T, H, D}}),
-                                 .k = graph->input("k", {.shape = {T, H, D}}),
-                                 .v = graph->input("v", {.shape = {T, H, D}}),
+    const AttentionInputs inputs{.q = graph->parameter("q", {T, H, D}),
+                                 .k = graph->parameter("k", {T, H, D}),
+                                 .v = graph->parameter("v", {T, H, D}),
                                  .queryPosition = positions,
                                  .keyPosition = positions};
-    const Tensor z = fusedAttention(inputs, graph->input("gates", {.shape = {H}}), {.scale = 0.125});
+    const Tensor z = fusedAttention(inputs, graph->parameter("gates", {H}), {.scale = 0.125});
     std::map<std::string, Tensor> outputs{{"z", z}};
     if (hasBackward) {
-        const std::vector<Tensor> gradients =
-            gradient(sum(multiply(z, graph->input("direction", {.shape = z.shape()}))),
-                     std::array{inputs.q, inputs.k, inputs.v});
+        const std::vector<Tensor> gradients = gradient(sum(multiply(z, graph->parameter("direction", z.shape()))),
+                                                       std::array{inputs.q, inputs.k, inputs.v});
         outputs.insert({{"dq", gradients[0]}, {"dk", gradients[1]}, {"dv", gradients[2]}});
     }
     return timeGraph(device, graph, outputs, 5) * 1e3;

@@ -107,12 +107,20 @@ def training_step(layers, heads, width, context, batch, vocabulary, patch_values
     return step
 
 
+def finish():
+    """Waits for the graphics card, where one is used."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
 def seconds_of(step, count):
     """The seconds of each of `count` calls, after some that are not counted."""
     seconds = []
     for index in range(WARM_UP_STEPS + count):
+        finish()
         start = time.perf_counter()
         step()
+        finish()
         if index >= WARM_UP_STEPS:
             seconds.append(time.perf_counter() - start)
     return seconds

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 
 CORES = 2
-NO_PYTORCH = 3  # the exit code of pytorch.py where PyTorch is missing
+NO_PYTORCH, NO_CARD = 3, 4  # exit codes of pytorch.py where PyTorch is missing, and where it cannot use a graphics card
 HOW_TO_INSTALL = """PyTorch is missing for {}. Install it with one of these:
   sudo apt install python3-torch libopenblas0-openmp        (Debian, Ubuntu)
   python3 -m venv peers && peers/bin/pip install torch      then run: ./dev bench peers --python peers/bin/python"""
@@ -38,6 +38,10 @@ class Ours:
         """What a measurement prints with --json, by name."""
         return json.loads(output_of([self.program, *arguments, "--json"]))
 
+    def device(self):
+        """The device that it uses: its name, and "software" or what kind of graphics card it is."""
+        return next(device for device in self("devices") if device["default"])
+
     def costs(self, spec, lengths):
         """Milliseconds of one attention, by length."""
         with tempfile.TemporaryDirectory() as folder:
@@ -50,13 +54,13 @@ class Ours:
 class PyTorch:
     """A process that waits for work. It sleeps while the others are measured."""
 
-    def __init__(self, python):
+    def __init__(self, python, device):
         environment = dict(os.environ, OMP_WAIT_POLICY="passive")  # threads that wait do not spin
         if fast := glob.glob("/usr/lib/*/openblas-openmp"):
             environment.setdefault("LD_LIBRARY_PATH", fast[0])
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch.py")
         try:
-            self.process = subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+            self.process = subprocess.Popen([python, script, device], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         except OSError as error:
             raise CannotMeasure(f"{python} cannot be started: {error.strerror}") from error
         self.about = self.read()
@@ -64,8 +68,9 @@ class PyTorch:
     def read(self):
         if line := self.process.stdout.readline():
             return json.loads(line)
-        code = self.process.wait()
-        raise CannotMeasure(HOW_TO_INSTALL.format(self.process.args[0]) if code == NO_PYTORCH
+        code, python = self.process.wait(), self.process.args[0]
+        raise CannotMeasure(HOW_TO_INSTALL.format(python) if code == NO_PYTORCH
+                            else f"PyTorch of {python} is older than version 2 or finds no CUDA card" if code == NO_CARD
                             else f"PyTorch's process has ended with code {code}")
 
     def __call__(self, what, **arguments):
@@ -173,8 +178,8 @@ def table(lines):
 class Bench:
     """The programs, and the rows that they have filled so far."""
 
-    def __init__(self, ours, peer, llama=None):
-        self.ours_, self.peer_, self.llama = ours, peer, llama
+    def __init__(self, ours, peer, llama=None, uses_card=False):
+        self.ours_, self.peer_, self.llama, self.uses_card = ours, peer, llama, uses_card
         self.rows = {}
         self.notes = {}
 
@@ -226,7 +231,6 @@ def attention(bench):
 
 def gpt2(bench):
     ours = bench.ours("bench", "--only", "gpt2")
-    bandwidth = bench.ours("bench", "--only", "bandwidth")["reading memory, every core"]
     peer = bench.peer("gpt2")
     bench.notes["PyTorch multiplies one row by"] = peer["one row"]
     bench.add("prefill of 512 tokens, GPT-2 small's shape, f32", "tokens/s", ours["GPT-2-small-shaped prefill of 512"],
@@ -238,6 +242,13 @@ def gpt2(bench):
         if not kind.startswith("gpt2 0.1B"):
             raise CannotMeasure(f"{bench.llama.model} holds {kind}; this row needs GPT-2 small")
         bench.add(f"{decoding}; peer: llama.cpp, {kind}", "tokens/s", rate, llama_rate)
+    if not bench.uses_card:
+        bandwidth_of_decoding(bench, ours)
+
+
+def bandwidth_of_decoding(bench, ours):
+    """What decoding takes of the read bandwidth of the processor, in which the weights are kept."""
+    bandwidth = bench.ours("bench", "--only", "bandwidth")["reading memory, every core"]
     bench.add(f"read bandwidth of {core_count()} cores", "GB/s", bandwidth)
     for storage in ("f32", "q8_0", "q4_k"):
         suffix = "" if storage == "f32" else f", {storage}"
@@ -293,6 +304,7 @@ def options_of(arguments):
     parser.add_argument("--only", nargs="+", choices=[*MEASUREMENTS, BY_LENGTH], metavar="NAME",
                         help=f"measure only some of {', '.join(MEASUREMENTS)} and {BY_LENGTH}")
     parser.add_argument("--json", metavar="FILE", help="also write the rows to a file")
+    parser.add_argument("--gpu", action="store_true", help="measure the graphics card: ours on Vulkan, PyTorch on CUDA")
     parser.add_argument("--lengths", action="store_true", help="also time our full and window attention against length")
     parser.add_argument("--llama", metavar="BINARY", help="llama.cpp's llama-bench, to compare decoding with; needs --gguf")
     parser.add_argument("--gguf", metavar="FILE", help="GPT-2 small for llama.cpp, in f32")
@@ -301,6 +313,8 @@ def options_of(arguments):
     options = parser.parse_args(arguments)
     if options.repetitions < 1:
         parser.error("--repetitions must be 1 or more")
+    if options.gpu and options.llama:
+        parser.error("llama.cpp is measured on the processor: leave out --gpu or --llama")
     if bool(options.llama) != bool(options.gguf):
         parser.error("--llama and --gguf go together")
     if options.llama and options.only and "gpt2" not in options.only:
@@ -308,13 +322,18 @@ def options_of(arguments):
     return options
 
 
-def describe(peer):
+HOW_TO_READ = """Each cell has the median of the turns, and the least and the largest in brackets.
+Ratios are ours / peer in time: below 1, Attention Lab is faster."""
+
+
+def describe(peer, device):
+    if peer.about["card"]:
+        return (f"Attention Lab runs on {device['name']} ({device['driver']}), PyTorch {peer.about['version']} on {peer.about['card']}, in "
+                f"float32.\n{HOW_TO_READ}")
     libraries = ", ".join(peer.about["blas"]) or "its built-in matrix library"
     attention_kind = "with" if peer.about["has fused attention"] else "without"
     return (f"Both run on {core_count()} cores. PyTorch {peer.about['version']} {attention_kind} fused attention, on "
-            f"{peer.about['threads']} threads, with {libraries}.\nLoad before the start: {os.getloadavg()[0]:.2f}. "
-            "Each cell has the median of the turns, and the least and the largest in brackets.\n"
-            "Ratios are ours / peer in time: below 1, Attention Lab is faster.")
+            f"{peer.about['threads']} threads, with {libraries}.\nLoad before the start: {os.getloadavg()[0]:.2f}. {HOW_TO_READ}")
 
 
 def say(text):
@@ -330,9 +349,12 @@ def measure(bench, names, repetitions):
 
 def compare(options, names, ours):
     """Measures both sides and prints the table. @return the rows, by name"""
-    peer = PyTorch(options.python)
-    about = describe(peer)
-    bench = Bench(ours, peer, LlamaCpp(options.llama, options.gguf) if options.llama else None)
+    device = ours.device()
+    if options.gpu and device["type"] == "software":
+        raise CannotMeasure(f"Vulkan finds no graphics card: {device['name']} is software")
+    peer = PyTorch(options.python, "cuda" if options.gpu else "cpu")
+    about = describe(peer, device)
+    bench = Bench(ours, peer, LlamaCpp(options.llama, options.gguf) if options.llama else None, options.gpu)
     measure(bench, names, options.repetitions)
     peer.close()
     notes = [f"{title} {note}." for title, note in bench.notes.items()]
@@ -342,7 +364,8 @@ def compare(options, names, ours):
 
 
 def run(options):
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])  # the programs that are started inherit it
+    if not options.gpu:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])  # the programs that are started inherit it
     ours, rows, names = Ours(options.program), {}, [name for name in options.only or MEASUREMENTS if name != BY_LENGTH]
     if names:
         rows = compare(options, names, ours)

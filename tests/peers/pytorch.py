@@ -1,5 +1,7 @@
 """PyTorch's side of `./dev bench peers`: a process that waits for work and does it, one request at a time.
 
+usage: pytorch.py DEVICE        cpu or cuda
+
 First prints what it is, as one line of JSON. Then reads requests from standard input, a line of JSON each, such as
 {"what": "matmul"}, and answers each with a line of JSON: what it measured, by name. Every figure is of a warm process.
 """
@@ -10,11 +12,12 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "app", "cli"))
-from bench_train import attention, blas_libraries, causal, seconds_of, training_step  # ends with 3 where PyTorch is missing
+from bench_train import attention, blas_libraries, causal, finish, seconds_of, training_step  # ends with 3 where PyTorch is missing
 
 import torch
 from torch.nn import functional
 
+NO_CARD = 4  # the exit code where PyTorch cannot use a graphics card
 
 def median(seconds):
     """The larger of the two in the middle where their number is even, as in the program that this is compared with."""
@@ -99,8 +102,10 @@ class Gpt2:
         logits = self.feed(torch.tensor([1]))
         for index in range(4 + count):
             if index == 4:
+                finish()
                 start = time.perf_counter()
             logits = self.feed(logits.argmax(-1, keepdim=True))
+        finish()
         return count / (time.perf_counter() - start)
 
     def prefill_rate(self, count):
@@ -137,11 +142,20 @@ class Worker:
         return {"matmul": matmul, "attention": causal_attention, "gpt2": self.gpt2, "train": self.train}[what](**arguments)
 
 
+def use_card():
+    """Makes tensors on the graphics card from now on. @return its name"""
+    if not (torch.cuda.is_available() and hasattr(torch, "set_default_device")):
+        sys.exit(NO_CARD)
+    torch.set_default_device("cuda")
+    return torch.cuda.get_device_name()
+
+
 def main():
+    card = use_card() if sys.argv[1] == "cuda" else None
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.manual_seed(0)
     torch.mm(torch.ones(64, 64), torch.ones(64, 64))  # loads the matrix library
-    print(json.dumps({"version": torch.__version__, "blas": blas_libraries(), "threads": torch.get_num_threads(),
+    print(json.dumps({"version": torch.__version__, "blas": blas_libraries(), "threads": torch.get_num_threads(), "card": card,
                       "has fused attention": hasattr(functional, "scaled_dot_product_attention")}), flush=True)
     worker = Worker()
     for line in sys.stdin:

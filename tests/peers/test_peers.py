@@ -133,6 +133,13 @@ class Turns(unittest.TestCase):
             peers.measure(programs.bench(llama_bench(folder, "gpt2 0.4B all F32", 4.0)), ["gpt2"], 1)
 
 
+    def test_a_card_is_not_compared_with_the_read_bandwidth_of_the_processor(self):
+        programs = StandIn([GPT2], [GPT2_IN_PYTORCH])
+        bench = Bench(programs.ours, programs, uses_card=True)
+        peers.measure(bench, ["gpt2"], 1)
+        self.assertEqual(set(bench.rows), {DECODING, "prefill of 512 tokens, GPT-2 small's shape, f32"})
+
+
 class OurGpt2InPyTorch(unittest.TestCase):
     @needs_pytorch
     def test_tokens_one_by_one_give_the_logits_of_the_text_at_once(self):
@@ -183,10 +190,18 @@ class TheCommand(unittest.TestCase):
     def test_options_that_contradict_one_another_are_refused(self):
         for arguments, message in ((["--llama", "llama-bench"], "--llama and --gguf go together"),
                                    (["--repetitions", "0"], "1 or more"),
+                                   (["--gpu", "--llama", "a", "--gguf", "b"], "leave out --gpu or --llama"),
                                    (["--only", "matmul", "--llama", "a", "--gguf", "b"], "add that to --only")):
             answer = self.run_command(*arguments)
             self.assertEqual(answer.returncode, 2)
             self.assertIn(message, answer.stderr)
+
+    def test_software_vulkan_is_no_graphics_card(self):
+        if peers.Ours(CLI).device()["type"] != "software":
+            self.skipTest("a graphics card is there")
+        answer = self.run_command("--gpu")
+        self.assertEqual(answer.returncode, 1)
+        self.assertRegex(answer.stderr, "finds no graphics card: .* is software")
 
     @needs_pytorch
     def test_it_measures_both_programs_and_writes_the_rows(self):
