@@ -60,7 +60,8 @@ class PyTorch:
             environment.setdefault("LD_LIBRARY_PATH", fast[0])
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch.py")
         try:
-            self.process = subprocess.Popen([python, script, device], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+            self.process = subprocess.Popen([python, script, device], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                            env=environment)
         except OSError as error:
             raise CannotMeasure(f"{python} cannot be started: {error.strerror}") from error
         self.about = self.read()
@@ -328,8 +329,8 @@ Ratios are ours / peer in time: below 1, Attention Lab is faster."""
 
 def describe(peer, device):
     if peer.about["card"]:
-        return (f"Attention Lab runs on {device['name']} ({device['driver']}), PyTorch {peer.about['version']} on {peer.about['card']}, in "
-                f"float32.\n{HOW_TO_READ}")
+        return (f"Attention Lab runs on {device['name']} ({device['driver']}), PyTorch {peer.about['version']} on "
+                f"{peer.about['card']}, in float32.\n{HOW_TO_READ}")
     libraries = ", ".join(peer.about["blas"]) or "its built-in matrix library"
     attention_kind = "with" if peer.about["has fused attention"] else "without"
     return (f"Both run on {core_count()} cores. PyTorch {peer.about['version']} {attention_kind} fused attention, on "

@@ -87,7 +87,8 @@ TEST_CASE("first use: preparation says how far it is at the first start only", "
         session.setListener({});
         return said.size();
     };
-    CHECK(shares() > 4);
+    const bool isSoftware = Device::shared(kShaderDevice)->traits().isSoftware;
+    CHECK(shares() > (isSoftware ? 4 : 1)); // a card's driver compiles several between two looks
     CHECK(shares() == 0);
 }
 
