@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/measurements.h"
 
+#include "engine/core/large_pages.h"
 #include "engine/core/rng.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
@@ -133,9 +134,13 @@ double attentionMs(Device& device, bool hasBackward) {
 }
 
 /// Gigabytes per second that all cores together read from memory: the best of several passes, for it is a limit. The
-/// memory is as large as GPT-2 small's weights, so that caches help neither more nor less.
+/// memory is as large as GPT-2 small's weights and in pages of the same size, so that caches help neither more nor
+/// less.
 double readBandwidth() {
-    const std::vector<char> bytes(size_t{1} << 29);
+    std::vector<char> bytes;
+    bytes.reserve(size_t{1} << 29);
+    useLargePages(bytes.data(), bytes.capacity());
+    bytes.resize(bytes.capacity());
     const size_t cores = std::max(1u, std::thread::hardware_concurrency()), share = bytes.size() / cores;
     double shortest = INFINITY;
     for (int pass = 0; pass < 9; ++pass) {

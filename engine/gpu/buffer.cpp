@@ -1,5 +1,7 @@
 #include "engine/gpu/buffer.h"
 
+#include "engine/core/large_pages.h"
+
 #include <fmt/format.h>
 
 #include <cassert>
@@ -143,6 +145,7 @@ Buffer::Buffer(Context& context, const Options& options) : sizeBytes_(options.si
         void* address = nullptr;
         check(vkMapMemory(context.device(), handle, 0, VK_WHOLE_SIZE, 0, &address), "vkMapMemory", name_);
         mapped_ = static_cast<std::byte*>(address);
+        if (context.traits().isSoftware) useLargePages(mapped_, sizeBytes_);
     }
 }
 
