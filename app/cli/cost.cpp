@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/cost_parts.h"
 
 #include "app/figures/plot_figure.h"
 #include "engine/attention/attention_spec.h"
@@ -20,7 +21,7 @@ namespace {
 struct CostOptions {
     std::vector<std::string> specs;
     int64_t from = 64, to = 16384, width = 32;
-    bool measures = false;
+    bool measures = false, parts = false;
     std::string out;
     DeviceChoice device;
 };
@@ -33,9 +34,8 @@ int cost(const CostOptions& options) {
     for (const std::string& text : options.specs.empty() ? kSpecs : options.specs)
         specs.emplace_back(text, AttentionSpec::parse(text));
     std::optional<Device> device;
-    if (options.measures) {
-        device.emplace(options.device);
-    }
+    if (options.measures || options.parts) device.emplace(options.device);
+    if (options.parts) return costOfParts(*device, options.width, options.out);
     PlotFigure figure;
     figure.title = "Cost of one attention";
     figure.valueTitle = options.measures ? "milliseconds" : "floating-point operations";
@@ -99,8 +99,11 @@ void addCost(Command& command) {
     command.option("--to N", options->to, "longest length, in tokens; lengths double from --from on").range(1, 1 << 20);
     command.option("--width N", options->width, "width of a head").range(1, 1024);
     command.flag("--measure", options->measures, "also run each attention on the device and time it");
+    command.flag("--parts", options->parts,
+                 "measure each part of the catalogue by itself from 512 to 4,096 tokens, and print how its time grows");
     addDevice(command, options->device);
-    command.option("--out FILE", options->out, "figure (.png, .svg, .pdf) or .json file to write");
+    command.option("--out FILE", options->out,
+                   "figure (.png, .svg, .pdf) or .json file to write; with --parts, a table with tabs");
     command.example("attention-cli cost 'mask=causal' 'mask=causal & window(256)' --measure --out cost.svg");
     command.action([=] { return cost(*options); });
 }

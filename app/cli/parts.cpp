@@ -6,6 +6,7 @@
 #include "engine/attention/findings.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/io/json_file.h"
+#include "engine/playground/part_growth.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -75,6 +76,7 @@ nlohmann::json toJson(const Part& part) {
                          {"parameters", std::move(params)}};
     if (!part.caution.empty()) entry["caution"] = part.caution;
     if (isInSpec(part)) entry["writes"] = writingOf(part);
+    if (const std::string_view remark = growthRemark(part); !remark.empty()) entry["measured_time"] = remark;
     if (const Finding* finding = findingOf(part))
         entry["finding"] = {{"claim", finding->claim}, {"result", finding->result}, {"command", finding->command}};
     return entry;

@@ -402,7 +402,7 @@ void addTrain(Command& command) {
             "--context N", [=](int64_t value) { options->values.push_back(fmt::format("context={}", value)); },
             "for tasks over a text: tokens of a sequence")
         .atLeast(1);
-    path("--data DIR", "data", "for the tasks images and fashion-mnist: folder of pictures");
+    path("--data DIR", "data", "for the tasks images, fashion-mnist and pixels: folder of pictures");
     path("--from MODEL", "from",
          "model to start from, a folder or builtin:NAME, in place of new parameters; it sets the architecture");
     text("--trained WHAT", "trained",

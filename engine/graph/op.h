@@ -64,6 +64,12 @@ struct Op {
     /// The index of the input whose memory an output shares, or -1. The output is an in-place update of that input
     /// (assign) or another view of it (reshape).
     int (*aliasOf)(const OpTypes& types, uint32_t output) = nullptr;
+    /// Of outputs that are a part of that input (slice): where it begins, in elements. The op computes the output
+    /// itself where the plan cannot let it share the memory. Null: the output is the whole input.
+    int64_t (*aliasBegin)(const OpTypes& types) = nullptr;
+    /// The element of output 0 at which an input lies in it unchanged, or -1 (concatenate). If the plan can place all
+    /// inputs there, nothing is left to do.
+    int64_t (*placeOf)(const OpTypes& types, uint32_t input) = nullptr;
 
     /// Whether the op overwrites (part of) the aliased inputs, which are States or Parameters. It then runs after every
     /// reader of their old values.

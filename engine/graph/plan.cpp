@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
 
 namespace attn {
 namespace {
@@ -19,41 +22,40 @@ std::vector<TensorType> typesOf(const Graph& graph, const std::vector<Tensor>& t
     return types;
 }
 
-/// First-fit allocator over the arena; ranges are freed when their last reader has run.
+/// Places tensors in the arena, the largest first: each at the least offset at which it meets none that lives at the
+/// same time. In the order of their lives instead, a small tensor can lie between two places that a large one needs.
+/// @source Pisarchyk and Lee 2020, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288,
+/// section 5.2 (greedy by size)
 class ArenaLayout {
 public:
-    uint64_t allocate(uint64_t size) {
-        for (auto free = free_.begin(); free != free_.end(); ++free) {
-            if (free->second < size) continue;
-            const uint64_t offset = free->first;
-            const uint64_t rest = free->second - size;
-            free_.erase(free);
-            if (rest > 0) free_.emplace(offset + size, rest);
-            return offset;
-        }
-        const uint64_t offset = end_;
-        end_ += size;
-        return offset;
-    }
-    void release(uint64_t offset, uint64_t size) {
-        auto next = free_.lower_bound(offset);
-        if (next != free_.end() && offset + size == next->first) {
-            size += next->second;
-            next = free_.erase(next);
-        }
-        if (next != free_.begin()) {
-            auto previous = std::prev(next);
-            if (previous->first + previous->second == offset) {
-                previous->second += size;
-                return;
+    struct Life {
+        uint64_t bytes;
+        size_t first, last; ///< positions of ops, inclusive
+    };
+
+    /// @return the offset of each
+    std::vector<uint64_t> place(const std::vector<Life>& lives) {
+        std::vector<size_t> order(lives.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return lives[i].bytes; });
+        std::vector<uint64_t> offsets(lives.size());
+        std::vector<size_t> placed; // by offset
+        for (const size_t i : order) {
+            uint64_t at = 0;
+            for (const size_t other : placed) {
+                if (lives[other].last < lives[i].first || lives[other].first > lives[i].last) continue;
+                if (offsets[other] >= at + lives[i].bytes) break;
+                at = std::max(at, offsets[other] + lives[other].bytes);
             }
+            offsets[i] = at;
+            end_ = std::max(end_, at + lives[i].bytes);
+            placed.insert(std::ranges::upper_bound(placed, at, {}, [&](size_t p) { return offsets[p]; }), i);
         }
-        free_.emplace(offset, size);
+        return offsets;
     }
     uint64_t end() const { return end_; }
 
 private:
-    std::map<uint64_t, uint64_t> free_; // offset -> size
     uint64_t end_ = 0;
 };
 
@@ -129,6 +131,60 @@ private:
         return node.op->aliasOf({node.attributes, inputTypes, node.outputs}, output);
     }
 
+    /// Where a tensor lies within the memory of its root.
+    struct View {
+        uint32_t root;
+        uint64_t byteOffset;
+    };
+    View viewOf(uint32_t index) const {
+        const auto found = views_.find(index);
+        return found == views_.end() ? View{index, 0} : found->second;
+    }
+    uint32_t root(uint32_t index) const { return viewOf(index).root; }
+
+    /// Where an output of a planned op shares the memory of an input; no value: it has its own.
+    std::optional<View> sharedBy(const Node& node, const PlannedOp& op, uint32_t output) const {
+        const int alias = aliasOf(node, output);
+        if (alias < 0) return {};
+        const uint32_t input = op.inputs[static_cast<size_t>(alias)];
+        View view = viewOf(input);
+        if (!node.op->aliasBegin) return view;
+        const Home home = plan_->tensors[input].home; // a state may change while the part is still read
+        const auto inputTypes = typesOf(graph_, node.inputs);
+        const uint64_t begin =
+            static_cast<uint64_t>(node.op->aliasBegin({node.attributes, inputTypes, node.outputs})) * 4;
+        if ((home != Home::Arena && home != Home::Input) || begin % options_.alignment != 0) return {};
+        view.byteOffset += begin;
+        return view;
+    }
+
+    /// Lets the inputs of an op be computed where they lie in its output, if each has memory that nothing else shares.
+    bool placeInputs(const Node& node, const PlannedOp& op) {
+        if (!node.op->placeOf) return false;
+        const auto inputTypes = typesOf(graph_, node.inputs);
+        std::map<uint32_t, uint64_t> places; // root -> offset
+        for (uint32_t i = 0; i < op.inputs.size(); ++i) {
+            const int64_t place = node.op->placeOf({node.attributes, inputTypes, node.outputs}, i);
+            const View view = viewOf(op.inputs[i]);
+            const PlannedTensor& whole = plan_->tensors[view.root];
+            if (place < 0 || static_cast<uint64_t>(place) * 4 % options_.alignment != 0 || whole.home != Home::Arena ||
+                whole.byteSize != plan_->tensors[op.inputs[i]].byteSize ||
+                !places.emplace(view.root, static_cast<uint64_t>(place) * 4).second)
+                return false;
+        }
+        const uint32_t output = op.outputs[0];
+        firstUse_[output] = plan_->ops.size();
+        for (const auto& [part, offset] : places) {
+            for (auto& [index, view] : views_)
+                if (view.root == part) view = {output, view.byteOffset + offset};
+            views_[part] = {output, offset};
+            firstUse_[output] = std::min(firstUse_[output], firstUse_.at(part));
+            firstUse_.erase(part);
+            lastUse_.erase(part);
+        }
+        return true;
+    }
+
     /// Topological order in which every reader of a source's old value precedes the op that overwrites it.
     std::vector<uint32_t> order() const {
         std::map<uint32_t, std::vector<uint32_t>> oldReaders; // state or parameter -> nodes that read its old value
@@ -174,19 +230,17 @@ private:
             indices_[{id, 0}] = addTensor({node.outputs[0], home, node.name, 0, bytesOf(node.outputs[0])});
             return;
         }
-        PlannedOp op{.node = id,
-                     .inputs = {},
-                     .outputs = {},
-                     .barrierBefore = false,
-                     .aliasOnly = aliasOf(node, 0) >= 0 && !writesInPlace(node)};
+        PlannedOp op{.node = id, .inputs = {}, .outputs = {}};
         for (const Tensor& input : node.inputs) op.inputs.push_back(indices_.at({input.node, input.output}));
+        op.aliasOnly = !writesInPlace(node) && sharedBy(node, op, 0);
         for (uint32_t output = 0; output < node.outputs.size(); ++output) {
             uint32_t index = 0;
-            if (const int alias = aliasOf(node, output); alias >= 0) {
-                PlannedTensor view = plan_->tensors[op.inputs[static_cast<size_t>(alias)]];
+            if (const auto shared = sharedBy(node, op, output)) {
+                PlannedTensor view = plan_->tensors[shared->root];
                 view.type = node.outputs[output];
+                view.byteSize = bytesOf(view.type);
                 index = addTensor(view);
-                aliasRoot_[index] = root(op.inputs[static_cast<size_t>(alias)]);
+                views_[index] = *shared;
             } else {
                 index = addTensor({node.outputs[output], Home::Arena, node.name, 0, bytesOf(node.outputs[output])});
             }
@@ -194,9 +248,10 @@ private:
             op.outputs.push_back(index);
         }
         const size_t position = plan_->ops.size();
+        if (placeInputs(node, op)) op.aliasOnly = true;
         for (uint32_t input : op.inputs) lastUse_[root(input)] = position;
         for (uint32_t output : op.outputs) {
-            if (root(output) == output) firstUse_[output] = position;
+            if (root(output) == output) firstUse_.emplace(output, position);
             lastUse_[root(output)] = position;
         }
         plan_->ops.push_back(std::move(op));
@@ -207,34 +262,21 @@ private:
         return static_cast<uint32_t>(plan_->tensors.size() - 1);
     }
 
-    uint32_t root(uint32_t index) const {
-        const auto found = aliasRoot_.find(index);
-        return found == aliasRoot_.end() ? index : found->second;
-    }
-
     void layOut() {
         ArenaLayout arena;
-        std::multimap<size_t, uint32_t> dying;
-        for (const auto& [index, position] : lastUse_)
-            if (plan_->tensors[index].home == Home::Arena) dying.emplace(position, index);
-        std::map<size_t, std::vector<uint32_t>> born;
-        for (const auto& [index, position] : firstUse_)
-            if (plan_->tensors[index].home == Home::Arena) born[position].push_back(index);
-
-        for (size_t position = 0; position < plan_->ops.size(); ++position) {
-            for (uint32_t index : born[position]) {
-                PlannedTensor& tensor = plan_->tensors[index];
-                tensor.byteOffset =
-                    arena.allocate(alignUp(std::max<uint64_t>(tensor.byteSize, 16), options_.alignment));
-            }
-            const auto [first, last] = dying.equal_range(position);
-            for (auto it = first; it != last && options_.reuseArena; ++it) {
-                const PlannedTensor& tensor = plan_->tensors[it->second];
-                arena.release(tensor.byteOffset, alignUp(std::max<uint64_t>(tensor.byteSize, 16), options_.alignment));
-            }
+        std::vector<uint32_t> roots;
+        std::vector<ArenaLayout::Life> lives;
+        for (const auto& [index, first] : firstUse_) {
+            const uint64_t bytes = std::max<uint64_t>(plan_->tensors[index].byteSize, 16);
+            roots.push_back(index);
+            lives.push_back({.bytes = alignUp(bytes, options_.alignment),
+                             .first = options_.reuseArena ? first : 0,
+                             .last = options_.reuseArena ? lastUse_.at(index) : plan_->ops.size()});
         }
-        for (const auto& [index, rootIndex] : aliasRoot_)
-            plan_->tensors[index].byteOffset = plan_->tensors[rootIndex].byteOffset;
+        const std::vector<uint64_t> offsets = arena.place(lives);
+        for (size_t i = 0; i < roots.size(); ++i) plan_->tensors[roots[i]].byteOffset = offsets[i];
+        for (const auto& [index, view] : views_)
+            plan_->tensors[index].byteOffset = plan_->tensors[view.root].byteOffset + view.byteOffset;
         plan_->arenaBytes = arena.end();
     }
 
@@ -260,8 +302,8 @@ private:
     std::vector<bool> needed_;
     std::vector<std::pair<std::string, Tensor>> requests_;
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> indices_; // (node, output) -> tensor
-    std::map<uint32_t, uint32_t> aliasRoot_;
-    std::map<uint32_t, size_t> firstUse_, lastUse_; // by root tensor, in positions of plan ops
+    std::map<uint32_t, View> views_;                            // of tensors without memory of their own
+    std::map<uint32_t, size_t> firstUse_, lastUse_;             // by root tensor, in positions of plan ops
 };
 
 } // namespace

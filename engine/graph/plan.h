@@ -17,7 +17,7 @@ struct PlannedTensor {
     TensorType type{};
     Home home = Home::Arena;
     std::string name{};      ///< of the source if home is not Arena, else the node's path
-    uint64_t byteOffset = 0; ///< within the arena
+    uint64_t byteOffset = 0; ///< within the arena; of other homes, within the source
     uint64_t byteSize = 0;   ///< padded
 };
 
@@ -27,7 +27,7 @@ struct PlannedOp {
     std::vector<uint32_t> inputs{};
     std::vector<uint32_t> outputs{};
     bool barrierBefore = false; ///< an earlier op since the last barrier uses some of its memory
-    bool aliasOnly = false;     ///< no work: its output is another view of the same memory
+    bool aliasOnly = false;     ///< no work: its output is another view of the memory of its inputs
 };
 
 /// A compiled graph: operations in order, arena layout and barriers. Immutable; executors run it.

@@ -207,6 +207,17 @@ int64_t sliceStart(const Shape& x, const Attributes& attributes) {
     return attributes.integer("begin") * stepsOf(x)[static_cast<size_t>(axisAttribute(attributes))];
 }
 
+/// Whether parts of a tensor along an axis lie one after another: only that axis counts before the last one.
+bool liesInPieces(const Shape& x, int axis) {
+    return axis != x.rank() - 1 && std::ranges::all_of(x.extents().begin(), x.extents().begin() + axis,
+                                                       [](int64_t extent) { return extent == 1; });
+}
+
+int aliasSlice(const OpTypes& types, uint32_t) {
+    return liesInPieces(types.inputs[0].shape, axisAttribute(types.attributes)) ? 0 : -1;
+}
+int64_t beginOfSlice(const OpTypes& types) { return sliceStart(types.inputs[0].shape, types.attributes); }
+
 void referenceSlice(const ReferenceCall& call) {
     const ReferenceTensor &x = call.inputs[0], &y = call.outputs[0];
     copyElements(y.shape, x.data + sliceStart(x.shape, call.attributes), stepsOf(x.shape), y, 0);
@@ -284,6 +295,15 @@ std::vector<TensorType> inferConcatenate(std::span<const TensorType> inputs, con
         extent += input.shape[axis];
     }
     return {{.shape = withExtent(inputs[0].shape, axis, extent), .dtype = inputs[0].dtype}};
+}
+
+int64_t placeInConcatenate(const OpTypes& types, uint32_t input) {
+    const Shape& out = types.outputs[0].shape;
+    const int axis = axisAttribute(types.attributes);
+    if (!liesInPieces(out, axis)) return -1;
+    int64_t at = 0;
+    for (uint32_t i = 0; i < input; ++i) at += types.inputs[i].shape[axis];
+    return at * stepsOf(out)[static_cast<size_t>(axis)];
 }
 
 void referenceConcatenate(const ReferenceCall& call) {
@@ -368,6 +388,8 @@ const Op kSlice{.name = "slice",
                 .reference = referenceSlice,
                 .dispatch = dispatchRegions<regionsOfSlice>,
                 .host = hostRegions<regionsOfSlice>,
+                .aliasOf = aliasSlice,
+                .aliasBegin = beginOfSlice,
                 .gradient = gradientSlice,
                 .operations = noOperations};
 const Op kPad{.name = "pad",
@@ -382,6 +404,7 @@ const Op kConcatenate{.name = "concatenate",
                       .reference = referenceConcatenate,
                       .dispatch = dispatchRegions<regionsOfConcatenate>,
                       .host = hostRegions<regionsOfConcatenate>,
+                      .placeOf = placeInConcatenate,
                       .gradient = gradientConcatenate,
                       .operations = noOperations};
 const Op kBroadcast{.name = "broadcast",

@@ -32,7 +32,8 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, Options options)
       arena_(plan_->arenaBytes / 4, options.poisonArena ? std::numeric_limits<double>::quiet_NaN() : 0.0) {
     for (const PlannedTensor& tensor : plan_->tensors)
         if (tensor.home != Home::Arena)
-            sources_[tensor.name].resize(static_cast<size_t>(tensor.type.shape.paddedElements()));
+            if (auto& source = sources_[tensor.name]; source.empty()) // the first is the source itself, not a view
+                source.resize(static_cast<size_t>(tensor.type.shape.paddedElements()));
 }
 
 const PlannedTensor* CpuExecutor::sourceNamed(const std::string& name) const {
@@ -54,10 +55,7 @@ void CpuExecutor::set(const std::string& name, std::span<const double> values) {
 
 std::vector<double> CpuExecutor::get(const std::string& name) const {
     if (const auto found = plan_->results.find(name); found != plan_->results.end()) {
-        const PlannedTensor& tensor = plan_->tensors[found->second];
-        const double* data =
-            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data();
-        return dense(tensor.type.shape, data);
+        return dense(plan_->tensors[found->second].type.shape, memoryOf(*this, plan_->tensors[found->second]));
     }
     const PlannedTensor* source = sourceNamed(name);
     if (source == nullptr) throw Error({.what = "the plan has no such result", .where = name});
@@ -66,8 +64,7 @@ std::vector<double> CpuExecutor::get(const std::string& name) const {
 
 ReferenceTensor CpuExecutor::view(uint32_t index) {
     const PlannedTensor& tensor = plan_->tensors[index];
-    return {tensor.type.shape,
-            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data()};
+    return {tensor.type.shape, memoryOf(*this, tensor)};
 }
 
 void CpuExecutor::runOp(const PlannedOp& op, const StepParams& step) {

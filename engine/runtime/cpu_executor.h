@@ -35,6 +35,11 @@ public:
     static uint64_t referenceCalls();
 
 private:
+    /// Where a planned tensor lies. @param self of which constness it has
+    template <typename Self> static auto* memoryOf(Self& self, const PlannedTensor& tensor) {
+        auto& memory = tensor.home == Home::Arena ? self.arena_ : self.sources_.at(tensor.name);
+        return memory.data() + tensor.byteOffset / 4;
+    }
     ReferenceTensor view(uint32_t tensor);
     const PlannedTensor* sourceNamed(const std::string& name) const;
     void runOp(const PlannedOp& op, const StepParams& step);

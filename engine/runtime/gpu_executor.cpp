@@ -96,7 +96,7 @@ struct GpuExecutor::Impl {
         case Home::Arena:
             return {&arena, tensor.byteOffset, std::max<uint64_t>(tensor.byteSize, 16)};
         case Home::Input:
-            return {&inputs, inputOffsets.at(tensor.name), std::max<uint64_t>(tensor.byteSize, 16)};
+            return {&inputs, inputOffsets.at(tensor.name) + tensor.byteOffset, std::max<uint64_t>(tensor.byteSize, 16)};
         case Home::Parameter:
         case Home::State:
             break;
@@ -301,6 +301,8 @@ struct GpuExecutor::Impl {
 
     std::span<const std::byte> resultBytes(const std::string& name) const {
         const PlannedTensor& tensor = plan.result(name);
+        if (tensor.home == Home::Input)
+            return inputs.mapped().subspan(inputOffsets.at(tensor.name) + tensor.byteOffset, tensor.byteSize);
         if (tensor.home != Home::Arena)
             throw Error({.what = "this result is a source, not a computed tensor", .where = name});
         if (arena.isMapped()) return arena.mapped().subspan(tensor.byteOffset, tensor.byteSize);

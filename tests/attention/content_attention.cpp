@@ -206,6 +206,33 @@ TEST_CASE("a routed head takes less time and memory than full attention from 2,0
             CHECK(found.operations < full.operations / 8);
             CHECK(found.bytes < full.bytes);
         }
+    // Local and routed heads are computed side by side in one output, and their inputs are not copied.
+    for (const std::string mask : {"causal", "full"})
+        for (const int64_t tokens : {2048, 8192}) {
+            INFO(mask << ", " << tokens << " tokens");
+            const std::string heads = "heads=multi_head(8), ";
+            CHECK(costOf(heads + "normaliser=routing, mask=" + mask, tokens).bytes <
+                  costOf(heads + "mask=" + mask, tokens).bytes);
+        }
+}
+
+TEST_CASE("Routing has no exact cache: under a causal mask too, a new token changes what earlier ones see",
+          "[attention]") {
+    const std::string spec = "heads=multi_head(1), normaliser=routing(4), mask=causal";
+    AttentionCase longer = caseOf(spec, 44), shorter = caseOf(spec, 43); // 11 members of each cluster in both
+    for (const char* name : {"q", "k", "v", "attn.normaliser.centroids"}) {
+        std::vector<double>& values = shorter.values.at(name);
+        std::copy_n(longer.values.at(name).begin(), values.size(), values.begin());
+    }
+    const auto before = shorter.onHost().at("z"), after = longer.onHost().at("z");
+    int changed = 0;
+    for (size_t row = 0; row < 43; ++row) {
+        double most = 0;
+        for (size_t d = row * 8; d < row * 8 + 8; ++d) most = std::max(most, std::abs(after[d] - before[d]));
+        changed += most > 1e-3 ? 1 : 0;
+    }
+    CHECK(changed > 0);
+    CHECK(changed < 43); // the rows of members before the one that was pushed out stay
 }
 
 TEST_CASE("memory-compressed attention equals torch's strided convolution", "[attention][gpu]") {

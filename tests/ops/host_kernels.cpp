@@ -30,7 +30,7 @@ Results runOnHost(const Case& test, host::Pool& pool) {
     std::vector<float> arena(plan->arenaBytes / 4 + 64, std::numeric_limits<float>::quiet_NaN());
     std::map<std::string, std::vector<float>> sources;
     for (const PlannedTensor& tensor : plan->tensors) {
-        if (tensor.home == Home::Arena) continue;
+        if (tensor.home == Home::Arena || sources.contains(tensor.name)) continue; // or a view of it
         const Shape& shape = tensor.type.shape;
         const std::vector<double>& given = test.values.at(tensor.name);
         std::vector<float>& to = sources[tensor.name];
@@ -44,7 +44,7 @@ Results runOnHost(const Case& test, host::Pool& pool) {
     }
     const auto memoryOf = [&](uint32_t index) {
         const PlannedTensor& tensor = plan->tensors[index];
-        return tensor.home == Home::Arena ? arena.data() + tensor.byteOffset / 4 : sources.at(tensor.name).data();
+        return (tensor.home == Home::Arena ? arena.data() : sources.at(tensor.name).data()) + tensor.byteOffset / 4;
     };
     for (const PlannedOp& op : plan->ops) {
         if (op.aliasOnly) continue;

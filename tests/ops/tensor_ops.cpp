@@ -189,3 +189,63 @@ TEST_CASE("element-wise kernels reach the end of tensors of more than 65,535 wor
     t.expect("sum", sum(unary(x, Unary::Square)));
     CHECK(runOnDevice(t).at("sum")[0] == Approx(9.0 * 5 * (1 << 22)).epsilon(1e-6)); // every element is 3
 }
+
+namespace {
+
+size_t workingOps(const Plan& plan) {
+    return static_cast<size_t>(std::ranges::count_if(plan.ops, [](const PlannedOp& op) { return !op.aliasOnly; }));
+}
+
+} // namespace
+
+TEST_CASE("slice, concatenate: parts that lie one after another are not copied", "[ops][gpu]") {
+    Case t; // a head has 8 x 8 numbers, which is 256 bytes
+    const Tensor x = t.real("x", {1, 4, 8, 8});
+    const Tensor first = affine(slice(x, 1, 0, 1), 2, 0), rest = affine(slice(x, 1, 1, 3), 1, 1);
+    t.expect("y", concatenate(std::array{first, rest}, 1));
+    const auto plan = compile(t.graph, t.outputs);
+    CHECK(workingOps(*plan) == 2); // the two affine maps
+    CHECK(plan->arenaBytes == 4 * 256);
+    CpuExecutor cpu(plan);
+    cpu.set("x", t.values.at("x"));
+    cpu.run(t.step);
+    for (const std::vector<double>& y : {cpu.get("y"), runOnDevice(t).at("y")}) {
+        REQUIRE(y.size() == 256);
+        for (size_t i = 0; i < y.size(); ++i)
+            CHECK(y[i] == Approx(t.values.at("x")[i] * (i < 64 ? 2 : 1) + (i < 64 ? 0 : 1)));
+    }
+}
+
+TEST_CASE("slice, concatenate: what other values share or what lies apart is copied", "[ops][gpu]") {
+    Case t;
+    const Tensor x = t.real("x", {1, 2, 8, 8}), y = affine(x, 3, 0);
+    t.expect("twice", concatenate(std::array{y, y}, 1)); // y lies in one place alone
+    t.expect("y", y);
+    t.expect("again", concatenate(std::array{affine(x, 1, 2), concatenate(std::array{y, x}, 1)}, 1));
+    t.expect("input", slice(x, 1, 1, 1));
+    t.expect("columns", concatenate(std::array{slice(x, 3, 0, 4), slice(x, 3, 4, 4)}, 3));
+    const auto found = runOnDevice(t);
+    const std::vector<double>& values = t.values.at("x");
+    for (size_t i = 0; i < 128; ++i) {
+        CHECK(found.at("twice")[i] == Approx(3 * values[i]));
+        CHECK(found.at("twice")[128 + i] == Approx(3 * values[i]));
+        CHECK(found.at("y")[i] == Approx(3 * values[i]));
+        CHECK(found.at("again")[i] == Approx(values[i] + 2));
+        CHECK(found.at("again")[128 + i] == Approx(3 * values[i]));
+        CHECK(found.at("again")[256 + i] == Approx(values[i]));
+        CHECK(found.at("columns")[i] == Approx(values[i]));
+        if (i < 64) CHECK(found.at("input")[i] == Approx(values[64 + i]));
+    }
+}
+
+TEST_CASE("slice: a part of a state keeps the old numbers while the state is overwritten", "[ops]") {
+    Case t;
+    const Tensor state = t.stored("state", {1, 2, 8, 8}), part = slice(state, 1, 1, 1);
+    const Tensor after = assign(state, t.real("new", {1, 2, 8, 8}), StepScalar::Beginning);
+    t.expect("sum", binary(part, slice(after, 1, 1, 1), Binary::Subtract));
+    CpuExecutor cpu(compile(t.graph, t.outputs));
+    for (const auto& [name, values] : t.values) cpu.set(name, values);
+    cpu.run(t.step);
+    for (size_t i = 0; i < 64; ++i)
+        CHECK(cpu.get("sum")[i] == Approx(t.values.at("state")[64 + i] - t.values.at("new")[64 + i]));
+}

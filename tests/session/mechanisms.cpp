@@ -1,16 +1,18 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/findings.h"
-#include "engine/attention/head_counts.h"
-#include "engine/attention/mask/catalogue.h"
 #include "engine/core/error.h"
 #include "engine/playground/attention_cost.h"
+#include "engine/playground/part_growth.h"
 #include "engine/training/attention_recipe.h"
 #include "tests/support/catch.h"
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -20,32 +22,13 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path kRoot = fs::path(ATTN_SOURCE_DIR).lexically_normal();
-const fs::path kTable = kRoot / "docs" / "mechanisms.md";
+const fs::path kTable = kRoot / "docs" / "mechanisms.md", kTimes = kRoot / "docs" / "part-times.tsv";
 
 std::string textOf(const fs::path& file) {
     std::ifstream stream(file);
     std::stringstream text;
     text << stream.rdbuf();
     return text.str();
-}
-
-bool isOfBlock(const Part& part) { return std::ranges::find(kBlockSlots, part.slot) != kBlockSlots.end(); }
-
-/// The part in a composition of two heads that works, under a causal mask where it can be.
-AttentionSpec specWith(const Part& part) {
-    AttentionSpec spec;
-    setHeads(spec, {2, 2});
-    spec.mask = MaskExpression::causal();
-    if (part.slot == Slot::Mask)
-        spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
-    else
-        spec.set(part.slot, part.id, part.slot == Slot::Heads ? std::vector{2.0} : initialValues(part));
-    for (int round = 0; round < 8; ++round) {
-        const auto problems = check(spec, {.headWidth = 16});
-        if (problems.empty() || !problems.front().nearest) break;
-        spec = *problems.front().nearest;
-    }
-    return spec;
 }
 
 /// Whether a line of a script or of a recipe has a composition with the part.
@@ -96,7 +79,7 @@ std::string scriptsOf(const Part& part) {
 
 /// The task that trains a part, or why it cannot be trained by itself.
 std::pair<std::string, std::string> trainingOf(const Part& part) {
-    const AttentionSpec spec = part.whole.empty() ? specWith(part) : AttentionSpec::parse(part.whole);
+    const AttentionSpec spec = part.whole.empty() ? specOfPart(part) : AttentionSpec::parse(part.whole);
     const Recipe recipe = suggestedRecipe(spec, part.slot);
     if (const auto problem = attentionProblem(recipe.architecture)) return {"", problem->sentence};
     return {recipe.task, ""};
@@ -110,7 +93,7 @@ std::string drawnOf(const Part& part) {
                : part.slot == Slot::Residual    ? "lengths of the residual stream"
                                                 : "updates of the layers";
     if (part.slot == Slot::Mask && part.maskRow) return "mask";
-    const AttentionSpec spec = specWith(part);
+    const AttentionSpec spec = specOfPart(part);
     const AttentionGraph built = attentionGraph(spec, {.queries = 12, .keys = 12, .width = 16}, false);
     std::set<std::string> names;
     for (const auto& [name, tensor] : built.flow.shown) names.insert(name);
@@ -119,17 +102,45 @@ std::string drawnOf(const Part& part) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// How the operations and the memory of a plan grow from 1,024 to 4,096 tokens: the exponents of T.
+/// Exponents of T.
+struct Growth {
+    double operations, memory;
+};
+constexpr std::array<int64_t, 4> kLengths{512, 1024, 2048, 4096};
+
+/// How the operations and the memory of a plan grow from 512 to 4,096 tokens.
+Growth countedGrowth(const Part& part) {
+    std::vector<std::pair<double, double>> operations, memory;
+    for (const int64_t tokens : kLengths) {
+        const AttentionCost cost =
+            attentionCost(specOfPart(part, tokens), {.queries = tokens, .keys = tokens, .width = 16});
+        operations.emplace_back(tokens, cost.operations);
+        memory.emplace_back(tokens, cost.bytes);
+    }
+    return {growthExponent(operations), growthExponent(memory)};
+}
 std::string growthOf(const Part& part) {
     if (isOfBlock(part)) return std::string(part.time);
-    const AttentionSpec spec = specWith(part);
-    const auto at = [&](int64_t tokens) {
-        return attentionCost(spec, {.queries = tokens, .keys = tokens, .width = 16});
-    };
-    const AttentionCost few = at(1024), many = at(4096);
-    const auto exponent = [](double from, double to) { return std::log2(to / from) / 2; };
-    return fmt::format("T^{:.1f}, T^{:.1f}", exponent(few.operations, many.operations),
-                       exponent(few.bytes, many.bytes));
+    const Growth growth = countedGrowth(part);
+    return fmt::format("T^{:.1f}, T^{:.1f}", std::abs(growth.operations), growth.memory); // not "-0.0"
+}
+
+/// The growth of the time from 512 tokens on, from the file that `attention-cli cost --parts` wrote; no value: it has
+/// no such part.
+std::optional<double> measuredGrowth(const Part& part) {
+    std::ifstream table(kTimes);
+    std::string line, slot, id, milliseconds;
+    std::getline(table, line); // the lengths, which kLengths repeats
+    while (std::getline(table, line)) {
+        std::istringstream columns(line);
+        columns >> slot >> id;
+        if (slot != nameOf(part.slot) || id != part.id) continue;
+        std::vector<std::pair<double, double>> points;
+        for (const int64_t tokens : kLengths)
+            if (columns >> milliseconds; milliseconds != "-") points.emplace_back(tokens, std::stod(milliseconds));
+        return growthExponent(points);
+    }
+    return {};
 }
 
 std::string table() {
@@ -142,21 +153,29 @@ std::string table() {
         "- *Trained by*: the task that the part's card suggests. Where a part cannot be trained by itself, its card "
         "says why.\n"
         "- *Drawn*: what views show of it. The pattern of parts that never form one is computed for display.\n"
-        "- *Growth*: exponents of the operations and of the memory of one attention from 1,024 to 4,096 tokens, "
+        "- *Growth*: exponents of the operations and of the memory of one attention from 512 to 4,096 tokens, "
         "counted "
-        "from its plan (heads of width 16). Of the block's parts, the formula.\n";
+        "from its plan (two heads of width 16; a grid has as many places as there are tokens). Of the block's parts, "
+        "the formula.\n"
+        "- *Time*: exponent of the time from 512 to 4,096 tokens, measured on a processor with two cores by "
+        "`attention-cli cost --parts --width 16 --out docs/part-times.tsv`. A part of the block does not run by "
+        "itself. An asterisk: its card says why the time grows otherwise than the count.\n";
     std::string_view slot;
     for (const Part* part : partCatalogue()) {
         if (nameOf(part->slot) != slot) {
             slot = nameOf(part->slot);
-            text += fmt::format("\n## {}\n\n| part | computed again in | trained by | drawn | growth | source |\n"
-                                "|---|---|---|---|---|---|\n",
-                                slot);
+            text +=
+                fmt::format("\n## {}\n\n| part | computed again in | trained by | drawn | growth | time | source |\n"
+                            "|---|---|---|---|---|---|---|\n",
+                            slot);
         }
         const auto [task, reason] = trainingOf(*part);
-        text += fmt::format("| `{}` {} | {} | {} | {} | {} | {} {}, {} |\n", part->id, part->title, scriptsOf(*part),
-                            task.empty() ? "—" : task, drawnOf(*part), growthOf(*part), part->source.authors,
-                            part->source.year, part->source.address);
+        const auto measured = measuredGrowth(*part);
+        const std::string time =
+            measured ? fmt::format("T^{:.1f}{}", *measured, growthRemark(*part).empty() ? "" : "*") : "—";
+        text += fmt::format("| `{}` {} | {} | {} | {} | {} | {} | {} {}, {} |\n", part->id, part->title,
+                            scriptsOf(*part), task.empty() ? "—" : task, drawnOf(*part), growthOf(*part), time,
+                            part->source.authors, part->source.year, part->source.address);
     }
     text += "\n## Claims of papers, measured here\n\n| part | claim | measured | command |\n|---|---|---|---|\n";
     for (const Finding& finding : findings())
@@ -182,6 +201,30 @@ TEST_CASE("mechanisms: every empty cell of the table has a reason", "[session]")
         CHECK_FALSE(growthOf(*part).empty());
         CHECK_FALSE(scriptsOf(*part).empty());
     }
+}
+
+TEST_CASE("mechanisms: the time of every part grows as what was counted, or its card says why not", "[session]") {
+    constexpr double kBound = 0.35; // small attentions spend a share of their time on starting kernels
+    for (const Part* part : partCatalogue()) {
+        if (isOfBlock(*part)) continue;
+        INFO(nameOf(part->slot) << " " << part->id);
+        const auto measured = measuredGrowth(*part);
+        REQUIRE(measured);
+        const Growth counted = countedGrowth(*part);
+        const double law = std::max(counted.operations, counted.memory); // every number is read or written
+        if (growthRemark(*part).empty()) CHECK(std::abs(*measured - law) <= kBound);
+        CHECK(std::abs(*measured - law) <= 0.6); // never linear for quadratic
+    }
+}
+
+TEST_CASE("mechanisms: the exponent is that of a power of the length", "[session]") {
+    const auto points = [](double exponent) {
+        std::vector<std::pair<double, double>> result;
+        for (const double tokens : {512, 1024, 4096}) result.emplace_back(tokens, 3e-4 * std::pow(tokens, exponent));
+        return result;
+    };
+    CHECK(growthExponent(points(1.5)) == Approx(1.5));
+    CHECK(growthExponent(points(0)) == Approx(0).margin(1e-12));
 }
 
 TEST_CASE("mechanisms: every finding names a part, what was measured and a command", "[session]") {

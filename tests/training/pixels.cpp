@@ -3,12 +3,19 @@
 #include "engine/io/decode_image.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/trainer.h"
+#include "tests/io/files.h"
 #include "tests/support/program.h"
 #include "tests/training/tasks_test.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <map>
+#include <set>
 
 using namespace attn;
+using test::writeFile;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -85,6 +92,68 @@ TEST_CASE("pixels: the shape is what the first token says", "[training]") {
         const double mean = middle.first / middle.second;
         CHECK((kind == "ring" ? mean < 0.2 : mean > 0.8));
     }
+}
+
+TEST_CASE("pixels: pictures of a folder are written as they are, and their classes are words", "[training]") {
+    const TemporaryFolder folder;
+    const bool hasColour = GENERATE(false, true), hasClasses = GENERATE(false, true);
+    std::map<std::vector<int32_t>, std::string> expected; // the levels of each picture, and its class
+    const WrittenPicture layout{.rows = 4, .columns = 4, .channels = hasColour ? 3 : 1, .levels = 64};
+    for (int i = 0; i < 40; ++i) { // a picture of one colour stays one when it is resized
+        const std::array<uint8_t, 3> rgb{static_cast<uint8_t>(6 * i), static_cast<uint8_t>(6 * i),
+                                         static_cast<uint8_t>(6 * i + 20)};
+        std::string file = "P6\n6 6\n255\n";
+        for (int pixel = 0; pixel < 36; ++pixel) file.append(rgb.begin(), rgb.end());
+        const std::string name = !hasClasses ? "" : i % 2 == 0 ? "7" : "two words";
+        fs::create_directories(folder.path() / name);
+        writeFile(folder.path() / name / fmt::format("{}.ppm", i), file);
+        std::vector<int32_t> levels;
+        for (int64_t value = 0; value < layout.values(); ++value) {
+            const double grey = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+            const double intensity = hasColour ? rgb[static_cast<size_t>(value % 3)] : std::round(grey);
+            levels.push_back(static_cast<int32_t>(value % layout.channels * 64 + intensity / 4));
+        }
+        expected[levels] = !hasClasses ? "picture" : i % 2 == 0 ? hasColour ? "7" : "class_7" : "two_words";
+    }
+    const auto task = makeTask(taskNamed("pixels"),
+                               {.values = {{"size", 4}, {"levels", 64}, {"colour", hasColour}}, .data = folder.path()});
+    CHECK(*task->picture() == layout);
+    std::map<std::vector<int32_t>, std::set<Split>> splits;
+    for (const Split split : {Split::Train, Split::Validation, Split::Test})
+        for (uint64_t i = 0; i < 100; ++i) {
+            const Example example = task->example(split, i);
+            REQUIRE(expected.contains(example.answer));
+            CHECK(test::shown(*task, example.prompt) == expected.at(example.answer));
+            CHECK(task->tokenizer().encode(expected.at(example.answer)).ids.size() == 1);
+            splits[example.answer].insert(split);
+        }
+    CHECK(splits.size() > 30);
+    for (const auto& [levels, of] : splits) CHECK(of.size() == 1);
+}
+
+TEST_CASE("pixels: a folder of IDX files keeps its test pictures for the test split", "[training]") {
+    const TemporaryFolder folder;
+    const auto written = [&](const std::string& part, int count, int first) {
+        const auto header = [&](char axes) {
+            return std::string("\0\0\x08", 3) + axes + std::string("\0\0\0", 3) + static_cast<char>(count);
+        };
+        std::string images = header(3) + std::string("\0\0\0\x08\0\0\0\x08", 8), labels = header(1);
+        for (int i = 0; i < count; ++i) {
+            images += std::string(64, static_cast<char>(first + i));
+            labels += static_cast<char>(i % 2);
+        }
+        writeFile(folder / (part + "-images-idx3-ubyte"), images);
+        writeFile(folder / (part + "-labels-idx1-ubyte"), labels);
+    };
+    written("train", 100, 0);
+    written("t10k", 20, 200);
+    const auto task = makeTask(taskNamed("pixels"), {.values = {{"size", 4}, {"levels", 64}}, .data = folder.path()});
+    for (uint64_t i = 0; i < 50; ++i) { // a grey of 200 is level 50
+        CHECK(task->example(Split::Train, i).answer.front() < 50);
+        CHECK(task->example(Split::Validation, i).answer.front() < 50);
+        CHECK(task->example(Split::Test, i).answer.front() >= 50);
+    }
+    CHECK(test::refuses([&] { makeTask(taskNamed("pixels"), {.data = folder / "none"}); }, "there is no such folder"));
 }
 
 TEST_CASE("pixels: a text that is no picture has black pixels in place of other tokens", "[training]") {

@@ -11,6 +11,7 @@
 #include "engine/attention/findings.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/playground/part_growth.h"
 #include "engine/training/attention_recipe.h"
 
 #include <QPushButton>
@@ -25,8 +26,6 @@ namespace {
 
 constexpr int kPartRole = Qt::UserRole;
 constexpr int64_t kTokens = 64;
-
-bool isOfBlock(const Part& part) { return std::ranges::find(kBlockSlots, part.slot) != kBlockSlots.end(); }
 
 /// Puts a part into a composition.
 void put(AttentionSpec& spec, const Part& part) {
@@ -126,7 +125,7 @@ QString detailText(const Part& part) {
                        .arg(fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
                             fromEngine(source.address).toHtmlEscaped());
     text += line(PartCards::tr("Time:"), part.time) + line(PartCards::tr("Memory:"), part.memory) +
-            line(PartCards::tr("Caution:"), part.caution);
+            line(PartCards::tr("Measured time:"), growthRemark(part)) + line(PartCards::tr("Caution:"), part.caution);
     for (const Param& param : part.params) text += line(fromEngine(param.title) + ':', param.help);
     if (const Finding* finding = findingOf(part))
         text += line(PartCards::tr("Claim:"), finding->claim) + line(PartCards::tr("Measured here:"), finding->result) +

@@ -221,7 +221,7 @@ QWidget* RecipeForm::makeTask() {
     taskColumn_->addWidget(makeLanguages());
     data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
                         tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "
-                           "pictures per class"));
+                           "pictures per class. The task Pixels also takes pictures without classes"));
     taskColumn_->addWidget(data_);
     connect(task_, &QComboBox::activated, this, &RecipeForm::chooseTask);
     return container;
@@ -353,9 +353,9 @@ void RecipeForm::makeTaskControls() {
     }
     summary_->setText(fromView(task.summary));
     text_->setVisible(task.readsText);
-    data_->setVisible(task.readsData || task.id == "fashion-mnist");
+    data_->setVisible(task.readsData || !task.withoutData.empty());
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")
-                                                 : tr("Default: where the package installs it"));
+                                                 : tr("Default: %1").arg(fromView(task.withoutData)));
     tokens_->setVisible(task.splitsText);
     translation_->setVisible(task.id == "translation");
     languages_->setVisible(task.readsLanguages);

@@ -243,10 +243,10 @@ const Part kRoutingNormaliser{
     .time = "O(T c D + T^2 / c D)",
     .memory = "O(T c)",
     .caution =
-        "As in the paper, a centroid picks the nearest tokens of the whole sequence: even under a causal mask, "
-        "later tokens decide which earlier keys are visible, so the whole text runs again for every token that is "
-        "written. Training moves the centroids, and they stay where they are afterwards. A token that no "
-        "centroid picks sees itself.",
+        "As in the paper, a centroid picks the nearest tokens of the whole sequence, even under a causal mask. A new "
+        "token can push an earlier one out of a cluster and so change the rows of other earlier tokens. No cache of "
+        "keys and values stays right: the whole text runs again for every token that is written. Training moves the "
+        "centroids, and they stay where they are afterwards. A token that no centroid picks sees itself.",
     .hooks = {{Stage::Normalise, buildRouting, referenceRouting}},
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,

@@ -140,6 +140,22 @@ std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
 }
 
 /// @param isTest all are for testing; else the hash of the name decides  @param hasTest none are for testing
+void addPictures(ImageData& data, const fs::path& folder, int32_t label, bool isTest, bool hasTest) {
+    const std::string& name = data.names[static_cast<size_t>(label)];
+    for (const fs::path& file : sortedEntries(folder, false)) {
+        const Image picture = resampled(decodeImage(file), data.size, ResampleFilter::Bilinear);
+        data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
+        if (data.pixels.size() > kMostBytes)
+            fail(folder, "contains more than 1 GiB of pictures at this size",
+                 "choose a smaller size or fewer pictures");
+        const auto index = static_cast<uint32_t>(data.classes.size());
+        data.classes.push_back(label);
+        Split split = isTest ? Split::Test : attn::splitOf(hashOf(name + "/" + file.filename().string()));
+        if (!isTest && hasTest && split == Split::Test) split = Split::Train;
+        splitOf(data, split).push_back(index);
+    }
+}
+
 void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool hasTest) {
     for (const fs::path& each : sortedEntries(folder, true)) {
         const std::string name = each.filename().string();
@@ -151,20 +167,15 @@ void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool 
         if (data.names.size() > kMostClasses)
             fail(folder, fmt::format("has more than {} folders", kMostClasses),
                  "choose a folder with one folder per class");
-        const auto label = static_cast<int32_t>(found - data.names.begin());
-        for (const fs::path& file : sortedEntries(each, false)) {
-            const Image picture = resampled(decodeImage(file), data.size, ResampleFilter::Bilinear);
-            data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
-            if (data.pixels.size() > kMostBytes)
-                fail(folder, "contains more than 1 GiB of pictures at this size",
-                     "choose a smaller size or fewer pictures");
-            const auto index = static_cast<uint32_t>(data.classes.size());
-            data.classes.push_back(label);
-            Split split = isTest ? Split::Test : attn::splitOf(hashOf(name + "/" + file.filename().string()));
-            if (!isTest && hasTest && split == Split::Test) split = Split::Train;
-            splitOf(data, split).push_back(index);
-        }
+        addPictures(data, each, static_cast<int32_t>(found - data.names.begin()), isTest, hasTest);
     }
+}
+
+void requireSplits(const ImageData& data, const fs::path& folder) {
+    for (const Split split : {Split::Train, Split::Validation, Split::Test})
+        if (data.splits[static_cast<size_t>(split)].empty())
+            fail(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
+                 "add more pictures of each class");
 }
 
 ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
@@ -177,11 +188,14 @@ ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
         fail(folder, "contains no training pictures",
              "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder of pictures for each of "
              "at least two classes");
-    for (const Split split : {Split::Train, Split::Validation, Split::Test})
-        if (splitOf(data, split).empty())
-            fail(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
-                 "add more pictures of each class");
+    requireSplits(data, folder);
     return data;
+}
+
+/// Whether a folder holds the files of MNIST or of CIFAR-10, or folders.
+bool hasKnownForm(const fs::path& folder) {
+    return !idxFile(folder, "train-images", "idx3").empty() || !fileOf(folder, {"data_batch_1.bin"}).empty() ||
+           !sortedEntries(folder, true).empty();
 }
 
 } // namespace
@@ -209,6 +223,15 @@ ImageData readImageData(const fs::path& folder, const ImageSize& size) {
     if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);
     if (const fs::path inner = folder / "cifar-10-batches-bin"; fs::is_directory(inner, error)) return readCifar(inner);
     return readClassFolders(folder, size);
+}
+
+ImageData readPictures(const fs::path& folder, const ImageSize& size) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error) || hasKnownForm(folder)) return readImageData(folder, size);
+    ImageData data{.size = size, .names = {"picture"}};
+    addPictures(data, folder, 0, false, false);
+    requireSplits(data, folder);
+    return data;
 }
 
 } // namespace attn

@@ -32,4 +32,7 @@ struct ImageData {
 /// @throws Error naming the file or folder, the problem and the remedy
 ImageData readImageData(const std::filesystem::path& folder, const ImageSize& size);
 
+/// The same, for tasks that need no classes: a folder that holds pictures itself has one class, "picture".
+ImageData readPictures(const std::filesystem::path& folder, const ImageSize& size);
+
 } // namespace attn

@@ -99,6 +99,7 @@ constinit const Task kFashionMnistTask{
     .metric = Task::Metric::ExactMatch,
     .metricName = "accuracy",
     .successLevel = 0.87,
+    .withoutData = "where the package installs it",
     .makeImages = makeFashion,
 };
 

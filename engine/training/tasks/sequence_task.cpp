@@ -19,6 +19,10 @@ TaskSequence SequenceTask::drawFrom(Split split, uint64_t index) const {
     for (uint32_t attempt = 0;; ++attempt) {
         Draws draws(seed_, index, static_cast<uint32_t>(split) << 30 | attempt);
         TaskSequence sequence = draw(draws);
+        if (sequence.split) {
+            if (attempt + 1 == kMostTries || *sequence.split == split) return sequence;
+            continue;
+        }
         const std::span<const int32_t> prompt(sequence.tokens.data(), sequence.answers.back().begin);
         const uint64_t hash = hashOf(sequence.identity.empty() ? prompt : std::span<const int32_t>(sequence.identity));
         if (attempt + 1 == kMostTries || splitOf(hash, trainShare_) == split) return sequence;

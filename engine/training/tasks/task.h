@@ -156,7 +156,9 @@ struct Task {
     /// Of a task that hides whole segments of a text, whose summaries a second stream makes of each alone: the segments
     /// of every row. Null: the task hides none.
     Segments (*segments)(const TaskValues& values) = nullptr;
-    bool readsData = false;      ///< needs TaskSettings::data
+    bool readsData = false; ///< needs TaskSettings::data
+    /// Of a task that reads TaskSettings::data where it is given: what it learns from otherwise. Empty for others.
+    std::string_view withoutData{};
     bool hasSource = false;      ///< examples have a source, which an encoder reads
     bool splitsText = false;     ///< cuts the text as TaskSettings::tokens says
     bool readsLanguages = false; ///< needs TaskSettings::languages

@@ -1,0 +1,64 @@
+#include "app/cli/cost_parts.h"
+
+#include "engine/attention/catalogue.h"
+#include "engine/core/atomic_file.h"
+#include "engine/core/error.h"
+#include "engine/playground/attention_cost.h"
+#include "engine/playground/part_growth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace attn::cli {
+namespace {
+
+constexpr std::array<int64_t, 4> kLengths{512, 1024, 2048, 4096};
+constexpr int kRounds = 2; // another program may slow one down
+
+/// The least of the medians of some rounds, in milliseconds.
+double timeOf(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < kRounds; ++round)
+        least = std::min(least, *measureAttention(device, spec, sizes, [] { return false; })->milliseconds);
+    return least;
+}
+
+} // namespace
+
+int costOfParts(Device& device, int64_t width, const std::string& out) {
+    std::string table = fmt::format("slot\tpart\t{}\n", fmt::join(kLengths, "\t"));
+    fmt::print("{:14} {:20} {:>10} {:>10} {:>10} {:>10}  operations      time\n", "slot", "part", "512: ms", "1024: ms",
+               "2048: ms", "4096: ms");
+    for (const Part* part : partCatalogue()) {
+        if (isOfBlock(*part)) continue; // runs beside an attention, never by itself
+        std::vector<std::pair<double, double>> times, operations;
+        fmt::print("{:14} {:20}", nameOf(part->slot), part->id);
+        table += fmt::format("{}\t{}", nameOf(part->slot), part->id);
+        for (const int64_t tokens : kLengths) {
+            const AttentionSizes sizes{.queries = tokens, .keys = tokens, .width = width};
+            const AttentionSpec spec = specOfPart(*part, tokens);
+            try {
+                times.emplace_back(tokens, timeOf(device, spec, sizes));
+            } catch (const Error&) { // too long for the device's memory
+                if (times.size() < 2) throw;
+                fmt::print(" {:>10}", "-");
+                table += "\t-";
+                continue;
+            }
+            operations.emplace_back(tokens, attentionCost(spec, sizes).operations);
+            table += fmt::format("\t{:.4f}", times.back().second);
+            fmt::print(" {:10.3f}", times.back().second);
+            std::fflush(stdout);
+        }
+        fmt::print("      T^{:.2f}    T^{:.2f}\n", growthExponent(operations), growthExponent(times));
+        table += '\n';
+    }
+    if (!out.empty()) writeAtomically(out, table);
+    return kDone;
+}
+
+} // namespace attn::cli
