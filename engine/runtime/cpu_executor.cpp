@@ -14,6 +14,8 @@ namespace {
 
 std::atomic<uint64_t> calls{0};
 
+constexpr uint64_t kBytes = 2; ///< of the plan's arena for each double: those of the shortest numbers
+
 std::vector<double> dense(const Shape& shape, const double* padded) {
     std::vector<double> values;
     values.reserve(static_cast<size_t>(shape.elements()));
@@ -29,7 +31,7 @@ uint64_t CpuExecutor::referenceCalls() { return calls.load(); }
 
 CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, Options options)
     : plan_(std::move(plan)), options_(options),
-      arena_(plan_->arenaBytes / 4, options.poisonArena ? std::numeric_limits<double>::quiet_NaN() : 0.0) {
+      arena_(plan_->arenaBytes / kBytes, options.poisonArena ? std::numeric_limits<double>::quiet_NaN() : 0.0) {
     for (const PlannedTensor& tensor : plan_->tensors)
         if (tensor.home != Home::Arena)
             sources_[tensor.name].resize(static_cast<size_t>(tensor.type.shape.paddedElements()));
@@ -56,7 +58,7 @@ std::vector<double> CpuExecutor::get(const std::string& name) const {
     if (const auto found = plan_->results.find(name); found != plan_->results.end()) {
         const PlannedTensor& tensor = plan_->tensors[found->second];
         const double* data =
-            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data();
+            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / kBytes : sources_.at(tensor.name).data();
         return dense(tensor.type.shape, data);
     }
     const PlannedTensor* source = sourceNamed(name);
@@ -67,7 +69,7 @@ std::vector<double> CpuExecutor::get(const std::string& name) const {
 ReferenceTensor CpuExecutor::view(uint32_t index) {
     const PlannedTensor& tensor = plan_->tensors[index];
     return {tensor.type.shape,
-            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / 4 : sources_.at(tensor.name).data()};
+            tensor.home == Home::Arena ? arena_.data() + tensor.byteOffset / kBytes : sources_.at(tensor.name).data()};
 }
 
 void CpuExecutor::runOp(const PlannedOp& op, const StepParams& step) {
