@@ -23,6 +23,7 @@
 namespace attn::cli {
 
 void addBenchMemory(Command& command);
+void addBenchPrecision(Command& command);
 void addBenchTrain(Command& command);
 void addBenchLongPattern(Command& command);
 
@@ -314,6 +315,7 @@ void addBench(Command& command) {
     command.example("attention-cli bench builtin:stories --profile");
     addBenchTrain(command.subcommand("train", "Time training steps and compare them with PyTorch"));
     addBenchMemory(command.subcommand("memory", "Print the memory of training steps against depth"));
+    addBenchPrecision(command.subcommand("precision", "Compare training in 32 and in 16 bits"));
     Command& longPattern = command.subcommand("long-pattern", "Time the view of a long pattern, which is never formed");
     longPattern.alias("lens"); // its former name
     addBenchLongPattern(longPattern);

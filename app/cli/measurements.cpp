@@ -20,9 +20,9 @@ void Measurements::setDevice(const Device& device) {
     if (!isJson_) fmt::print("device: {}, {}\n", device.name(), device.traits().driver);
 }
 
-void Measurements::add(const std::string& name, double value, const char* unit) {
+void Measurements::add(const std::string& name, double value, const char* unit, int decimals) {
     (*json_)[name] = value;
-    if (!isJson_) fmt::print("{:<{}} {:>10.1f} {}\n", name, nameWidth_, value, unit);
+    if (!isJson_) fmt::print("{:<{}} {:>10.{}f} {}\n", name, nameWidth_, value, decimals, unit);
     std::fflush(stdout);
 }
 

@@ -19,7 +19,7 @@ public:
     Measurements(bool isJson, int nameWidth);
 
     void setDevice(const Device& device);
-    void add(const std::string& name, double value, const char* unit);
+    void add(const std::string& name, double value, const char* unit, int decimals = 1);
     void finish() const;
 
 private:

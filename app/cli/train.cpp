@@ -267,6 +267,9 @@ int train(const TrainOptions& options) {
                options.out);
         return 130;
     }
+    if (const auto scale = trainer.lossScale())
+        fmt::print("scale of the loss {:g}; {} of {} steps left out because gradients overflowed\n", scale->scale,
+                   scale->skipped, trainer.stepsDone());
     const Trainer::Evaluation evaluation = run.finish();
     printEvaluation(trainer, evaluation, "validation");
     printBleu(trainer, Split::Validation, "validation");
@@ -464,6 +467,9 @@ void addTrain(Command& command) {
     number("--clip X", "clip", "largest norm of the gradient; 0: no limit").range(0, 1e6);
     number("--smoothing X", "smoothing", "label smoothing").range(0, 0.999);
     number("--dropout X", "dropout", "share of values that dropout sets to zero").range(0, 0.95);
+    text("--precision KIND", "precision",
+         "how activations are kept: f32, bf16, or f16 with a scale of the loss; with 16 bits a step needs less memory")
+        .choices({"f32", "bf16", "f16"});
     command.flagAction(
         "--gradient-checkpointing", [=] { options->fields["gradient_checkpointing"] = true; },
         "recompute each layer's values in the backward pass: less memory, more time");

@@ -21,12 +21,6 @@ template <typename T> T get(const std::byte* from) {
     return value;
 }
 
-uint16_t brainOf(float value) {
-    const auto bits = std::bit_cast<uint32_t>(value);
-    if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
-    return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 float largest(std::span<const float> values) {
     float most = 0;
     for (const float value : values)
@@ -214,7 +208,7 @@ void decodeRow(Storage storage, const std::byte* in, std::span<float> row) {
             row[i] = floatOfHalf(get<uint16_t>(in + i * 2));
             break;
         case Storage::BF16:
-            row[i] = std::bit_cast<float>(static_cast<uint32_t>(get<uint16_t>(in + i * 2)) << 16);
+            row[i] = floatOfBrain(get<uint16_t>(in + i * 2));
             break;
         case Storage::Q8_0:
             row[i] = floatOfHalf(get<uint16_t>(scales + i / kBlock * 2)) * static_cast<float>(get<int8_t>(in + i));
@@ -257,5 +251,13 @@ float floatOfHalf(uint16_t half) {
     }
     return std::bit_cast<float>(sign | (exponent + 112) << 23 | rest << 13);
 }
+
+uint16_t brainOf(float value) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
+    return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float floatOfBrain(uint16_t brain) { return std::bit_cast<float>(static_cast<uint32_t>(brain) << 16); }
 
 } // namespace attn

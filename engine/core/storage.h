@@ -48,5 +48,8 @@ void decodeRow(Storage storage, const std::byte* in, std::span<float> row);
 /// IEEE 754 binary16, rounded to nearest even.
 uint16_t halfOf(float value);
 float floatOfHalf(uint16_t half);
+/// bfloat16: the upper half of a float, rounded to nearest even.
+uint16_t brainOf(float value);
+float floatOfBrain(uint16_t brain);
 
 } // namespace attn

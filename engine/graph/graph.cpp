@@ -49,8 +49,9 @@ Tensor Graph::add(const Op& op, std::vector<Tensor> inputs, Attributes attribute
     for (const Tensor& input : inputs) {
         if (input.graph != this)
             throw Error({.what = "an input belongs to another graph", .where = std::string(op.name), .hint = {}});
-        types.push_back(input.type());
     }
+    if (keeper_) keeper_->read(op, attributes, inputs);
+    for (const Tensor& input : inputs) types.push_back(input.type());
     std::vector<TensorType> outputs = op.infer(types, attributes);
     if (name.empty()) name = fmt::format("{}#{}", op.name, size());
     for (const TensorType& output : outputs) output.shape.requireUsable(name);
@@ -60,7 +61,9 @@ Tensor Graph::add(const Op& op, std::vector<Tensor> inputs, Attributes attribute
                       .inputs = std::move(inputs),
                       .outputs = std::move(outputs),
                       .name = std::move(name)});
-    return {this, size() - 1, 0};
+    const Tensor result{this, size() - 1, 0};
+    if (keeper_) keeper_->added(result);
+    return result;
 }
 
 void Graph::edit(std::set<std::string> names, Editor editor) {

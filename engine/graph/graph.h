@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,7 +19,10 @@ namespace attn {
 struct Op;
 class Graph;
 
-enum class DType : uint8_t { F32, I32 };
+enum class DType : uint8_t { F32, I32, F16, BF16 };
+
+/// The bytes of a number in a tensor.
+constexpr uint64_t bytesOf(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 ? 2 : 4; }
 
 /// What is known about a tensor before it is computed.
 struct TensorType {
@@ -107,6 +111,21 @@ public:
     void edit(std::set<std::string> names, Editor editor);
     bool isEdited(const std::string& probe) const { return edited_.contains(probe); }
 
+    /// Decides in which form the operations that are added read tensors, and keep them.
+    class Keeper {
+    public:
+        virtual ~Keeper() = default;
+        /// Changes the inputs of an operation before it is added.
+        virtual void read(const Op& op, const Attributes& attributes, std::vector<Tensor>& inputs) = 0;
+        /// Sees an operation that has just been added.
+        virtual void added(Tensor result) = 0;
+        /// What was read before need not stay in memory for what is read from now on.
+        virtual void forget() = 0;
+    };
+    /// Sets the keeper; null: operations read what they are given.
+    void keepThrough(std::shared_ptr<Keeper> keeper) { keeper_ = std::move(keeper); }
+    Keeper* keeper() const { return keeper_.get(); }
+
     /// A named tensor that a plan computes only on request.
     struct Probe {
         Tensor tensor;
@@ -127,6 +146,7 @@ private:
     std::vector<std::string> probeOrder_;
     std::set<std::string> edited_; ///< names of probes
     Editor editor_;
+    std::shared_ptr<Keeper> keeper_;
 };
 
 } // namespace attn

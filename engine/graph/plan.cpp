@@ -14,7 +14,9 @@ namespace {
 
 uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
-uint64_t bytesOf(const TensorType& type) { return static_cast<uint64_t>(type.shape.paddedElements()) * 4; }
+uint64_t bytesOf(const TensorType& type) {
+    return static_cast<uint64_t>(type.shape.paddedElements()) * bytesOf(type.dtype);
+}
 
 std::vector<TensorType> typesOf(const Graph& graph, const std::vector<Tensor>& tensors) {
     std::vector<TensorType> types;

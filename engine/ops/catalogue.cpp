@@ -51,6 +51,8 @@ std::span<const Op* const> opCatalogue() {
                                      &kAdam,
                                      &kSgd,
                                      &kAccumulate,
+                                     &kNarrow,
+                                     &kWiden,
                                      &kBatchedMatmul,
                                      &kPermute,
                                      &kSlice,

@@ -14,7 +14,7 @@ extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayer
 extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kActivateGradient, kSwigluGradient,
     kNormGradient, kNormWeightGradient, kSoftmaxGradient, kEmbeddingGradient, kAttentionMixTransposed,
     kFusedAttentionGradient, kCrossEntropy, kCrossEntropyGradient, kDropout, kSquareNorms, kClipFactor, kAdam, kSgd,
-    kAccumulate;
+    kAccumulate, kNarrow, kWiden;
 
 // For tensors in general.
 extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast, kUnary, kUnaryGradient, kBinary,

@@ -104,6 +104,7 @@ std::vector<Tensor> gradient(Tensor loss, std::span<const Tensor> sources, const
         if (!flows) continue;
         if (node.op->gradient == nullptr)
             throw Error({.what = fmt::format("\"{}\" has no gradient", node.op->name), .where = node.name, .hint = {}});
+        if (graph.keeper() != nullptr) graph.keeper()->forget();
         const bool flowsOn =
             node.op == &kStopGradient && !options.isForTraining && node.attributes.flag("onlyInTraining");
         const std::vector<Tensor> inputs = standIns.of(node.inputs),

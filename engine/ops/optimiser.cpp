@@ -79,6 +79,8 @@ HostKernel hostSquareNorms(const OpTypes& types) {
 
 // clip_factor: squares -> norm, factor -------------------------------------------------------------------------------
 
+constexpr double kNoUpdate = -1; ///< a factor below 0: the updates leave all states as they are
+
 std::vector<TensorType> inferClip(std::span<const TensorType> inputs, const Attributes&) {
     requireInputs(inputs, 1, "clip_factor");
     require(inputs[0].shape.columns() == kParts, "clip_factor", "needs the output of square_norms");
@@ -89,25 +91,32 @@ void referenceClip(const ReferenceCall& call) {
     double sum = 0;
     for (int64_t i = 0; i < call.inputs[0].shape.elements(); ++i) sum += call.inputs[0].data[i];
     const double maximum = call.attributes.number("maximum");
-    call.outputs[0].data[0] = std::sqrt(sum);
-    call.outputs[1].data[0] = maximum > 0 ? std::min(1.0, maximum / (std::sqrt(sum) + 1e-6)) : 1;
+    const double norm = std::sqrt(sum);
+    call.outputs[0].data[0] = norm;
+    call.outputs[1].data[0] = call.attributes.flag("refusesOverflow") && !std::isfinite(norm) ? kNoUpdate
+                              : maximum > 0 ? std::min(1.0, maximum / (norm + 1e-6))
+                                            : 1;
 }
 
 std::vector<Dispatch> dispatchClip(const OpTypes& types, const KernelTraits& traits) {
     return {{.shader = "ops/clip_factor",
              .bindings = {load4(0), writeOutput(0), writeOutput(1)},
-             .push = {u32(types.inputs[0].shape.elements() / 4), pushFloat(types.attributes.number("maximum"))},
+             .push = {u32(types.inputs[0].shape.elements() / 4), pushFloat(types.attributes.number("maximum")),
+                      types.attributes.flag("refusesOverflow") ? 1u : 0u},
              .specialisation = {traits.subgroupSize, 1}}};
 }
 
 HostKernel hostClip(const OpTypes& types) {
     const auto maximum = static_cast<float>(types.attributes.number("maximum"));
+    const bool refuses = types.attributes.flag("refusesOverflow");
     return [=, count = types.inputs[0].shape.elements()](const HostRun& run) {
         const float norm = std::sqrt(host::total(count, run.inputs[0]));
         std::fill_n(run.outputs[0], 4, 0.0f);
         std::fill_n(run.outputs[1], 4, 0.0f);
         run.outputs[0][0] = norm;
-        run.outputs[1][0] = maximum > 0 ? std::min(1.0f, maximum / (norm + 1e-6f)) : 1;
+        run.outputs[1][0] = refuses && !std::isfinite(norm) ? static_cast<float>(kNoUpdate)
+                            : maximum > 0                   ? std::min(1.0f, maximum / (norm + 1e-6f))
+                                                            : 1;
     };
 }
 
@@ -176,6 +185,7 @@ void referenceAdam(const ReferenceCall& call) {
     const Attributes& a = call.attributes;
     const double beta1 = a.number("beta1"), beta2 = a.number("beta2"),
                  rate = call.step.number(StepScalar::LearningRate) * a.number("rateFactor");
+    if (call.inputs.back().data[0] < 0) return;
     for (size_t tensor = 0; tensor < call.outputs.size() / 3; ++tensor)
         for (int64_t i = 0; i < call.outputs[tensor * 3].shape.paddedElements(); ++i) {
             const auto state = [&](size_t n) -> double& { return call.outputs[tensor * 3 + n].data[i]; };
@@ -204,6 +214,7 @@ std::vector<Dispatch> dispatchAdam(const OpTypes& types, const KernelTraits& tra
 
 void referenceSgd(const ReferenceCall& call) {
     const Attributes& a = call.attributes;
+    if (call.inputs.back().data[0] < 0) return;
     for (size_t tensor = 0; tensor < call.outputs.size() / 2; ++tensor)
         for (int64_t i = 0; i < call.outputs[tensor * 2].shape.paddedElements(); ++i) {
             double &p = call.outputs[tensor * 2].data[i], &u = call.outputs[tensor * 2 + 1].data[i];
@@ -268,6 +279,7 @@ HostKernel hostAdam(const OpTypes& types) {
         decays.push_back(static_cast<float>(decayOf(types.attributes, types.outputs[output].shape)));
     return overTensors<3>(
         types, [=, rateFactor = number("rateFactor")](const HostRun& run, size_t tensor, int64_t first, int64_t count) {
+            if (run.inputs.back()[0] < 0) return;
             host::AdamStep now = step;
             now.decay = decays[tensor];
             now.rate = static_cast<float>(run.step.number(StepScalar::LearningRate)) * rateFactor;
@@ -286,6 +298,7 @@ HostKernel hostSgd(const OpTypes& types) {
         decays.push_back(static_cast<float>(decayOf(types.attributes, types.outputs[output].shape)));
     return overTensors<2>(types, [=, momentum = number("momentum"), rateFactor = number("rateFactor")](
                                      const HostRun& run, size_t tensor, int64_t first, int64_t count) {
+        if (run.inputs.back()[0] < 0) return;
         host::sgd(momentum, run.inputs.back()[0], decays[tensor],
                   static_cast<float>(run.step.number(StepScalar::LearningRate)) * rateFactor, count,
                   run.inputs[run.outputs.size() + tensor] + first, run.outputs[tensor * 2] + first,
@@ -352,8 +365,9 @@ Tensor squareNorms(std::span<const Tensor> tensors) {
     return tensors[0].graph->add(kSquareNorms, {tensors.begin(), tensors.end()});
 }
 
-Clip clipFactor(Tensor squares, double maximum) {
-    const Tensor norm = squares.graph->add(kClipFactor, {squares}, {{"maximum", maximum}});
+Clip clipFactor(Tensor squares, double maximum, bool refusesOverflow) {
+    const Tensor norm = squares.graph->add(kClipFactor, {squares},
+                                           {{"maximum", maximum}, {"refusesOverflow", refusesOverflow ? 1 : 0}});
     return {norm, {norm.graph, norm.node, 1}};
 }
 

@@ -24,10 +24,11 @@ Tensor dropout(Tensor x, double rate, uint32_t site);
 Tensor squareNorms(std::span<const Tensor> tensors);
 struct Clip {
     Tensor norm;   ///< [1], before clipping
-    Tensor factor; ///< [1], min(1, maximum / norm)
+    Tensor factor; ///< [1], min(1, maximum / norm); below 0 if overflow is refused and the norm is not finite
 };
 /// The factor that clips gradients to a total norm. @param squares from squareNorms()  @param maximum 0: never clips
-Clip clipFactor(Tensor squares, double maximum);
+/// @param refusesOverflow whether gradients that are not finite leave out the update
+Clip clipFactor(Tensor squares, double maximum, bool refusesOverflow = false);
 
 // Updates of many tensors in place, several per dispatch. The learning rate and the corrections come from StepParams;
 // `rateFactor` multiplies the learning rate. The functions return all states after the update; request any of them when
@@ -42,13 +43,13 @@ struct AdamOptions {
 /// Adam and AdamW.
 /// @param states    parameter, moment and variance of each tensor in turn
 /// @param gradients one per tensor
-/// @param factor    [1]: multiplies every gradient
+/// @param factor    [1]: multiplies every gradient; below 0, all states stay as they are
 /// @source Kingma and Ba 2015, arXiv:1412.6980; Loshchilov and Hutter 2019, arXiv:1711.05101
 std::vector<Tensor> adamUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,
                                const AdamOptions& options);
 /// Gradient descent with momentum.
 /// @param states parameter and velocity of each tensor in turn
-/// @param factor [1]: multiplies every gradient
+/// @param factor [1]: multiplies every gradient; below 0, all states stay as they are
 /// @param decay  as in AdamOptions
 /// @source Sutskever et al. 2013 (momentum), in PyTorch's form
 std::vector<Tensor> sgdUpdate(std::span<const Tensor> states, std::span<const Tensor> gradients, Tensor factor,

@@ -30,10 +30,16 @@ uint64_t CpuExecutor::referenceCalls() { return calls.load(); }
 CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, Options options)
     : plan_(std::move(plan)), options_(options),
       arena_(plan_->arenaBytes / 4, options.poisonArena ? std::numeric_limits<double>::quiet_NaN() : 0.0) {
-    for (const PlannedTensor& tensor : plan_->tensors)
-        if (tensor.home != Home::Arena)
+    for (const PlannedTensor& tensor : plan_->tensors) {
+        const auto elements = static_cast<size_t>(tensor.type.shape.paddedElements());
+        if (isShort(tensor)) {
+            auto& memory = shorts_[tensor.byteOffset];
+            memory.resize(std::max(memory.size(), elements));
+        } else if (tensor.home != Home::Arena) {
             if (auto& source = sources_[tensor.name]; source.empty()) // the first is the source itself, not a view
-                source.resize(static_cast<size_t>(tensor.type.shape.paddedElements()));
+                source.resize(elements);
+        }
+    }
 }
 
 const PlannedTensor* CpuExecutor::sourceNamed(const std::string& name) const {

@@ -37,16 +37,19 @@ public:
 private:
     /// Where a planned tensor lies. @param self of which constness it has
     template <typename Self> static auto* memoryOf(Self& self, const PlannedTensor& tensor) {
+        if (isShort(tensor)) return self.shorts_.at(tensor.byteOffset).data();
         auto& memory = tensor.home == Home::Arena ? self.arena_ : self.sources_.at(tensor.name);
         return memory.data() + tensor.byteOffset / 4;
     }
+    static bool isShort(const PlannedTensor& tensor) { return bytesOf(tensor.type.dtype) == 2; }
     ReferenceTensor view(uint32_t tensor);
     const PlannedTensor* sourceNamed(const std::string& name) const;
     void runOp(const PlannedOp& op, const StepParams& step);
 
     std::shared_ptr<const Plan> plan_;
     Options options_;
-    std::vector<double> arena_;
+    std::vector<double> arena_;                      ///< one for every four bytes of the plan's
+    std::map<uint64_t, std::vector<double>> shorts_; ///< numbers of two bytes, by their place in the plan's arena
     std::map<std::string, std::vector<double>> sources_;
 };
 

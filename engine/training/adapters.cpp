@@ -4,6 +4,7 @@
 #include "engine/core/globs.h"
 #include "engine/core/rng.h"
 #include "engine/ops/tensor_ops.h"
+#include "engine/training/forward_copy.h"
 #include "engine/training/starting_model.h"
 
 #include <fmt/format.h>
@@ -58,45 +59,15 @@ std::vector<Adapter> adaptersOf(const LowRankAdapters& recipe,
 
 Objective::Forward withAdapters(Objective::Forward forward, std::span<const Adapter> adapters, double scale) {
     if (adapters.empty()) return forward;
-    const Graph& from = *forward.graph;
     const auto graph = std::make_shared<Graph>();
-    std::vector<Tensor> copies;  // of each node's first output
-    std::vector<uint32_t> first; // node of the new graph that each node's copy begins with
-    const auto copied = [&](Tensor tensor) { return Tensor{graph.get(), copies[tensor.node].node, tensor.output}; };
-    for (uint32_t id = 0; id < from.size(); ++id) {
-        const Node& node = from.node(id);
-        first.push_back(graph->size());
-        if (node.kind == NodeKind::Operation) {
-            std::vector<Tensor> inputs;
-            std::ranges::transform(node.inputs, std::back_inserter(inputs), copied);
-            copies.push_back(graph->add(*node.op, std::move(inputs), node.attributes, node.name));
-        } else if (node.kind == NodeKind::Parameter) {
-            const Tensor w = graph->parameter(node.name, node.outputs[0].shape);
-            const auto adapter = std::ranges::find(adapters, node.name, &Adapter::matrix);
-            copies.push_back(adapter == adapters.end()
-                                 ? w
-                                 : add(w, batchedMatmul(graph->parameter(adapter->nameOfB(), adapter->shapeOfB()),
-                                                        graph->parameter(adapter->nameOfA(), adapter->shapeOfA()),
-                                                        {.scale = scale})));
-        } else {
-            copies.push_back(node.kind == NodeKind::Input ? graph->input(node.name, node.outputs[0])
-                                                          : graph->state(node.name, node.outputs[0]));
-        }
-    }
-    first.push_back(graph->size());
-    forward.logits = copied(forward.logits);
-    const auto moved = [&](NodeRange nodes) { return NodeRange{.first = first[nodes.first], .end = first[nodes.end]}; };
-    for (NodeRange& block : forward.blocks) block = moved(block);
-    for (auto& [nodes, reversible] : forward.partTensors.recomputed) {
-        nodes = moved(nodes);
-        if (!reversible) continue;
-        for (Tensor* each : {&reversible->input, &reversible->output, &reversible->argument, &reversible->result})
-            *each = copied(*each);
-    }
-    for (Tensor& penalty : forward.partTensors.penalties) penalty = copied(penalty);
-    for (auto& [name, next] : forward.partTensors.averages) next = copied(next);
-    forward.graph = graph;
-    return forward;
+    return copyOf(std::move(forward), graph, [&](const Node& node) {
+        const Tensor w = graph->parameter(node.name, node.outputs[0].shape);
+        const auto adapter = std::ranges::find(adapters, node.name, &Adapter::matrix);
+        return adapter == adapters.end()
+                   ? w
+                   : add(w, batchedMatmul(graph->parameter(adapter->nameOfB(), adapter->shapeOfB()),
+                                          graph->parameter(adapter->nameOfA(), adapter->shapeOfA()), {.scale = scale}));
+    });
 }
 
 void addProduct(const Adapter& adapter, double scale, std::span<float> w, std::span<const float> a,

@@ -32,6 +32,9 @@ std::optional<MetricPoint> pointFrom(const std::string& line) {
                       .validationLoss = number("validation_loss"),
                       .metric = number("metric"),
                       .hiddenTokens = number("hidden_tokens")};
+    point.lossScale = number("loss_scale");
+    if (const auto skipped = json.find("skipped_steps"); skipped != json.end() && skipped->is_number_unsigned())
+        point.skippedSteps = static_cast<int64_t>(std::min(skipped->get<uint64_t>(), kMostSteps));
     if (const auto subtasks = json.find("subtasks"); subtasks != json.end() && subtasks->is_object())
         for (const auto& [name, share] : subtasks->items())
             if (share.is_number()) point.subtasks[name] = share.get<double>();
@@ -50,6 +53,10 @@ std::string metricLine(const MetricPoint& point) {
     if (point.validationLoss) json["validation_loss"] = *point.validationLoss;
     if (point.metric) json["metric"] = *point.metric;
     if (point.hiddenTokens) json["hidden_tokens"] = *point.hiddenTokens;
+    if (point.lossScale) {
+        json["loss_scale"] = *point.lossScale;
+        json["skipped_steps"] = point.skippedSteps;
+    }
     if (!point.subtasks.empty()) json["subtasks"] = point.subtasks;
     if (!point.updateRatios.empty()) json["update_ratios"] = point.updateRatios;
     return json.dump() + '\n';

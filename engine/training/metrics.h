@@ -16,6 +16,8 @@ struct MetricPoint {
     std::optional<double> validationLoss{}, metric{}; ///< measured after this step
     std::optional<double> hiddenTokens{};             ///< see Trainer::Evaluation, as the next
     std::map<std::string, double> subtasks{};         ///< share of exact matches, by name
+    std::optional<double> lossScale{};                ///< after this step, in training with f16: see LossScale
+    int64_t skippedSteps = 0;                         ///< until then, of which the gradients overflowed
     /// Norm of the update divided by the norm of the parameters: for all parameters outside of layers, then for each
     /// layer. Measured at every tenth step, else empty.
     std::vector<double> updateRatios{};

@@ -6,6 +6,7 @@
 #include "engine/io/json_file.h"
 #include "engine/models/decoder.h"
 #include "engine/training/initial_weights.h"
+#include "engine/training/precision.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -344,6 +345,7 @@ nlohmann::json toJson(const Recipe& recipe) {
             {"accumulation", recipe.accumulation},
             {"smoothing", recipe.smoothing},
             {"dropout", recipe.dropout},
+            {"precision", precisionOf(recipe.precision).id},
             {"gradient_checkpointing", recipe.gradientCheckpointing},
             {"evaluate_every", recipe.evaluateEvery},
             {"checkpoint_every", recipe.checkpointEvery}};
@@ -437,6 +439,7 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     recipe.accumulation = static_cast<int>(integer("accumulation"));
     recipe.smoothing = number("smoothing");
     recipe.dropout = number("dropout");
+    recipe.precision = precisionNamed(text("precision")).dtype;
     recipe.gradientCheckpointing = all.at("gradient_checkpointing").get<bool>();
     recipe.evaluateEvery = integer("evaluate_every");
     recipe.checkpointEvery = integer("checkpoint_every");

@@ -93,6 +93,8 @@ struct Recipe {
     int accumulation = 1; ///< number of equal parts of the batch whose gradients are summed
     double smoothing = 0; ///< label smoothing, 0 to 1
     double dropout = 0;
+    /// How activations and their gradients are kept: F32, BF16, or F16 with a scale of the loss. See keeperIn16Bits().
+    DType precision = DType::F32;
     bool gradientCheckpointing = false; ///< computes activations of a layer again in the backward pass, to save memory
     int64_t evaluateEvery = 100, checkpointEvery = 500; ///< steps
     bool operator==(const Recipe&) const = default;

@@ -81,11 +81,17 @@ MetricPoint TrainingRun::advance() {
     if (!std::isfinite(report.loss))
         throw Error({.what = fmt::format("the loss of step {} is not a number", report.step),
                      .where = recipe.task,
-                     .hint = "choose a lower learning rate or clip the gradient"});
+                     .hint = recipe.precision == DType::F16
+                                 ? "choose a lower learning rate, or bf16, whose numbers can be larger"
+                                 : "choose a lower learning rate or clip the gradient"});
     MetricPoint point{.step = report.step,
                       .loss = report.loss,
                       .gradientNorm = report.gradientNorm,
                       .learningRate = report.learningRate};
+    if (const auto scale = trainer_.lossScale()) {
+        point.lossScale = scale->scale;
+        point.skippedSteps = scale->skipped;
+    }
     if (measuresRatios) point.updateRatios = ratiosSince(before);
     if (report.step % recipe.evaluateEvery == 0 || isFinished()) {
         const Trainer::Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);

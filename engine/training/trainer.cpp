@@ -122,6 +122,8 @@ void Trainer::listTensors(const Objective::Forward& model) {
         states_.push_back({"moment." + name, shape});
         if (recipe_.optimiser.kind != Optimiser::Kind::Sgd) states_.push_back({"variance." + name, shape});
     }
+    if (scalesLoss(recipe_.precision))
+        states_.push_back({step_inputs::kLossScale, {static_cast<int64_t>(lossScale_.numbers().size())}});
 }
 
 /// Allocates what listTensors() has listed, and sets the initial values.
@@ -204,41 +206,55 @@ bool Trainer::warmUp(const std::function<bool(double)>& goesOn) {
     return std::ranges::all_of(all, [&](GpuExecutor* each) { return each->run({}, isEnded); });
 }
 
-Trainer::StepReport Trainer::step() {
-    const Optimiser& optimiser = recipe_.optimiser;
+Trainer::StepBatch Trainer::nextBatch() const {
     const int parts = recipe_.accumulation, rows = recipe_.batch / parts;
-    if (const int64_t stage = recipe_.schedule.stageOf(stepsDone_); stage != builtStage_) buildStep(stage);
-    std::vector<Batch> batches;
+    StepBatch result;
     int64_t targets = 0, classes = 0, hidden = 0;
     for (int part = 0; part < parts; ++part) {
-        batches.push_back(objective_->batch(Split::Train, static_cast<uint64_t>(stepsDone_ * parts + part), rows));
-        targets += count(batches.back().targets);
-        classes += count(batches.back().classes);
-        hidden += countHidden(batches.back());
+        result.parts.push_back(objective_->batch(Split::Train, static_cast<uint64_t>(stepsDone_ * parts + part), rows));
+        targets += count(result.parts.back().targets);
+        classes += count(result.parts.back().classes);
+        hidden += countHidden(result.parts.back());
     }
     const double shareOfTargets = hidesSegments() ? 1 - kSegmentShare : 1;
-    StepReport report{.step = stepsDone_ + 1, .learningRate = rate_.value_or(recipe_.schedule.at(stepsDone_))};
     const auto inverse = [](int64_t of) { return 1 / static_cast<double>(std::max<int64_t>(of, 1)); };
+    result.weights = {.target = shareOfTargets * inverse(targets),
+                      .textClass = inverse(classes),
+                      .segment = kSegmentShare * inverse(hidden)};
+    return result;
+}
+
+Trainer::StepReport Trainer::step() {
+    const Optimiser& optimiser = recipe_.optimiser;
+    const int parts = recipe_.accumulation;
+    if (const int64_t stage = recipe_.schedule.stageOf(stepsDone_); stage != builtStage_) buildStep(stage);
+    const StepBatch batch = nextBatch();
+    StepReport report{.step = stepsDone_ + 1, .learningRate = rate_.value_or(recipe_.schedule.at(stepsDone_))};
+    const auto updates = static_cast<double>(report.step - lossScale_.skipped); // with this one
     StepParams params;
     params[StepScalar::Seed] = static_cast<uint32_t>(recipe_.settings.seed);
     params.setNumber(StepScalar::LearningRate, report.learningRate);
-    params.setNumber(StepScalar::MomentCorrection,
-                     1 / (1 - std::pow(optimiser.beta1, static_cast<double>(report.step))));
-    params.setNumber(StepScalar::VarianceCorrection,
-                     1 / std::sqrt(1 - std::pow(optimiser.beta2, static_cast<double>(report.step))));
+    params.setNumber(StepScalar::MomentCorrection, 1 / (1 - std::pow(optimiser.beta1, updates)));
+    params.setNumber(StepScalar::VarianceCorrection, 1 / std::sqrt(1 - std::pow(optimiser.beta2, updates)));
+    GpuExecutor& updater = update_ ? *update_ : *step_;
+    if (lossScale()) {
+        step_->input(step_inputs::kLossScale)[0] = static_cast<float>(lossScale_.scale);
+        updater.input(step_inputs::kInverseScale)[0] = static_cast<float>(1 / lossScale_.scale);
+    }
     for (int part = 0; part < parts; ++part) {
-        fill(*step_, batches[static_cast<size_t>(part)],
-             {.target = shareOfTargets * inverse(targets),
-              .textClass = inverse(classes),
-              .segment = kSegmentShare * inverse(hidden)},
-             openGates_);
+        fill(*step_, batch.parts[static_cast<size_t>(part)], batch.weights, openGates_);
         params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
         params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
         step_->run(params);
         report.loss += static_cast<double>(step_->result("loss")[0]);
     }
     if (update_) update_->run(params);
-    report.gradientNorm = static_cast<double>((update_ ? *update_ : *step_).result("norm")[0]);
+    report.gradientNorm = static_cast<double>(updater.result("norm")[0]);
+    if (lossScale()) {
+        report.isSkipped = !std::isfinite(report.gradientNorm);
+        if (report.isSkipped) report.gradientNorm = 0;
+        lossScale_.add(report.isSkipped);
+    }
     ++stepsDone_;
     return report;
 }
@@ -486,6 +502,7 @@ std::vector<ImagePrediction> Trainer::predictions(Split split, uint64_t first, i
 }
 
 std::vector<float> Trainer::read(const std::string& name) const {
+    if (name == step_inputs::kLossScale) return lossScale_.numbers();
     std::vector<float> values = store_->read(name);
     if (const auto adapter = std::ranges::find(adapters_, name, &Adapter::matrix); adapter != adapters_.end())
         addProduct(*adapter, recipe_.start.adapters.scale(), values, store_->read(adapter->nameOfA()),
@@ -493,7 +510,12 @@ std::vector<float> Trainer::read(const std::string& name) const {
     return values;
 }
 
-void Trainer::write(const std::string& name, std::span<const float> values) { store_->writeDense(name, values); }
+void Trainer::write(const std::string& name, std::span<const float> values) {
+    if (name == step_inputs::kLossScale)
+        lossScale_ = LossScale::from({values.begin(), values.end()});
+    else
+        store_->writeDense(name, values);
+}
 
 bool Trainer::isFrozen(const std::string& parameter) const {
     return std::ranges::find(trained_, parameter, &Named::name) == trained_.end() &&

@@ -3,6 +3,7 @@
 #include "engine/training/adapters.h"
 #include "engine/training/image_objective.h"
 #include "engine/training/image_prediction.h"
+#include "engine/training/loss_scale.h"
 #include "engine/training/sequence_objective.h"
 #include "engine/training/training_memory.h"
 
@@ -52,6 +53,7 @@ public:
     struct StepReport {
         int64_t step = 0; ///< number of the step, from 1
         double loss = 0, gradientNorm = 0, learningRate = 0;
+        bool isSkipped = false; ///< the gradients overflowed, so that the update was left out; the norm is then 0
     };
     /// Runs all kernels of a step and of an evaluation once, because drivers compile them late. The parameters are of
     /// no use afterwards. @param goesOn gets the share that is done before each piece; false ends it
@@ -59,6 +61,14 @@ public:
     bool warmUp(const std::function<bool(double)>& goesOn);
     /// Runs one step.
     StepReport step();
+    /// The scale of the loss from the next step on; none unless the precision is F16.
+    std::optional<LossScale> lossScale() const {
+        return scalesLoss(recipe_.precision) ? std::optional(lossScale_) : std::nullopt;
+    }
+    /// The share of the numbers in the gradients of activations that rounding to F16 turns into zeros, of those that
+    /// are not zero, for the next batch. Nothing is updated. @param scale of the loss  @throws Error unless the
+    /// precision is F16
+    double vanishingGradients(double scale);
     /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
     void setLearningRate(std::optional<double> rate) { rate_ = rate; }
 
@@ -116,7 +126,7 @@ public:
     /// Whether training does not change a parameter.
     bool isFrozen(const std::string& parameter) const;
     const std::vector<Named>& parameters() const { return parameters_; } ///< all of the model, including frozen ones
-    /// What resuming needs besides them: A and B of the adapters, "moment.NAME" and "variance.NAME".
+    /// What resuming needs besides them: A and B of the adapters, "moment.NAME", "variance.NAME" and "loss_scale".
     const std::vector<Named>& states() const { return states_; }
     const std::vector<Adapter>& adapters() const { return adapters_; }
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
@@ -129,8 +139,9 @@ private:
     explicit Trainer(const Recipe& recipe, const GpuExecutorOptions& execution);
     Objective::Forward adapted(Objective::Forward forward) const;
     Loss withLoss(Objective::Forward forward) const;
+    static bool scalesLoss(DType precision) { return precision == DType::F16; }
     std::map<std::string, Tensor> addUpdates(Graph& graph, const std::vector<std::string>& names,
-                                             const std::vector<Tensor>& gradients) const;
+                                             const std::vector<Tensor>& gradients, bool isScaled) const;
     void listTensors(const Objective::Forward& model);
     void allocate(const Objective::Forward& model);
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
@@ -145,6 +156,12 @@ private:
     struct LossWeights {
         double target = 1, textClass = 1, segment = 1;
     };
+    /// The parts of the batch of a step, with the weights of their targets.
+    struct StepBatch {
+        std::vector<Batch> parts;
+        LossWeights weights;
+    };
+    StepBatch nextBatch() const;
     void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
     bool hidesSegments() const { return task_.segments != nullptr; }
@@ -168,6 +185,7 @@ private:
     int64_t stepsDone_ = 0;
     int64_t builtStage_ = 0; ///< that of step_
     std::optional<double> rate_;
+    LossScale lossScale_;
     std::vector<float> openGates_, evaluationGates_; ///< gates of all layers, one after the other
 };
 

@@ -1,13 +1,18 @@
 #include "engine/training/trainer_step.h"
 
+#include "engine/core/error.h"
+#include "engine/ops/definitions.h"
 #include "engine/ops/gradient.h"
+#include "engine/ops/mixed_precision.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
+#include "engine/training/forward_copy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 // The graphs of a training step: loss, gradients, and the optimiser's update.
@@ -44,12 +49,19 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     return {.model = std::move(forward), .losses = losses, .total = total};
 }
 
-/// Adds the optimiser's update to a graph, one for each factor of the learning rate. @return what to compute
+/// Adds the optimiser's update to a graph, one for each factor of the learning rate.
+/// @param isScaled whether the gradients are those of the scaled loss  @return what to compute
 std::map<std::string, Tensor> Trainer::addUpdates(Graph& graph, const std::vector<std::string>& names,
-                                                  const std::vector<Tensor>& gradients) const {
+                                                  const std::vector<Tensor>& gradients, bool isScaled) const {
     const Optimiser& optimiser = recipe_.optimiser;
     const bool isSgd = optimiser.kind == Optimiser::Kind::Sgd;
-    const Clip clip = clipFactor(squareNorms(gradients), optimiser.clip);
+    Tensor squares = squareNorms(gradients), inverse{};
+    if (isScaled) {
+        inverse = graph.input(step_inputs::kInverseScale, {.shape = {1}});
+        squares = multiply(squares, multiply(inverse, inverse));
+    }
+    Clip clip = clipFactor(squares, optimiser.clip, isScaled);
+    if (isScaled) clip.factor = multiply(clip.factor, inverse);
     const std::vector<std::string> blocks = objective_->structure().blocks();
     std::map<double, std::vector<size_t>, std::greater<>> groups;
     for (size_t i = 0; i < names.size(); ++i) groups[rateFactor(recipe_.start, names[i], blocks)].push_back(i);
@@ -86,6 +98,8 @@ std::vector<TrainingMemory::Alternative> Trainer::savings(const Objective::Forwa
     else
         found.push_back({.saving = MemorySaving::Reversible, .isUsed = true});
     if (!std::ranges::all_of(parts, isReversible)) found.push_back({.saving = MemorySaving::Chunks, .isUsed = true});
+    if (std::ranges::none_of(parts, isReversible)) // rounded outputs do not give the inputs back
+        found.push_back({.saving = MemorySaving::ShortNumbers, .isUsed = recipe_.precision != DType::F32});
     return found;
 }
 
@@ -107,11 +121,20 @@ std::vector<Recomputed> Trainer::recomputed(const Objective::Forward& model, std
 
 /// The graphs of a step with the windows of a stage; evaluations have those of the model.
 Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned) const {
-    Step step{.loss = withLoss(adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout,
-                                                           recipe_.schedule.windowDivisor(stage)))),
-              .outputs = {},
-              .updateGraph = {},
-              .updateOutputs = {}};
+    Objective::Forward forward = adapted(objective_->forward(recipe_.batch / recipe_.accumulation, recipe_.dropout,
+                                                             recipe_.schedule.windowDivisor(stage)));
+    const DType precision = turned != MemorySaving::ShortNumbers ? recipe_.precision
+                            : recipe_.precision == DType::F32    ? DType::BF16
+                                                                 : DType::F32;
+    const bool isScaled = scalesLoss(precision);
+    if (precision != DType::F32 && std::ranges::any_of(forward.partTensors.recomputed,
+                                                       &std::optional<Reversible>::has_value, &Recomputed::reversible))
+        throw Error(
+            {.what = "the inputs of reversible layers cannot be computed from outputs that are rounded to 16 bits",
+             .where = "recipe: precision",
+             .hint = "choose f32, or layers without residual=reversible"});
+    if (precision != DType::F32) forward = in16Bits(std::move(forward), precision);
+    Step step{.loss = withLoss(std::move(forward)), .outputs = {}, .updateGraph = {}, .updateOutputs = {}};
     const Loss& loss = step.loss;
     const bool accumulates = recipe_.accumulation > 1;
     step.updateGraph = accumulates ? std::make_shared<Graph>() : loss.model.graph;
@@ -121,7 +144,11 @@ Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned)
         names.push_back(each.name);
         trained.push_back(loss.model.graph->parameter(each.name, each.shape));
     }
-    std::vector<Tensor> gradients = gradient(loss.total, trained, {.recomputed = recomputed(loss.model, turned)});
+    Graph& graph = *loss.model.graph;
+    const Tensor learned =
+        isScaled ? multiply(loss.total, graph.input(step_inputs::kLossScale, {.shape = {1}})) : loss.total;
+    std::vector<Tensor> gradients = gradient(learned, trained, {.recomputed = recomputed(loss.model, turned)});
+    graph.keepThrough(nullptr);
     for (size_t i = names.size(); i-- > 0;)
         if (!gradients[i]) { // nothing reads it, such as W_Q where scores do not depend on queries: it stays as it is
             const auto at = static_cast<std::ptrdiff_t>(i);
@@ -144,7 +171,7 @@ Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned)
         step.outputs["gradient"] = accumulate(sumsIn(*loss.model.graph), gradients)[0];
         gradients = sumsIn(*step.updateGraph);
     }
-    step.updateOutputs = addUpdates(*step.updateGraph, names, gradients);
+    step.updateOutputs = addUpdates(*step.updateGraph, names, gradients, isScaled);
     if (!accumulates) step.outputs.merge(step.updateOutputs);
     return step;
 }
@@ -158,6 +185,36 @@ void Trainer::buildStep(int64_t stage) {
         update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(step.updateGraph, step.updateOutputs),
                                                 GpuExecutorOptions{.cutsFinely = execution_.cutsFinely});
     step_ = makeExecutor(step.loss.model, step.outputs, execution_);
+}
+
+double Trainer::vanishingGradients(double scale) {
+    if (!lossScale())
+        throw Error({.what = "only f16 scales the loss", .where = "recipe: precision", .hint = "choose f16"});
+    const Step step = stepOf(recipe_.schedule.stageOf(stepsDone_));
+    const auto plan = compile(step.loss.model.graph, step.outputs);
+    const auto countNonzero = [](Tensor x) { // exact up to 2^24 numbers
+        return sum(clamp(affine(unary(x, Unary::Absolute), std::numeric_limits<float>::max(), 0), 0, 1));
+    };
+    Tensor before{}, after{};
+    for (const PlannedOp& op : plan->ops) {
+        const Node node = plan->graph->node(op.node); // a copy: adding moves nodes
+        if (op.node <= step.loss.total.node || node.op != &kNarrow ||
+            plan->graph->node(node.inputs[0].node).kind != NodeKind::Operation)
+            continue;
+        const Tensor rounded{node.inputs[0].graph, op.node, 0};
+        const Tensor all = countNonzero(node.inputs[0]), left = countNonzero(widen(rounded));
+        before = before ? add(before, all) : all;
+        after = after ? add(after, left) : left;
+    }
+    const auto executor = makeExecutor(step.loss.model, {{"before", before}, {"after", after}});
+    const StepBatch batch = nextBatch();
+    fill(*executor, batch.parts.front(), batch.weights, openGates_);
+    executor->input(step_inputs::kLossScale)[0] = static_cast<float>(scale);
+    StepParams params;
+    params[StepScalar::Seed] = static_cast<uint32_t>(recipe_.settings.seed);
+    params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * recipe_.accumulation);
+    executor->run(params);
+    return 1 - static_cast<double>(executor->result("after")[0]) / static_cast<double>(executor->result("before")[0]);
 }
 
 TrainingMemory trainingMemory(const Recipe& recipe) {

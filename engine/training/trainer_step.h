@@ -16,6 +16,8 @@ inline constexpr const char* kClasses = "text_classes";
 inline constexpr const char* kClassWeights = "text_class_weights";
 inline constexpr const char* kSegmentTargets = "segment_targets";
 inline constexpr const char* kSegmentWeights = "segment_weights";
+inline constexpr const char* kLossScale = "loss_scale"; ///< also the name of the state
+inline constexpr const char* kInverseScale = "inverse_loss_scale";
 
 /// The losses of the rows of logits. @param targets, weights names of inputs  @return [rows of logits]
 Tensor lossesOf(Tensor logits, const char* targets, const char* weights, double smoothing = 0);

@@ -7,13 +7,14 @@ namespace attn {
 
 struct Recipe;
 
-/// A way to keep less of the forward pass: the backward pass computes it again.
+/// A way to keep less of the forward pass: the backward pass computes it again, or finds it rounded.
 /// @source Chen et al. 2016, arXiv:1604.06174, section 4.1; Gomez et al. 2017, arXiv:1707.04585, section 3; Kitaev et
-/// al. 2020, "Reformer", arXiv:2001.04451, section 3 (chunks)
+/// al. 2020, "Reformer", arXiv:2001.04451, section 3 (chunks); Micikevicius et al. 2018, arXiv:1710.03740
 enum class MemorySaving : uint8_t {
     Checkpointing, ///< Recipe::gradientCheckpointing
     Reversible,    ///< residual=reversible
-    Chunks         ///< chunks of a feed-forward layer
+    Chunks,        ///< chunks of a feed-forward layer
+    ShortNumbers   ///< Recipe::precision: keeps the forward pass in 16 bits
 };
 
 /// The memory of a training step for activations and gradients, without parameters and optimiser states.

@@ -9,7 +9,7 @@ layout(push_constant) uniform Push {
     float beta1, beta2, epsilon, decay, rateFactor;
     uint isDecoupled, decays; // bit n: slot n decays
 };
-INPUT_F(1, factor); // on the gradients
+INPUT_F(1, factor); // on the gradients; below 0: no update
 #define TENSORS(slot)                                                                                                             \
     INPUT4(2 + 4 * slot, gradient##slot);                                                                                         \
     layout(std430, binding = 3 + 4 * slot) buffer parameterBuffer##slot { vec4 parameter##slot[]; };                              \
@@ -30,6 +30,7 @@ FOR_SLOTS(TENSORS)
     }
 
 void main() {
+    if (factor[0] < 0.0) return;
     LOCATE_SLOT
     const float rate = STEP_FLOAT(STEP_LEARNING_RATE) * rateFactor, momentRate = rate * STEP_FLOAT(STEP_MOMENT_CORRECTION);
     FOR_SLOTS(UPDATE)

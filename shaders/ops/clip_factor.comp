@@ -4,11 +4,12 @@
 #include "tensor.glsl"
 
 // The global norm of the gradients and the factor that keeps it below `maximum` (0: 1), from the squares of every tensor, by one
-// subgroup.
+// subgroup. If overflow is refused and the norm is not finite, the factor is -1, at which updates leave all as it is.
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(push_constant) uniform Push {
     uint vectors;
     float maximum;
+    uint refusesOverflow;
 };
 INPUT4(1, squares);
 OUTPUT4(2, norm);
@@ -20,5 +21,7 @@ void main() {
     const float length_ = sqrt(subgroupAdd(sum.x + sum.y + sum.z + sum.w));
     if (gl_SubgroupInvocationID != 0) return;
     norm[0] = vec4(length_, 0.0, 0.0, 0.0);
-    factor[0] = vec4(maximum > 0.0 ? min(1.0, maximum / (length_ + 1e-6)) : 1.0, 0.0, 0.0, 0.0);
+    const bool isFinite = (floatBitsToUint(length_) & 0x7f800000u) != 0x7f800000u;
+    const float clipped = maximum > 0.0 ? min(1.0, maximum / (length_ + 1e-6)) : 1.0;
+    factor[0] = vec4(refusesOverflow == 1u && !isFinite ? -1.0 : clipped, 0.0, 0.0, 0.0);
 }

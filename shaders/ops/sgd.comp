@@ -9,7 +9,7 @@ layout(push_constant) uniform Push {
     float momentum, decay, rateFactor;
     uint decays; // bit n: slot n decays
 };
-INPUT_F(1, factor); // on the gradients
+INPUT_F(1, factor); // on the gradients; below 0: no update
 #define TENSORS(slot)                                                                                                             \
     INPUT4(2 + 3 * slot, gradient##slot);                                                                                         \
     layout(std430, binding = 3 + 3 * slot) buffer parameterBuffer##slot { vec4 parameter##slot[]; };                              \
@@ -26,6 +26,7 @@ FOR_SLOTS(TENSORS)
     }
 
 void main() {
+    if (factor[0] < 0.0) return;
     LOCATE_SLOT
     FOR_SLOTS(UPDATE)
 }

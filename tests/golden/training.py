@@ -4,7 +4,7 @@
 usage: training.py build/release/bin/attention-cli [NAME...]
 
 The program gives the initial weights and the batches (attention-cli train --export-batches); everything else, the forward pass
-(reference.py), its gradient, clipping, AdamW and the schedule, is PyTorch's or written here.
+(reference.py), its gradient, clipping, AdamW or SGD and the schedule, is PyTorch's or written here.
 """
 import json
 import math
@@ -18,6 +18,7 @@ import torch
 import composed_reference
 import encoder_reference
 import etc_reference
+import mixed_reference
 import reference
 import safetensors_file
 import two_stream_reference
@@ -83,8 +84,10 @@ def pretraining_loss(config, weights, batches, step):
     return loss(words, batches["targets"]) + loss(classes, batches["classes"])
 
 
-def logits_of(config, weights, batches, step, divisor):
+def logits_of(config, weights, batches, step, divisor, precision):
     """[targets, choices] of one step's batch. divisor: how much narrower windows are than the config says."""
+    if precision != "f32":
+        return torch.cat([mixed_reference.gpt2_logits(config, weights, tokens, precision) for tokens in batches["inputs"][step].long()])
     if config["model_type"] == "attention-lab":
         if not config.get("encoder"):
             return torch.cat([composed_reference.decoder(config, weights, tokens) for tokens in batches["inputs"][step].long()])
@@ -117,12 +120,12 @@ def logits_of(config, weights, batches, step, divisor):
     return torch.cat([forward(config, weights, tokens)["logits"] for tokens in batches["inputs"][step].long()])
 
 
-def loss_of(config, weights, batches, step, smoothing, divisor):
+def loss_of(config, weights, batches, step, smoothing, divisor, precision):
     if "whole" in batches:
         return etc_reference.loss(config, weights, batches, step)
     if config.get("architectures") == ["BertForPreTraining"]:
         return pretraining_loss(config, weights, batches, step)
-    targets, logits = batches["targets"][step].long().flatten(), logits_of(config, weights, batches, step, divisor)
+    targets, logits = batches["targets"][step].long().flatten(), logits_of(config, weights, batches, step, divisor, precision)
     return torch.nn.functional.cross_entropy(logits, targets, ignore_index=-1, label_smoothing=smoothing)
 
 
@@ -152,7 +155,8 @@ def train(cli, path):
         first = run / "checkpoints" / "step-000000"
         config = json.loads((first / "config.json").read_text())
         weights = safetensors_file.read(first / "model.safetensors")
-        if config["model_type"] == "attention-lab":
+        precision = recipe.get("precision", "f32")
+        if config["model_type"] == "attention-lab" or precision != "f32":
             weights = {name: tensor.double() for name, tensor in weights.items()}
         batches = safetensors_file.read(batches)
         trained, merged = list(weights.values()), lambda weights: weights
@@ -163,18 +167,27 @@ def train(cli, path):
     is_vector = lambda w: w.dim() == 1 or w is weights.get("final_logits_bias")  # of shape [1, vocabulary]  # noqa: E731
     groups = [{"params": [w for w in trained if not is_vector(w)], "weight_decay": recipe["weight_decay"]},
               {"params": [w for w in trained if is_vector(w)], "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=1, betas=(recipe["beta1"], recipe["beta2"]), eps=recipe["epsilon"])
-    losses = []
+    if recipe.get("optimiser") == "sgd":
+        optimiser = torch.optim.SGD(groups, lr=1, momentum=recipe["momentum"])
+    else:
+        optimiser = torch.optim.AdamW(groups, lr=1, betas=(recipe["beta1"], recipe["beta2"]), eps=recipe["epsilon"])
+    losses, scale = [], 65536.0 if precision == "f16" else 1.0
     for step in range(recipe["steps"]):
         divisor = 2 ** (recipe.get("window_stages", 1) - 1 - stage_at(recipe, step))
-        loss = loss_of(config, merged(weights), batches, step, recipe["smoothing"], divisor)
+        loss = loss_of(config, merged(weights), batches, step, recipe["smoothing"], divisor, precision)
+        losses.append(round(loss.item(), 7))
         optimiser.zero_grad()
-        loss.backward()
+        (scale * loss).backward()
+        if precision == "f16":
+            if not all(tensor.grad.isfinite().all() for tensor in trained):
+                scale /= 2  # and the update is left out
+                continue
+            for tensor in trained:
+                tensor.grad /= scale
         torch.nn.utils.clip_grad_norm_(trained, recipe["clip"])
         for group in optimiser.param_groups:
             group["lr"] = rate_at(recipe, step)
         optimiser.step()
-        losses.append(round(loss.item(), 7))
     (HERE / path.name.replace(".recipe.", ".losses.")).write_text(json.dumps(losses) + "\n")
     print(path.name, losses[0], "->", losses[-1])
 

@@ -1,6 +1,7 @@
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
+#include "engine/ops/mixed_precision.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
 #include "tests/ops/case.h"
@@ -43,6 +44,11 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
     all["sum"] = [](Case& t) { // of up to 12,000 terms, whose partial sums may be far larger than the whole
         t.expect("out", sum(t.real("x", {randomSize(40), randomSize(300)}, {}, 0.3)));
     };
+    const auto narrowed = [=](Case& t) {
+        const Tensor x = matrix(t, "x", 300);
+        t.expect("out", widen(narrow(x, randomSize(2) == 1 ? DType::F16 : DType::BF16)));
+    };
+    all["narrow"] = all["widen"] = narrowed;
     all["expand"] = [](Case& t) {
         const Shape shape{randomSize(9), randomSize(30)};
         t.expect("out", randomSize(2) == 1 ? expand(t.real("x", {1}), shape) : fill(*t.graph, shape, 0.3));
@@ -206,7 +212,7 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
     };
     all["clip_factor"] = [](Case& t) {
         const Tensor squares = squareNorms(std::vector{t.real("a", {randomSize(60)}), t.real("b", {randomSize(60)})});
-        const Clip clip = clipFactor(squares, static_cast<double>(randomSize(8) - 1));
+        const Clip clip = clipFactor(squares, static_cast<double>(randomSize(8) - 1), randomSize(2) == 1);
         t.expect("norm", clip.norm);
         t.expect("factor", clip.factor);
     };

@@ -5,6 +5,7 @@
 #include "engine/training/metrics.h"
 #include "engine/training/training_summary.h"
 #include "tests/io/files.h"
+#include "tests/support/farthest.h"
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 #include <fstream>
 
 using namespace attn;
+using attn::test::farthest;
 using attn::test::TemporaryFolder;
 
 namespace {
@@ -51,6 +53,34 @@ TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights
     INFO(name);
     CHECK(worst <= 1e-3);
     CHECK(expected.back() < expected.front() - 0.3); // it learnt: the comparison means something
+}
+
+TEST_CASE("mixed precision: losses equal PyTorch's with the same roundings", "[training][gpu]") {
+    struct Golden {
+        const char* name;
+        int exactSteps; // f16's last digit is so small that sums in f32 and in f64 are soon rounded to different sides
+        double tolerance, least, later;
+    };
+    const Golden golden = GENERATE(Golden{"mixed_bf16", 3, 1e-6, 2e-5, 1e-2}, Golden{"mixed_f16", 1, 2e-7, 2e-6, 1e-3});
+    const std::string path = std::string(ATTN_TEST_DIR "/golden/training/") + golden.name;
+    const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
+    REQUIRE(expected.size() == 100);
+    Recipe recipe = readRecipe(path + ".recipe.json");
+    REQUIRE(recipe.precision != DType::F32);
+    Trainer trainer(recipe, options());
+    recipe.precision = DType::F32;
+    Trainer whole(recipe, options());
+    const std::vector<double> found = losses(trainer, 100), unrounded = losses(whole, golden.exactSteps);
+    const auto begin = [&](const std::vector<double>& all) {
+        return std::vector<double>(all.begin(), all.begin() + golden.exactSteps);
+    };
+    const double near = farthest(begin(found), begin(expected)), other = farthest(unrounded, begin(expected)),
+                 all = farthest(found, expected);
+    INFO(golden.name << ": " << near << ", without rounding " << other << ", in all steps " << all);
+    CHECK(near < golden.tolerance);
+    CHECK(other > golden.least); // so that the comparison sees the roundings
+    CHECK(all < golden.later);
+    CHECK(expected.back() < expected.front() - 0.3);
 }
 
 TEST_CASE("recipes: fields that a lesson gives replace those that are suggested, or are refused", "[training]") {
@@ -150,9 +180,19 @@ TEST_CASE("training: the memory of a step is known from its plan, with and witho
     const uint64_t kept = bytesOf(recipe), saved = bytesOf(checkpointed);
     const TrainingMemory memory = trainingMemory(recipe), ofCheckpointed = trainingMemory(checkpointed);
     CHECK(memory.bytes == kept);
-    CHECK(memory.alternatives == std::vector{Alternative{MemorySaving::Checkpointing, false, saved}});
+    Recipe rounded = recipe;
+    rounded.precision = DType::BF16;
+    const uint64_t inShort = bytesOf(rounded);
+    CHECK(static_cast<double>(inShort) < 0.8 * static_cast<double>(kept));
+    CHECK(memory.alternatives == std::vector{Alternative{MemorySaving::Checkpointing, false, saved},
+                                             Alternative{MemorySaving::ShortNumbers, false, inShort}});
+    rounded.precision = DType::F16; // the sums of gradients are as long; two numbers more are read
+    const TrainingMemory ofRounded = trainingMemory(rounded);
+    CHECK(ofRounded.bytes == bytesOf(rounded));
+    CHECK(ofRounded.alternatives.back() == Alternative{MemorySaving::ShortNumbers, true, kept});
     CHECK(ofCheckpointed.bytes == saved);
-    CHECK(ofCheckpointed.alternatives == std::vector{Alternative{MemorySaving::Checkpointing, true, kept}});
+    REQUIRE(ofCheckpointed.alternatives.size() == 2);
+    CHECK(ofCheckpointed.alternatives.front() == Alternative{MemorySaving::Checkpointing, true, kept});
 
     recipe.architecture.attention = "residual=reversible, feed_forward=gelu(factor = 8, chunks = 8), mask=causal";
     const TrainingMemory both = trainingMemory(recipe);

@@ -57,6 +57,10 @@ QString sentenceOn(const TrainingMemory::Alternative& other) {
         return TrainPanel::tr("If the reversible layers kept their inputs, it would need %1.").arg(mib(other.bytes));
     case MemorySaving::Chunks:
         return TrainPanel::tr("If the feed-forward layers kept all chunks, it would need %1.").arg(mib(other.bytes));
+    case MemorySaving::ShortNumbers:
+        return (other.isUsed ? TrainPanel::tr("With 32 bits it would need %1.")
+                             : TrainPanel::tr("With activations in 16 bits it would need %1."))
+            .arg(mib(other.bytes));
     }
     return {};
 }
@@ -268,6 +272,8 @@ QString TrainPanel::newestMetrics() const {
     const auto after = std::ranges::upper_bound(run.points, training_->step, {}, &MetricPoint::step);
     if (after == run.points.begin()) return {};
     QString text = '\n' + tr("loss %1").arg(std::prev(after)->loss, 0, 'f', 3);
+    if (const MetricPoint& point = *std::prev(after); point.skippedSteps > 0)
+        text += tr(" · steps left out: %1").arg(point.skippedSteps);
     const auto measured = std::find_if(std::make_reverse_iterator(after), run.points.rend(),
                                        [](const MetricPoint& point) { return point.metric.has_value(); });
     if (measured == run.points.rend()) return text;

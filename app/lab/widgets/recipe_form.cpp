@@ -9,6 +9,7 @@
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/initial_weights.h"
+#include "engine/training/precision.h"
 #include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/translation.h"
@@ -106,6 +107,12 @@ RecipeForm::RecipeForm(QWidget* parent)
     modelControls_ = new ParamControls(kModelParams);
     trainingControls_ = new ParamControls(kTrainingParams);
     problem_ = makeHintLabel("recipeProblem");
+    precisionCard_ = makeHintLabel("precisionCard");
+    auto* precision = choice("precision", tr("Precision"), {}, {},
+                             tr("How many bits activations and their gradients have from the forward to the backward "
+                                "pass. The card below says what each choice is for"));
+    for (const Precision& each : precisions())
+        precision->addItem(tr("Precision: %1").arg(fromView(each.title)), fromView(each.id));
     makeColumn(
         this, 0,
         {makeTask(), model_ = makeModel(),
@@ -116,9 +123,10 @@ RecipeForm::RecipeForm(QWidget* parent)
                       {tr("AdamW"), tr("Adam"), tr("SGD with momentum")}, tr("How gradients become updates"))},
               {"schedule", choice("schedule", tr("Schedule"), {"constant", "inverse-square-root", "cosine", "linear"},
                                   {tr("Constant"), tr("Inverse square root"), tr("Cosine"), tr("Linear")},
-                                  tr("The learning rate after the warm-up"))}},
+                                  tr("The learning rate after the warm-up"))},
+              {"precision", precision}},
              trainingControls_),
-         problem_});
+         precisionCard_, problem_});
     for (ParamControls* controls : {modelControls_, adapterControls_, trainingControls_})
         connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
             const std::string field = id.toStdString();
@@ -408,6 +416,22 @@ void RecipeForm::show() {
     for (const Param& param : kModelParams) modelControls_->setValue(param.id, value(param.id));
     for (const Param& param : kAdapterParams) adapterControls_->setValue(param.id, value(param.id));
     for (const Param& param : kTrainingParams) trainingControls_->setValue(param.id, value(param.id));
+    showPrecision();
+}
+
+void RecipeForm::showPrecision() {
+    const Precision& chosen = precisionNamed((*json_)["precision"].get<std::string>());
+    if (chosen.dtype == DType::F32) return showSentence(precisionCard_, {});
+    const Citation& source = chosen.source;
+    QStringList sentences;
+    for (const std::string_view each : {chosen.purpose, chosen.approximation, chosen.difference, chosen.result})
+        if (!each.empty()) sentences << fromView(each);
+    sentences << tr("Measure it again: %1").arg(fromView(chosen.command));
+    sentences << tr("%1 %2, %3, %4, %5")
+                     .arg(fromView(source.authors))
+                     .arg(source.year)
+                     .arg(fromView(source.title), fromView(source.where), fromView(source.address));
+    showSentence(precisionCard_, sentences.join("\n\n"));
 }
 
 void RecipeForm::set(const std::string& field, nlohmann::json value) {
@@ -420,6 +444,7 @@ void RecipeForm::set(const std::string& field, nlohmann::json value) {
     }
     if (field == "lora_rank" && (*json_)[field] != 0) (*json_)["trained"] = StartingPoint{}.trained;
     if (isOtherModel || field == "lora_rank") show();
+    if (field == "precision") showPrecision();
     settle();
     emit changed();
 }

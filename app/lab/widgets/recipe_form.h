@@ -59,6 +59,7 @@ private:
     void makeTaskControls();
     void showFamilies(const Task& task);
     void show();
+    void showPrecision(); ///< the card of the chosen precision; none for f32
     void set(const std::string& field, nlohmann::json value);
     void warnOfUnknown();         ///< of a text that the model's tokens cannot write, on another thread
     void settle();                ///< reads the recipe from the fields
@@ -69,7 +70,7 @@ private:
     std::unique_ptr<nlohmann::json> json_; ///< never null; behind a pointer to keep json.hpp out of this header
     std::optional<Recipe> recipe_;
     QComboBox* task_;
-    QLabel *summary_, *problem_, *warning_;
+    QLabel *summary_, *problem_, *warning_, *precisionCard_;
     QVBoxLayout* taskColumn_;
     ParamControls *taskControls_ = nullptr, *modelControls_, *adapterControls_, *trainingControls_;
     QWidget *from_, *text_, *data_, *model_, *translation_, *languages_;
