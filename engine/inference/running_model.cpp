@@ -71,7 +71,7 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
             {.what = fmt::format("needs {} MiB on the device (parameters {} MiB, cache {} MiB) but {} has {} MiB free",
                                  needed >> 20, parameterBytes >> 20, paddedBytes(states) >> 20, device_->name(),
                                  available >> 20),
-             .where = info_.path, // empty: whoever opens the model knows it
+             .where = {}, // whoever opens the model knows it
              .hint = "close other programs, choose another device, keep the weights in fewer bits, or open a smaller "
                      "model"});
     store_->reserve(parameters, storageOf);

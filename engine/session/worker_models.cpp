@@ -103,9 +103,9 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
 
 void Session::Worker::describe(const std::string& path, const std::string& name) {
     auto info = std::make_shared<ModelInfo>(model_->info());
-    info->path = path;
     if (!name.empty()) info->name = name;
     next_.model = std::move(info);
+    next_.modelPath = path;
 }
 
 void Session::Worker::on(const ShowWeightsCommand& command) {
@@ -119,7 +119,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     const std::string name = std::filesystem::path(command.run).filename().string();
     if (model_ && replaceWeights(source)) {
         // The run's folder may have been opened as a model, whose name has a step.
-        if (next_.model->path != command.run || next_.model->name != name) describe(command.run, name);
+        if (next_.modelPath != command.run || next_.model->name != name) describe(command.run, name);
         next_.shown = command;
         if (next_.weight)
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));

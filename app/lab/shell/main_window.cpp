@@ -292,7 +292,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         leaveStart();
         layout_->setAbsent(snapshot->readsPictures() ? textPanels_ : QStringList());
         keepModelBefore(*snapshot);
-        const QString path = QString::fromStdString(snapshot->model->path);
+        const QString path = QString::fromStdString(snapshot->modelPath);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
         refreshRecent();
     }
