@@ -57,10 +57,7 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
         return decoder_names::isComputed(tensor.first);
     });
     const auto states = sourcesOf(*listing.graph, NodeKind::State);
-    const std::set<std::string> compact = compactParameters(*listing.graph);
-    const auto storageOf = [&](const std::string& name, const Shape& shape) {
-        return compact.contains(name) ? storageFor(storage, shape.columns()) : Storage::F32;
-    };
+    const TensorStore::StorageOf storageOf = storageRule(*listing.graph, storage);
     uint64_t parameterBytes = 0;
     for (const auto& [name, shape] : parameters) parameterBytes += storedBytes(shape, storageOf(name, shape));
     const uint64_t needed = parameterBytes + paddedBytes(states), available = device_->freeBytes();

@@ -44,9 +44,10 @@ QString factsOf(const Snapshot& snapshot) {
     else
         facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
     facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positions));
-    facts << ModelPanel::tr("%1 parameters (%2 on the device, %3 in the file)")
+    facts << ModelPanel::tr("%1 parameters (%2 as %3 on the device, %4 in the file)")
                  .arg(grouped(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
+                      QString::fromStdString(std::string(storageName(model.storage))),
                       QString::fromStdString(model.dtype));
     if (const std::string training = trainingSummary(snapshot.modelPath); !training.empty())
         facts << ModelPanel::tr("trained: %1").arg(QString::fromStdString(training));
