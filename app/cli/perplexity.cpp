@@ -95,22 +95,28 @@ int storage(const StorageOptions& options) {
     const auto found = asked.run<StorageEffects>(StorageEffectsAnalysis{});
     if (options.json) {
         nlohmann::json rows = nlohmann::json::array();
-        for (const StorageEffects::Effect& effect : found->effects)
-            rows.push_back({{"storage", storageName(effect.storage)},
-                            {"bytes", effect.parameterBytes},
-                            {"tokens_per_second", effect.tokensPerSecond},
-                            {"loss", effect.loss},
-                            {"perplexity", effect.perplexity},
-                            {"largest_change", effect.largestChange},
-                            {"divergence", effect.divergence}});
+        for (const StorageEffects::Effect& effect : found->effects) {
+            nlohmann::json row{{"storage", storageName(effect.storage)},
+                               {"bytes", effect.parameterBytes},
+                               {asked.isText() ? "tokens_per_second" : "pictures_per_second", effect.perSecond},
+                               {"largest_change", effect.largestChange},
+                               {"prediction_divergence", effect.predictionDivergence},
+                               {"divergence", effect.divergence}};
+            if (asked.isText()) row.update({{"loss", effect.loss}, {"perplexity", effect.perplexity}});
+            rows.push_back(row);
+        }
         print(rows);
         return kDone;
     }
-    fmt::print("{:<8} {:>9} {:>10} {:>11} {:>15} {:>11}  {}\n", "storage", "MiB", "tokens/s", "perplexity",
+    // Perplexity is the prediction of a text's own tokens: a picture has none.
+    fmt::print("{:<8} {:>9} {:>10} {:>13} {:>15} {:>11}  {}\n", "storage", "MiB",
+               asked.isText() ? "tokens/s" : "pictures/s", asked.isText() ? "perplexity" : "classes, bits",
                "largest change", "divergence", "most changed pattern");
     for (const StorageEffects::Effect& effect : found->effects)
-        fmt::print("{:<8} {:>9.1f} {:>10.0f} {:>11.3f} {:>13.2f} % {:>11.5f}  {}\n", storageName(effect.storage),
-                   static_cast<double>(effect.parameterBytes) / (1 << 20), effect.tokensPerSecond, effect.perplexity,
+        fmt::print("{:<8} {:>9.1f} {:>10.0f} {:>13} {:>13.2f} % {:>11.5f}  {}\n", storageName(effect.storage),
+                   static_cast<double>(effect.parameterBytes) / (1 << 20), effect.perSecond,
+                   asked.isText() ? fmt::format("{:.3f}", effect.perplexity)
+                                  : fmt::format("{:.5f}", effect.predictionDivergence),
                    static_cast<double>(effect.largestChange) * 100, effect.meanDivergence(),
                    effect.storage == Storage::F32 ? "" : mostChanged(asked, effect));
     return kDone;
@@ -138,11 +144,13 @@ void addStorage(Command& command) {
         "Opens the model with its weights kept as f32, f16, bf16, q8_0, q4_0 and q4_k, and compares the memory, the "
         "measured speed of writing, the perplexity of the text, the largest change of a probability of the next token, "
         "and how far the patterns of the heads are from those of f32 (Jensen-Shannon divergence, 0 to 1). A matrix "
-        "whose "
-        "rows are no multiple of 256 weights is kept as q8_0 instead of q4_k. For models that write text.");
+        "whose rows are no multiple of 256 weights is kept as q8_0 instead of q4_k. With --image FILE, for a model "
+        "that reads pictures: how many pictures it reads a second, and how far the probabilities of the classes are "
+        "from those of f32, in bits; a picture has no perplexity.");
     options->asked.addTo(command);
     addJson(command, options->json);
     command.example("attention-cli storage builtin:stories --prompt 'Once upon a time there was a cat.'");
+    command.example("attention-cli storage builtin:vit-fashion --image shoe.png");
     command.action([=] { return storage(*options); });
 }
 

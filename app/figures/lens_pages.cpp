@@ -308,33 +308,52 @@ LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject& sub
 LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const StorageEffects&>(result);
     const StorageEffects::Effect& original = found.effects.front();
+    const bool isPicture = subject.isPicture(), hasClasses = !std::isnan(original.largestChange);
     LensAnswer answer{
-        .summary =
-            LensText::tr("With fewer bits for each weight, a model takes less memory, and a large one writes faster, "
-                         "but its weights are rounded. With f32 weights, the perplexity of this text is "
-                         "%1. A matrix whose rows are no multiple of 256 weights is kept as q8_0 instead "
-                         "of q4_k.")
-                .arg(formatFixed(original.perplexity, 3))};
+        .summary = isPicture
+                       ? LensText::tr("With fewer bits for each weight, a model takes less memory, but its weights are "
+                                      "rounded.")
+                       : LensText::tr("With fewer bits for each weight, a model takes less memory, and a large one "
+                                      "writes faster, but its weights are rounded. With f32 weights, the perplexity of "
+                                      "this text is %1.")
+                             .arg(formatFixed(original.perplexity, 3))};
+    answer.summary += ' ' + LensText::tr("A matrix whose rows are no multiple of 256 weights is kept as q8_0 instead "
+                                         "of q4_k.");
+    if (!hasClasses)
+        answer.summary += ' ' + LensText::tr("This model has no classifier, so only its patterns are compared.");
     answer.matrix.title =
         LensText::tr("How far each head's pattern is from that of f32 weights (0: equal, 1: disjoint)");
     answer.matrix.rowTitle = LensText::tr("weights");
     answer.matrix.columnTitle = LensText::tr("head");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
-    answer.columns = {LensText::tr("Weights"), LensText::tr("Memory"), LensText::tr("Tokens per second"),
-                      LensText::tr("Perplexity"), LensText::tr("Largest change")};
+    answer.columns = {LensText::tr("Weights"), LensText::tr("Memory"),
+                      isPicture ? LensText::tr("Pictures per second") : LensText::tr("Tokens per second")};
     answer.columnHelp = {
         LensText::tr("How a weight is kept: 32 or 16 bits, or 8 or 4 bits with a scale for each block of weights"),
         LensText::tr("The size of all weights on the device"),
-        LensText::tr("The measured speed of writing after this text"),
-        LensText::tr("Between how many equally likely tokens the model hesitates on average"),
-        LensText::tr("The largest change of a probability of the next token, compared with f32")};
+        isPicture ? LensText::tr("The measured speed of reading this picture")
+                  : LensText::tr("The measured speed of writing after this text")};
+    if (!isPicture) {
+        answer.columns << LensText::tr("Perplexity") << LensText::tr("Largest change");
+        answer.columnHelp << LensText::tr("Between how many equally likely tokens the model hesitates on average")
+                          << LensText::tr("The largest change of a probability of the next token, compared with f32");
+    } else if (hasClasses) {
+        answer.columns << LensText::tr("Classes") << LensText::tr("Largest change");
+        answer.columnHelp << LensText::tr(
+                                 "How far the probabilities of the classes are from those with f32 weights, in "
+                                 "bits: 0 is equal, 1 has nothing in common")
+                          << LensText::tr("The largest change of a class's probability, compared with f32");
+    }
     std::vector<float> values;
     for (const StorageEffects::Effect& effect : found.effects) {
         const QString name = QString::fromStdString(std::string(storageName(effect.storage)));
-        answer.rows.push_back(
-            {name, LensText::tr("%1 MiB").arg(formatFixed(static_cast<double>(effect.parameterBytes) / (1 << 20), 1)),
-             effect.tokensPerSecond > 0 ? formatFixed(effect.tokensPerSecond, 0) : LensText::tr("none"),
-             formatFixed(effect.perplexity, 3), formatPercent(static_cast<double>(effect.largestChange))});
+        QStringList row{
+            name, LensText::tr("%1 MiB").arg(formatFixed(static_cast<double>(effect.parameterBytes) / (1 << 20), 1)),
+            effect.perSecond > 0 ? formatFixed(effect.perSecond, 0) : LensText::tr("none")};
+        if (!isPicture || hasClasses)
+            row << (isPicture ? formatFixed(effect.predictionDivergence, 5) : formatFixed(effect.perplexity, 3))
+                << formatPercent(static_cast<double>(effect.largestChange));
+        answer.rows.push_back(row);
         if (&effect == &original) continue;
         answer.matrix.rowLabels.push_back(name);
         for (const std::vector<double>& heads : effect.divergence)

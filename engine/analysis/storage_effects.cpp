@@ -5,11 +5,14 @@
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/pattern_divergence.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/model_source.h"
+#include "engine/models/vision_source.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -17,9 +20,9 @@ namespace attn {
 namespace {
 
 /// The source of an open model, for another model beside it.
-class SameSource final : public ModelSource {
+template <class Source> class Same : public Source {
 public:
-    explicit SameSource(const ModelSource& source) : source_(source) {}
+    explicit Same(const Source& source) : source_(source) {}
     const std::string& configText() const override { return source_.configText(); }
     std::string familyTitle() const override { return source_.familyTitle(); }
     std::string dtype() const override { return source_.dtype(); }
@@ -27,69 +30,99 @@ public:
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         return source_.read(parameter, shape, write);
     }
+
+protected:
+    const Source& source_;
+};
+
+class SameText final : public Same<ModelSource> {
+public:
+    using Same::Same;
     const DecoderConfig& config() const override { return source_.config(); }
     const Tokenizer* tokenizer() const override { return source_.tokenizer(); }
     const Tokenizer* sourceTokenizer() const override { return source_.sourceTokenizer(); }
     std::string example() const override { return source_.example(); }
     const std::vector<int>& stopTokens() const override { return source_.stopTokens(); }
-
-private:
-    const ModelSource& source_;
 };
 
-std::vector<float> probabilitiesOf(const std::vector<float>& logits) {
-    std::vector<float> result(logits.size());
-    const float most = *std::ranges::max_element(logits);
-    float sum = 0;
-    for (size_t i = 0; i < logits.size(); ++i) sum += result[i] = std::exp(logits[i] - most);
-    for (float& value : result) value /= sum;
-    return result;
+class SamePictures final : public Same<VisionSource> {
+public:
+    using Same::Same;
+    const VisionConfig& config() const override { return source_.config(); }
+    const ImagePreprocessing& preprocessing() const override { return source_.preprocessing(); }
+    const std::vector<std::string>& labels() const override { return source_.labels(); }
+    const std::vector<std::string>& warnings() const override { return source_.warnings(); }
+};
+
+/// The median seconds of a piece of work, without the first runs.
+double medianSeconds(int runs, int warm, const std::function<void()>& work) {
+    std::vector<double> seconds;
+    for (int i = 0; i < runs; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        if (i >= warm)
+            seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+    std::ranges::nth_element(seconds, middle);
+    return *middle;
 }
 
 /// The median rate of single steps after the input's tokens.
 double writingRate(LanguageModel& model, const std::vector<int>& tokens) {
-    constexpr size_t kSteps = 24, kWarm = 4;
+    constexpr int kSteps = 24, kWarm = 4;
     if (!model.isCached() || tokens.empty()) return 0;
-    const size_t room = static_cast<size_t>(model.capacity()) - kSteps;
+    const size_t room = static_cast<size_t>(model.capacity() - kSteps);
     model.truncate(0);
     model.feed(std::span(tokens).last(std::min(tokens.size(), room)));
-    std::vector<double> seconds;
-    for (size_t i = 0; i < kSteps; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        model.feed(std::span(tokens).last(1));
-        if (i >= kWarm)
-            seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
-    return 1 / seconds[seconds.size() / 2];
+    return 1 / medianSeconds(kSteps, kWarm, [&] { model.feed(std::span(tokens).last(1)); });
 }
 
-/// A model's answers to a text.
+/// A model's answers to an input.
 struct Answers {
     StorageEffects::Effect effect;
     std::vector<SitePattern> patterns;
-    std::vector<float> probabilities;
+    std::vector<float> probabilities; ///< empty without a classifier
 };
 
 Answers answersOf(LanguageModel& model, const AnalysisContext& context) {
-    Answers answers;
     const auto scores = std::static_pointer_cast<const TokenScores>(TokenScoresAnalysis{}.run(model, context));
-    answers.effect = {.storage = model.info().storage,
-                      .parameterBytes = model.info().parameterBytes,
-                      .tokensPerSecond = writingRate(model, context.input.tokens()),
-                      .loss = scores->meanLoss(),
-                      .perplexity = scores->perplexity(),
-                      .largestChange = 0,
-                      .divergence = {}};
-    answers.patterns = wholePatterns(model, context.input);
-    answers.probabilities = probabilitiesOf(model.predict(context.input));
-    return answers;
+    return {.effect = {.storage = model.info().storage,
+                       .parameterBytes = model.info().parameterBytes,
+                       .perSecond = writingRate(model, context.input.tokens()),
+                       .loss = scores->meanLoss(),
+                       .perplexity = scores->perplexity()},
+            .patterns = wholePatterns(model, context.input),
+            .probabilities = probabilitiesOf(model.predict(context.input))};
+}
+
+Answers answersOf(VisionModel& model, const AnalysisContext& context) {
+    constexpr int kRuns = 5, kWarm = 2;
+    const bool hasClasses = model.info().classes > 0;
+    const auto read = [&] { (void)model.patternsAndLogits(context.input, model.info().siteCount() - 1); };
+    const double seconds = medianSeconds(kRuns, kWarm, [&] {
+        if (hasClasses)
+            (void)model.predict(context.input);
+        else
+            read();
+    });
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    return {.effect = {.storage = model.info().storage,
+                       .parameterBytes = model.info().parameterBytes,
+                       .perSecond = 1 / seconds,
+                       .loss = kNone,
+                       .perplexity = kNone},
+            .patterns = wholePatterns(model, context.input),
+            .probabilities = hasClasses ? probabilitiesOf(model.predict(context.input)) : std::vector<float>()};
 }
 
 void compare(Answers& answers, const Answers& original) {
-    for (size_t i = 0; i < answers.probabilities.size(); ++i)
-        answers.effect.largestChange =
-            std::max(answers.effect.largestChange, std::abs(answers.probabilities[i] - original.probabilities[i]));
+    const std::vector<double> now(answers.probabilities.begin(), answers.probabilities.end()),
+        before(original.probabilities.begin(), original.probabilities.end());
+    double largest = now.empty() ? std::numeric_limits<double>::quiet_NaN() : 0;
+    for (size_t i = 0; i < now.size(); ++i) largest = std::max(largest, std::abs(now[i] - before[i]));
+    answers.effect.largestChange = static_cast<float>(largest);
+    answers.effect.predictionDivergence = now.empty() ? largest : jensenShannonBits(now, before);
     for (size_t site = 0; site < answers.patterns.size(); ++site) {
         std::vector<double>& heads = answers.effect.divergence.emplace_back();
         for (int head = 0; head < answers.patterns[site].heads; ++head)
@@ -111,11 +144,11 @@ double StorageEffects::Effect::meanDivergence() const {
 }
 
 std::shared_ptr<AnalysisResult> StorageEffectsAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
-    const LanguageModel& open = languageModel(model);
-    if (open.config().readout != TextReadout::NextToken)
+    auto* const pictures = dynamic_cast<VisionModel*>(&model);
+    if (!pictures && languageModel(model).config().readout != TextReadout::NextToken)
         throw Error({.what = "this model predicts no next token",
                      .where = model.info().name,
-                     .hint = "open a model that writes text"});
+                     .hint = "open a model that writes text, or one that reads pictures"});
     std::vector<Storage> all{Storage::F32};
     for (const Storage storage : storages)
         if (storage != Storage::F32) all.push_back(storage);
@@ -130,10 +163,15 @@ std::shared_ptr<AnalysisResult> StorageEffectsAnalysis::run(RunningModel& model,
             if (context.report) context.report(share(within * 0.5f), "weights as " + name);
         };
         report(0, {});
-        LanguageModel other(std::make_unique<SameSource>(open.source()),
-                            {.device = model.deviceChoice(), .storage = storage}, report);
         const auto reportRun = [&](float within, const std::string& what) { report(1 + within, what); };
-        Answers answers = answersOf(other, {.input = context.input, .report = reportRun});
+        const auto answersWith = [&](auto&& other) {
+            return answersOf(other, {.input = context.input, .report = reportRun});
+        };
+        Answers answers =
+            pictures ? answersWith(VisionModel(std::make_unique<SamePictures>(pictures->source()), model.deviceChoice(),
+                                               report, storage))
+                     : answersWith(LanguageModel(std::make_unique<SameText>(languageModel(model).source()),
+                                                 {.device = model.deviceChoice(), .storage = storage}, report));
         if (!original) original = answers;
         compare(answers, *original);
         result->effects.push_back(std::move(answers.effect));

@@ -9,15 +9,19 @@
 
 namespace attn {
 
-/// What changes if the weights of a model are kept in fewer bits: the same text in each storage.
+/// What changes if the weights of a model are kept in fewer bits: the same text or picture in each storage.
 struct StorageEffects : AnalysisResult {
     struct Effect {
         Storage storage = Storage::F32;
         int64_t parameterBytes = 0; ///< on the device
-        double tokensPerSecond = 0; ///< of writing after the text, measured; 0: the model keeps no cache
-        double loss = 0;            ///< mean of the text's tokens, in nats; NaN for fewer than two tokens
-        double perplexity = 0;      ///< exp(loss)
-        float largestChange = 0;    ///< of a probability of the next token after the text, from f32
+        /// Measured: tokens written after the text, or pictures read; 0: the model of text keeps no cache.
+        double perSecond = 0;
+        double loss = 0;       ///< mean of the text's tokens, in nats; NaN for fewer than two tokens, and for a picture
+        double perplexity = 0; ///< exp(loss)
+        /// Of a probability of the next token after the text, or of a class, from f32; NaN without a classifier.
+        float largestChange = 0;
+        /// Jensen-Shannon divergence of the same probabilities from those of f32, in bits from 0 to 1; NaN as above.
+        double predictionDivergence = 0;
         /// [sites][heads] Jensen-Shannon divergence of the patterns from those of f32, in bits from 0 to 1. Empty for a
         /// site without patterns.
         std::vector<std::vector<double>> divergence;
@@ -31,7 +35,7 @@ struct StorageEffects : AnalysisResult {
 struct StorageEffectsAnalysis : Analysis {
     std::vector<Storage> storages{kStorages, kStorages + std::size(kStorages)}; ///< f32 is always measured
     std::string key() const override { return "storage_effects"; }
-    /// @throws Error for a model of pictures or one that predicts no next token
+    /// @throws Error for a model of text that predicts no next token
     std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 

@@ -1,7 +1,6 @@
 #include "engine/inference/graph_sources.h"
 
 #include "engine/models/decoder.h"
-#include "engine/runtime/tensor_store.h"
 
 #include <fmt/format.h>
 
@@ -52,6 +51,12 @@ std::set<std::string> compactParameters(const Graph& graph) {
     }
     for (const std::string& name : others) all.erase(name);
     return all;
+}
+
+TensorStore::StorageOf storageRule(const Graph& graph, Storage storage) {
+    return [compact = compactParameters(graph), storage](const std::string& name, const Shape& shape) {
+        return compact.contains(name) ? storageFor(storage, shape.columns()) : Storage::F32;
+    };
 }
 
 uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors) {

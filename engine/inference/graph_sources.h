@@ -4,6 +4,7 @@
 #include "engine/graph/plan.h"
 #include "engine/inference/model_info.h"
 #include "engine/models/weight_recipe.h"
+#include "engine/runtime/tensor_store.h"
 
 #include <cstdint>
 #include <functional>
@@ -15,8 +16,6 @@
 
 namespace attn {
 
-class TensorStore;
-
 /// The number of learned values in a graph, without computed parameters.
 int64_t parameterCount(const Graph& graph);
 
@@ -25,6 +24,10 @@ std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKin
 
 /// The parameters that every operation of a graph can read as they are stored.
 std::set<std::string> compactParameters(const Graph& graph);
+
+/// How each parameter of a graph is kept if its weights are kept in a storage: so if every operation can read it so and
+/// its rows fit, else in a storage with more bits.
+TensorStore::StorageOf storageRule(const Graph& graph, Storage storage);
 
 using LoadProgress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
 /// Fills a parameter. @return the number of values that are NaN or infinite

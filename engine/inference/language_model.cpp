@@ -26,7 +26,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
     if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder.front().context, kMostCapacity);
     runsAnyLength_ = attn::runsAnyLength(config());
-    isCached_ = runsAnyLength_ && !runsWhole(config()) && !config().hasEncoder();
+    isCached_ = writesFromCache(config());
     const ModelGraph described =
         isCached_
             ? buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects})

@@ -27,7 +27,6 @@ struct ParameterInfo {
 /// What is known of a model without running it. Immutable once published.
 struct ModelInfo {
     std::string name;        ///< folder name or "induction"
-    std::string path;        ///< what the user opened; "builtin:induction" for the constructed one
     std::string family;      ///< "gpt2", "llama", "vit", "swin", "induction" ...
     std::string familyTitle; ///< "Llama"
     std::string configJson;  ///< pretty-printed config as found in the folder

@@ -57,10 +57,7 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
         return decoder_names::isComputed(tensor.first);
     });
     const auto states = sourcesOf(*listing.graph, NodeKind::State);
-    const std::set<std::string> compact = compactParameters(*listing.graph);
-    const auto storageOf = [&](const std::string& name, const Shape& shape) {
-        return compact.contains(name) ? storageFor(storage, shape.columns()) : Storage::F32;
-    };
+    const TensorStore::StorageOf storageOf = storageRule(*listing.graph, storage);
     uint64_t parameterBytes = 0;
     for (const auto& [name, shape] : parameters) parameterBytes += storedBytes(shape, storageOf(name, shape));
     const uint64_t needed = parameterBytes + paddedBytes(states), available = device_->freeBytes();
@@ -71,7 +68,7 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
             {.what = fmt::format("needs {} MiB on the device (parameters {} MiB, cache {} MiB) but {} has {} MiB free",
                                  needed >> 20, parameterBytes >> 20, paddedBytes(states) >> 20, device_->name(),
                                  available >> 20),
-             .where = info_.path, // empty: whoever opens the model knows it
+             .where = {}, // whoever opens the model knows it
              .hint = "close other programs, choose another device, keep the weights in fewer bits, or open a smaller "
                      "model"});
     store_->reserve(parameters, storageOf);

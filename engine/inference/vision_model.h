@@ -27,6 +27,7 @@ public:
     bool replaceWeights(std::unique_ptr<VisionSource>& source);
 
     const VisionConfig& config() const { return source_->config(); }
+    const VisionSource& source() const { return *source_; }
 
     /// The picture as the model reads it: resized and cropped. @throws Error as fitted(), or if the result has the
     /// wrong size

@@ -403,6 +403,10 @@ bool runsWhole(const DecoderConfig& config) {
     return isEncoder(config) || config.hasPrefix || !predictsTokens(config.readout);
 }
 
+bool writesFromCache(const DecoderConfig& config) {
+    return runsAnyLength(config) && !runsWhole(config) && !config.hasEncoder();
+}
+
 std::string whyNoCache(const DecoderConfig& config, int64_t context) {
     if (isEncoder(config)) return "in an encoder, every token changes those before it";
     if (config.hasPrefix) return "the tokens of a prompt see one another in both directions";

@@ -153,6 +153,8 @@ bool isEncoder(const DecoderConfig& config);
 /// Whether a model runs whole sequences although the fused kernel serves it: an encoder, a model with a prefix, or one
 /// that predicts no tokens.
 bool runsWhole(const DecoderConfig& config);
+/// Whether a model writes token by token over caches, as one that runs any length and is neither of these.
+bool writesFromCache(const DecoderConfig& config);
 /// Whether the attention of every layer can show a prefix in both directions: it is causal, and the fused kernel
 /// computes it without a window.
 bool canHavePrefix(const DecoderConfig& config);

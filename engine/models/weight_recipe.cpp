@@ -32,32 +32,48 @@ std::vector<int64_t> extentsOf(const StoredTensor& stored, const WeightRecipe& r
     return extents;
 }
 
-/// Vectors and transposed matrices pass through host memory.
-int64_t readWhole(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape, const RowWriter& write) {
-    const StoredTensor& stored = weights.tensor(recipe.source);
-    std::vector<float> values(static_cast<size_t>(stored.elements()));
+int64_t put(float& to, float value) {
+    to = value;
+    return std::isfinite(value) ? 0 : 1;
+}
+
+int64_t readVector(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape,
+                   const RowWriter& write) {
+    std::vector<float> values(static_cast<size_t>(weights.tensor(recipe.source).elements()));
     weights.read(recipe.source, 0, values);
-    const int64_t fileColumns = shape.rank() > 1 ? stored.elements() / stored.shape[0] : 1; // all axes after the first
-    const auto at = [&](int64_t row, int64_t column) {
-        const int64_t source = sourceRow(recipe, row);
-        return values[static_cast<size_t>(recipe.transposed ? column * fileColumns + source
-                                                            : source * fileColumns + column)];
-    };
     int64_t strange = 0;
-    const auto put = [&](float& to, float value) {
-        to = value;
-        strange += std::isfinite(value) ? 0 : 1;
-    };
+    write([&](int64_t, std::span<float> padded) {
+        for (int64_t i = 0; i < shape[0]; ++i)
+            strange += put(padded[static_cast<size_t>(i)], values[static_cast<size_t>(sourceRow(recipe, i))]);
+    });
+    return strange;
+}
+
+/// Reads a matrix whose file holds [columns, rows]: a band of its rows passes through host memory at a time, and of
+/// each only the part that is needed.
+int64_t readTransposed(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape,
+                       const RowWriter& write) {
+    constexpr int64_t kBandRows = 64; // a cache line of each fits into the first cache
+    const int64_t fileColumns = extentsOf(weights.tensor(recipe.source), recipe, flat(shape).rank()).front(),
+                  columns = shape.columns();
     const auto stride = static_cast<size_t>(shape.rowStride());
+    int64_t strange = 0;
+    std::vector<float> band;
     write([&](int64_t firstRow, std::span<float> padded) {
-        if (shape.rank() == 1) {
-            for (int64_t i = 0; i < shape[0]; ++i) put(padded[static_cast<size_t>(i)], at(i, 0));
-            return;
+        const auto count = static_cast<int64_t>(padded.size() / stride);
+        const int64_t first = sourceRow(recipe, firstRow), width = sourceRow(recipe, firstRow + count - 1) + 1 - first;
+        band.resize(static_cast<size_t>(kBandRows * width));
+        for (int64_t begin = 0; begin < columns; begin += kBandRows) {
+            const int64_t rows = std::min(kBandRows, columns - begin);
+            for (int64_t row = 0; row < rows; ++row)
+                weights.read(recipe.source, (begin + row) * fileColumns + first,
+                             std::span(band).subspan(static_cast<size_t>(row * width), static_cast<size_t>(width)));
+            for (int64_t row = 0; row < count; ++row) {
+                const float* from = &band[static_cast<size_t>(sourceRow(recipe, firstRow + row) - first)];
+                float* to = &padded[static_cast<size_t>(row) * stride + static_cast<size_t>(begin)];
+                for (int64_t at = 0; at < rows; ++at) strange += put(to[at], from[at * width]);
+            }
         }
-        for (size_t row = 0; row < padded.size() / stride; ++row)
-            for (int64_t column = 0; column < shape.columns(); ++column)
-                put(padded[row * stride + static_cast<size_t>(column)],
-                    at(firstRow + static_cast<int64_t>(row), column));
     });
     return strange;
 }
@@ -84,7 +100,8 @@ void checkRecipe(const WeightSource& weights, const WeightRecipe& recipe, const 
 int64_t readRecipe(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape,
                    const RowWriter& write) {
     checkRecipe(weights, recipe, shape);
-    if (shape.rank() == 1 || recipe.transposed) return readWhole(weights, recipe, shape, write);
+    if (shape.rank() == 1) return readVector(weights, recipe, shape, write);
+    if (recipe.transposed) return readTransposed(weights, recipe, shape, write);
 
     int64_t strange = 0;
     const int64_t columns = shape.columns();

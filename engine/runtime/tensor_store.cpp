@@ -123,7 +123,15 @@ void TensorStore::writeDense(const std::string& name, std::span<const float> val
 }
 
 void TensorStore::zero(const std::string& name) {
-    write(name, [](int64_t, std::span<float> rows) { std::ranges::fill(rows, 0.0f); });
+    const Entry& tensor = entry(name); // bytes of zeros are zeros in every storage
+    const gpu::Buffer& block = buffer(tensor);
+    if (block.isMapped()) {
+        std::ranges::fill(block.mapped().subspan(tensor.byteOffset, tensor.byteSize), std::byte{0});
+        return;
+    }
+    gpu::Transfer(context_).upload(block, tensor.byteOffset, tensor.byteSize, [](uint64_t, std::span<std::byte> piece) {
+        std::ranges::fill(piece, std::byte{0});
+    });
 }
 
 const gpu::Buffer& TensorStore::widened(const std::string& name) {

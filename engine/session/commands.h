@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/storage.h"
 #include "engine/inference/beam_search.h"
 #include "engine/inference/pattern_views.h"
 #include "engine/inference/picture_views.h"
@@ -30,6 +31,7 @@ enum class CommandKind : uint8_t {
 struct OpenModelCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     std::string path;
+    Storage storage = Storage::F32;  ///< of the weights
     std::string prompt{};            ///< empty: the model's example
     std::vector<int> promptTokens{}; ///< replaces `prompt` for models without a tokenizer
     GivenPicture picture{};          ///< for a vision model; empty: none yet

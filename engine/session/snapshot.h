@@ -59,6 +59,7 @@ struct Snapshot {
     uint64_t sequenceVersion = 0; ///< changes when the input or the run changes; the parts below belong to it
     Status status;
     std::shared_ptr<const ModelInfo> model;
+    std::string modelPath; ///< what the user opened; "builtin:induction" for the constructed one; empty: none
     std::shared_ptr<const Sequence> sequence; ///< of a model of text
     bool hasEnded = false; ///< the last token of the text is the model's, and one of those that end a text
     std::shared_ptr<const BranchTree> branches;
@@ -97,7 +98,7 @@ struct Snapshot {
     std::span<const TokenInfo> queries(int site) const { return tokensOf(site, &Site::queryStream); }
     std::span<const TokenInfo> keys(int site) const { return tokensOf(site, &Site::keyStream); }
     /// The path that opens this model with these weights again.
-    std::string path() const { return shown ? shown->path : model ? model->path : std::string(); }
+    std::string path() const { return shown ? shown->path : model ? modelPath : std::string(); }
     std::string finishedExport; ///< path written by the last CaptureCommand
 
 private:

@@ -121,7 +121,7 @@ void Session::Worker::run(const std::stop_token& stop) {
             publishIdle();
         } catch (const gpu::DeviceLost& error) {
             if (next_.model && (next_.picture || !path_.tokens().empty()))
-                lostInput_ = LostInput{next_.model->path, path_, prompt_, next_.picture};
+                lostInput_ = LostInput{next_.modelPath, path_, prompt_, next_.picture};
             forgetSearch();
             model_.reset();
             next_.model.reset();

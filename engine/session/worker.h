@@ -71,7 +71,7 @@ private:
     void rememberTyped();                           ///< the prompt, unless it is an example
     bool canSpell(const std::string& prompt) const; ///< false for an empty one
     static AnySource openSource(const std::string& path);
-    std::unique_ptr<RunningModel> load(AnySource source, const std::string& path);
+    std::unique_ptr<RunningModel> load(AnySource source, const std::string& path, Storage storage);
     bool replaceWeights(AnySource& source); ///< @return whether the source fits the open model
     /// Makes a loaded model the open one, and destroys the old one.
     void adopt(std::unique_ptr<RunningModel> model, const std::string& path);

@@ -19,7 +19,7 @@ void Session::Worker::on(const OpenModelCommand& command) {
     if (!command.keepsPrompt && command.promptTokens.empty()) lastTyped_.clear(); // but a run may train in between
     if (lastTyped_.empty() && command.keepsPrompt) lastTyped_ = command.typedBefore;
     const std::string typed = command.keepsPrompt ? lastTyped_ : std::string();
-    adopt(load(openSource(command.path), command.path), command.path);
+    adopt(load(openSource(command.path), command.path, command.storage), command.path);
 
     const bool keepsPrompt = command.prompt.empty() && !next_.readsPictures() && canSpell(typed);
     const bool namesPrompt = keepsPrompt || !command.prompt.empty() || !command.promptTokens.empty();
@@ -103,9 +103,9 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
 
 void Session::Worker::describe(const std::string& path, const std::string& name) {
     auto info = std::make_shared<ModelInfo>(model_->info());
-    info->path = path;
     if (!name.empty()) info->name = name;
     next_.model = std::move(info);
+    next_.modelPath = path;
 }
 
 void Session::Worker::on(const ShowWeightsCommand& command) {
@@ -119,7 +119,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     const std::string name = std::filesystem::path(command.run).filename().string();
     if (model_ && replaceWeights(source)) {
         // The run's folder may have been opened as a model, whose name has a step.
-        if (next_.model->path != command.run || next_.model->name != name) describe(command.run, name);
+        if (next_.modelPath != command.run || next_.model->name != name) describe(command.run, name);
         next_.shown = command;
         if (next_.weight)
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));
@@ -137,7 +137,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         return;
     }
     rememberTyped();
-    adopt(load(std::move(source), command.path), command.run);
+    adopt(load(std::move(source), command.path, Storage::F32), command.run);
     lostInput_.reset();
     describe(command.run, name);
     next_.shown = command;
@@ -147,7 +147,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     example_ = prompt_.text;
 }
 
-std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std::string& path) {
+std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std::string& path, Storage storage) {
     Clock::time_point last = Clock::now();
     const auto progress = [&](float fraction, const std::string& what) {
         if (isStopped()) {
@@ -163,9 +163,9 @@ std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std:
     try {
         progress(0, {});
         if (auto* vision = std::get_if<std::unique_ptr<VisionSource>>(&source))
-            return std::make_unique<VisionModel>(std::move(*vision), choice_, progress);
+            return std::make_unique<VisionModel>(std::move(*vision), choice_, progress, storage);
         return std::make_unique<LanguageModel>(std::move(std::get<std::unique_ptr<ModelSource>>(source)),
-                                               LanguageModel::Options{.device = choice_}, progress);
+                                               LanguageModel::Options{.device = choice_, .storage = storage}, progress);
     } catch (const Error&
                  error) { // even a lost device is an ordinary failure here, because the open model has its own device
         throw Error(

@@ -1,3 +1,4 @@
+#include "app/figures/lens_pages.h"
 #include "app/lab/common/preferences.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "tests/lab/lab_window.h"
@@ -216,6 +217,10 @@ TEST_CASE("lab: the finder knows help, controls, other words and what words mean
                                    "Train on: Translate numbers   ·   Task"})
             CHECK(std::ranges::any_of(rows, [&](const QString& row) { return row.startsWith(wanted); }));
     }
+    CHECK(found("fewer bits").mid(0, 2).filter("Weights in fewer bits   ·   Lens").size() == 1);
+    CHECK(found("fewer bits").filter("Keep the weights in fewer bits…   ·   Action").size() == 1);
+    for (const LensPage& lens : lensPages())
+        CHECK(found(lens.title).mid(0, 2).filter(QString(lens.title) + "   ·   Lens").size() == 1);
     CHECK(found("what is a head?").front().startsWith("Head   ·   Word\nOne of the parts"));
     CHECK(found("photo").front().startsWith("Picture   ·   Word"));
     CHECK(found("xyzzy") == QStringList(QString::fromUtf8("Nothing found for “xyzzy”. Try another word.")));
@@ -232,6 +237,22 @@ TEST_CASE("lab: the finder knows help, controls, other words and what words mean
         const QWidget* focus = QApplication::focusWidget();
         return focus && focus->accessibleName() == "Temperature" && !focus->visibleRegion().isEmpty();
     }));
+}
+
+TEST_CASE("lab: the finder opens a lens in its panel", "[lab]") {
+    LabWindow lab;
+    lab.press(lab.action("find"));
+    auto& field = lab.find<QLineEdit>("finderWords");
+    field.setText("fewer bits");
+    const auto& list = lab.find<QListWidget>("finderList");
+    for (int row = 0; !list.item(row)->text().startsWith("Weights in fewer bits   ·   Lens"); ++row) {
+        REQUIRE(row + 1 < list.count());
+        QTest::keyClick(&field, Qt::Key_Down);
+    }
+    QTest::keyClick(&field, Qt::Key_Return);
+    const auto& page = lab.find<QComboBox>("lensPage");
+    REQUIRE(lab.waitFor([&] { return !page.visibleRegion().isEmpty(); }));
+    CHECK(page.currentData() == "storage");
 }
 
 TEST_CASE("lab: one action removes the selected head and brings it back", "[lab]") {

@@ -227,7 +227,7 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
     const auto open = [&](const char* path) {
         lab.window().open(path);
         REQUIRE(lab.settle());
-        REQUIRE(lab.snapshot().model->path == path);
+        REQUIRE(lab.snapshot().modelPath == path);
         CHECK(prompt.toPlainText().toStdString() == lab.snapshot().sequence->prompt);
         return prompt.toPlainText();
     };

@@ -18,7 +18,8 @@ TEST_CASE("scope launch: the action hands over model, prompt and head", "[lab]")
 
 TEST_CASE("scope launch: a model without a tokenizer is given ids", "[lab]") {
     Snapshot snapshot;
-    snapshot.model = std::make_shared<ModelInfo>(ModelInfo{.path = "-odd name", .hasTokenizer = false});
+    snapshot.model = std::make_shared<ModelInfo>(ModelInfo{.hasTokenizer = false});
+    snapshot.modelPath = "-odd name";
     Sequence sequence;
     sequence.tokens = {{.id = 5, .isPrompt = true}, {.id = 9, .isPrompt = true}, {.id = 2}};
     snapshot.sequence = std::make_shared<Sequence>(sequence);

@@ -1,4 +1,4 @@
-#include "tests/session/hollow_llama.h"
+#include "tests/models/hollow_llama.h"
 #include "tests/session/session_test.h"
 
 // Stop ends whatever runs, and what was there before is there again. How fast it does so is measured by

@@ -1,11 +1,13 @@
 #include "app/lab/common/preferences.h"
 
 #include <QSettings>
+#include <QVariantMap>
 
 namespace attn {
 namespace {
 constexpr int kMaximumRecent = 9; // as many as there are digit keys
-}
+constexpr auto kStorageKey = "storages";
+} // namespace
 
 QString themeKey(ThemeId theme) {
     return theme == ThemeId::Dark ? "dark" : theme == ThemeId::Projector ? "projector" : "light";
@@ -53,6 +55,23 @@ void removeRecentPath(const QString& path) {
     QSettings().setValue("recent", QVariant(paths));
 }
 
-void clearRecentPaths() { QSettings().remove("recent"); }
+void clearRecentPaths() {
+    QSettings().remove("recent");
+    QSettings().remove(kStorageKey);
+}
+
+Storage rememberedStorage(const QString& path) {
+    const QString name = QSettings().value(kStorageKey).toMap().value(path).toString();
+    return storageNamed(name.toStdString()).value_or(Storage::F32);
+}
+
+void rememberStorage(const QString& path, Storage storage) {
+    QVariantMap kept;
+    const QVariantMap all = QSettings().value(kStorageKey).toMap();
+    for (const QString& recent : recentPaths())
+        if (all.contains(recent)) kept[recent] = all[recent];
+    kept[path] = QString::fromStdString(std::string(storageName(storage)));
+    QSettings().setValue(kStorageKey, kept);
+}
 
 } // namespace attn

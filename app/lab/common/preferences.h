@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/core/storage.h"
+
 #include <QString>
 #include <QStringList>
 
@@ -30,5 +32,9 @@ QStringList recentPaths();
 void addRecentPath(const QString& path);
 void removeRecentPath(const QString& path);
 void clearRecentPaths();
+
+/// How the weights of a recent model were kept last; f32 for others.
+Storage rememberedStorage(const QString& path);
+void rememberStorage(const QString& path, Storage storage);
 
 } // namespace attn

@@ -96,6 +96,18 @@ void LensesPanel::layOut() {
     makeColumn(this, spacing::kGap, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
 }
 
+std::vector<Panel::Place> LensesPanel::places() {
+    std::vector<Place> places;
+    for (int index = 0; const LensPage& each : lensPages())
+        places.push_back({QCoreApplication::translate("attn::Lens", each.title), tr("Lens"),
+                          [this, index = index++] {
+                              bench_.showPanel("lenses");
+                              page_->setCurrentIndex(index);
+                          },
+                          QCoreApplication::translate("attn::Lens", each.explanation)});
+    return places;
+}
+
 const LensPage& LensesPanel::page() const { return *lensPageNamed(page_->currentData().toString().toStdString()); }
 
 bool LensesPanel::hasInput() const {

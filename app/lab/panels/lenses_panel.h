@@ -28,6 +28,7 @@ public:
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
     ExportNumbers numbers() const override;
+    std::vector<Place> places() override;
 
 private:
     void name(); ///< the widgets, with their help

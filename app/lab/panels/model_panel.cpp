@@ -20,7 +20,8 @@
 namespace attn {
 namespace {
 
-QString factsOf(const ModelInfo& model) {
+QString factsOf(const Snapshot& snapshot) {
+    const ModelInfo& model = *snapshot.model;
     QStringList facts;
     const Site& first = model.structure.sites.front();
     facts << ModelPanel::tr("%1: %2 layers, %3 heads of width %4")
@@ -43,11 +44,12 @@ QString factsOf(const ModelInfo& model) {
     else
         facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
     facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positions));
-    facts << ModelPanel::tr("%1 parameters (%2 on the device, %3 in the file)")
+    facts << ModelPanel::tr("%1 parameters (%2 as %3 on the device, %4 in the file)")
                  .arg(grouped(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
+                      QString::fromStdString(std::string(storageName(model.storage))),
                       QString::fromStdString(model.dtype));
-    if (const std::string training = trainingSummary(model.path); !training.empty())
+    if (const std::string training = trainingSummary(snapshot.modelPath); !training.empty())
         facts << ModelPanel::tr("trained: %1").arg(QString::fromStdString(training));
     return facts.join(QStringLiteral(" · "));
 }
@@ -120,7 +122,7 @@ void ModelPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;
     tabs_->setTabVisible(tabs_->indexOf(tokenizer_), !model.readsPictures());
     for (QWidget* page : {positions_, filters_}) tabs_->setTabVisible(tabs_->indexOf(page), model.readsPictures());
-    facts_->setText(factsOf(model));
+    facts_->setText(factsOf(*snapshot_));
     QStringList warnings;
     for (const std::string& warning : model.warnings)
         warnings << QStringLiteral("⚠ ") + QString::fromStdString(warning);

@@ -31,6 +31,7 @@ std::optional<SecondRun::Asked> SecondRun::wanted() const {
     const bool isOtherModel = with_ == OtherModel, isOtherInput = with_ == OtherInput;
     if (with_ == Nothing || !first || !first->model || (isOtherModel && path_.isEmpty())) return {};
     Asked next{.path = isOtherModel ? path_.toStdString() : first->path()};
+    if (!isOtherModel) next.storage = first->model->storage;
     if (!isOtherModel && first->shown) next.weights = first->shown->weights;
     if (first->readsPictures()) {
         next.picture = bench_.pictures().setup().given;
@@ -71,13 +72,16 @@ void SecondRun::makeSession() {
 
 void SecondRun::open(const Asked& next) {
     isOpen_ = false;
-    asked_ = {.path = next.path, .weights = next.weights};
+    asked_ = {.path = next.path, .storage = next.storage, .weights = next.weights};
     if (const auto& shown = bench_.snapshot()->shown; shown && with_ != OtherModel) return bridge_->post(*shown);
     asked_->text = next.text;
     asked_->tokens = next.tokens;
     asked_->picture = next.picture;
-    bridge_->post(
-        OpenModelCommand{.path = next.path, .prompt = next.text, .promptTokens = next.tokens, .picture = next.picture});
+    bridge_->post(OpenModelCommand{.path = next.path,
+                                   .storage = next.storage,
+                                   .prompt = next.text,
+                                   .promptTokens = next.tokens,
+                                   .picture = next.picture});
 }
 
 void SecondRun::follow() {
@@ -89,7 +93,8 @@ void SecondRun::follow() {
         quiet.runFailure.reset();
         second_ = std::make_shared<const Snapshot>(std::move(quiet));
     }
-    if (!asked_ || asked_->path != next->path || asked_->weights != next->weights) open(*next);
+    if (!asked_ || asked_->path != next->path || asked_->storage != next->storage || asked_->weights != next->weights)
+        open(*next);
     if (!isOpen_) return; // it follows when the model is there
     if (asked_->run != next->run) bridge_->post(ShowRunCommand{next->run});
     if (asked_->text != next->text || asked_->tokens != next->tokens)

@@ -42,6 +42,7 @@ signals:
 private:
     struct Asked {
         std::string path;
+        Storage storage = Storage::F32;
         std::shared_ptr<const WeightSet> weights{};
         std::string text{};
         std::vector<int> tokens{};

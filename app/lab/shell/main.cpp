@@ -112,6 +112,7 @@ int run(int argc, char** argv) {
     setup.lessonFolder = data + "/lessons";
     const bool isScreenshot = !options.screenshot.isEmpty();
     setup.greets = !isScreenshot && options.path.isEmpty() && options.session.isEmpty() && options.lesson.isEmpty();
+    setup.asksStorage = !isScreenshot && !options.measures;
     if (isScreenshot)
         setup.remembersLayout = false;
     else

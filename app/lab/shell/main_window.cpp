@@ -108,8 +108,8 @@ QString problemOfRun(const Snapshot& snapshot) {
 
 MainWindow::MainWindow(Setup setup, QWidget* parent)
     : QMainWindow(parent), preferences_(std::move(setup.preferences)), remembersLayout_(setup.remembersLayout),
-      device_(QString::fromStdString(setup.device.device.value_or(""))), defaultPath_(setup.path),
-      startScope_(std::move(setup.startScope)), bridge_(setup.device),
+      asksStorage_(setup.asksStorage), device_(QString::fromStdString(setup.device.device.value_or(""))),
+      defaultPath_(setup.path), startScope_(std::move(setup.startScope)), bridge_(setup.device),
       training_({.device = setup.device.device, .validation = setup.device.validation}, bridge_),
       playground_(setup.device), runs_(setup.runsFolder),
       bench_(
@@ -123,8 +123,9 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     if (autosave_ && setup.opens.isEmpty() && setup.prompt.isEmpty()) pending_ = autosave_->takeLast();
     if (!setup.opens.isEmpty() || pending_) firstPath_ = setup.path;
     if (pending_)
-        bridge_.post(
-            OpenModelCommand{.path = pending_->modelPath.toStdString(), .prompt = pending_->prompt.toStdString()});
+        bridge_.post(OpenModelCommand{.path = pending_->modelPath.toStdString(),
+                                      .storage = pending_->storage,
+                                      .prompt = pending_->prompt.toStdString()});
     else if (setup.opens.isEmpty())
         postModel(setup.path, setup.prompt);
     setObjectName("mainWindow");
@@ -292,7 +293,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         leaveStart();
         layout_->setAbsent(snapshot->readsPictures() ? textPanels_ : QStringList());
         keepModelBefore(*snapshot);
-        const QString path = QString::fromStdString(snapshot->model->path);
+        const QString path = QString::fromStdString(snapshot->modelPath);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
         refreshRecent();
     }
@@ -422,6 +423,9 @@ void MainWindow::updateRemark() {
     if (bench_.snapshot() && bench_.snapshot()->isEdited) remarks << tr("model changed");
     if (bench_.shownRun() == ShownRun::Original) remarks << tr("original shown");
     if (bench_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
+    if (bench_.hasModel() && bench_.snapshot()->model->storage != Storage::F32)
+        remarks << tr("weights as %1")
+                       .arg(QString::fromStdString(std::string(storageName(bench_.snapshot()->model->storage))));
     if (lessonLocks_)
         remarks << tr("lesson");
     else if (!locks_.isEmpty())

@@ -12,6 +12,7 @@
 #include "app/lab/shell/scope_link.h"
 #include "app/lab/workbench/panel.h"
 #include "app/lab/workbench/session_file.h"
+#include "engine/inference/storage_choice.h"
 
 #include <QMainWindow>
 #include <QUndoGroup>
@@ -60,6 +61,7 @@ public:
         bool remembersLayout = true; ///< false: starts with the default layout and does not save it
         ScopeStarter startScope{};   ///< empty: the attention-scope in this program's folder
         QString lessonFolder{};      ///< folder of the user's own lessons
+        bool asksStorage = true;     ///< of the weights of a large model, before it is loaded; false: f32
         /// Offers the lessons at the very first start, and goes on with a lesson that was left open.
         bool greets = false;
     };
@@ -169,7 +171,19 @@ private:
     enum class Kind { Model, Picture, Lesson };
     /// Reads the file: not for the window's thread. @return why there is nothing to open in it
     static std::variant<Kind, Failure> kindOf(const QString& path);
-    void openAs(Kind kind, const QString& path, const QString& prompt);
+    /// What there is to open in a file.
+    struct Found {
+        Kind kind = Kind::Model;
+        std::optional<StorageChoice> storage{}; ///< of a model that can be read
+    };
+    static std::variant<Found, Failure> foundAt(const QString& path); ///< as kindOf()
+    void openAs(const Found& found, const QString& path, const QString& prompt);
+    /// Shows the memory and the speed of each storage, measured if need be. @param chosen called with the choice
+    void askStorage(const StorageChoice& model, Storage storage, const QString& accept,
+                    std::function<void(Storage)> chosen, std::function<void()> cancelled = {});
+    void changeStorage();                               ///< of the open model, which opens again as it is
+    bool isOpen(const SessionDocument& document) const; ///< its model, with its storage
+    void tellNothingOpened();
     /// Opens the picture that was asked for last, once it is known whether the open model reads pictures.
     void openWaitingPicture();
     void showTraining(const TrainingSnapshot& snapshot); ///< in the status bar
@@ -180,7 +194,8 @@ private:
     void offerTraining();    ///< to continue the run that was not done when the program ended
     /// Opens a model. The commands that follow act on it.
     /// @param keepsPrompt as in OpenModelCommand
-    void postModel(const QString& path, const QString& prompt, bool keepsPrompt = false);
+    void postModel(const QString& path, const QString& prompt, bool keepsPrompt = false,
+                   Storage storage = Storage::F32);
     void showOpening(const QString& path);
     /// Says why a file was not opened. One that is gone leaves the list of recent files.
     void showUnopened(const QString& path, Failure failure);
@@ -218,7 +233,7 @@ private:
     static constexpr auto kTypedPrompt = "typedPrompt"; ///< the setting: what GeneratePanel::typed() was at the end
 
     Preferences preferences_;
-    bool remembersLayout_;
+    bool remembersLayout_, asksStorage_;
     QString device_;      ///< as the user named it
     QString defaultPath_; ///< of the model that a fresh start shows
     ScopeStarter startScope_;
@@ -228,7 +243,8 @@ private:
     QString rememberedRun_;    ///< the folder of the run that trains, or did; empty: none
     QString runOffer_;         ///< text of offerRun(), while its reason lasts
     QString offeredBeside_;    ///< path of the model that the views keep meanwhile
-    BackgroundTask opening_, saving_, exporting_;
+    BackgroundTask opening_, saving_, exporting_, measuring_;
+    std::optional<WeightSpeed> weightSpeed_; ///< of the device, once it has been measured
     ScopeMirror mirror_;
     SessionBridge bridge_;
     TrainingBridge training_;

@@ -10,6 +10,7 @@
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_link.h"
+#include "engine/session/publisher.h"
 
 #include <QClipboard>
 #include <QDockWidget>
@@ -59,14 +60,14 @@ void MainWindow::open(const QString& path, const QString& prompt) {
     if (path.endsWith(".attnlab")) return openSession(path);
     if (path.startsWith("builtin:")) { // small files of this program
         opening_.cancel();
-        return openAs(Kind::Model, path, prompt);
+        return openAs({.kind = Kind::Model}, path, prompt);
     }
-    opening_.start<Kind>(
-        path.toStdString(), [path](const std::atomic<bool>&) { return kindOf(path); },
-        [this, path, prompt](std::variant<Kind, Failure> kind) {
+    opening_.start<Found>(
+        path.toStdString(), [path](const std::atomic<bool>&) { return foundAt(path); },
+        [this, path, prompt](std::variant<Found, Failure> found) {
             status_->setWork({});
-            if (const Kind* known = std::get_if<Kind>(&kind)) return openAs(*known, path, prompt);
-            showUnopened(path, std::get<Failure>(std::move(kind)));
+            if (const Found* known = std::get_if<Found>(&found)) return openAs(*known, path, prompt);
+            showUnopened(path, std::get<Failure>(std::move(found)));
             if (!firstPath_.isEmpty()) postModel(firstPath_, {});
         });
     showOpening(path);
@@ -88,10 +89,30 @@ std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) 
                            "file, or paste a text into the prompt"};
 }
 
-void MainWindow::openAs(Kind kind, const QString& path, const QString& prompt) {
-    if (kind == Kind::Lesson) return openLesson(path);
+std::variant<MainWindow::Found, Failure> MainWindow::foundAt(const QString& path) {
+    const auto kind = kindOf(path);
+    if (const Failure* failure = std::get_if<Failure>(&kind)) return *failure;
+    Found found{.kind = std::get<Kind>(kind)};
+    if (found.kind == Kind::Model) // what cannot be read is refused when it is opened
+        (void)attempt(path.toStdString(), [&] { found.storage = storageChoice(path.toStdString()); });
+    return found;
+}
+
+void MainWindow::openAs(const Found& found, const QString& path, const QString& prompt) {
+    if (found.kind == Kind::Lesson) return openLesson(path);
     leavesStart_ = true;
-    if (kind == Kind::Model) return postModel(path, prompt, true);
+    if (found.kind == Kind::Model) {
+        constexpr int64_t kLarge = int64_t{64} << 20; // bytes; smaller models write fast anyway
+        if (!asksStorage_ || !found.storage || found.storage->needs.front().parameterBytes < kLarge)
+            return postModel(path, prompt, true);
+        return askStorage(
+            *found.storage, rememberedStorage(path), tr("Open"),
+            [this, path, prompt](Storage storage) {
+                rememberStorage(path, storage);
+                postModel(path, prompt, true, storage);
+            },
+            [this] { tellNothingOpened(); });
+    }
     leaveStart();
     waitingPicture_ = path;
     openWaitingPicture();
@@ -106,11 +127,12 @@ void MainWindow::openWaitingPicture() {
     bench_.showPanel("attention");
 }
 
-void MainWindow::postModel(const QString& path, const QString& prompt, bool keepsPrompt) {
+void MainWindow::postModel(const QString& path, const QString& prompt, bool keepsPrompt, Storage storage) {
     pending_.reset();
     returningTo_.clear();
     waitingPicture_.clear();
     bridge_.post(OpenModelCommand{.path = path.toStdString(),
+                                  .storage = storage,
                                   .prompt = prompt.toStdString(),
                                   .keepsPrompt = keepsPrompt,
                                   .typedBefore = QSettings().value(kTypedPrompt).toString().toStdString()});
@@ -147,9 +169,8 @@ void MainWindow::cancelWork() {
     };
     if (isOpening()) {
         opening_.cancel();
-        leavesStart_ = false;
-        say(tr("Opening was cancelled. Nothing has changed."));
-        if (!firstPath_.isEmpty()) postModel(firstPath_, {});
+        status_->setWork({});
+        tellNothingOpened();
     } else if (exporting_.isRunning()) {
         exporting_.cancel();
         say(tr("Saving was cancelled."));
@@ -159,6 +180,12 @@ void MainWindow::cancelWork() {
     } else {
         bridge_.post(StopCommand{});
     }
+}
+
+void MainWindow::tellNothingOpened() {
+    leavesStart_ = false;
+    offerBanner_->present(Banner::Kind::Success, tr("Opening was cancelled. Nothing has changed."));
+    if (!firstPath_.isEmpty()) postModel(firstPath_, {});
 }
 
 void MainWindow::openSession(const QString& path) {
@@ -222,13 +249,18 @@ void MainWindow::restore(SessionDocument document) {
     bringBack(document);
 }
 
+bool MainWindow::isOpen(const SessionDocument& document) const {
+    const auto& snapshot = bench_.snapshot();
+    return snapshot && snapshot->model && QString::fromStdString(snapshot->path()) == document.modelPath &&
+           snapshot->model->storage == document.storage;
+}
+
 void MainWindow::bringBack(const SessionDocument& document) {
-    const bool isOpen = bench_.snapshot() && bench_.snapshot()->model &&
-                        QString::fromStdString(bench_.snapshot()->path()) == document.modelPath;
     waitingPicture_.clear();
-    if (!isOpen) {
-        bridge_.post(
-            OpenModelCommand{.path = document.modelPath.toStdString(), .prompt = document.prompt.toStdString()});
+    if (!isOpen(document)) {
+        bridge_.post(OpenModelCommand{.path = document.modelPath.toStdString(),
+                                      .storage = document.storage,
+                                      .prompt = document.prompt.toStdString()});
         returningTo_ = document.modelPath;
     }
     pending_ = document;
@@ -236,9 +268,7 @@ void MainWindow::bringBack(const SessionDocument& document) {
 }
 
 void MainWindow::continueRestore() {
-    const bool isReady = pending_ && bench_.snapshot() && bench_.snapshot()->model &&
-                         (bench_.snapshot()->sequence || bench_.readsPictures()) &&
-                         QString::fromStdString(bench_.snapshot()->path()) == pending_->modelPath;
+    const bool isReady = pending_ && isOpen(*pending_) && (bench_.snapshot()->sequence || bench_.readsPictures());
     if (!isReady) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
     if (!document.branches.empty())

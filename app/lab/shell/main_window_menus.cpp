@@ -126,6 +126,10 @@ void MainWindow::makeFileMenu() {
     }
     refreshRecent();
     menu->addSeparator();
+    addAction(menu, "weightStorage", tr("Keep the &weights in fewer bits…"),
+              tr("See what memory the weights of the open model take in 32, 16, 8 and 4 bits and how fast it would "
+                 "write, and choose how to keep them"),
+              "Ctrl+Alt+B", "files", [this] { changeStorage(); });
     addAction(menu, "openSession", tr("Open sess&ion…"), tr("Open a .attnlab session file"), "Ctrl+Alt+O", "files",
               [this] { chooseSession(); });
     addAction(menu, "openLink", tr("Open lin&k…"), tr("Open a link to a view that someone copied"), "Ctrl+Alt+K",
@@ -398,6 +402,7 @@ void MainWindow::updateActions() {
         docks_.at(id)->toggleViewAction()->setEnabled(!bench_.readsPictures());
     }
     actions_.at("trainWithModel")->setEnabled(bench_.hasModel());
+    enableUnlessLocked(actions_.at("weightStorage"), bench_.hasModel() && !bench_.snapshot()->shown);
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);
     actions_.at("stop")->setEnabled(activity != Activity::Idle || train_->isTraining());

@@ -160,7 +160,10 @@ std::optional<Failure> tooLarge(const SessionDocument& document, const QString& 
 
 SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
     SessionDocument document;
-    if (snapshot.model) document.modelPath = QString::fromStdString(snapshot.path());
+    if (snapshot.model) {
+        document.modelPath = QString::fromStdString(snapshot.path());
+        document.storage = snapshot.model->storage;
+    }
     if (snapshot.sequence) {
         document.prompt = QString::fromStdString(snapshot.sequence->prompt);
         document.second = QString::fromStdString(snapshot.sequence->second);
@@ -195,6 +198,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
     const QJsonObject root{
         {"attnlab", SessionDocument::kVersion},
         {"model", document.modelPath},
+        {"storage", QString::fromStdString(std::string(storageName(document.storage)))},
         {"prompt", document.prompt},
         {"second", document.second},
         {"branches", QJsonObject{{"nodes", nodes},
@@ -232,6 +236,11 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     SessionDocument document;
     document.modelPath = reader.text("model");
     if (document.modelPath.isEmpty()) reader.complain("\"model\" is empty");
+    if (parsed.object().contains("storage")) {
+        const auto storage = storageNamed(reader.text("storage").toStdString());
+        if (!storage) reader.complain("\"storage\" is not one of f32, f16, bf16, q8_0, q4_0, q4_k");
+        document.storage = storage.value_or(Storage::F32);
+    }
     document.prompt = reader.text("prompt", kMostPromptBytes);
     if (parsed.object().contains("second")) document.second = reader.text("second", kMostPromptBytes);
     branchesFromJson(reader.object("branches"), reader, document);

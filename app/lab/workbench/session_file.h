@@ -19,6 +19,7 @@ struct SessionDocument {
     static constexpr int kVersion = 2; ///< 2: heads are named by site
 
     QString modelPath;
+    Storage storage = Storage::F32; ///< of the weights
     QString prompt;
     QString second;                   ///< second text of a pair; empty: none
     int promptLength = 0;             ///< number of tokens, from the root, that belong to the prompt

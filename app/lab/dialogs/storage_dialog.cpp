@@ -1,0 +1,128 @@
+#include "app/lab/dialogs/storage_dialog.h"
+
+#include "app/figures/drawing.h"
+#include "app/figures/lens_answer.h"
+#include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/widget_makers.h"
+
+#include <QDialogButtonBox>
+#include <QHeaderView>
+#include <QLocale>
+#include <QPushButton>
+#include <QTreeWidget>
+
+#include <cmath>
+#include <utility>
+
+namespace attn {
+namespace {
+
+constexpr int kMemory = 1, kSpeed = 2; ///< columns
+
+QString sizeText(int64_t bytes) { return QLocale().formattedDataSize(bytes, 1, QLocale::DataSizeTraditionalFormat); }
+
+/// What a storage keeps of the numbers in the file.
+QString describe(Storage storage, const std::string& dtype) {
+    const QString name = QString::fromStdString(std::string(storageName(storage)));
+    const auto withBits = [&](int bits) {
+        const bool isOfFile = QString::fromStdString(dtype).compare(name, Qt::CaseInsensitive) == 0;
+        return isOfFile ? StorageDialog::tr("%1: %2 bits, as in the file").arg(name).arg(bits)
+                        : StorageDialog::tr("%1: %2 bits, rounded").arg(name).arg(bits);
+    };
+    switch (storage) {
+    case Storage::F32:
+        return dtype == "F32" ? withBits(32) : StorageDialog::tr("%1: 32 bits, not rounded").arg(name);
+    case Storage::F16:
+    case Storage::BF16:
+        return withBits(16);
+    case Storage::Q8_0:
+        return StorageDialog::tr("%1: about 8 bits, rounded").arg(name);
+    case Storage::Q4_0:
+        return StorageDialog::tr("%1: about 4 bits, rounded coarsely").arg(name);
+    case Storage::Q4_K:
+        return StorageDialog::tr("%1: about 4 bits, rounded less coarsely").arg(name);
+    }
+    return name;
+}
+
+/// A rate with two digits, for it is an estimate.
+QString aboutText(double rate) {
+    const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
+    const double rounded = std::round(rate / unit) * unit;
+    return StorageDialog::tr("about %1 tokens/s").arg(formatFixed(static_cast<float>(rounded), unit < 1 ? 1 : 0));
+}
+
+} // namespace
+
+StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString& accept, QWidget* parent)
+    : QDialog(parent), model_(std::move(model)),
+      table_(makePlainTable(
+          "storages", tr("How to keep the weights"), tr("Choose a row. The first one keeps the weights exactly."),
+          {{tr("Weights"), tr("How a weight is kept: 32 or 16 bits, or 8 or 4 bits with a scale for each block")},
+           {tr("Memory"), tr("The memory that all weights take on the device")},
+           {tr("Speed of writing"), tr("An estimate for writing one token after another, after a short text")}})),
+      note_(makeHintLabel("storageNote")) {
+    setObjectName("storageDialog");
+    setWindowTitle(tr("How to keep the weights"));
+    const QString lead =
+        model_.operations > 0
+            ? tr("%1 has %2 parameters. With fewer bits for each weight, the model takes less memory and "
+                 "usually writes faster, but its weights are rounded, and its answers change a little. If you are not "
+                 "sure, choose the first row.")
+            : tr("%1 has %2 parameters. With fewer bits for each weight, the model takes less memory, but its "
+                 "weights are rounded, and its answers change a little. If you are not sure, choose the first row.");
+    table_->setColumnHidden(kSpeed, model_.operations == 0);
+    for (const StorageNeeds& needs : model_.needs) {
+        QTreeWidgetItem* row = addPlainRow(
+            table_, {describe(needs.storage, model_.dtype), sizeText(needs.parameterBytes), tr("measuring …")});
+        if (needs.storage == storage) table_->setCurrentItem(row);
+    }
+    table_->setFixedHeight(table_->header()->sizeHint().height() +
+                           static_cast<int>(model_.needs.size() + 1) * table_->sizeHintForRow(0));
+    note_->setText(tr("The program is measuring how fast the device is …"));
+    note_->setAlignment(Qt::AlignTop);
+    note_->setMinimumHeight(2 * note_->fontMetrics().lineSpacing() + spacing::kGap); // for what it says in the end
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
+    buttons->button(QDialogButtonBox::Ok)->setText(accept);
+    buttons->button(QDialogButtonBox::Ok)->setObjectName("storageAccept");
+    connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(table_, &QTreeWidget::itemDoubleClicked, this, &QDialog::accept);
+    makeColumn(
+        this, spacing::kWide,
+        {makeTextLabel("storageLead", lead.arg(QString::fromStdString(model_.name), grouped(model_.parameterCount))),
+         table_, note_, room(), buttons});
+    const int width = fontMetrics().averageCharWidth() * 84;
+    resize(width, layout()->totalHeightForWidth(width)); // Qt's hint forgets that the texts wrap
+    table_->setFocus();
+}
+
+Storage StorageDialog::storage() const {
+    return model_.needs.at(static_cast<size_t>(table_->indexOfTopLevelItem(table_->currentItem()))).storage;
+}
+
+void StorageDialog::setSpeed(const WeightSpeed& speed) {
+    showSpeeds([&](const StorageNeeds& needs) { return aboutText(speed.tokensPerSecond(model_, needs)); });
+    const QString free = sizeText(static_cast<int64_t>(speed.freeBytes)), device = QString::fromStdString(speed.device);
+    note_->setText(model_.operations > 0
+                       ? tr("The speeds are estimates from a short measurement on %1. It has about %2 of free memory.")
+                             .arg(device, free)
+                       : tr("%1 has about %2 of free memory.").arg(device, free));
+    for (size_t i = 0; i < model_.needs.size(); ++i)
+        if (static_cast<uint64_t>(model_.needs[i].parameterBytes) > speed.freeBytes)
+            table_->topLevelItem(static_cast<int>(i))
+                ->setText(kMemory, tr("%1, too much").arg(sizeText(model_.needs[i].parameterBytes)));
+}
+
+void StorageDialog::setSpeedUnknown() {
+    showSpeeds([](const StorageNeeds&) { return tr("unknown"); });
+    note_->setText(tr("The speed of the device could not be measured."));
+}
+
+void StorageDialog::showSpeeds(const std::function<QString(const StorageNeeds&)>& textOf) {
+    if (model_.operations == 0) return;
+    for (size_t i = 0; i < model_.needs.size(); ++i)
+        table_->topLevelItem(static_cast<int>(i))->setText(kSpeed, textOf(model_.needs[i]));
+}
+
+} // namespace attn
