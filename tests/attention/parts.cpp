@@ -22,7 +22,7 @@ void requireNear(const std::vector<double>& found, const std::vector<double>& ex
     }
 }
 
-/// Every part of the catalogue in a spec, also with each of its toggles the other way.
+/// Every part of the catalogue in a spec, also with each of its toggles the other way, and with factors.
 template <class Check> void forEveryPart(Check&& check) {
     for (const Part* part : partCatalogue()) {
         std::vector<AttentionSpec> specs{specWith(*part)};
@@ -30,6 +30,9 @@ template <class Check> void forEveryPart(Check&& check) {
             if (param.kind == Param::Kind::Toggle) {
                 specs.push_back(specs.back());
                 specs.back().setValue(part->slot, param.id, 1 - param.initial);
+            } else if (param.id == "factors") {
+                specs.push_back(specs.back());
+                specs.back().setValue(part->slot, param.id, 3);
             }
         for (const AttentionSpec& spec : specs) {
             INFO(nameOf(part->slot) << " " << part->id);

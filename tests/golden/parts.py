@@ -326,6 +326,12 @@ def aft(run, bias):
     return sigmoid(run.q) * (weight * run.v[:, None]).sum(2) / weight.sum(2)
 
 
+def aft_factors(run, window):
+    """Section 3.1: w = u v^T; section 3.2: 0 outside of the window."""
+    w = run["normaliser.u"] @ run["normaliser.v"].T
+    return aft(run, np.where(abs(run.j - run.i) < window, w, 0))
+
+
 def aft_window(run, window, by_head):
     """AFT-local, w by query and distance, and AFT-conv, w by head and distance."""
     column = np.clip(run.j - run.i + window - 1, 0, 2 * window - 2)
@@ -543,6 +549,8 @@ CASES = {
     "normaliser=xcit, mask=full": xcit,
     "normaliser=aft": lambda run: aft(run, run["normaliser.w"]),
     "normaliser=aft_local(4)": lambda run: aft_window(run, 4, False),
+    "normaliser=aft(factors = 128)": lambda run: aft_factors(run, run.T),
+    "normaliser=aft_local(4, factors = 5)": lambda run: aft_factors(run, 4),
     "normaliser=aft_conv(3)": lambda run: aft_window(run, 3, True),
     "normaliser=aft_simple": lambda run: aft(run, np.zeros((run.T, run.T))),
     "normaliser=linformer(4), mask=full": linformer,
