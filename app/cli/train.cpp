@@ -157,8 +157,9 @@ void printSpans(Trainer& trainer, Split split, std::string_view name) {
     const auto count = static_cast<int>(exampleCount(trainer, split));
     if (trainer.task().readout == TextReadout::TokenClass) {
         const SpanScore score = spanScore(trainer, split, count);
-        fmt::print("{} spans: precision {:.2f} %, recall {:.2f} %, F1 {:.2f} % of {}\n", name, score.precision() * 100,
-                   score.recall() * 100, score.f1() * 100, score.all);
+        if (score.all + score.found > 0) // classes that are no tags of spans have none
+            fmt::print("{} spans: precision {:.2f} %, recall {:.2f} %, F1 {:.2f} % of {}\n", name,
+                       score.precision() * 100, score.recall() * 100, score.f1() * 100, score.all);
     }
     if (trainer.task().readout == TextReadout::Span) {
         const AnswerScore score = answerScore(trainer, split, count);

@@ -61,6 +61,8 @@ public:
                 MapKind::Weights, kQuery, QT_TR_NOOP("compressed key")},
         MapText{"shaw.keys", QT_TR_NOOP("Query with relative key"),
                 QT_TR_NOOP("the part of each score that depends on the distance")},
+        MapText{"tree.keys", QT_TR_NOOP("Query with place in the tree"),
+                QT_TR_NOOP("the part of each score that depends on where the two words lie in the tree")},
         MapText{"xl.content", QT_TR_NOOP("(a) content"), QT_TR_NOOP("how well the query matches the key")},
         MapText{"xl.content_position", QT_TR_NOOP("(b) content to position"),
                 QT_TR_NOOP("how well the query matches the distance")},

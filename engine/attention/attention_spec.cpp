@@ -9,9 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <span>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -55,6 +58,8 @@ double numberOf(std::string_view text, std::string_view where) {
     return value;
 }
 
+const Param& paramOf(const Part& part, size_t place) { return part.params[std::min(place, part.params.size() - 1)]; }
+
 void requireInRange(const Part& part, const Param& param, double value) {
     const bool isWhole = param.kind == Param::Kind::Real || value == std::floor(value);
     if (isWhole && value >= param.minimum && value <= param.maximum) return;
@@ -71,10 +76,12 @@ PartChoice choiceOf(Slot slot, std::string_view text) {
     if (bracket == std::string_view::npos) return choice;
     if (!text.ends_with(')')) fail(text, "a closing bracket is missing", "write it as " + std::string(id) + "(...)");
     const std::string_view inside = trimmed(text.substr(bracket + 1, text.size() - bracket - 2));
+    const size_t last = part.params.size() - 1;
     size_t place = 0;
+    bool isListed = false; // numbers without a name go on with the list
     for (const std::string_view argument : inside.empty() ? std::vector<std::string_view>{} : splitAtCommas(inside)) {
         const size_t equals = argument.find('=');
-        size_t index = place++;
+        size_t index = isListed ? last : place++;
         if (equals != std::string_view::npos) {
             const std::string_view name = trimmed(argument.substr(0, equals));
             const auto found = std::ranges::find(part.params, name, &Param::id);
@@ -91,16 +98,25 @@ PartChoice choiceOf(Slot slot, std::string_view text) {
         const double value =
             numberOf(trimmed(equals == std::string_view::npos ? argument : argument.substr(equals + 1)), text);
         requireInRange(part, part.params[index], value);
-        choice.values[index] = value;
+        if (part.takesList && index == last) {
+            if (!std::exchange(isListed, true)) choice.values.resize(last);
+            choice.values.push_back(value);
+        } else
+            choice.values[index] = value;
     }
     return choice;
 }
 
 std::string textOf(const Part& part, const std::vector<double>& values) {
     std::string inside;
-    for (size_t i = 0; i < values.size(); ++i)
-        if (values[i] != part.params[i].initial)
-            inside += fmt::format("{}{} = {}", inside.empty() ? "" : ", ", part.params[i].id, values[i]);
+    const auto add = [&](const Param& param, std::span<const double> numbers) {
+        inside += fmt::format("{}{} = {}", inside.empty() ? "" : ", ", param.id, fmt::join(numbers, ", "));
+    };
+    const size_t single = part.params.size() - (part.takesList ? 1 : 0);
+    for (size_t i = 0; i < single; ++i)
+        if (values[i] != part.params[i].initial) add(part.params[i], {&values[i], 1});
+    if (const auto list = std::span(values).subspan(single); !std::ranges::equal(list, part.initialList))
+        add(part.params.back(), list);
     return inside.empty() ? std::string(part.id) : fmt::format("{}({})", part.id, inside);
 }
 
@@ -133,14 +149,16 @@ const Part* AttentionSpec::blockPart(Slot slot) const {
 
 void AttentionSpec::set(Slot slot, std::string_view id, std::span<const double> values) {
     const Part& part = partNamed(slot, id);
-    values = values.first(std::min(values.size(), part.params.size()));
-    for (size_t i = 0; i < values.size(); ++i) requireInRange(part, part.params[i], values[i]);
+    if (!part.takesList) values = values.first(std::min(values.size(), part.params.size()));
+    for (size_t i = 0; i < values.size(); ++i) requireInRange(part, paramOf(part, i), values[i]);
     put(slot, id, {values.begin(), values.end()});
 }
 
 void AttentionSpec::put(Slot slot, std::string_view id, std::vector<double> values) {
-    const std::vector<double> initial = initialValues(partNamed(slot, id));
-    values.insert(values.end(), initial.begin() + std::ssize(values), initial.end());
+    const Part& part = partNamed(slot, id);
+    const std::vector<double> initial = initialValues(part);
+    if (values.size() < part.params.size()) // else the list is whole
+        values.insert(values.end(), initial.begin() + std::ssize(values), initial.end());
     parts[slot] = {.id = std::string(id), .values = std::move(values)};
 }
 
@@ -152,6 +170,15 @@ void AttentionSpec::setValue(Slot slot, std::string_view id, double value) {
     if (param == part.params.end()) fail(part.id, fmt::format("{} has no parameter \"{}\"", part.id, id), "");
     requireInRange(part, *param, value);
     parts.at(slot).values[static_cast<size_t>(param - part.params.begin())] = value;
+}
+
+void AttentionSpec::setList(Slot slot, std::span<const double> list) {
+    const Part& part = this->part(slot);
+    assert(part.takesList && !list.empty());
+    for (const double value : list) requireInRange(part, part.params.back(), value);
+    std::vector<double>& values = parts.at(slot).values;
+    values.resize(part.params.size() - 1);
+    values.insert(values.end(), list.begin(), list.end());
 }
 
 std::map<Slot, std::string_view> slotsIn(std::string_view text) {
@@ -213,16 +240,25 @@ AttentionSpec attentionSpecFromJson(const nlohmann::json& json) {
         if (!entry.is_object() || !entry.contains("id") || !entry["id"].is_string())
             fail(name, "has no id", "write {\"id\": \"...\"} with its parameters");
         const Part& part = partNamed(slot, entry["id"].get<std::string>());
-        std::vector<double> values = initialValues(part);
+        std::vector<double> values = initialValues(part), list;
         for (const auto& [key, value] : entry.items()) {
             if (key == "id") continue;
             const auto found = std::ranges::find(part.params, key, &Param::id);
-            if (found == part.params.end() || !value.is_number())
-                fail(fmt::format("{}.{}", name, key), "is not a number that this part takes",
+            const auto place = found - part.params.begin();
+            const bool isList = part.takesList && place + 1 == std::ssize(part.params);
+            const auto isNumber = [](const nlohmann::json& each) { return each.is_number(); };
+            if (found == part.params.end() || !(isList ? value.is_array() && !value.empty() : value.is_number()) ||
+                (isList && !std::ranges::all_of(value, isNumber)))
+                fail(fmt::format("{}.{}", name, key),
+                     isList ? "is not a list of numbers" : "is not a number that this part takes",
                      "see attention-cli parts --json");
-            values[static_cast<size_t>(found - part.params.begin())] = value.get<double>();
+            if (isList)
+                list = value.get<std::vector<double>>();
+            else
+                values[static_cast<size_t>(place)] = value.get<double>();
         }
         spec.set(slot, part.id, values);
+        if (!list.empty()) spec.setList(slot, list);
     }
     return spec;
 }

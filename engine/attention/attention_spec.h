@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace attn {
 
 struct Part;
 
-/// A part and its values, in the order of Part::params.
+/// A part and its values, in the order of Part::params. More values than parameters are a list.
 struct PartChoice {
     std::string id;
     std::vector<double> values;
@@ -24,7 +25,7 @@ struct PartChoice {
 /// One attention as a composition: Heads x Projections x Memory x Position x Score x Mask x Normaliser x Output.
 /// Copyable, comparable, and written as a small expression: `heads=grouped_query(8, 2), position=alibi, mask=causal &
 /// window(64)`. What is not said is the default of its slot; values in brackets follow the part's params, by place or
-/// by name: `position=rope(base=500)`.
+/// by name: `position=rope(base=500)`. A list ends the brackets: `position=dependency_tree(tree = 2, 0, 2)`.
 struct AttentionSpec {
     std::map<Slot, PartChoice> parts; ///< one for each of kSpecSlots, and those of kBlockSlots that were said
     MaskExpression mask;
@@ -53,6 +54,9 @@ struct AttentionSpec {
     void reset(Slot slot);
     /// Changes one value of the slot's part. @throws Error naming the parameter and its range
     void setValue(Slot slot, std::string_view id, double value);
+    /// Sets the list that the last parameter of the slot's part describes. @param list not empty
+    /// @throws Error naming the parameter and its range
+    void setList(Slot slot, std::span<const double> list);
 
     bool operator==(const AttentionSpec&) const = default;
 };

@@ -30,6 +30,7 @@ std::vector<const Part*> collect() {
         &kNoPosition, &kSinusoidalPosition, &kLearnedPosition, &kShawPosition, &kTransformerXlPosition, &kT5Position,
         &kToeplitzPosition, &kRotaryPosition, &kAlibiPosition, &kDistanceAwarePosition, &kSinusoidal2dPosition,
         &kLearned2dPosition, &kGridBiasPosition, &kLogBiasPosition, &kUniversalPosition, &kEtcPosition, &kTupePosition,
+        &kDependencyTreePosition,
         // score
         &kScaledDotScore, &kDotScore, &kAdditiveScore, &kBilinearScore, &kCosineScore, &kLearnedCosineScore,
         &kRandomSynthesizerScore,

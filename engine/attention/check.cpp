@@ -49,8 +49,12 @@ public:
             const Part& part = spec_.part(slot);
             if (const auto problem =
                     part.checkValues ? part.checkValues(spec_.values(slot), use_.headWidth) : std::nullopt)
-                add(problem->sentence,
-                    [&](AttentionSpec& nearest) { nearest.setValue(slot, problem->param, problem->value); });
+                add(problem->sentence, [&](AttentionSpec& nearest) {
+                    if (problem->list.empty())
+                        nearest.setValue(slot, problem->param, problem->value);
+                    else
+                        nearest.setList(slot, problem->list);
+                });
         }
 
         if (core.needsSharedQueryKey && !heads.sharesQueryKey)

@@ -33,6 +33,12 @@ constexpr std::array kFindings{
             "A causal model without positions reaches longer texts better than one with learned ones.",
             "Without positions the loss is 2.24 at 64 characters and 2.62 at 256; with learned ones 1.90 and 3.37.",
             kExtrapolate},
+    Finding{
+        Slot::Position, "dependency_tree",
+        "A model that is given the tree need not find out which words belong together.",
+        "After 50 steps it names 100 % of the letters on which others depend, with learned positions 40.8 %, without "
+        "positions 28.7 %.",
+        "attention-cli train --task dependencies --out tree, and with --attention position=learned or position=none"},
     Finding{Slot::Mask, "longformer", "A window with a global token is as good as full attention.",
             "Of the hidden tokens of Shakespeare it finds 13.2 %, full attention 11.7 %.", kMaskedText},
     Finding{Slot::Mask, "bigbird", "A window with global and random keys is as good as full attention.",

@@ -36,6 +36,7 @@ struct MaskBand {
     int64_t behind = 0, ahead = 0;
 };
 
+class DependencyTree;
 struct AttentionFlow;
 struct BlockHooks;
 struct FusedScores;
@@ -61,11 +62,12 @@ enum class MaskSupport : uint8_t {
 class BitRow;
 struct MaskCall;
 
-/// Why a part cannot work with its values, and the value of one parameter with which it can.
+/// Why a part cannot work with its values, and the value of one parameter, or the list, with which it can.
 struct PartProblem {
     std::string sentence;
     std::string_view param;
     double value = 0;
+    std::vector<double> list{}; ///< of a part that takes one
 };
 
 /// One mechanism of the literature that combines with others: a value. It is in the interface, in the listings and in
@@ -115,9 +117,10 @@ struct Part {
     bool needsSharedQueryKey = false; ///< of normalisers: works only on queries that are also keys
     bool isRelative = false;          ///< of positions: scores depend on the distance of query and key
     bool knowsGrid = false;           ///< of masks and positions: "leading" is the number of tokens before the patches
-    bool fitsWindow = false;       ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
-    bool namesSegments = false;    ///< of positions: "g" and "n" are the number and the length of a text's segments
-    bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
+    bool fitsWindow = false;    ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
+    bool namesSegments = false; ///< of positions: "g" and "n" are the number and the length of a text's segments
+    DependencyTree (*tree)(PartValues values) = nullptr; ///< of positions in a tree over the tokens: the tree
+    bool multipliesScores = false;                       ///< of positions: what it does to scores is not a sum of terms
     /// Of positions: the parameter [2 R + 1, D] of which a row, chosen by the distance up to R, is added to each value.
     std::string_view addedToValues{};
     /// Of positions that only turn queries and keys: how far; null for others.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/attention/position/dependency_tree.h"
 #include "engine/playground/playground_map.h"
 
 #include <optional>
@@ -29,6 +30,7 @@ struct PositionPictures {
 
     PositionQuery query;
     bool isLearned = false; ///< training sets numbers of the part; the pictures show those that it starts from
+    std::optional<DependencyTree> tree{};   ///< that the part reads
     std::optional<PlaygroundMap> encodings; ///< [1, 1, T, D] result of Stage::Inputs for a token of zeros
     std::vector<Plane> planes;          ///< effect of Stage::QueriesKeys on single features, else planes of `encodings`
     std::optional<PlaygroundMap> added; ///< [H, 1, 1, T] result of Stage::Bias for a score of 0, by distance

@@ -48,16 +48,18 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     const bool isOfPicture = knowsGrid(spec) && !isOfPixels;
     const bool isEncoder = !isOfPicture && isAhead;
     const bool hasSegments = isEncoder && spec.part(Slot::Position).namesSegments;
+    const bool hasTree = isEncoder && spec.part(Slot::Position).tree;
     Recipe recipe = suggestedRecipe(taskNamed(isOfPicture            ? "shapes"
                                               : isOfPixels           ? "pixels"
                                               : hasSegments          ? "cpc"
+                                              : hasTree              ? "dependencies"
                                               : isEncoder            ? "masked-text"
                                               : task == kTasks.end() ? kTasks.back().second
                                                                      : task->second));
     if (hasSegments)
         for (const auto& [setting, value] : {std::pair{"segments", "g"}, {"length", "n"}})
             recipe.settings.values[setting] = spec.values(Slot::Position).real(value);
-    if (isEncoder) recipe.settings.text = "builtin:stories";
+    if (isEncoder && !hasTree) recipe.settings.text = "builtin:stories";
     Architecture& model = recipe.architecture;
     const int64_t heads = headCounts(spec).heads;
     model.heads = heads;

@@ -65,18 +65,30 @@ std::span<const Initialisation> initialisations() {
                        .source = {"Radford et al.", 2019, "Language Models are Unsupervised Multitask Learners",
                                   "section 2.3", ""},
                        .hasDeviation = true,
-                       .draw = scaledNormal},
-        Initialisation{.id = "normal",
-                       .title = "Normal",
-                       .idea = "Normal numbers of one size for every matrix, as in BERT. With a deviation of 1, scores "
-                               "are so large that softmax picks one token, and the model hardly learns: this shows "
-                               "what small initial numbers, norms and warm-up are for.",
-                       .formula = "W ~ N(0, s^2)",
-                       .source = {"Devlin et al.", 2019,
-                                  "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
-                                  "published code, initializer_range", "arXiv:1810.04805"},
-                       .hasDeviation = true,
-                       .draw = normal},
+                       .draw = scaledNormal,
+                       .claim = "The sum of all layers keeps one size at any depth.",
+                       .result = "Six layers learn to sort 97 % of the lists with layer norm, and 12 % without "
+                                 "norms, where even these numbers fade.",
+                       .command = "attention-cli train --task sort --layers 6 --heads 2 --width 32 --batch 16 --steps "
+                                  "300 --lr 0.003 --init scaled_normal --initial-deviation 0.05 --attention "
+                                  "'position=learned, norm=none, mask=causal' --out run, and with norm=layer_norm"},
+        Initialisation{
+            .id = "normal",
+            .title = "Normal",
+            .idea = "Normal numbers of one size for every matrix, as in BERT. With a deviation of 1, scores "
+                    "are so large that softmax picks one token, and the model hardly learns: this shows "
+                    "what small initial numbers, norms and warm-up are for.",
+            .formula = "W ~ N(0, s^2)",
+            .source = {"Devlin et al.", 2019,
+                       "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+                       "published code, initializer_range", "arXiv:1810.04805"},
+            .hasDeviation = true,
+            .draw = normal,
+            .claim = "Small numbers learn, and large ones do not.",
+            .result = "Six layers with layer norm sort 97 % of the lists with a deviation of 0.05, and 0.6 % with 1.",
+            .command = "attention-cli train --task sort --layers 6 --heads 2 --width 32 --batch 16 --steps 300 --lr "
+                       "0.003 --init normal --initial-deviation 1 --attention 'position=learned, norm=layer_norm, "
+                       "mask=causal' --out run, and with --initial-deviation 0.05"},
         Initialisation{.id = "xavier",
                        .title = "Xavier (Glorot)",
                        .idea = "Uniform numbers whose size follows from the widths: a matrix changes the size neither "
@@ -86,7 +98,12 @@ std::span<const Initialisation> initialisations() {
                                   "Understanding the difficulty of training deep feedforward neural networks",
                                   "section 4.2.1, equation 16", ""},
                        .hasDeviation = false,
-                       .draw = xavier},
+                       .draw = xavier,
+                       .claim = "Sizes that follow from the widths carry signals and gradients through a deep model.",
+                       .result = "Six layers without norms sort 98.5 % of the lists, with scaled normal numbers 12 %.",
+                       .command = "attention-cli train --task sort --layers 6 --heads 2 --width 32 --batch 16 --steps "
+                                  "300 --lr 0.003 --init xavier --attention 'position=learned, norm=none, mask=causal' "
+                                  "--out run, and with norm=layer_norm"},
         Initialisation{.id = "kaiming",
                        .title = "Kaiming (He)",
                        .idea = "Normal numbers that are large enough to make up for ReLU, which sets half of its "
@@ -97,7 +114,13 @@ std::span<const Initialisation> initialisations() {
                                   "Classification",
                                   "section 2.2, equation 10", "arXiv:1502.01852"},
                        .hasDeviation = false,
-                       .draw = kaiming},
+                       .draw = kaiming,
+                       .claim = "Numbers that make up for ReLU train deep models that other numbers do not.",
+                       .result = "Not here, where sublayers add up: six layers without norms and with ReLU sort 0 % of "
+                                 "the lists, with Xavier 98.3 %.",
+                       .command = "attention-cli train --task sort --layers 6 --heads 2 --width 32 --batch 16 --steps "
+                                  "300 --lr 0.003 --init kaiming --activation relu --attention 'position=learned, "
+                                  "norm=none, mask=causal' --out run, and with norm=layer_norm"},
         Initialisation{
             .id = "orthogonal",
             .title = "Orthogonal",
@@ -108,7 +131,12 @@ std::span<const Initialisation> initialisations() {
                        "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks",
                        "section 3", "arXiv:1312.6120"},
             .hasDeviation = false,
-            .draw = orthogonal},
+            .draw = orthogonal,
+            .claim = "No direction grows or vanishes, so depth does not slow learning down.",
+            .result = "Six layers sort 97.2 % of the lists without norms and 96.9 % with layer norm.",
+            .command = "attention-cli train --task sort --layers 6 --heads 2 --width 32 --batch 16 --steps 300 --lr "
+                       "0.003 --init orthogonal --attention 'position=learned, norm=none, mask=causal' --out run, and "
+                       "with norm=layer_norm"},
         Initialisation{.id = "zero_residual",
                        .title = "Zero at the residual stream",
                        .idea = "Every matrix that writes to the residual stream begins as zero, and the others as "
@@ -118,7 +146,13 @@ std::span<const Initialisation> initialisations() {
                        .source = {"Zhang et al.", 2019, "Fixup Initialization: Residual Learning Without Normalization",
                                   "section 3, rule 1", "arXiv:1901.09321"},
                        .hasDeviation = true,
-                       .draw = zeroResidual}};
+                       .draw = zeroResidual,
+                       .claim = "A deep model starts to learn without norms.",
+                       .result = "Six layers without norms sort 15 % of the lists, with scaled normal numbers 12 "
+                                 "%; with layer norm it is 98 %.",
+                       .command = "attention-cli train --task sort --layers 6 --heads 2 --width 32 --batch 16 --steps "
+                                  "300 --lr 0.003 --init zero_residual --initial-deviation 0.05 --attention "
+                                  "'position=learned, norm=none, mask=causal' --out run, and with norm=layer_norm"}};
     return kAll;
 }
 

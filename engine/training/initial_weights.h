@@ -31,6 +31,10 @@ struct Initialisation {
     bool hasDeviation; ///< whether it uses InitialMatrix::deviation
     /// @return dense numbers, [rows, columns]
     std::vector<float> (*draw)(const InitialMatrix& matrix);
+    // What a run of this program shows of it.
+    std::string_view claim;   ///< of the paper, in a sentence
+    std::string_view result;  ///< what was measured, in a sentence with numbers
+    std::string_view command; ///< prints it
 };
 
 /// The rules, in the order in which a reader should meet them. The first is that of a recipe that names none.

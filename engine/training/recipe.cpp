@@ -84,6 +84,19 @@ Recipe suggestedRecipe(const Task& task) {
                   .optimiser = {.beta2 = 0.98},
                   .schedule = {.rate = 3e-3, .warmUp = 50, .steps = 1000}};
     if (task.readout != TextReadout::NextToken) { // norms behind the sublayers need a warm-up
+        if (task.id == "dependencies")
+            return {.task = recipe.task,
+                    .architecture = {.family = "bert",
+                                     .layers = 1,
+                                     .heads = 2,
+                                     .width = 32,
+                                     .activation = "gelu",
+                                     .attention = "position=dependency_tree",
+                                     .initialDeviation = 0.1},
+                    .optimiser = {.beta2 = 0.98, .decay = 0.01},
+                    .schedule = {.rate = 1e-2, .warmUp = 20, .steps = 400},
+                    .batch = 32,
+                    .evaluateEvery = 50};
         const std::string attention = task.segments ? segmentedAttention(segmentsOf(task, {})) : std::string();
         return {.task = recipe.task,
                 .architecture = {.family = task.permutes ? "xlnet" : "bert",

@@ -22,7 +22,7 @@ void requireNear(const std::vector<double>& found, const std::vector<double>& ex
     }
 }
 
-/// Every part of the catalogue in a spec, also with each of its toggles the other way.
+/// Every part of the catalogue in a spec, also with each of its toggles the other way, and with factors.
 template <class Check> void forEveryPart(Check&& check) {
     for (const Part* part : partCatalogue()) {
         std::vector<AttentionSpec> specs{specWith(*part)};
@@ -30,6 +30,9 @@ template <class Check> void forEveryPart(Check&& check) {
             if (param.kind == Param::Kind::Toggle) {
                 specs.push_back(specs.back());
                 specs.back().setValue(part->slot, param.id, 1 - param.initial);
+            } else if (param.id == "factors") {
+                specs.push_back(specs.back());
+                specs.back().setValue(part->slot, param.id, 3);
             }
         for (const AttentionSpec& spec : specs) {
             INFO(nameOf(part->slot) << " " << part->id);
@@ -164,12 +167,24 @@ TEST_CASE("every part's spec is read from its expression and from JSON", "[atten
         nlohmann::json json{{"mask", test.spec.mask.text()}};
         for (const auto& [slot, choice] : test.spec.parts) {
             nlohmann::json& entry = json[std::string(nameOf(slot))] = {{"id", choice.id}};
-            const auto params = partNamed(slot, choice.id).params;
-            for (size_t i = 0; i < params.size(); ++i) entry[std::string(params[i].id)] = choice.values[i];
+            const Part& part = partNamed(slot, choice.id);
+            for (size_t i = 0; i < part.params.size(); ++i) entry[std::string(part.params[i].id)] = choice.values[i];
+            if (part.takesList)
+                entry[std::string(part.params.back().id)] =
+                    std::vector<double>(choice.values.begin() + std::ssize(part.params) - 1, choice.values.end());
         }
         CHECK(attentionSpecFromJson(json) == test.spec);
         CHECK(attentionSpecFromJson(test.spec.text()) == test.spec);
     });
+}
+
+TEST_CASE("a list in JSON is an array of numbers", "[attention]") {
+    const auto specWithTree = [](const nlohmann::json& tree) {
+        return attentionSpecFromJson({{"position", {{"id", "dependency_tree"}, {"clip", 2}, {"tree", tree}}}});
+    };
+    CHECK(specWithTree({2, 0, 2}).text() == "position=dependency_tree(clip = 2, tree = 2, 0, 2)");
+    for (const nlohmann::json& bad : {nlohmann::json(3), nlohmann::json::array(), nlohmann::json::array({"a"})})
+        CHECK_THROWS_WITH(specWithTree(bad), CONTAINS("is not a list of numbers"));
 }
 
 TEST_CASE("every part's parameters work at their limits and are refused beyond", "[attention]") {

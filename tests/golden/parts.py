@@ -253,6 +253,36 @@ def tupe(run, reach, has_cls):
     return plain(run, dots(run.q, run.k) / np.sqrt(2 * WIDTH) + term, np.ones_like(run.causal))
 
 
+def dependency_tree(run, heads, clip, has_depth, leading):
+    """Wang et al. 2019, section 3, from the paths of words to the root; Shaw's keys and values."""
+    paths = []  # of each word: itself, then upwards
+    for word in range(len(heads)):
+        path = [word]
+        while heads[path[-1]]:
+            path.append(heads[path[-1]] - 1)
+        paths.append(path)
+    depth = [len(path) - 1 for path in paths]
+    relative, known = np.zeros((run.T, run.T), dtype=int), np.zeros((run.T, run.T), dtype=bool)
+    for i, j in itertools.product(range(len(heads)), repeat=2):
+        if max(i, j) + leading >= run.T:
+            continue
+        cell = i + leading, j + leading
+        known[cell] = True
+        if i in paths[j] or j in paths[i]:
+            relative[cell] = depth[i] - depth[j]
+        else:
+            relative[cell] = (1 if i > j else -1) * (depth[i] + depth[j])
+    index = np.clip(relative, -clip, clip) + clip
+    keys, values = (np.where(known[..., None], run[name][index], 0) for name in ("position.keys", "position.values"))
+    rows = np.zeros((run.T, WIDTH))
+    count = min(len(heads), run.T - leading)
+    if has_depth:
+        rows[leading:leading + count] = sinusoid(depth[:count], WIDTH)
+    q, k = run.q + rows, run.k + rows
+    weights = softmax((dots(q, k) + np.einsum("htd,tsd->hts", q, keys)) / np.sqrt(WIDTH))
+    return weights @ run.v + np.einsum("hts,tsd->htd", weights, values)
+
+
 # ---- normalisers and mixers --------------------------------------------------------------------------------------------------
 
 
@@ -324,6 +354,12 @@ def aft(run, bias):
     """bias [T,S], or [H,T,S]."""
     weight = np.exp(run.k[:, None] + np.broadcast_to(bias, (HEADS, run.T, run.T))[..., None]) * run.causal[None, :, :, None]
     return sigmoid(run.q) * (weight * run.v[:, None]).sum(2) / weight.sum(2)
+
+
+def aft_factors(run, window):
+    """Section 3.1: w = u v^T; section 3.2: 0 outside of the window."""
+    w = run["normaliser.u"] @ run["normaliser.v"].T
+    return aft(run, np.where(abs(run.j - run.i) < window, w, 0))
 
 
 def aft_window(run, window, by_head):
@@ -531,6 +567,9 @@ CASES = {
     "position=grid_bias(3, 4, 2), mask=full": lambda run: grid_bias(run, 4, 2, 0),
     "position=grid_bias(3, 4, 2, 1), mask=full": (lambda run: grid_bias(run, 4, 2, 1), {"tokens": 13}),
     "position=log_bias(3, 4, leading = 1), mask=full": (lambda run: log_bias(run, 3, 4, 1), {"tokens": 13}),
+    "position=dependency_tree, mask=full": lambda run: dependency_tree(run, [2, 3, 0, 5, 3, 8, 8, 5], 4, True, 0),
+    "position=dependency_tree(clip = 2, depth = 0, leading = 2, tree = 0, 1, 1, 2, 4, 4, 3), mask=full":
+        lambda run: dependency_tree(run, [0, 1, 1, 2, 4, 4, 3], 2, False, 2),
     "position=tupe, mask=full": lambda run: tupe(run, 0, True),
     "position=tupe(reach = 3, cls = 0), mask=full": lambda run: tupe(run, 3, False),
     "normaliser=linear": linear,
@@ -543,6 +582,8 @@ CASES = {
     "normaliser=xcit, mask=full": xcit,
     "normaliser=aft": lambda run: aft(run, run["normaliser.w"]),
     "normaliser=aft_local(4)": lambda run: aft_window(run, 4, False),
+    "normaliser=aft(factors = 128)": lambda run: aft_factors(run, run.T),
+    "normaliser=aft_local(4, factors = 5)": lambda run: aft_factors(run, 4),
     "normaliser=aft_conv(3)": lambda run: aft_window(run, 3, True),
     "normaliser=aft_simple": lambda run: aft(run, np.zeros((run.T, run.T))),
     "normaliser=linformer(4), mask=full": linformer,

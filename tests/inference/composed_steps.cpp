@@ -98,6 +98,9 @@ TEST_CASE("composed models: every part writes token by token what one run of the
             if (param.kind == Param::Kind::Toggle) {
                 cases.push_back(cases.back());
                 cases.back().second.setValue(part->slot, param.id, 1 - param.initial);
+            } else if (param.id == "factors") {
+                cases.push_back(cases.back());
+                cases.back().second.setValue(part->slot, param.id, 3);
             }
     }
     CHECK(cases.size() > 75);

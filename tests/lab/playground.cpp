@@ -1,9 +1,11 @@
+#include "app/figures/formula.h"
 #include "app/lab/widgets/elided_label.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/part_cards.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "engine/attention/catalogue.h"
 #include "engine/core/bit_row.h"
+#include "engine/training/initial_weights.h"
 #include "tests/lab/playground_test.h"
 
 using namespace attn;
@@ -275,20 +277,39 @@ TEST_CASE("lab: every part has a reference card with its source, and draws its o
     const auto& picture = lab.find<MatrixView>("partPicture");
     const auto* cards = lab.window().findChild<PartCards*>();
     const auto items = list.findItems("*", Qt::MatchWildcard | Qt::MatchRecursive);
-    size_t seen = 0;
+    size_t seen = 0, rules = 0;
     for (QTreeWidgetItem* item : items) {
         if (!(item->flags() & Qt::ItemIsSelectable)) continue;
         ++seen;
         list.setCurrentItem(item);
         const QString text = lab.find<QLabel>("partText").text();
+        const QString details = lab.find<QLabel>("partDetails").text();
+        if (!cards->part()) { // a rule for initial weights
+            const Initialisation& rule = initialisations()[rules++];
+            INFO(rule.id);
+            CHECK(text.contains(
+                QString::fromUtf8(rule.idea.data(), static_cast<qsizetype>(rule.idea.size())).toHtmlEscaped()));
+            CHECK(details.contains(QString::number(rule.source.year)));
+            CHECK(details.contains("attention-cli train"));
+            const auto formula = QString::fromUtf8(rule.formula.data(), static_cast<qsizetype>(rule.formula.size()));
+            CHECK(Formula(formula).sizeFor(400, lab.window().font()).width() <= 400);
+            CHECK(picture.figure().rows() == 32);
+            CHECK_FALSE(lab.find<QPushButton>("tryPart").isEnabled());
+            continue;
+        }
         const Part& part = *cards->part();
         INFO(part.id);
-        CHECK(lab.find<QLabel>("partDetails").text().contains(QString::number(part.source.year)));
+        CHECK(details.contains(QString::number(part.source.year)));
         CHECK(text.contains(
             QString::fromUtf8(part.title.data(), static_cast<qsizetype>(part.title.size())).toHtmlEscaped()));
         CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }));
     }
-    CHECK(seen == partCatalogue().size());
+    CHECK(rules == initialisations().size());
+    CHECK(seen == partCatalogue().size() + rules);
+    lab.click("trainPart");
+    const auto& init = lab.find<QComboBox>("init");
+    REQUIRE(lab.waitFor([&] { return init.isVisible(); }));
+    CHECK(init.currentData().toString() == "zero_residual");
 }
 
 TEST_CASE("lab: Try this part keeps the other parts of the composition, and undo takes it back", "[lab]") {

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/position_view.h"
+#include "app/lab/widgets/tree_view.h"
 #include "tests/lab/playground_test.h"
 
 using namespace attn;
@@ -62,4 +63,35 @@ TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond t
     auto& similarity = lab.find<LinesView>("positionSimilarity");
     QTest::mouseMove(&similarity, similarity.figureLayout().plot.center().toPoint());
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("positionReading").text().contains("distance"); }));
+}
+
+TEST_CASE("lab: a dependency tree is drawn over the words, and a list that is no tree is explained", "[lab]") {
+    PlaygroundWindow lab;
+    lab.find<QTabWidget>("playViews").setCurrentIndex(3);
+    choose(lab, "dependency_tree");
+    REQUIRE(showsPosition(lab, "dependency_tree"));
+    const auto* tree = static_cast<const TreeView*>(&lab.find<QWidget>("positionTree"));
+    const auto& relative = lab.find<MatrixView>("positionRelative");
+    REQUIRE(lab.waitFor([&] { return tree->isVisible() && relative.isVisible(); }));
+    CHECK(tree->figure().parents == std::vector<int>{1, 2, 2, 4, 2, 7, 7, 4});
+    CHECK(relative.figure().valueAt({6, 4}) == 2);
+    CHECK_FALSE(lab.find<QWidget>("positionSimilarity").isVisible());
+
+    auto& line = lab.find<QLineEdit>("list.tree");
+    CHECK(line.text() == "2 3 0 5 3 8 8 5");
+    const auto write = [&](const char* text) {
+        line.setFocus();
+        line.selectAll();
+        QTest::keyClicks(&line, text);
+    };
+    write("2, 0, 2");
+    REQUIRE(lab.waitFor([&] { return tree->figure().parents == std::vector<int>{1, 1, 1}; }));
+    CHECK(lab.find<QLineEdit>("specText").text().contains("dependency_tree(tree = 2, 0, 2)"));
+    CHECK(line.text() == "2, 0, 2"); // as it was typed
+    write("2 0 x");
+    CHECK(lab.find<QLabel>("listError").text().startsWith("Write whole numbers from 0 to 1024"));
+    write("2 3 1");
+    CHECK(lab.find<QLabel>("listError").text().isEmpty());
+    CHECK(lab.find<QLabel>("specProblem").text().contains("depends on itself"));
+    lab.press(lab.action("undo"));
 }

@@ -396,3 +396,30 @@ TEST_CASE("readouts: a model of hidden words gets a new readout, and keeps its o
     recipe.start.model = folder.path().string();
     CHECK(refuses([&] { Trainer(recipe, {.softwareThreads = 0}); }, "choose a model that predicts the next token"));
 }
+
+TEST_CASE("dependencies: the class of a letter is the letter on which it depends", "[training]") {
+    const auto task = test::task("dependencies", {{"letters", 26}});
+    CHECK(task->contextLength() == 8);
+    CHECK(task->labels().size() == 26);
+    for (const Split split : {Split::Train, Split::Validation, Split::Test})
+        for (uint64_t index = 0; index < 20; ++index) {
+            const Example example = task->example(split, index);
+            const std::vector<int32_t>& x = example.prompt;
+            REQUIRE(x.size() == 8);
+            // The student reads a book about old trees: "reads" is the root.
+            CHECK(example.answer == std::vector{x[1], x[2], x[2], x[4], x[2], x[7], x[7], x[4]});
+        }
+}
+
+TEST_CASE("dependencies: a model that reads the tree finds them, and one without positions cannot", "[training][gpu]") {
+    const auto accuracyWith = [](const char* attention) {
+        Recipe recipe = suggestedRecipe(taskNamed("dependencies"));
+        recipe.architecture.attention = attention;
+        Trainer trainer(recipe, {.softwareThreads = 0});
+        for (int i = 0; i < 150; ++i) trainer.step();
+        return trainer.evaluate(Split::Validation, 128).metric;
+    };
+    const double withTree = accuracyWith("position=dependency_tree"), without = accuracyWith("position=none");
+    CHECK(withTree > 0.95);
+    CHECK(without < 0.6); // the root's own letter, and letters that are there twice
+}

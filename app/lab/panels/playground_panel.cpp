@@ -103,6 +103,10 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
         views_->setCurrentIndex(0);
     });
     connect(cards_, &PartCards::trainingAsked, this, &PlaygroundPanel::train);
+    connect(cards_, &PartCards::trainingAskedWith, this, [this](const Recipe& recipe) {
+        bench_.requestRecipe(recipe);
+        bench_.showPanel("train");
+    });
     connect(painter_, &MaskPainter::painted, this, [this](const MaskExpression& mask) {
         AttentionSpec next = edited();
         next.mask = mask;

@@ -13,6 +13,8 @@
 #include "engine/attention/mask/catalogue.h"
 #include "engine/playground/part_growth.h"
 #include "engine/training/attention_recipe.h"
+#include "engine/training/initial_weights.h"
+#include "engine/training/tasks/catalogue.h"
 
 #include <QPushButton>
 #include <QScrollArea>
@@ -24,7 +26,8 @@
 namespace attn {
 namespace {
 
-constexpr int kPartRole = Qt::UserRole;
+constexpr int kPartRole = Qt::UserRole, kRuleRole = Qt::UserRole + 1;
+constexpr int64_t kRuleRows = 32; ///< of the matrix that a rule draws for its card
 constexpr int64_t kTokens = 64;
 
 /// Puts a part into a composition.
@@ -78,9 +81,25 @@ const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap
     return find([](const std::string& name) { return name == "z"; });
 }
 
-QString titleText(const Part& part) {
+QString titleText(std::string_view title, std::string_view idea) {
     return QStringLiteral("<h3>%1</h3><p>%2</p>")
-        .arg(fromEngine(part.title).toHtmlEscaped(), fromEngine(part.idea).toHtmlEscaped());
+        .arg(fromEngine(title).toHtmlEscaped(), fromEngine(idea).toHtmlEscaped());
+}
+QString line(const QString& name, std::string_view text) {
+    return text.empty()
+               ? QString()
+               : QStringLiteral("<p><b>%1</b> %2</p>").arg(name.toHtmlEscaped(), fromEngine(text).toHtmlEscaped());
+}
+QString sourceText(const Citation& source) {
+    return QStringLiteral("<p><i>%1 (%2). %3. %4. %5</i></p>")
+        .arg(fromEngine(source.authors).toHtmlEscaped())
+        .arg(source.year)
+        .arg(fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
+             fromEngine(source.address).toHtmlEscaped());
+}
+QString findingText(std::string_view claim, std::string_view result, std::string_view command) {
+    return line(PartCards::tr("Claim:"), claim) + line(PartCards::tr("Measured here:"), result) +
+           QStringLiteral("<p><code>%1</code></p>").arg(fromEngine(command).toHtmlEscaped());
 }
 
 /// What to train with a part: its card's composition, made causal where nothing is masked and the part allows it, so
@@ -113,24 +132,33 @@ QString trainingText(const Part& part) {
 }
 
 QString detailText(const Part& part) {
-    const auto line = [](const QString& name, std::string_view text) {
-        return text.empty()
-                   ? QString()
-                   : QStringLiteral("<p><b>%1</b> %2</p>").arg(name.toHtmlEscaped(), fromEngine(text).toHtmlEscaped());
-    };
-    const Citation& source = part.source;
-    QString text = QStringLiteral("<p><i>%1 (%2). %3. %4. %5</i></p>")
-                       .arg(fromEngine(source.authors).toHtmlEscaped())
-                       .arg(source.year)
-                       .arg(fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
-                            fromEngine(source.address).toHtmlEscaped());
+    QString text = sourceText(part.source);
     text += line(PartCards::tr("Time:"), part.time) + line(PartCards::tr("Memory:"), part.memory) +
             line(PartCards::tr("Measured time:"), growthRemark(part)) + line(PartCards::tr("Caution:"), part.caution);
     for (const Param& param : part.params) text += line(fromEngine(param.title) + ':', param.help);
     if (const Finding* finding = findingOf(part))
-        text += line(PartCards::tr("Claim:"), finding->claim) + line(PartCards::tr("Measured here:"), finding->result) +
-                QStringLiteral("<p><code>%1</code></p>").arg(fromEngine(finding->command).toHtmlEscaped());
+        text += findingText(finding->claim, finding->result, finding->command);
     return text + trainingText(part);
+}
+
+QString detailText(const Initialisation& rule) {
+    return sourceText(rule.source) +
+           line(PartCards::tr("Deviation:"),
+                rule.hasDeviation ? "the standard deviation s is --initial-deviation" : "it follows from the widths") +
+           findingText(rule.claim, rule.result, rule.command) +
+           PartCards::tr("<p><b>To train with it:</b> <code>--init %1</code></p>").arg(fromEngine(rule.id));
+}
+
+/// A matrix that the rule draws for a model of two layers, before it writes to the residual stream.
+MatrixFigure pictureOf(const Initialisation& rule) {
+    MatrixFigure figure;
+    figure.setMatrix(kRuleRows, 2 * kRuleRows,
+                     rule.draw({.rows = kRuleRows, .columns = 2 * kRuleRows, .layers = 2, .seed = 1}));
+    figure.title = PartCards::tr("A matrix that the rule draws");
+    figure.note = PartCards::tr("32 outputs and 64 inputs; it does not write to the residual stream");
+    figure.rowTitle = PartCards::tr("output");
+    figure.columnTitle = PartCards::tr("input");
+    return figure;
 }
 
 } // namespace
@@ -172,6 +200,13 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
         item->setToolTip(0, item->text(0)); // a narrow list cuts it off
         item->setData(0, kPartRole, QVariant::fromValue(static_cast<const void*>(part)));
     }
+    group = new QTreeWidgetItem(list_, {tr("initial weights")});
+    group->setFlags(Qt::ItemIsEnabled);
+    for (const Initialisation& rule : initialisations()) {
+        auto* item = new QTreeWidgetItem(group, {fromEngine(rule.title)});
+        item->setToolTip(0, item->text(0));
+        item->setData(0, kRuleRole, QVariant::fromValue(static_cast<const void*>(&rule)));
+    }
     list_->expandAll();
     list_->setItemsExpandable(false);
     const auto label = [](const char* id, const QString& name) {
@@ -188,8 +223,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     picture_ = identified(new MatrixView, "partPicture");
     try_ = helped(new QPushButton(tr("Try this part")), "tryPart",
                   tr("Put this part into the composed attention and see its heatmaps"));
-    train_ = helped(new QPushButton(tr("Train with this part")), "trainPart",
-                    tr("Set up the Train panel with this part and a task that shows its effect"));
+    train_ = identified(new QPushButton, "trainPart");
     auto* text = identified(new QScrollArea, "partCard"); // a long card is read to its end in a small window
     text->setWidgetResizable(true);
     text->setFrameShape(QFrame::NoFrame);
@@ -202,15 +236,24 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (item && item->data(0, kPartRole).isValid())
             choose(static_cast<const Part*>(item->data(0, kPartRole).value<const void*>()));
+        if (item && item->data(0, kRuleRole).isValid())
+            choose(*static_cast<const Initialisation*>(item->data(0, kRuleRole).value<const void*>()));
     });
     connect(try_, &QPushButton::clicked, this, [this] { emit tried(part_); });
-    connect(train_, &QPushButton::clicked, this, [this] { emit trainingAsked(trainedSpec(*part_), part_->slot); });
+    connect(train_, &QPushButton::clicked, this, [this] {
+        if (part_) return emit trainingAsked(trainedSpec(*part_), part_->slot);
+        Recipe recipe = suggestedRecipe(taskNamed("sort"));
+        recipe.architecture.init = rule_->id;
+        emit trainingAskedWith(withMoments(std::move(recipe)));
+    });
     choose(partCatalogue().front());
 }
 
 void PartCards::choose(const Part* part) {
     part_ = part;
-    title_->setText(titleText(*part));
+    rule_ = nullptr;
+    setButtons();
+    title_->setText(titleText(part->title, part->idea));
     formula_->setText(fromEngine(part->formula), part->slot != Slot::Mask);
     details_->setText(detailText(*part));
     picture_->setFigure({});
@@ -218,8 +261,25 @@ void PartCards::choose(const Part* part) {
     emit queryChanged();
 }
 
+void PartCards::choose(const Initialisation& rule) {
+    part_ = nullptr;
+    rule_ = &rule;
+    setButtons();
+    title_->setText(titleText(rule.title, rule.idea));
+    formula_->setText(fromEngine(rule.formula));
+    details_->setText(detailText(rule));
+    picture_->setFigure(pictureOf(rule));
+}
+
+void PartCards::setButtons() {
+    try_->setEnabled(part_ != nullptr); // the Playground trains nothing
+    train_->setText(part_ ? tr("Train with this part") : tr("Train with this rule"));
+    train_->setToolTip(part_ ? tr("Set up the Train panel with this part and a task that shows its effect")
+                             : tr("Set up the Train panel with this rule for initial weights"));
+}
+
 void PartCards::showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
-    if (snapshot->query != query_) return;
+    if (!part_ || snapshot->query != query_) return;
     if (const PlaygroundMap* map = pictureOf(*part_, snapshot->maps))
         picture_->setFigure(mapFigure(*map, snapshot->query.spec, 0, 0));
 }

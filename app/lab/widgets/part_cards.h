@@ -3,6 +3,7 @@
 #include "app/figures/figure_theme.h"
 #include "engine/attention/part.h"
 #include "engine/session/playground_session.h"
+#include "engine/training/recipe.h"
 
 #include <QWidget>
 
@@ -17,6 +18,7 @@ class QTreeWidget;
 namespace attn {
 
 class FormulaView;
+struct Initialisation;
 class MatrixView;
 
 /// @return the composition with this part in its slot, and changed where the part requires it; if that cannot keep the
@@ -24,7 +26,7 @@ class MatrixView;
 AttentionSpec specWith(const Part& part, AttentionSpec spec);
 
 /// Shows a reference card for every part of the catalogue: idea, formula, source, cost, caution, and a map that the
-/// part makes from a standard random input.
+/// part makes from a standard random input. The rules for initial weights have cards too, with a matrix that they draw.
 class PartCards : public QWidget {
     Q_OBJECT
 
@@ -36,7 +38,7 @@ public:
     /// @param snapshot an answer to query()
     void showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
-    const Part* part() const { return part_; }
+    const Part* part() const { return part_; } ///< null: the card of a rule for initial weights
     /// The title of each part, with the part.
     std::vector<std::pair<QString, const Part*>> parts() const;
     void showPart(const Part* part);
@@ -47,9 +49,13 @@ signals:
     void tried(const attn::Part* part);
     /// *Train with this part* was pressed for the chosen part.
     void trainingAsked(const attn::AttentionSpec& spec, attn::Slot slot);
+    /// *Train with this rule* was pressed.
+    void trainingAskedWith(const attn::Recipe& recipe);
 
 private:
     void choose(const Part* part);
+    void choose(const Initialisation& rule);
+    void setButtons();
 
     QTreeWidget* list_;
     QLabel *title_, *details_;
@@ -57,6 +63,7 @@ private:
     MatrixView* picture_;
     QPushButton *try_, *train_;
     const Part* part_ = nullptr;
+    const Initialisation* rule_ = nullptr; ///< of the card, if it is not that of a part
     PlaygroundQuery query_;
 };
 

@@ -35,7 +35,7 @@ void PlotGrid::arrange() {
     const int columns = count <= 1 || viewport()->width() < 2 * least.width() + spacing::kTight ? 1 : 2;
     for (int at = 0; at < count; ++at) {
         QWidget* plot = plots_[static_cast<size_t>(at)];
-        plot->setMinimumSize(least);
+        plot->setMinimumSize(least.expandedTo(plot->minimumSizeHint()));
         grid_->removeWidget(plot);
         const bool isLastAlone = at + 1 == count && at % columns == 0;
         grid_->addWidget(plot, at / columns, at % columns, 1, isLastAlone ? columns : 1);

@@ -1,6 +1,6 @@
 #include "app/lab/widgets/position_view.h"
 
-#include "app/figures/drawing.h"
+#include "app/figures/map_figure.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/formula_view.h"
 #include "app/lab/widgets/lines_view.h"
@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -55,23 +56,17 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     reading_ = identified(new QLabel, "positionReading");
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     grid_ = new PlotGrid("positionPlots");
-    encodings_ = identified(new MatrixView(this), "positionEncodings");
-    connect(encodings_, &MatrixView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
-        lastUsed_ = encodings_;
-        reading_->setText(cell ? tr("position %1, feature %2: %3")
-                                     .arg(cell->row)
-                                     .arg(cell->column)
-                                     .arg(formatShort(static_cast<double>(encodings_->figure().valueAt(*cell)), 5))
-                               : QString());
-    });
+    encodings_ = matrix("positionEncodings");
+    relative_ = matrix("positionRelative");
+    tree_ = identified(new TreeView(this), "positionTree");
     waves_ = plot("positionWaves");
     rotation_ = identified(new FigureView<RotationFigure>(this), "positionRotation");
     added_ = plot("positionAdded");
     factor_ = plot("positionFactor");
     slopes_ = plot("positionSlopes");
     similarity_ = plot("positionSimilarity");
-    for (QWidget* view :
-         std::initializer_list<QWidget*>{encodings_, waves_, rotation_, added_, factor_, slopes_, similarity_})
+    for (QWidget* view : std::initializer_list<QWidget*>{encodings_, relative_, tree_, waves_, rotation_, added_,
+                                                         factor_, slopes_, similarity_})
         view->hide();
     makeColumn(this, 0, {lengths_, title_, formula_, {grid_, 1}, reading_});
     connect(lengths_, &ParamControls::valueChanged, this, &PositionView::queryChanged);
@@ -82,6 +77,15 @@ LinesView* PositionView::plot(const char* name) {
     connect(view, &LinesView::pointedAt, this, [this, view] {
         lastUsed_ = view;
         reading_->setText(view->reading());
+    });
+    return view;
+}
+
+MatrixView* PositionView::matrix(const char* name) {
+    auto* view = identified(new MatrixView(this), name);
+    connect(view, &MatrixView::pointedAt, this, [this, view](const std::optional<MatrixCell>& cell) {
+        lastUsed_ = view;
+        reading_->setText(cell ? readingOf(view->figure(), *cell) : QString());
     });
     return view;
 }
@@ -121,6 +125,44 @@ void PositionView::showEncodings(const PlaygroundMap& map) {
     showIn(waves_, std::move(waves));
 }
 
+void PositionView::showTree(const DependencyTree& tree) {
+    const auto count = static_cast<size_t>(tree.end());
+    const auto named = std::min(labels_.size(), count);
+    const std::vector<QString> words(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(named));
+    TreeFigure figure;
+    figure.title = tr("Dependency tree");
+    figure.note = labels_.empty() || labels_.size() == count
+                      ? tr("an arrow leads from each word to those that depend on it; the root hangs from above")
+                      : tr("the tree ends at token %1, and the text has %2 tokens: %3")
+                            .arg(count)
+                            .arg(labels_.size())
+                            .arg(labels_.size() > count ? tr("those behind the tree have no position")
+                                                        : tr("words behind the text are not read"));
+    figure.labels = words;
+    figure.leading = static_cast<int>(tree.leading());
+    std::vector<float> relative(count * count, std::numeric_limits<float>::quiet_NaN());
+    for (int64_t i = 0; i < tree.end(); ++i) {
+        figure.parents.push_back(static_cast<int>(tree.parentOf(i)));
+        for (int64_t j = 0; j < tree.end() && tree.holds(i); ++j)
+            if (tree.holds(j))
+                relative[static_cast<size_t>(i) * count + static_cast<size_t>(j)] =
+                    static_cast<float>(tree.relative(i, j));
+    }
+    tree_->setToolTip(figure.note);
+    tree_->setFigure(std::move(figure));
+    tree_->updateGeometry();
+
+    MatrixFigure map;
+    map.setMatrix(static_cast<int>(count), static_cast<int>(count), std::move(relative));
+    map.title = tr("Relative positions");
+    map.note = tr("on one path to the root the difference of the depths, elsewhere their sum, signed by the order");
+    map.rowTitle = tr("query");
+    map.columnTitle = tr("key");
+    map.rowLabels = map.columnLabels = words;
+    map.writesValues = true;
+    showIn(relative_, std::move(map));
+}
+
 void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     if (snapshot->positionFailure) {
         title_->setText(QString::fromStdString(snapshot->positionFailure->sentence()));
@@ -135,6 +177,10 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
     formula_->setText(fromEngine(part.formula));
     formula_->show();
     std::vector<QWidget*> shown;
+    if (pictures.tree) {
+        showTree(*pictures.tree);
+        shown.insert(shown.end(), {tree_, relative_});
+    }
     if (pictures.encodings) {
         showEncodings(*pictures.encodings);
         shown.insert(shown.end(), {encodings_, waves_});
@@ -175,6 +221,7 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         showIn(slopes_, std::move(figure));
         shown.push_back(slopes_);
     }
+    if (pictures.tree) return grid_->setPlots(shown); // distances say nothing about a tree
     showIn(similarity_,
            byDistance(pictures.similarity, tr("Score of identical tokens"),
                       tr("score of the last token with an identical token, by their distance"), trained()));
@@ -202,13 +249,16 @@ void PositionView::setLabels(const std::vector<QString>& labels) {
     if (labels == labels_) return;
     labels_ = labels;
     if (shown_ && shown_->encodings) showEncodings(*shown_->encodings);
+    if (shown_ && shown_->tree) showTree(*shown_->tree);
 }
 
 const Figure& PositionView::current() const {
     if (lastUsed_ && lastUsed_->isVisibleTo(this)) {
-        if (lastUsed_ == encodings_) return encodings_->figure();
+        for (const MatrixView* view : {encodings_, relative_})
+            if (lastUsed_ == view) return view->figure();
         return static_cast<const LinesView*>(lastUsed_)->figure();
     }
+    if (shown_ && shown_->tree) return tree_->figure();
     return similarity_->figure();
 }
 
@@ -225,7 +275,8 @@ void PositionView::restoreView(const QJsonObject& view) {
 }
 
 void PositionView::setTheme(const FigureTheme& theme) {
-    encodings_->setTheme(theme);
+    for (MatrixView* view : {encodings_, relative_}) view->setTheme(theme);
+    tree_->setTheme(theme);
     rotation_->setTheme(theme);
     for (LinesView* view : {waves_, added_, factor_, slopes_, similarity_}) view->setTheme(theme);
 }

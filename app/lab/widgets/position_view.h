@@ -2,6 +2,7 @@
 
 #include "app/figures/rotation_figure.h"
 #include "app/lab/widgets/figure_view.h"
+#include "app/lab/widgets/tree_view.h"
 #include "engine/session/playground_session.h"
 
 #include <QJsonObject>
@@ -20,7 +21,8 @@ class ParamControls;
 class PlotGrid;
 
 /// Plots what the position part of a composition does to made-up inputs, also beyond the trained length: its encodings,
-/// the planes that it rotates, the numbers that it adds to scores, and the score of identical tokens by distance.
+/// the tree that it reads, the planes that it rotates, the numbers that it adds to scores, and the score of identical
+/// tokens by distance.
 class PositionView : public QWidget {
     Q_OBJECT
 
@@ -49,7 +51,9 @@ signals:
 private:
     void showTitle();
     void showEncodings(const PlaygroundMap& encodings);
+    void showTree(const DependencyTree& tree);
     LinesView* plot(const char* name);
+    MatrixView* matrix(const char* name);
     int trained() const;
 
     std::shared_ptr<const PositionPictures> shown_;
@@ -59,7 +63,8 @@ private:
     QLabel *title_, *reading_;
     FormulaView* formula_;
     PlotGrid* grid_;
-    MatrixView* encodings_;
+    MatrixView *encodings_, *relative_;
+    TreeView* tree_;
     LinesView *waves_, *similarity_, *added_, *factor_, *slopes_;
     FigureView<RotationFigure>* rotation_;
     const QWidget* lastUsed_ = nullptr;

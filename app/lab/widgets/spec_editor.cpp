@@ -4,6 +4,7 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/idea_list.h"
+#include "app/lab/widgets/list_control.h"
 #include "app/lab/widgets/mask_term_controls.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
@@ -49,6 +50,12 @@ int titleWidth(const QFontMetrics& font) {
     for (const auto& slots_ : {std::span<const Slot>(kSpecSlots), std::span<const Slot>(kBlockSlots)})
         for (const Slot slot : slots_) width = std::max(width, font.horizontalAdvance(slotTitle(slot)));
     return width + 4;
+}
+
+/// The parameters that have a number each.
+std::span<const Param> singleParams(const Part* part) {
+    if (!part) return {};
+    return part->params.first(part->params.size() - (part->takesList ? 1 : 0));
 }
 
 } // namespace
@@ -258,15 +265,26 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
                        .arg(fromEngine(part->idea).toHtmlEscaped(), Formula(fromEngine(part->formula)).html())
                  : tr("The rest of the model decides"));
         showSentence(row.caution, part ? fromEngine(part->caution) : QString());
-        if (row.controls) {
+        for (QWidget* controls : std::initializer_list<QWidget*>{row.controls, row.list}) {
+            if (!controls) continue;
             // It may be the sender of the signal that is being handled.
-            row.controls->hide();
-            row.column->removeWidget(row.controls);
-            row.controls->deleteLater();
-            row.controls = nullptr;
+            controls->hide();
+            row.column->removeWidget(controls);
+            controls->deleteLater();
         }
-        if (part && !part->params.empty()) {
-            row.controls = new ParamControls(part->params, this);
+        row.controls = nullptr;
+        row.list = nullptr;
+        if (part && part->takesList) {
+            row.list = new ListControl(part->params.back(), this);
+            row.column->addWidget(row.list);
+            connect(row.list, &ListControl::listChanged, this, [this, slot](const std::vector<double>& list) {
+                AttentionSpec next = spec_;
+                next.setList(slot, list);
+                change(next, fromEngine(nameOf(slot)) + QStringLiteral(".list"));
+            });
+        }
+        if (const auto single = singleParams(part); !single.empty()) {
+            row.controls = new ParamControls(single, this);
             row.column->addWidget(row.controls);
             connect(row.controls, &ParamControls::valueChanged, this, [this, slot](const QString& param, double value) {
                 AttentionSpec next = spec_;
@@ -277,7 +295,8 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
     }
     if (!part) return;
     const PartValues values = spec_.values(slot);
-    for (const Param& param : part->params) row.controls->setValue(param.id, values.real(param.id));
+    if (row.list) row.list->setList(values.list(part->params.back().id));
+    for (const Param& param : singleParams(part)) row.controls->setValue(param.id, values.real(param.id));
 }
 
 void SpecEditor::setFailure(const QString& sentence) {

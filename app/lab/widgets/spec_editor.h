@@ -14,6 +14,7 @@ class QVBoxLayout;
 
 namespace attn {
 
+class ListControl;
 class MaskTermControls;
 class ParamControls;
 class SpecLine;
@@ -43,6 +44,7 @@ private:
         QVBoxLayout* column = nullptr; ///< holds the choice, its caution and its controls
         QLabel* caution = nullptr;
         ParamControls* controls = nullptr;
+        ListControl* list = nullptr;
         bool isShown = false;
         std::string shown; ///< the part that the controls are for; empty: none
     };

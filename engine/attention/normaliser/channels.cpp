@@ -122,9 +122,47 @@ void referenceXcit(ReferenceFlow& flow, PartValues values) {
 // AFT
 // ------------------------------------------------------------------------------------------------------------------
 
-constexpr std::array<Param, 1> kLocalAftParams{
-    {{"window", "Window", "A pair of positions less than this apart has a learned number; all others have 0",
-      Param::Kind::Integer, 1, 4096, 1, 8}}};
+constexpr Param kWindow{"window",
+                        "Window",
+                        "A pair of positions less than this apart has a learned number; all others have 0",
+                        Param::Kind::Integer,
+                        1,
+                        4096,
+                        1,
+                        8};
+constexpr Param kFactors{"factors",
+                         "Factors",
+                         "0: each pair of positions has a number of its own. Else the number is the product of two "
+                         "learned rows of this width, one of the query's position and one of the key's. The paper has "
+                         "128",
+                         Param::Kind::Integer,
+                         0,
+                         1024,
+                         1,
+                         0};
+constexpr std::array kAftParams{kFactors};
+constexpr std::array kLocalAftParams{kWindow, kFactors};
+constexpr std::array kConvolvedAftParams{kWindow};
+
+constexpr const char *kBias = "normaliser.w", *kQueryFactors = "normaliser.u", *kKeyFactors = "normaliser.v";
+constexpr double kBiasDeviation = 0.5;
+
+/// w = u v^T of thin tables. @return [T,S]
+Tensor productOfFactors(AttentionFlow& flow, int64_t factors) {
+    const InitialValue initial{InitialValue::Kind::Normal,
+                               std::sqrt(kBiasDeviation / std::sqrt(static_cast<double>(factors)))};
+    const auto table = [&](const char* name, int64_t rows) {
+        return flow.parameter(name, {flow.isStep() ? flow.context : rows, factors}, initial);
+    };
+    const Tensor u = table(kQueryFactors, flow.queries), v = table(kKeyFactors, flow.keys);
+    return flow.isStep() ? product(take(u, flow.positions), slice(v, 0, 0, flow.keys)) : product(u, v);
+}
+double productOfFactors(const ReferenceFlow& flow, int64_t t, int64_t s) {
+    const Dense &u = flow.parameters.at(kQueryFactors), &v = flow.parameters.at(kKeyFactors);
+    double sum = 0;
+    for (int64_t f = 0; f < u.extents[1]; ++f) sum += u.at(t, f) * v.at(s, f);
+    return sum;
+}
 
 /// sigma(q_t) times the mean of the values, weighed by e^(k_s + w_ts). @param bias w, [T,S] or [H,T,S]
 void mixByBias(AttentionFlow& flow, Tensor bias) {
@@ -145,13 +183,21 @@ Tensor columnsOfWindow(AttentionFlow& flow, int64_t window) {
     }));
 }
 
-void buildAft(AttentionFlow& flow, PartValues) {
-    mixByBias(flow, flow.parameterByCell("normaliser.w", {InitialValue::Kind::Normal, 0.5}));
+void buildAft(AttentionFlow& flow, PartValues values) {
+    const int64_t factors = values.integer("factors");
+    mixByBias(flow, factors > 0 ? productOfFactors(flow, factors)
+                                : flow.parameterByCell(kBias, {InitialValue::Kind::Normal, kBiasDeviation}));
 }
 void buildLocalAft(AttentionFlow& flow, PartValues values) {
-    const int64_t window = values.integer("window"), T = flow.queries, S = flow.keys, columns = 2 * window - 1;
-    Tensor w =
-        flow.parameter("normaliser.w", {flow.isStep() ? flow.context : T, columns}, {InitialValue::Kind::Normal, 0.5});
+    const int64_t window = values.integer("window"), factors = values.integer("factors");
+    if (factors > 0) {
+        const Tensor isNear = flow.byCell(
+            "normaliser.near", [window](int64_t t, int64_t s) { return std::abs(s - t) < window ? 1.0 : 0.0; });
+        return mixByBias(flow, times(productOfFactors(flow, factors), isNear));
+    }
+    const int64_t T = flow.queries, S = flow.keys, columns = 2 * window - 1;
+    Tensor w = flow.parameter(kBias, {flow.isStep() ? flow.context : T, columns},
+                              {InitialValue::Kind::Normal, kBiasDeviation});
     if (flow.isStep()) w = take(w, flow.positions);
     const Tensor cells =
         take(reshape(w, {T, columns, 1}), reshape(columnsOfWindow(flow, window), {T, S})); // zeros outside
@@ -160,7 +206,7 @@ void buildLocalAft(AttentionFlow& flow, PartValues values) {
 void buildConvolvedAft(AttentionFlow& flow, PartValues values) {
     const int64_t window = values.integer("window"), H = flow.heads, T = flow.queries, S = flow.keys,
                   columns = 2 * window - 1;
-    const Tensor w = flow.parameter("normaliser.w", {H, columns}, {InitialValue::Kind::Normal, 0.5});
+    const Tensor w = flow.parameter(kBias, {H, columns}, {InitialValue::Kind::Normal, kBiasDeviation});
     const Tensor ids = broadcast(reshape(columnsOfWindow(flow, window), {1, T * S}), {H, T * S});
     mixByBias(flow, reshape(take(reshape(w, {H, columns, 1}), ids), {H, T, S}));
 }
@@ -186,13 +232,19 @@ void referenceAftWith(ReferenceFlow& flow, const std::function<double(int64_t, i
                 flow.z.at(h, t, d) = (bottom == 0 ? 0 : top / bottom) / (1 + std::exp(-flow.q.at(h, t, d)));
             }
 }
-void referenceAft(ReferenceFlow& flow, PartValues) {
-    const Dense& w = flow.parameters.at("normaliser.w");
+void referenceAft(ReferenceFlow& flow, PartValues values) {
+    if (values.integer("factors") > 0)
+        return referenceAftWith(flow, [&](int64_t, int64_t t, int64_t s) { return productOfFactors(flow, t, s); });
+    const Dense& w = flow.parameters.at(kBias);
     referenceAftWith(flow, [&](int64_t, int64_t t, int64_t s) { return w.at(t, s); });
 }
 template <bool kByHead> void referenceWindowAft(ReferenceFlow& flow, PartValues values) {
-    const Dense& w = flow.parameters.at("normaliser.w");
     const int64_t window = values.integer("window");
+    if (!kByHead && values.integer("factors") > 0)
+        return referenceAftWith(flow, [&](int64_t, int64_t t, int64_t s) {
+            return std::abs(s - t) < window ? productOfFactors(flow, t, s) : 0.0;
+        });
+    const Dense& w = flow.parameters.at(kBias);
     referenceAftWith(flow, [&](int64_t h, int64_t t, int64_t s) {
         return std::abs(s - t) < window ? w.at(kByHead ? h : t, s - t + window - 1) : 0.0;
     });
@@ -259,11 +311,14 @@ const Part kAftNormaliser{
     .slot = Slot::Normaliser,
     .title = "Attention free (AFT-full)",
     .idea = "Each channel has its own weights: the exponential of the key plus a learned number for the pair of "
-            "positions. The query only gates the result.",
-    .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), per channel",
+            "positions. The query only gates the result. As in the paper, these numbers can be products of two thin "
+            "tables.",
+    .formula =
+        "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), per channel; w_ij free, or u_i . v_j",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.1", "arXiv:2105.14103"},
+    .params = kAftParams,
     .time = "O(T S D)",
-    .memory = "O(T D) and O(T S) parameters",
+    .memory = "O(T D) and O(T S) parameters, or O((T + S) factors)",
     .hooks = {{Stage::Normalise, buildAft, referenceAft}},
     .usesScores = false};
 
@@ -272,13 +327,15 @@ const Part kLocalAftNormaliser{
     .slot = Slot::Normaliser,
     .title = "Attention free, local (AFT-local)",
     .idea = "AFT whose learned numbers end at a window. Unlike in local attention, every token still reaches every "
-            "other one, by its key alone. Here all pairs are computed; the paper's own numbers in the window are "
-            "products of two thin matrices.",
-    .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), w_ij = 0 where |i - j| >= window",
+            "other one, by its key alone. Here all pairs are computed. As in the paper, the numbers in the window can "
+            "be products of two thin tables.",
+    .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), w_ij free, or u_i . v_j; 0 where "
+               "|i - j| >= "
+               "window",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},
     .params = kLocalAftParams,
     .time = "O(T S D)",
-    .memory = "O(T D + T S) and O(T window) parameters",
+    .memory = "O(T D + T S) and O(T window) parameters, or O((T + S) factors)",
     .hooks = {{Stage::Normalise, buildLocalAft, referenceWindowAft<false>}},
     .usesScores = false};
 
@@ -291,7 +348,7 @@ const Part kConvolvedAftNormaliser{
             "normalised as in the paper.",
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_{j-i}) v_j / sum_j e^(k_j + w_{j-i}), w_d = 0 for |d| >= window",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2, equation 4", "arXiv:2105.14103"},
-    .params = kLocalAftParams,
+    .params = kConvolvedAftParams,
     .time = "O(T S D)",
     .memory = "O(T D + H T S) and O(H window) parameters",
     .hooks = {{Stage::Normalise, buildConvolvedAft, referenceWindowAft<true>}},

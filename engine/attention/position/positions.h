@@ -6,6 +6,7 @@ namespace attn {
 
 extern const Part kNoPosition, kSinusoidalPosition, kLearnedPosition, kShawPosition, kTransformerXlPosition,
     kT5Position, kToeplitzPosition, kRotaryPosition, kAlibiPosition, kDistanceAwarePosition, kSinusoidal2dPosition,
-    kLearned2dPosition, kGridBiasPosition, kLogBiasPosition, kUniversalPosition, kEtcPosition, kTupePosition;
+    kLearned2dPosition, kGridBiasPosition, kLogBiasPosition, kUniversalPosition, kEtcPosition, kTupePosition,
+    kDependencyTreePosition;
 
 } // namespace attn

@@ -29,6 +29,7 @@ std::span<const Task* const> taskCatalogue() {
                                        &kHiddenSegmentsTask,
                                        &kClassifyTask,
                                        &kTagTask,
+                                       &kDependenciesTask,
                                        &kAnswerTask,
                                        &kNextSentenceTask,
                                        &kNumbersTask,

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "app/figures/tree_figure.h"
+#include "app/lab/widgets/figure_view.h"
+
+#include <cmath>
+
+namespace attn {
+
+/// Shows a dependency tree, at least as wide as its words.
+class TreeView : public FigureView<TreeFigure> {
+public:
+    using FigureView::FigureView;
+    QSize minimumSizeHint() const override {
+        const QSize least = FigureView::minimumSizeHint();
+        return {std::max(least.width(), static_cast<int>(std::ceil(figure_.widthNeeded(theme_)))), least.height()};
+    }
+};
+
+} // namespace attn

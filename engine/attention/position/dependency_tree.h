@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// "The student reads a book about old trees", as Universal Dependencies describe it.
+inline constexpr std::array<double, 8> kExampleTree{2, 3, 0, 5, 3, 8, 8, 5};
+
+/// The words of a sentence, each of which depends on another one, except the root. Words are named by the place of
+/// their tokens.
+class DependencyTree {
+public:
+    /// @param parents for each word the number of the word on which it depends, from 1; 0 for the root: the column HEAD
+    /// of
+    ///              CoNLL-U
+    /// @param leading number of tokens before the first word, which are not in the tree
+    /// @throws Error with the sentence of problemOf(parents) if they form no tree
+    explicit DependencyTree(std::span<const double> parents, int64_t leading = 0);
+
+    int64_t leading() const { return leading_; }
+    int64_t end() const { return std::ssize(parents_); } ///< the token after the last word
+    bool holds(int64_t token) const { return token >= leading_ && token < end(); }
+    /// The word on which a word depends; the root itself for the root.
+    int64_t parentOf(int64_t word) const { return parents_[static_cast<size_t>(word)]; }
+    /// The absolute structural position: steps from a word up to the root.
+    int64_t depthOf(int64_t word) const { return depths_[static_cast<size_t>(word)]; }
+    /// The relative structural position: the difference of the depths on one path to the root, and elsewhere their sum,
+    /// which is negative if `i` stands before `j`.
+    /// @source Wang et al. 2019, "Self-Attention with Structural Position Representations", arXiv:1909.00383, section 3
+    int64_t relative(int64_t i, int64_t j) const;
+    bool operator==(const DependencyTree&) const = default;
+
+private:
+    bool isAbove(int64_t upper, int64_t lower) const;
+
+    int64_t leading_;
+    std::vector<int64_t> parents_, depths_; ///< by token; of leading ones, themselves and 0
+};
+
+/// Why numbers of words do not form a tree, and the nearest that do.
+struct TreeProblem {
+    std::string sentence;
+    std::vector<double> nearest;
+};
+/// @param parents as DependencyTree takes them
+std::optional<TreeProblem> problemOf(std::span<const double> parents);
+
+} // namespace attn

@@ -1,0 +1,81 @@
+#include "engine/attention/position/dependency_tree.h"
+#include "engine/attention/attention_spec.h"
+#include "engine/attention/part.h"
+#include "engine/core/error.h"
+#include "tests/support/catch.h"
+
+using namespace attn;
+
+TEST_CASE("dependency tree: depths and relative positions are those of Wang et al.", "[attention]") {
+    // The(1) student(2) reads(3) a(4) book(5) about(6) old(7) trees(8)
+    const DependencyTree tree(kExampleTree);
+    REQUIRE(tree.end() == 8);
+    for (const auto& [word, depth] : {std::pair{0, 2}, {1, 1}, {2, 0}, {3, 2}, {4, 1}, {5, 3}, {6, 3}, {7, 2}}) {
+        INFO(word);
+        CHECK(tree.depthOf(word) == depth);
+        CHECK(tree.relative(word, word) == 0);
+        CHECK(tree.relative(word, 2) == depth); // all lie under the root
+        CHECK(tree.relative(2, word) == -depth);
+    }
+    CHECK(tree.parentOf(2) == 2);
+    CHECK(tree.relative(6, 4) == 2);  // "old" lies under "book"
+    CHECK(tree.relative(1, 4) == -2); // "student" and "book" do not lie on one path: 1 + 1, before
+    CHECK(tree.relative(7, 3) == 4);  // 2 + 2, behind, though both depend on "book"
+    CHECK(tree.relative(3, 7) == -4);
+
+    const DependencyTree later(kExampleTree, 2); // behind [CLS] and another token
+    CHECK(later.end() == 10);
+    CHECK_FALSE(later.holds(1));
+    CHECK(later.holds(2));
+    CHECK_FALSE(later.holds(10));
+    CHECK(later.parentOf(2) == 3);
+    CHECK(later.relative(8, 6) == 2);
+}
+
+TEST_CASE("dependency tree: what is no tree is said in a sentence, with the nearest tree", "[attention]") {
+    struct Case {
+        std::vector<double> parents;
+        const char* sentence;
+        std::vector<double> nearest;
+    };
+    for (const Case& each :
+         {Case{{2, 0, 0}, "words 2 and 3 are both roots (0), but a tree has one root", {2, 0, 2}},
+          Case{{2, 1, 0}, "depends on itself through other words", {0, 1, 1}},
+          Case{{1, 0}, "word 1 depends on itself; only the root depends on no word, which is written 0", {0, 1}},
+          Case{{2, 0, 9}, "word 3 depends on word 9, but the tree has 3 words", {2, 0, 2}},
+          Case{{3, 4, 2, 3}, "depends on itself through other words", {3, 4, 2, 0}}}) {
+        const auto problem = problemOf(each.parents);
+        REQUIRE(problem);
+        INFO(problem->sentence);
+        CHECK(problem->sentence.find(each.sentence) != std::string::npos);
+        CHECK_FALSE(problemOf(problem->nearest));
+        CHECK_THROWS_WITH(DependencyTree(each.parents), CONTAINS(each.sentence));
+    }
+    CHECK_FALSE(problemOf(kExampleTree));
+    CHECK_FALSE(problemOf(std::vector<double>{0}));
+}
+
+TEST_CASE("dependency tree: a composition holds the list, and check() offers the nearest tree", "[attention]") {
+    const auto treeIn = [](const AttentionSpec& spec) {
+        const auto list = spec.values(Slot::Position).list("tree");
+        return std::vector<double>(list.begin(), list.end());
+    };
+    const AttentionSpec usual = AttentionSpec::parse("position=dependency_tree");
+    CHECK(treeIn(usual) == std::vector<double>(kExampleTree.begin(), kExampleTree.end()));
+    CHECK(usual.text() == "position=dependency_tree");
+    const AttentionSpec named = AttentionSpec::parse("position=dependency_tree(clip = 2, tree = 2, 0, 2), mask=full");
+    CHECK(named.text() == "position=dependency_tree(clip = 2, tree = 2, 0, 2)");
+    CHECK(AttentionSpec::parse(named.text()) == named);
+    CHECK(AttentionSpec::parse("position=dependency_tree(2, 1, 0, 2, 0, 2)") == named);
+    CHECK(AttentionSpec::parse("position=dependency_tree(tree = 2, 0, 2, clip = 2)") == named);
+    CHECK_THROWS_WITH(AttentionSpec::parse("position=dependency_tree(tree = 2, 0, 1025)"), CONTAINS("out of range"));
+    CHECK_THROWS_WITH(AttentionSpec::parse("position=dependency_tree(tree = 2, 0, 1.5)"), CONTAINS("out of range"));
+    CHECK_THROWS_WITH(AttentionSpec::parse("position=dependency_tree(tree = 2, 0, x)"), CONTAINS("not a number"));
+
+    const AttentionSpec rootless = AttentionSpec::parse("position=dependency_tree(tree = 2, 3, 1)");
+    const auto problems = check(rootless);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems.front().sentence.find("through other words") != std::string::npos);
+    REQUIRE(problems.front().nearest);
+    CHECK(check(*problems.front().nearest).empty());
+}
