@@ -86,6 +86,8 @@ TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
             QSignalSpy triggered(action, &QAction::triggered);
             QTest::keySequence(&lab.window(), keys);
             CHECK(triggered.count() == 1);
+            if (action->objectName() == "weightStorage") // its dialog opens once the model's file has been read
+                REQUIRE(lab.waitFor([&] { return lab.window().findChild<QDialog*>("storageDialog") != nullptr; }));
             closeDialogs(lab.window());
             lab.window().bridge().post(StopCommand{}); // Run has started something that disables Run
             REQUIRE(lab.settle());

@@ -55,6 +55,17 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     CHECK_THAT(said, CONTAINS("The model answers: " + answers.topLevelItem(0)->text(0).toStdString()));
 }
 
+TEST_CASE("lab: a picture model opens over a text model with fewer layers", "[lab][vision]") {
+    LabWindow lab("builtin:induction", "abab");
+    REQUIRE(lab.settle());
+    const int before = lab.snapshot().model->siteCount();
+    // The selection moves to the last layer while panels still show the text model, which has none there.
+    lab.window().open("builtin:vit-fashion");
+    REQUIRE(answers(lab, "vit-fashion"));
+    CHECK(lab.snapshot().model->siteCount() > before);
+    CHECK(selection(lab).site == lab.snapshot().model->siteCount() - 1);
+}
+
 TEST_CASE("lab: panels for texts leave the window while a model reads pictures, and come back", "[lab][vision]") {
     LabWindow lab("builtin:induction", "abab");
     const auto isShown = [&](const char* id) { return !lab.find<QDockWidget>(id).isHidden(); };

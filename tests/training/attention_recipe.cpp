@@ -119,7 +119,7 @@ TEST_CASE("attention recipe: a mask that leaves a query nothing to see is traine
         CHECK_FALSE(attentionProblem(recipe.architecture));
         CHECK_NOTHROW(check(recipe));
     }
-    CHECK(wholes == 18); // four pieces of ETC, four parts with segments, five grids, and three more masks
+    CHECK(wholes == 19); // the dependency tree, pieces of ETC, parts with segments, grids, and three more masks
     CHECK(trainCommand(suggestedRecipe(
               AttentionSpec::parse("heads=multi_head(4), position=etc(5, 7, 3), mask=etc_hard(5, 4, 7)"))) ==
           "attention-cli train --task cpc --text builtin:stories --set length=7 --set segments=5 --attention "

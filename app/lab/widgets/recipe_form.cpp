@@ -347,6 +347,8 @@ void RecipeForm::setRecipe(const Recipe& recipe) {
     *json_ = toJson(recipe);
     makeTaskControls();
     show();
+    if (recipe.architecture.init != Recipe{}.architecture.init) // what a card asked for is in sight
+        findChild<QToolButton*>(QStringLiteral("modelSection"))->setChecked(true);
     settle();
 }
 
