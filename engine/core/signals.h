@@ -9,4 +9,10 @@ namespace attn {
 /// @param handler may only call functions that are safe in signal handlers
 void handleSignals(std::initializer_list<int> numbers, void (*handler)(int));
 
+/// Prepares this thread for compiled code that uses the stack pointer as any other register, as oneDNN's products do. A
+/// signal that arrives then is written below wherever that register points, into the heap. The main thread gets a stack
+/// for signals of its own, on which handleSignals() runs its handlers; any other thread leaves signals to the main one
+/// from now on.
+void shieldFromSignals();
+
 } // namespace attn
