@@ -14,7 +14,7 @@ class QPushButton;
 
 namespace attn {
 
-class FigureTheme;
+struct FigureTheme;
 class MatrixView;
 class PlotGrid;
 

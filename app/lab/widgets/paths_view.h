@@ -12,7 +12,7 @@ class QPushButton;
 
 namespace attn {
 
-class FigureTheme;
+struct FigureTheme;
 class LinesView;
 class MatrixView;
 class PlotGrid;
