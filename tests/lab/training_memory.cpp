@@ -1,5 +1,6 @@
 #include "engine/training/training_memory.h"
 #include "app/lab/panels/train_panel.h"
+#include "engine/training/precision.h"
 #include "tests/lab/training_test.h"
 
 using namespace attn;
@@ -32,4 +33,36 @@ TEST_CASE("lab: the Train panel says what a step needs, with and without what sa
     lab.window().workbench().requestRecipe(recipe);
     REQUIRE(lab.waitFor([&] { return line.text().contains("reversible layers"); }));
     CHECK(line.text().contains("all chunks"));
+}
+
+TEST_CASE("lab: a card says what the chosen precision is for, and a run in it trains", "[lab][training]") {
+    LabWindow lab("builtin:reverse");
+    lab.showPanel("train");
+    auto* train = lab.window().findChild<TrainPanel*>();
+    auto& box = lab.find<QComboBox>("precision");
+    const auto& card = lab.find<QLabel>("precisionCard");
+    CHECK(box.currentData().toString() == "f32");
+    CHECK(card.text().isEmpty());
+    for (const DType dtype : {DType::BF16, DType::F16}) {
+        const Precision& precision = precisionOf(dtype);
+        const auto textOf = [](std::string_view text) {
+            return QString::fromUtf8(text.data(), qsizetype(text.size()));
+        };
+        box.setCurrentIndex(box.findData(textOf(precision.id)));
+        emit box.activated(box.currentIndex());
+        REQUIRE(train->recipe());
+        CHECK(train->recipe()->precision == dtype);
+        for (const std::string_view sentence : {precision.purpose, precision.approximation, precision.result,
+                                                precision.command, precision.source.address})
+            CHECK(card.text().contains(textOf(sentence)));
+        const auto& line = lab.find<QLabel>("trainMemory");
+        REQUIRE(lab.waitFor([&] { return line.text().contains("With 32 bits it would need"); }));
+    }
+    Recipe recipe = *train->recipe();
+    recipe.schedule.steps = 4;
+    lab.window().workbench().requestRecipe(recipe);
+    CHECK(box.currentData().toString() == "f16");
+    train->play();
+    REQUIRE(trainsToItsEnd(lab));
+    CHECK(training(lab).recipe->precision == DType::F16);
 }
