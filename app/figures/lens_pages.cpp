@@ -317,8 +317,9 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
                                       "writes faster, but its weights are rounded. With f32 weights, the perplexity of "
                                       "this text is %1.")
                              .arg(formatFixed(original.perplexity, 3))};
-    answer.summary += ' ' + LensText::tr("A matrix whose rows are no multiple of 256 weights is kept as q8_0 instead "
-                                         "of q4_k.");
+    answer.summary +=
+        ' ' + LensText::tr("q4_k needs rows whose length is a multiple of 256; q8_0 keeps the other matrices "
+                           "in its place.");
     if (!hasClasses)
         answer.summary += ' ' + LensText::tr("This model has no classifier, so only its patterns are compared.");
     answer.matrix.title =

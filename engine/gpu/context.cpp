@@ -31,7 +31,7 @@ PhysicalDevice choose(const Instance& instance, const Context::Options& options)
 }
 
 /// Keeps the driver of a graphics card loaded until the program ends. Each time that a process loads NVIDIA's driver
-/// again takes resources that it does not get back; after some twenty times the loader finds no driver.
+/// again takes resources that it does not get back; after some thirty times the loader finds no driver.
 void keepDriverLoaded(const DeviceTraits& traits) {
     if (!traits.isSoftware) [[maybe_unused]]
         static const auto* instance = new Instance(Instance::Options{});

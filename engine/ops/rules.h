@@ -99,8 +99,7 @@ struct Lanes8 {
 /// How a product is divided among workgroups of real GPUs (matmul_tiles.glsl).
 struct ProductTiles {
     static constexpr int64_t kTile = 64;
-    uint32_t
-        groups; ///< of 64 threads that share a tile: more where there are few tiles, for cards run thousands of threads
+    uint32_t groups; ///< of 64 threads that share a tile: more where tiles are few, to keep a card busy
     GridAxis x, y;
     ProductTiles(int64_t M, int64_t N, int64_t K, int64_t products = 1) : x(groupsOf(N, kTile)), y(groupsOf(M, kTile)) {
         constexpr int64_t kLeastTerms = 16; // that are worth a group
