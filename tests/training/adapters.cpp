@@ -6,17 +6,16 @@
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/io/files.h"
+#include "tests/training/short_runs.h"
 
 #include <cmath>
 #include <set>
 
 using namespace attn;
+using attn::test::onOneThread;
 using attn::test::sentenceOf;
 
 namespace {
-
-/// On one thread: small models are faster so.
-DeviceChoice onOneThread() { return {.softwareThreads = 0}; }
 
 /// Trains low-rank adapters on a model's own task.
 Recipe recipeOf(const std::string& task, const std::string& model, LowRankAdapters adapters) {

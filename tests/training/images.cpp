@@ -5,6 +5,7 @@
 #include "engine/training/tasks/image_task.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
+#include "tests/training/short_runs.h"
 #include "tests/training/tasks_test.h"
 
 using namespace attn;
@@ -32,8 +33,6 @@ Recipe smallRecipe() {
     recipe.settings.seed = 0;
     return recipe;
 }
-
-DeviceChoice options() { return {.softwareThreads = 0}; }
 
 std::string bigEndian(uint32_t value) {
     std::string bytes;
@@ -187,7 +186,7 @@ TEST_CASE("images: training repeats to the bit, and goes on from a checkpoint", 
     Recipe recipe = smallRecipe();
     recipe.architecture.pooling = pooling;
     recipe.dropout = 0.1;
-    Trainer a(recipe, options()), b(recipe, options());
+    Trainer a(recipe, onOneThread()), b(recipe, onOneThread());
     const auto steps = [](Trainer& trainer, int count) {
         std::vector<double> losses;
         for (int i = 0; i < count; ++i) losses.push_back(trainer.step().loss);
@@ -198,7 +197,7 @@ TEST_CASE("images: training repeats to the bit, and goes on from a checkpoint", 
     const TemporaryFolder folder;
     startRun(folder.path(), recipe);
     saveCheckpoint(folder.path(), a);
-    Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+    Trainer resumed(readRecipe(folder.path() / "recipe.json"), onOneThread());
     resume(resumed, checkpoints(folder.path()).back());
     b.evaluate(Split::Validation, 64); // changes nothing
     const std::vector<double> on = steps(a, 5);
@@ -207,7 +206,7 @@ TEST_CASE("images: training repeats to the bit, and goes on from a checkpoint", 
 }
 
 TEST_CASE("images: training lowers the loss", "[training][gpu]") {
-    Trainer trainer(smallRecipe(), options());
+    Trainer trainer(smallRecipe(), onOneThread());
     std::vector<double> losses;
     for (int i = 0; i < 100; ++i) losses.push_back(trainer.step().loss);
     const auto mean = [](const auto begin, const auto end) { return std::accumulate(begin, end, 0.0) / 10; };
@@ -235,7 +234,7 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
         recipe.architecture.window = each.window;
         recipe.architecture.merges = each.merges;
         recipe.architecture.pooledTokens = each.pooled;
-        Trainer trainer(recipe, options());
+        Trainer trainer(recipe, onOneThread());
         for (int i = 0; i < 3; ++i) trainer.step();
         const TemporaryFolder folder;
         const fs::path checkpoint = saveCheckpoint(folder.path(), trainer);
@@ -277,7 +276,7 @@ TEST_CASE("images: a grid begins after CLS, and a position part replaces the mod
     CHECK_THROWS_WITH(config(), CONTAINS("pooled tokens have none"));
 
     recipe.architecture.pooledTokens = 0;
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     const TemporaryFolder folder;
     VisionModel model(openVisionSource(saveCheckpoint(folder.path(), trainer).string()), {.softwareThreads = 0});
     const Image picture = trainer.predictions(Split::Validation, 0, 1).front().example.picture;
@@ -292,7 +291,7 @@ TEST_CASE("images: a grid begins after CLS, and a position part replaces the mod
 }
 
 TEST_CASE("images: evaluation counts what is taken for what", "[training][gpu]") {
-    Trainer trainer(smallRecipe(), options());
+    Trainer trainer(smallRecipe(), onOneThread());
     const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 100);
     CHECK(evaluation.examples == 100);
     REQUIRE(evaluation.confusion.size() == 16);
@@ -314,7 +313,7 @@ TEST_CASE("images: recipes that cannot work say why", "[training]") {
     const auto problemOf = [](const auto& change) {
         Recipe recipe = smallRecipe();
         change(recipe);
-        return sentenceOf([&] { Trainer(recipe, options()); });
+        return sentenceOf([&] { Trainer(recipe, onOneThread()); });
     };
     CHECK_THAT(problemOf([](Recipe& r) { r.architecture.family = "gpt2"; }), CONTAINS("choose vit"));
     CHECK_THAT(problemOf([](Recipe& r) { r.task = "sort"; }), CONTAINS("choose gpt2 or llama"));

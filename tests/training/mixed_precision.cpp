@@ -4,6 +4,7 @@
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
 #include "tests/support/farthest.h"
+#include "tests/training/short_runs.h"
 
 #include <cmath>
 #include <memory>
@@ -12,6 +13,8 @@
 
 using namespace attn;
 using attn::test::farthest;
+using attn::test::losses;
+using attn::test::onOneThread;
 using attn::test::TemporaryFolder;
 
 namespace {
@@ -22,15 +25,6 @@ Recipe recipeIn(DType precision) {
     recipe.schedule = {.rate = 3e-3, .warmUp = 5, .steps = 40};
     recipe.settings.seed = 3;
     return recipe;
-}
-
-/// On one thread: small models are faster so.
-DeviceChoice options() { return {.softwareThreads = 0}; }
-
-std::vector<double> losses(Trainer& trainer, int steps) {
-    std::vector<double> result;
-    for (int i = 0; i < steps; ++i) result.push_back(trainer.step().loss);
-    return result;
 }
 
 void setScale(Trainer& trainer, double scale) { trainer.write("loss_scale", LossScale{.scale = scale}.numbers()); }
@@ -59,7 +53,7 @@ TEST_CASE("mixed precision: models of all kinds learn as with 32 bits, in less m
         recipe.architecture.attention = model.attention;
         recipe.architecture.layers = 2;
         recipe.precision = dtype;
-        return std::make_unique<Trainer>(recipe, options());
+        return std::make_unique<Trainer>(recipe, onOneThread());
     };
     const auto whole = trainerIn(DType::F32), rounded = trainerIn(precision);
     const std::vector<double> expected = losses(*whole, 12), found = losses(*rounded, 12);
@@ -74,23 +68,23 @@ TEST_CASE("mixed precision: gradient checkpointing gives the same bits", "[train
     const DType precision = GENERATE(DType::BF16, DType::F16);
     Recipe recipe = recipeIn(precision);
     recipe.dropout = 0.1;
-    Trainer keeping(recipe, options());
+    Trainer keeping(recipe, onOneThread());
     recipe.gradientCheckpointing = true;
-    Trainer recomputing(recipe, options());
+    Trainer recomputing(recipe, onOneThread());
     CHECK(losses(keeping, 8) == losses(recomputing, 8));
     CHECK(recomputing.arenaBytes() < keeping.arenaBytes());
 }
 
 TEST_CASE("mixed precision: gradients of parts of a batch add up to those of the whole", "[training][gpu]") {
     Recipe recipe = recipeIn(DType::F16);
-    Trainer whole(recipe, options());
+    Trainer whole(recipe, onOneThread());
     recipe.accumulation = 2;
-    Trainer parts(recipe, options());
+    Trainer parts(recipe, onOneThread());
     CHECK(farthest(losses(whole, 8), losses(parts, 8)) < 5e-3);
 }
 
 TEST_CASE("mixed precision: the scale of the loss does not change what is learned", "[training][gpu]") {
-    Trainer one(recipeIn(DType::F16), options()), other(recipeIn(DType::F16), options());
+    Trainer one(recipeIn(DType::F16), onOneThread()), other(recipeIn(DType::F16), onOneThread());
     setScale(other, 4096);
     CHECK(farthest(losses(one, 12), losses(other, 12)) < 5e-3);
     CHECK(one.lossScale()->skipped == 0);
@@ -99,14 +93,14 @@ TEST_CASE("mixed precision: the scale of the loss does not change what is learne
 TEST_CASE("mixed precision: without a scale, half precision turns gradients to zero", "[training][gpu]") {
     Recipe recipe = recipeIn(DType::F16);
     recipe.batch = 64;
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     losses(trainer, 4);
     const double without = trainer.vanishingGradients(1), with = trainer.vanishingGradients(65536);
     INFO(without << " and " << with);
     CHECK(without > 0.02);
     CHECK(with < without / 20);
     CHECK(trainer.stepsDone() == 4);
-    Trainer plain(recipeIn(DType::BF16), options());
+    Trainer plain(recipeIn(DType::BF16), onOneThread());
     CHECK_THROWS(plain.vanishingGradients(1));
 }
 
@@ -114,7 +108,7 @@ TEST_CASE("mixed precision: a step whose gradients overflow is left out, and the
     const int accumulation = GENERATE(1, 2);
     Recipe recipe = recipeIn(DType::F16);
     recipe.accumulation = accumulation;
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     losses(trainer, 2);
     const std::string name = trainer.parameters().front().name;
     const std::vector<float> before = trainer.read(name), moment = trainer.read("moment." + name);
@@ -145,7 +139,7 @@ TEST_CASE("mixed precision: the scale of the loss grows after many good steps", 
 
 TEST_CASE("mixed precision: a resumed run continues to the bit, with its scale", "[training][gpu]") {
     const TemporaryFolder folder;
-    Trainer whole(recipeIn(DType::F16), options()), first(recipeIn(DType::F16), options());
+    Trainer whole(recipeIn(DType::F16), onOneThread()), first(recipeIn(DType::F16), onOneThread());
     setScale(whole, 0x1p30);
     setScale(first, 0x1p30);
     const std::vector<double> all = losses(whole, 40);
@@ -153,7 +147,7 @@ TEST_CASE("mixed precision: a resumed run continues to the bit, with its scale",
     REQUIRE(first.lossScale()->skipped > 0);
     REQUIRE(first.lossScale()->skipped < 20);
     const auto checkpoint = saveCheckpoint(folder.path(), first);
-    Trainer resumed(recipeIn(DType::F16), options());
+    Trainer resumed(recipeIn(DType::F16), onOneThread());
     resume(resumed, checkpoint);
     CHECK(*resumed.lossScale() == *first.lossScale());
     CHECK(losses(resumed, 20) == std::vector<double>(all.begin() + 20, all.end()));
@@ -170,6 +164,6 @@ TEST_CASE("mixed precision: a recipe keeps the precision, and refuses others and
           std::string::npos);
     Recipe recipe = recipeIn(DType::BF16);
     recipe.architecture.attention = "residual=reversible, mask=causal";
-    CHECK(attn::test::sentenceOf([&] { const Trainer trainer(recipe, options()); }).find("reversible") !=
+    CHECK(attn::test::sentenceOf([&] { const Trainer trainer(recipe, onOneThread()); }).find("reversible") !=
           std::string::npos);
 }

@@ -7,17 +7,16 @@
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/training_summary.h"
 #include "tests/io/files.h"
+#include "tests/training/short_runs.h"
 
 #include <cmath>
 #include <filesystem>
 
 using namespace attn;
+using attn::test::onOneThread;
 using attn::test::sentenceOf;
 
 namespace {
-
-/// On one thread: small models are faster so.
-DeviceChoice onOneThread() { return {.softwareThreads = 0}; }
 
 const char* const kLine = "There was a clever girl. She was afraid of the dark, and her father had a lamp.\n";
 

@@ -6,6 +6,7 @@
 #include "engine/training/training_summary.h"
 #include "tests/io/files.h"
 #include "tests/support/farthest.h"
+#include "tests/training/short_runs.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,8 @@
 
 using namespace attn;
 using attn::test::farthest;
+using attn::test::losses;
+using attn::test::onOneThread;
 using attn::test::TemporaryFolder;
 
 namespace {
@@ -24,15 +27,6 @@ Recipe smallRecipe() {
     recipe.schedule = {.rate = 3e-3, .warmUp = 5, .steps = 40};
     recipe.settings.seed = 3;
     return recipe;
-}
-
-/// On one thread: small models are faster so.
-DeviceChoice options() { return {.softwareThreads = 0}; }
-
-std::vector<double> losses(Trainer& trainer, int steps) {
-    std::vector<double> result;
-    for (int i = 0; i < steps; ++i) result.push_back(trainer.step().loss);
-    return result;
 }
 
 } // namespace
@@ -47,7 +41,7 @@ TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights
     Recipe recipe = readRecipe(path + ".recipe.json");
     std::filesystem::path& text = recipe.settings.text;
     if (!text.empty() && !text.string().starts_with("builtin:")) text = ATTN_TEST_DIR "/golden/training" / text;
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     double worst = 0;
     for (const double loss : expected) worst = std::max(worst, std::abs(trainer.step().loss - loss));
     INFO(name);
@@ -67,9 +61,9 @@ TEST_CASE("mixed precision: losses equal PyTorch's with the same roundings", "[t
     REQUIRE(expected.size() == 100);
     Recipe recipe = readRecipe(path + ".recipe.json");
     REQUIRE(recipe.precision != DType::F32);
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     recipe.precision = DType::F32;
-    Trainer whole(recipe, options());
+    Trainer whole(recipe, onOneThread());
     const std::vector<double> found = losses(trainer, 100), unrounded = losses(whole, golden.exactSteps);
     const auto begin = [&](const std::vector<double>& all) {
         return std::vector<double>(all.begin(), all.begin() + golden.exactSteps);
@@ -110,9 +104,9 @@ TEST_CASE("checkpoints: a number of steps that no training run reaches is refuse
 TEST_CASE("training: the same recipe gives the same bits, another seed others", "[training][gpu]") {
     Recipe recipe = smallRecipe();
     recipe.dropout = 0.1;
-    Trainer a(recipe, options()), b(recipe, options());
+    Trainer a(recipe, onOneThread()), b(recipe, onOneThread());
     recipe.settings.seed = 4;
-    Trainer c(recipe, options());
+    Trainer c(recipe, onOneThread());
     const auto first = losses(a, 12);
     CHECK(first == losses(b, 12));
     CHECK(first != losses(c, 12));
@@ -124,9 +118,9 @@ TEST_CASE("training: gradient checkpointing gives the same bits in less memory",
     recipe.architecture.family = family;
     recipe.architecture.layers = 4;
     recipe.dropout = 0.1;
-    Trainer keeping(recipe, options());
+    Trainer keeping(recipe, onOneThread());
     recipe.gradientCheckpointing = true;
-    Trainer recomputing(recipe, options());
+    Trainer recomputing(recipe, onOneThread());
     CHECK(losses(keeping, 8) == losses(recomputing, 8));
     CHECK(recomputing.arenaBytes() * 4 < keeping.arenaBytes() * 3);
 }
@@ -142,7 +136,7 @@ TEST_CASE("training: reversible layers keep as little for many layers as for few
     };
     /// Bytes of a step without the gradients of the parameters, which all layers have.
     const auto activations = [&](int64_t layers, const char* attention, bool isCheckpointed = false) {
-        const Trainer trainer(recipeOf(layers, attention, isCheckpointed), options());
+        const Trainer trainer(recipeOf(layers, attention, isCheckpointed), onOneThread());
         return static_cast<double>(trainer.arenaBytes()) - 4.0 * static_cast<double>(trainer.parameterCount());
     };
     constexpr const char* kReversible = "residual=reversible, position=learned, mask=causal";
@@ -162,7 +156,7 @@ TEST_CASE("training: chunks of a feed-forward layer keep one hidden layer at a t
         recipe.batch = 32;
         recipe.architecture.layers = 3;
         recipe.architecture.attention = fmt::format("feed_forward={}, position=learned, mask=causal", feedForward);
-        return std::make_unique<Trainer>(recipe, options());
+        return std::make_unique<Trainer>(recipe, onOneThread());
     };
     const auto whole = trainerOf("gelu(factor = 8)"), chunked = trainerOf("gelu(factor = 8, chunks = 8)");
     CHECK(static_cast<double>(chunked->arenaBytes()) < 0.7 * static_cast<double>(whole->arenaBytes()));
@@ -172,7 +166,7 @@ TEST_CASE("training: chunks of a feed-forward layer keep one hidden layer at a t
 
 TEST_CASE("training: the memory of a step is known from its plan, with and without what saves it", "[training][gpu]") {
     using Alternative = TrainingMemory::Alternative;
-    const auto bytesOf = [](const Recipe& recipe) { return Trainer(recipe, options()).arenaBytes(); };
+    const auto bytesOf = [](const Recipe& recipe) { return Trainer(recipe, onOneThread()).arenaBytes(); };
     Recipe recipe = smallRecipe();
     recipe.architecture.layers = 4;
     Recipe checkpointed = recipe;
@@ -209,7 +203,7 @@ TEST_CASE("training: the memory of a step is known from its plan, with and witho
 }
 
 TEST_CASE("training: evaluating in between changes nothing", "[training][gpu]") {
-    Trainer a(smallRecipe(), options()), b(smallRecipe(), options());
+    Trainer a(smallRecipe(), onOneThread()), b(smallRecipe(), onOneThread());
     for (int i = 0; i < 8; ++i) {
         b.evaluate(Split::Validation, 64);
         CHECK(a.step().loss == b.step().loss);
@@ -229,7 +223,7 @@ TEST_CASE("training: a vocabulary too wide to be measured on 64 rows at once is 
     Recipe recipe{.task = "text", .batch = 1};
     recipe.architecture = {.layers = 1, .heads = 1, .width = 8};
     recipe.settings = {.values = {{"context", 512}}, .text = path};
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     const int64_t bytes = int64_t{64} * 512 * 2400 * static_cast<int64_t>(sizeof(float));
     CHECK(static_cast<uint64_t>(bytes) > trainer.device().traits().maxStorageBufferRange); // or this tests nothing
     const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 1024);
@@ -244,12 +238,12 @@ TEST_CASE("training: a resumed run goes on with the same bits", "[training][gpu]
             Recipe recipe = smallRecipe();
             recipe.optimiser.kind = kind;
             recipe.architecture.family = family;
-            Trainer whole(recipe, options());
+            Trainer whole(recipe, onOneThread());
             losses(whole, 6);
             startRun(folder.path(), recipe);
             const auto checkpoint = saveCheckpoint(folder.path(), whole);
             CHECK(checkpoints(folder.path()) == std::vector{checkpoint});
-            Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+            Trainer resumed(readRecipe(folder.path() / "recipe.json"), onOneThread());
             resume(resumed, checkpoint);
             CHECK(resumed.stepsDone() == 6);
             CHECK(losses(whole, 6) == losses(resumed, 6));
@@ -261,7 +255,7 @@ TEST_CASE("training: centroids follow a running average that steps alone move, a
     const std::string name = "blocks.0.attn.normaliser.centroids";
     Recipe recipe = smallRecipe();
     recipe.architecture.attention = "position=learned, normaliser=routing(3, 4, 0.9), mask=causal";
-    Trainer whole(recipe, options());
+    Trainer whole(recipe, onOneThread());
     const std::vector<float> first = whole.read(name);
     whole.evaluate(Split::Validation, 32);
     CHECK(whole.read(name) == first);
@@ -277,7 +271,7 @@ TEST_CASE("training: centroids follow a running average that steps alone move, a
     const TemporaryFolder folder;
     startRun(folder.path(), recipe);
     const auto checkpoint = saveCheckpoint(folder.path(), whole);
-    Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+    Trainer resumed(readRecipe(folder.path() / "recipe.json"), onOneThread());
     resume(resumed, checkpoint);
     CHECK(resumed.read(name) == moved);
     CHECK(losses(whole, 4) == losses(resumed, 4));
@@ -303,7 +297,7 @@ TEST_CASE("training: windows grow in stages while the learning rate falls", "[tr
     narrow.schedule.stages = 1;
     Recipe wide = recipe;
     wide.schedule.stages = 1;
-    Trainer grown(recipe, options()), first(narrow, options()), full(wide, options());
+    Trainer grown(recipe, onOneThread()), first(narrow, onOneThread()), full(wide, onOneThread());
     // Evaluations have the full windows, so that all of them measure the same model.
     CHECK(grown.evaluate(Split::Validation, 32).loss == full.evaluate(Split::Validation, 32).loss);
     CHECK(losses(grown, 1) == losses(first, 1));
@@ -317,7 +311,7 @@ TEST_CASE("training: windows grow in stages while the learning rate falls", "[tr
         DecoderConfig written = openModelSource(checkpoint.string())->config();
         written.name.clear();
         CHECK(written == full.sequences()->config());
-        Trainer resumed(readRecipe(folder.path() / "recipe.json"), options());
+        Trainer resumed(readRecipe(folder.path() / "recipe.json"), onOneThread());
         resume(resumed, checkpoint);
         CHECK(resumed.stage() == grown.stage());
         const std::vector<double> expected = losses(grown, 2);
@@ -333,7 +327,7 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
     Recipe recipe = smallRecipe();
     recipe.batch = 6;
     recipe.accumulation = 3;
-    Trainer parts(recipe, options());
+    Trainer parts(recipe, onOneThread());
     std::vector<double> found = losses(parts, 10);
     CHECK(found.front() == Approx(std::log(parts.sequences()->instance().vocabularySize())).margin(0.2));
     CHECK(found.back() < found.front());
@@ -341,7 +335,7 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
     // SGD.
     recipe.optimiser = {.kind = Optimiser::Kind::Sgd, .momentum = 0, .decay = 0, .clip = 0};
     recipe.schedule = {.kind = Schedule::Kind::Constant, .rate = 0.5, .warmUp = 0, .steps = 10};
-    Trainer together(recipe, options());
+    Trainer together(recipe, onOneThread());
     const std::string name = "blocks.0.attn.W_Q";
     const auto before = together.read(name);
     together.step();
@@ -353,7 +347,7 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
         for (const int32_t target : together.sequences()->instance().batch(Split::Train, part, 2).targets)
             targets += target >= 0 ? 1 : 0;
     for (int part = 0; part < 3; ++part) {
-        Trainer one(recipe, options());
+        Trainer one(recipe, onOneThread());
         one.setStepsDone(part); // its batch
         int64_t own = 0;
         for (const int32_t target :
@@ -375,13 +369,13 @@ TEST_CASE("training: a checkpoint is a folder that the program opens, with the s
     const TemporaryFolder folder;
     Recipe recipe = smallRecipe();
     recipe.architecture.family = family;
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     losses(trainer, 3);
     const auto source = openModelSource(saveCheckpoint(folder.path(), trainer).string());
     CHECK(source->config().layers == trainer.sequences()->config().layers);
     CHECK(source->config().feedForward == trainer.sequences()->config().feedForward);
     CHECK(source->tokenizer()->vocabularySize() == trainer.sequences()->instance().vocabularySize());
-    Trainer other(recipe, options());
+    Trainer other(recipe, onOneThread());
     loadWeights(other, checkpoints(folder.path()).back());
     for (const auto& parameter : trainer.parameters())
         CHECK(trainer.read(parameter.name) == other.read(parameter.name));
@@ -389,7 +383,7 @@ TEST_CASE("training: a checkpoint is a folder that the program opens, with the s
 
 TEST_CASE("training: older checkpoints keep their weights and give up their optimiser state", "[training][gpu]") {
     const TemporaryFolder folder;
-    Trainer trainer(smallRecipe(), options());
+    Trainer trainer(smallRecipe(), onOneThread());
     std::vector<std::filesystem::path> all;
     for (int i = 0; i < 3; ++i) {
         trainer.step();
@@ -404,7 +398,7 @@ TEST_CASE("training: older checkpoints keep their weights and give up their opti
 TEST_CASE("training: without biases they stay at zero", "[training][gpu]") {
     Recipe recipe = smallRecipe();
     recipe.architecture.bias = false;
-    Trainer trainer(recipe, options());
+    Trainer trainer(recipe, onOneThread());
     losses(trainer, 5);
     for (const auto& parameter : trainer.parameters())
         if (parameter.name.find(".b") != std::string::npos && parameter.name.find("blocks") == std::string::npos)
@@ -415,7 +409,7 @@ TEST_CASE("training: without biases they stay at zero", "[training][gpu]") {
 }
 
 TEST_CASE("training: a step is recorded once and replayed", "[training][gpu]") {
-    Trainer trainer(smallRecipe(), options());
+    Trainer trainer(smallRecipe(), onOneThread());
     trainer.step();
     const uint64_t before = GpuExecutor::recordings();
     losses(trainer, 5);
@@ -429,7 +423,7 @@ TEST_CASE("training: a step takes at most 40 dispatches per layer", "[training][
             recipe.architecture = {.family = family, .layers = 2, .heads = 4, .keyValueHeads = groups, .width = 32};
             if (recipe.architecture.family == "gpt2" && groups != 0) continue; // has no groups
             INFO(family << " with " << groups << " key/value heads");
-            CHECK(Trainer(recipe, options()).kernelCount() <= 40 * 2);
+            CHECK(Trainer(recipe, onOneThread()).kernelCount() <= 40 * 2);
         }
 }
 
