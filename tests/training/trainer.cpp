@@ -8,6 +8,7 @@
 #include "tests/support/farthest.h"
 #include "tests/training/short_runs.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
