@@ -1,5 +1,8 @@
 #include "engine/host/compact.h"
 
+#include "engine/host/fetch.h"
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>
@@ -63,6 +66,11 @@ HWY_ATTR HWY_INLINE void each(const Function& function, std::integer_sequence<in
     (function(std::integral_constant<int, indices>()), ...);
 }
 
+/// The bytes of the numbers of so many groups, at most four.
+template <Storage storage> constexpr int64_t bytesOf(int64_t groups) {
+    return isHalfBytes(storage) ? kWords * 4 : groups * kGroup * (hasFactors(storage) ? 1 : 2);
+}
+
 /// Calls body(group, i, numbers) with the numbers group * 32 + i and the following of `count` groups, before their
 /// scale.
 /// @param row where the groups begin
@@ -94,7 +102,7 @@ HWY_ATTR HWY_INLINE void overGroups(const std::byte* row, const Body& body) {
 /// Calls body(constant count, first group, its place) for each four groups of a row, and for those that remain.
 template <Storage storage, typename Body>
 HWY_ATTR HWY_INLINE void overBundles(const std::byte* row, int64_t groups, const Body& body) {
-    constexpr int64_t kBytes = isHalfBytes(storage) ? kWords * 4 : kTogether * kGroup * (hasFactors(storage) ? 1 : 2);
+    constexpr int64_t kBytes = bytesOf<storage>(kTogether);
     int64_t first = 0;
     for (; first + kTogether <= groups; first += kTogether, row += kBytes)
         body(std::integral_constant<int, 4>(), first, row);
@@ -148,7 +156,7 @@ HWY_ATTR HWY_INLINE void scalesOf(const std::byte* scales, int64_t groups, float
 
 /// Room for the scales of a row.
 float* roomFor(int64_t groups, int which) {
-    thread_local std::array<std::vector<float>, 3> rooms;
+    thread_local std::array<std::vector<float>, 2> rooms;
     std::vector<float>& room = rooms[static_cast<size_t>(which)];
     if (static_cast<int64_t>(room.size()) < groups + 16) room.resize(static_cast<size_t>(groups) + 16);
     return room.data();
@@ -176,8 +184,10 @@ HWY_ATTR void productAs(const SkinnyProduct& p, const std::byte* w, int64_t begi
     const int64_t groups = p.K / kGroup;
     const StoredRow place = storedRow(storage, p.K);
     float *factors = roomFor(groups, 0), *offsets = roomFor(groups, 1);
+    fetch(w + begin * place.bytes, std::min(kFetchAhead, (end - begin) * place.bytes));
     for (int64_t n = begin; n < end; ++n) {
         const std::byte* row = w + n * place.bytes;
+        fetchAhead(row + place.scalesAt, place.bytes - place.scalesAt);
         scalesOf<storage>(row + place.scalesAt, groups, factors, offsets);
         Vector all[rows][2]; // two sums each, because an addition waits for the one before
         for (int m = 0; m < rows; ++m) all[m][0] = all[m][1] = hn::Zero(Floats());
@@ -187,6 +197,7 @@ HWY_ATTR void productAs(const SkinnyProduct& p, const std::byte* w, int64_t begi
             for (int group = 0; group < kCount; ++group)
                 for (int m = 0; m < rows; ++m) part[group][m] = hn::Zero(Floats());
             const float* x = p.x + first * kGroup;
+            fetchAhead(from, bytesOf<storage>(kCount));
             overGroups<storage, kCount>(from, [&](int64_t group, int64_t i, Vector value) ATTN_INLINE {
                 for (int m = 0; m < rows; ++m)
                     part[group][m] =
@@ -212,20 +223,18 @@ HWY_ATTR void productAs(const SkinnyProduct& p, const std::byte* w, int64_t begi
     }
 }
 
+void groupSumsV(const SkinnyProduct& p, float* sums) {
+    for (int64_t m = 0; m < p.rows; ++m)
+        for (int64_t group = 0; group < p.K / kGroup; ++group) {
+            Vector sum = hn::Zero(Floats());
+            for (int64_t i = 0; i < kGroup; i += laneCount())
+                sum = hn::Add(sum, hn::LoadU(Floats(), p.x + m * p.xStride + group * kGroup + i));
+            sums[m * (p.K / kGroup) + group] = sumOf(sum);
+        }
+}
+
 template <Storage storage>
-HWY_ATTR void productOf(const SkinnyProduct& p, const std::byte* w, int64_t begin, int64_t end) {
-    float* sums = nullptr;
-    if constexpr (isHalfBytes(storage)) {
-        const int64_t groups = p.K / kGroup;
-        sums = roomFor(p.rows * groups, 2);
-        for (int64_t m = 0; m < p.rows; ++m)
-            for (int64_t group = 0; group < groups; ++group) {
-                Vector sum = hn::Zero(Floats());
-                for (int64_t i = 0; i < kGroup; i += laneCount())
-                    sum = hn::Add(sum, hn::LoadU(Floats(), p.x + m * p.xStride + group * kGroup + i));
-                sums[m * groups + group] = sumOf(sum);
-            }
-    }
+HWY_ATTR void productOf(const SkinnyProduct& p, const float* sums, const std::byte* w, int64_t begin, int64_t end) {
     switch (p.rows) {
     case 1:
         return productAs<storage, 1>(p, w, begin, end, sums);
@@ -256,20 +265,21 @@ void widenV(Storage storage, int64_t columns, const std::byte* row, float* out) 
     }
 }
 
-void compactProductV(const SkinnyProduct& product, Storage storage, const std::byte* w, int64_t begin, int64_t end) {
+void compactProductV(const SkinnyProduct& product, Storage storage, const float* sums, const std::byte* w,
+                     int64_t begin, int64_t end) {
     switch (storage) {
     case Storage::F32:
         return; // skinnyProduct()
     case Storage::F16:
-        return productOf<Storage::F16>(product, w, begin, end);
+        return productOf<Storage::F16>(product, sums, w, begin, end);
     case Storage::BF16:
-        return productOf<Storage::BF16>(product, w, begin, end);
+        return productOf<Storage::BF16>(product, sums, w, begin, end);
     case Storage::Q8_0:
-        return productOf<Storage::Q8_0>(product, w, begin, end);
+        return productOf<Storage::Q8_0>(product, sums, w, begin, end);
     case Storage::Q4_0:
-        return productOf<Storage::Q4_0>(product, w, begin, end);
+        return productOf<Storage::Q4_0>(product, sums, w, begin, end);
     case Storage::Q4_K:
-        return productOf<Storage::Q4_K>(product, w, begin, end);
+        return productOf<Storage::Q4_K>(product, sums, w, begin, end);
     }
 }
 
@@ -280,13 +290,22 @@ HWY_AFTER_NAMESPACE();
 namespace attn::host {
 
 HWY_EXPORT(widenV);
+HWY_EXPORT(groupSumsV);
 HWY_EXPORT(compactProductV);
 
 void widen(Storage storage, int64_t columns, const std::byte* row, float* out) {
     HWY_DYNAMIC_DISPATCH(widenV)(storage, columns, row, out);
 }
-void compactProduct(const SkinnyProduct& product, Storage storage, const std::byte* w, int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(compactProductV)(product, storage, w, begin, end);
+void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& rows) {
+    rows.isInteger = storage == Storage::Q4_K && splitRows(product, rows.integers);
+    if (rows.isInteger || (storage != Storage::Q4_K && storage != Storage::Q4_0)) return;
+    rows.sums.resize(static_cast<size_t>(product.rows * product.K / storageBlock(Storage::Q4_0)));
+    HWY_DYNAMIC_DISPATCH(groupSumsV)(product, rows.sums.data());
+}
+void compactProduct(const SkinnyProduct& product, Storage storage, const CompactRows& rows, const std::byte* w,
+                    int64_t begin, int64_t end) {
+    if (rows.isInteger) return integerProduct(product, rows.integers, w, begin, end);
+    HWY_DYNAMIC_DISPATCH(compactProductV)(product, storage, rows.sums.data(), w, begin, end);
 }
 
 } // namespace attn::host

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "engine/core/storage.h"
+#include "engine/host/integer_product.h"
 #include "engine/host/rows.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 // Kernels that read weights as they are stored. Rows have a multiple of storageBlock() numbers.
 
@@ -13,7 +15,17 @@ namespace attn::host {
 /// The numbers of a row, as floats.
 void widen(Storage storage, int64_t columns, const std::byte* row, float* out);
 
+/// What products of a few rows with compact weights need of the rows, whichever weights: made once for all threads.
+struct CompactRows {
+    bool isInteger = false; ///< use `integers`
+    IntegerRows integers;
+    std::vector<float> sums; ///< of each group of 32 of each row, for the storages with offsets
+};
+void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& rows);
+
 /// skinnyProduct() with compact rows of w. @param product without w; K is the length of a row
-void compactProduct(const SkinnyProduct& product, Storage storage, const std::byte* w, int64_t begin, int64_t end);
+/// @param rows from prepareRows()
+void compactProduct(const SkinnyProduct& product, Storage storage, const CompactRows& rows, const std::byte* w,
+                    int64_t begin, int64_t end);
 
 } // namespace attn::host

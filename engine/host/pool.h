@@ -43,6 +43,20 @@ public:
             [&](int64_t part) { task(part * length, std::min((part + 1) * length, count)); });
     }
 
+    /// ranges() for threads that do not get on equally fast, because they share the memory: most indices in one long
+    /// range for each thread, the rest in short ranges for those that end first.
+    template <typename Task> void shares(int64_t count, int64_t least, int64_t multiple, const Task& task) {
+        constexpr int64_t kShort = 32; // of as many short ranges the work would consist
+        const int64_t parts = std::min<int64_t>(threads(), count / std::max<int64_t>(least, 1));
+        if (parts < 2) return ranges(count, least, multiple, task);
+        const int64_t longLength = count * 3 / 4 / parts / multiple * multiple, rest = count - parts * longLength;
+        const int64_t shortLength = (count / kShort + multiple) / multiple * multiple;
+        run(parts + (rest + shortLength - 1) / shortLength, [&](int64_t i) {
+            const int64_t begin = i < parts ? i * longLength : parts * longLength + (i - parts) * shortLength;
+            task(begin, i < parts ? begin + longLength : std::min(begin + shortLength, count));
+        });
+    }
+
 private:
     using Call = void (*)(const void* context, int64_t index);
     void run(int64_t count, Call call, const void* context);

@@ -1,5 +1,6 @@
 #include "engine/host/rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -132,6 +133,39 @@ HWY_ATTR HWY_INLINE LogSum logSum(int64_t columns, const float* x) {
     return {maximum, std::log(sumOf(sum))};
 }
 
+constexpr int64_t kBlock = 256;
+
+int64_t columnOfLargestV(int64_t columns, const float* x) {
+    int64_t begin = -1; // of the block that holds it
+    float most = -INFINITY;
+    const Vector least = hn::Set(Floats(), -INFINITY);
+    for (int64_t first = 0; first < columns; first += kBlock) {
+        Vector largest = least;
+        vectors(std::min(kBlock, columns - first), [&](auto access, int64_t i) HWY_ATTR {
+            const Vector value = access.load(x + first + i);
+            largest = hn::Max(largest, access.orElse(hn::IfThenElse(hn::Eq(value, value), value, least), least));
+        });
+        if (const float ofBlock = maximumOf(largest); begin < 0 || ofBlock > most) begin = first, most = ofBlock;
+    }
+    for (int64_t i = std::max<int64_t>(begin, 0); i < columns; ++i)
+        if (x[i] == most) return i;
+    return -1;
+}
+
+double sumOfExponentialsV(int64_t columns, float most, const float* x) {
+    double total = 0;
+    for (int64_t first = 0; first < columns; first += kBlock) {
+        Vector sum = hn::Zero(Floats());
+        vectors(std::min(kBlock, columns - first), [&](auto access, int64_t i) HWY_ATTR {
+            const Vector value = access.load(x + first + i);
+            const Vector term = exponential(hn::Sub(value, hn::Set(Floats(), most)));
+            sum = hn::Add(sum, access.orZero(hn::IfThenElseZero(hn::Eq(value, value), term)));
+        });
+        total += static_cast<double>(sumOf(sum));
+    }
+    return total;
+}
+
 float crossEntropyV(int64_t columns, const float* logits, int64_t target, float weight, float smoothing) {
     const LogSum all = logSum(columns, logits);
     const float own = target < columns ? logits[target] - all.maximum - all.logarithm : 0;
@@ -156,7 +190,6 @@ void crossEntropyGradientV(int64_t columns, const float* logits, int64_t target,
     clearPadding(columns, dLogits);
 }
 
-/// `rows` of x against four rows of w at a time.
 /// One row of w after another, so that memory is read in one stream: four streams at once are read half as fast.
 template <int rows> HWY_ATTR HWY_INLINE void skinny(const SkinnyProduct& p, int64_t begin, int64_t end) {
     constexpr int kSums = rows == 1 ? 4 : 2; // of each row of x, because an addition waits for the one before
@@ -227,6 +260,8 @@ HWY_EXPORT(normWeightGradientV);
 HWY_EXPORT(columnSumsV);
 HWY_EXPORT(softmaxV);
 HWY_EXPORT(softmaxGradientV);
+HWY_EXPORT(columnOfLargestV);
+HWY_EXPORT(sumOfExponentialsV);
 HWY_EXPORT(crossEntropyV);
 HWY_EXPORT(crossEntropyGradientV);
 HWY_EXPORT(skinnyProductV);
@@ -251,6 +286,10 @@ void softmax(int64_t columns, float masked, const float* x, float* y) {
 }
 void softmaxGradient(int64_t columns, const float* y, const float* dy, float* dx) {
     HWY_DYNAMIC_DISPATCH(softmaxGradientV)(columns, y, dy, dx);
+}
+int64_t columnOfLargest(int64_t columns, const float* x) { return HWY_DYNAMIC_DISPATCH(columnOfLargestV)(columns, x); }
+double sumOfExponentials(int64_t columns, float most, const float* x) {
+    return HWY_DYNAMIC_DISPATCH(sumOfExponentialsV)(columns, most, x);
 }
 float crossEntropy(int64_t columns, const float* logits, int64_t target, float weight, float smoothing) {
     return HWY_DYNAMIC_DISPATCH(crossEntropyV)(columns, logits, target, weight, smoothing);

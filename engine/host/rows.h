@@ -26,6 +26,13 @@ void columnSums(int64_t rows, int64_t stride, int64_t begin, int64_t end, const 
 void softmax(int64_t columns, float masked, const float* x, float* y);
 void softmaxGradient(int64_t columns, const float* y, const float* dy, float* dx);
 
+/// The first column whose number is largest. @return -1 if there is no number
+int64_t columnOfLargest(int64_t columns, const float* x);
+
+/// The sum of exp(x - most) over all x that are numbers, none of which is above `most`. It is added up in blocks, so
+/// that its error does not grow with the number of columns.
+double sumOfExponentials(int64_t columns, float most, const float* x);
+
 /// The loss of a row of logits. @param target a column; one outside the row counts no column of its own
 float crossEntropy(int64_t columns, const float* logits, int64_t target, float weight, float smoothing);
 void crossEntropyGradient(int64_t columns, const float* logits, int64_t target, float factor, float smoothing,

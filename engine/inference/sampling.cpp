@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
+#include "engine/host/rows.h"
 
 #include <fmt/format.h>
 
@@ -99,14 +100,11 @@ std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampl
 Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
                       uint64_t position) {
     if (sampling.greedy && sampling.repetitionPenalty == 1) { // the common case: no sorting
-        size_t best = 0;
-        bool any = false;
-        for (size_t i = 0; i < logits.size(); ++i)
-            if (!std::isnan(logits[i]) && (!any || logits[i] > logits[best])) best = i, any = true;
-        if (any) {
-            double total = 0;
-            for (float x : logits) total += std::isnan(x) ? 0 : std::exp(static_cast<double>(x) - logits[best]);
-            return {static_cast<int>(best), logits[best], static_cast<float>(1 / total)};
+        const auto size = static_cast<int64_t>(logits.size());
+        if (const int64_t best = host::columnOfLargest(size, logits.data()); best >= 0) {
+            const float most = logits[static_cast<size_t>(best)];
+            return {static_cast<int>(best), most,
+                    static_cast<float>(1 / host::sumOfExponentials(size, most, logits.data()))};
         }
     }
     const std::vector<Candidate> all = distribution(logits, sampling, seen);

@@ -45,21 +45,7 @@ void HostProduct::term(size_t pair, std::span<float* const> operands, float* out
     const int64_t terms = K[pair], wStride = padded(isTransposed ? terms : N);
     const float *x = operands[2 * pair] + m * padded(terms), *w = operands[2 * pair + 1];
     float* to = out + m * stride;
-    if (isTransposed && mEnd - m <= host::kMostSkinnyRows) {
-        const host::SkinnyProduct product{.rows = mEnd - m,
-                                          .K = terms,
-                                          .x = x,
-                                          .w = w,
-                                          .out = to,
-                                          .xStride = wStride,
-                                          .wStride = wStride,
-                                          .outStride = stride,
-                                          .scale = scale};
-        if (storage == Storage::F32)
-            host::skinnyProduct(product, n, nEnd);
-        else
-            host::compactProduct(product, storage, reinterpret_cast<const std::byte*>(w), n, nEnd);
-    } else if (storage != Storage::F32) {
+    if (storage != Storage::F32) {
         wide(mEnd - m, x, reinterpret_cast<const std::byte*>(w), to, n, nEnd);
     } else {
         host::product({mEnd - m, nEnd - n, terms}, {x, padded(terms)},
@@ -71,8 +57,26 @@ void HostProduct::term(size_t pair, std::span<float* const> operands, float* out
 void HostProduct::run(int64_t rows, std::span<float* const> operands, float* out, const host::Finish& finish,
                       host::Pool& pool) const {
     if (rows <= 0) return;
+    const bool isSkinny = isTransposed && rows <= host::kMostSkinnyRows;
+    const host::SkinnyProduct skinny{.rows = rows,
+                                     .K = K[0],
+                                     .x = operands[0],
+                                     .w = operands[1],
+                                     .out = out,
+                                     .xStride = padded(K[0]),
+                                     .wStride = padded(K[0]),
+                                     .outStride = stride,
+                                     .scale = scale};
+    thread_local host::CompactRows ofThisThread;
+    host::CompactRows& compactRows = ofThisThread; // all threads read those of the caller
+    if (isSkinny && storage != Storage::F32) host::prepareRows(skinny, storage, compactRows);
     const auto block = [&](int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) {
-        for (size_t pair = 0; pair < K.size(); ++pair) term(pair, operands, out, m, mEnd, n, nEnd);
+        if (isSkinny && storage == Storage::F32)
+            host::skinnyProduct(skinny, n, nEnd);
+        else if (isSkinny)
+            host::compactProduct(skinny, storage, compactRows, reinterpret_cast<const std::byte*>(skinny.w), n, nEnd);
+        else
+            for (size_t pair = 0; pair < K.size(); ++pair) term(pair, operands, out, m, mEnd, n, nEnd);
         const int64_t end = nEnd == N ? stride : nEnd; // the padding too
         for (int64_t row = m; row < mEnd; ++row) std::fill(out + row * stride + nEnd, out + row * stride + end, 0.0f);
         if (finish.bias != nullptr || finish.argument != nullptr || finish.residual != nullptr ||
@@ -86,6 +90,9 @@ void HostProduct::run(int64_t rows, std::span<float* const> operands, float* out
         pool.ranges(rows, std::max<int64_t>(least, 8), 8, [&](int64_t begin, int64_t end) {
             for (int64_t m = begin; m < end; m += kBlock) block(m, std::min(m + kBlock, end), 0, N);
         });
+    else if (isSkinny) // as fast as the weights are read
+        pool.shares(N, std::max<int64_t>(least, 16), 16,
+                    [&](int64_t begin, int64_t end) { block(0, rows, begin, end); });
     else
         pool.ranges(N, std::max<int64_t>(least, 16), 16,
                     [&](int64_t begin, int64_t end) { block(0, rows, begin, end); });

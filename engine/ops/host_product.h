@@ -15,7 +15,7 @@ namespace attn {
 struct HostProduct {
     int64_t N = 0, stride = 0; ///< of the output
     std::vector<int64_t> K{};  ///< the columns of x, pair by pair
-    bool isTransposed = false; ///< weights [N,K], else [K,N]
+    bool isTransposed = false; ///< weights [N,K] of one pair, else [K,N]
     float scale = 1;
     Storage storage = Storage::F32; ///< of transposed weights
 

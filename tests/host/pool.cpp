@@ -39,6 +39,24 @@ TEST_CASE("pool: more tasks than a ticket can number run once each", "[host]") {
     CHECK(std::ranges::all_of(all, [](int times) { return times == 1; }));
 }
 
+TEST_CASE("pool: shares cover each index once, in multiples", "[host]") {
+    for (const int threads : {1, 2, 3, 8}) {
+        Pool pool(threads);
+        for (const int64_t count : {0, 1, 31, 32, 100, 768, 5001})
+            for (const int64_t least : {1, 64, 4000}) {
+                INFO(threads << " threads, " << count << " indices, at least " << least);
+                std::vector<std::atomic<int>> counts(static_cast<size_t>(count));
+                std::atomic<bool> isMultiple = true;
+                pool.shares(count, least, 16, [&](int64_t begin, int64_t end) {
+                    if (begin % 16 != 0 || (end % 16 != 0 && end != count)) isMultiple = false;
+                    for (int64_t i = begin; i < end; ++i) ++counts[static_cast<size_t>(i)];
+                });
+                CHECK(std::ranges::all_of(counts, [](const std::atomic<int>& times) { return times == 1; }));
+                CHECK(isMultiple);
+            }
+    }
+}
+
 TEST_CASE("pool: tasks may run tasks, of the same pool and of another", "[host]") {
     Pool pool(4), other(3);
     std::atomic<int64_t> sum = 0;

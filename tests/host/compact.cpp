@@ -1,0 +1,134 @@
+#include "engine/host/compact.h"
+
+#include "tests/support/catch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+using namespace attn;
+using namespace attn::host;
+
+namespace {
+
+/// A few rows of x and rows of weights as they are stored.
+struct Example {
+    int64_t rows, K, N;
+    Storage storage;
+    std::vector<float> x;
+    std::vector<std::byte> stored;
+    std::vector<float> w; ///< what `stored` stands for
+
+    Example(int64_t rowCount, int64_t terms, int64_t count, Storage kind, unsigned seed)
+        : rows(rowCount), K(terms), N(count), storage(kind), x(static_cast<size_t>(rows * K)),
+          stored(static_cast<size_t>(N * storedRow(kind, K).bytes)), w(static_cast<size_t>(N * K)) {
+        std::mt19937 random(seed);
+        std::normal_distribution<float> normal;
+        for (size_t i = 0; i < x.size(); ++i) // groups of very different size, and numbers within one
+            x[i] = normal(random) * std::exp2(static_cast<float>(i / 32 % 7) * 4 - 12) * (i % 5 == 0 ? 20.0f : 1.0f);
+        for (int64_t n = 0; n < N; ++n) {
+            std::vector<float> row(static_cast<size_t>(K));
+            for (float& value : row) value = normal(random) * 0.1f;
+            std::byte* to = stored.data() + n * storedRow(storage, K).bytes;
+            encodeRow(storage, row, to);
+            decodeRow(storage, to, row);
+            std::copy(row.begin(), row.end(), w.begin() + n * K);
+        }
+    }
+
+    SkinnyProduct product(std::vector<float>& out) const {
+        out.assign(static_cast<size_t>(rows * N), std::numeric_limits<float>::quiet_NaN());
+        return {.rows = rows, .K = K, .x = x.data(), .out = out.data(), .xStride = K, .outStride = N, .scale = 0.5f};
+    }
+
+    /// Checks each result against sums in double precision. @param error of x, in parts of the largest of its group
+    void check(const std::vector<float>& out, double error) const {
+        for (int64_t m = 0; m < rows; ++m)
+            for (int64_t n = 0; n < N; ++n) {
+                double sum = 0, size = 0, allowed = 0;
+                for (int64_t group = 0; group < K; group += 32) {
+                    double most = 0, weights = 0;
+                    for (int64_t k = group; k < group + 32; ++k) {
+                        const double a = x[static_cast<size_t>(m * K + k)], b = w[static_cast<size_t>(n * K + k)];
+                        sum += a * b, size += std::abs(a * b);
+                        most = std::max(most, std::abs(a)), weights += std::abs(b);
+                    }
+                    allowed += most * weights * error;
+                }
+                const double rounding = 64 * size * std::numeric_limits<float>::epsilon();
+                INFO(rows << " rows of " << K << ", row " << m << ", weights " << n);
+                REQUIRE(std::abs(out[static_cast<size_t>(m * N + n)] - 0.5 * sum) <= 0.5 * (allowed + rounding));
+            }
+    }
+};
+
+} // namespace
+
+TEST_CASE("compact products: each storage equals sums in double precision", "[host]") {
+    for (const Storage storage : {Storage::F16, Storage::BF16, Storage::Q8_0, Storage::Q4_0, Storage::Q4_K})
+        for (const int64_t rows : {1, 2, 3, 4})
+            for (const int64_t K : {256, 768, 1280}) {
+                const Example example(rows, K, 19, storage, 7);
+                std::vector<float> out;
+                SkinnyProduct product = example.product(out);
+                CompactRows prepared;
+                prepareRows(product, Storage::Q4_0, prepared); // sums, and not the path of integers
+                INFO(storageName(storage));
+                compactProduct(product, storage, prepared, example.stored.data(), 0, 7);
+                compactProduct(product, storage, prepared, example.stored.data(), 7, example.N);
+                example.check(out, 0);
+            }
+}
+
+TEST_CASE("products in integers: their error is at most 2^-21 of the largest of each group", "[host]") {
+    IntegerRows integers;
+    for (const int64_t rows : {1, 2, 3, 4})
+        for (const int64_t K : {256, 768, 1280}) {
+            const Example example(rows, K, 19, Storage::Q4_K, 11);
+            std::vector<float> out;
+            const SkinnyProduct product = example.product(out);
+            if (!splitRows(product, integers)) {
+                WARN("skipped: this processor has no AVX-512 VNNI");
+                return;
+            }
+            integerProduct(product, integers, example.stored.data(), 0, 7);
+            integerProduct(product, integers, example.stored.data(), 7, example.N);
+            example.check(out, std::exp2(-21));
+            const std::vector<float> all = out;
+            integerProduct(product, integers, example.stored.data(), 0, example.N);
+            CHECK(out == all); // the same bits in other ranges
+        }
+}
+
+TEST_CASE("products in integers: numbers that do not fit are left to floats", "[host]") {
+    for (const float unusual :
+         {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f}) {
+        Example example(2, 256, 5, Storage::Q4_K, 3);
+        example.x[300] = unusual;
+        std::vector<float> out;
+        const SkinnyProduct product = example.product(out);
+        IntegerRows integers;
+        CHECK_FALSE(splitRows(product, integers));
+        CompactRows prepared;
+        prepareRows(product, Storage::Q4_K, prepared);
+        CHECK_FALSE(prepared.isInteger);
+        compactProduct(product, Storage::Q4_K, prepared, example.stored.data(), 0, example.N);
+        CHECK(std::isfinite(out[0]));
+        CHECK(std::isfinite(out[5]) == (unusual == 1e36f));
+    }
+    Example zeros(1, 256, 5, Storage::Q4_K, 3);
+    std::ranges::fill(zeros.x, 0.0f);
+    std::vector<float> out;
+    const SkinnyProduct product = zeros.product(out);
+    CompactRows prepared;
+    prepareRows(product, Storage::Q4_K, prepared);
+    compactProduct(product, Storage::Q4_K, prepared, zeros.stored.data(), 0, zeros.N);
+    CHECK(out == std::vector<float>(5, 0.0f));
+    std::ranges::fill(zeros.x, 1e-42f); // denormal
+    prepareRows(product, Storage::Q4_K, prepared);
+    CHECK_FALSE(prepared.isInteger);
+}
