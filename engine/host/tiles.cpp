@@ -1,13 +1,17 @@
 #include "engine/host/tiles.h"
 
 #include "engine/host/elementwise.h"
+#include "engine/host/fetch.h"
 #include "engine/host/product.h"
 #include "engine/host/reduce.h"
 #include "engine/host/scores.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <span>
 #include <vector>
 
 namespace attn::host {
@@ -31,38 +35,69 @@ struct TileList {
     int64_t begin(int64_t row) const { return static_cast<int64_t>(begins[row]); }
     int64_t column(int64_t tile) const { return static_cast<int64_t>(of.tiles[2 * tile]); }
     int64_t bits(int64_t tile) const { return static_cast<int64_t>(of.tiles[2 * tile + 1]); }
+};
 
-    /// The columns in which some of the rows have a tile, in order.
-    void columns(TileRows rows, std::vector<int64_t>& result) const {
-        result.clear();
-        for (int64_t tile = begin(rows.first); tile < begin(rows.first + rows.count); ++tile)
-            result.push_back(column(tile));
-        std::ranges::sort(result);
-        result.erase(std::unique(result.begin(), result.end()), result.end());
+/// Which tiles some rows of tiles have, by column. Its time grows with the number of tiles and columns, never with
+/// their square.
+class TileTable {
+public:
+    void read(const TileList& list, TileRows rows) {
+        const int64_t begin = list.begin(rows.first), end = list.begin(rows.first + rows.count);
+        rows_ = rows.count;
+        first_ = INT64_MAX;
+        int64_t last = -1;
+        for (int64_t tile = begin; tile < end; ++tile) {
+            first_ = std::min(first_, list.column(tile));
+            last = std::max(last, list.column(tile));
+        }
+        entries_.assign(static_cast<size_t>(end == begin ? 0 : (last - first_ + 1) * rows_), kNone);
+        for (int64_t row = 0; row < rows_; ++row)
+            for (int64_t tile = list.begin(rows.first + row); tile < list.begin(rows.first + row + 1); ++tile)
+                entries_[place(row, list.column(tile))] = list.bits(tile);
+        columns_.clear();
+        for (size_t at = 0; at < entries_.size(); at += static_cast<size_t>(rows_)) {
+            const auto column = entries_.begin() + static_cast<std::ptrdiff_t>(at);
+            if (std::any_of(column, column + rows_, [](int64_t entry) { return entry != kNone; }))
+                columns_.push_back(first_ + static_cast<int64_t>(at) / rows_);
+        }
     }
+
+    static constexpr int64_t kNone = -1;
+    /// The columns in which some of the rows have a tile, in order.
+    std::span<const int64_t> columns() const { return columns_; }
+    /// The row of bits of a tile. @param row from the first on  @param column one of columns()  @return kNone without a
+    /// tile
+    int64_t bits(int64_t row, int64_t column) const { return entries_[place(row, column)]; }
+
+private:
+    size_t place(int64_t row, int64_t column) const { return static_cast<size_t>((column - first_) * rows_ + row); }
+
+    int64_t first_ = 0, rows_ = 0;
+    std::vector<int64_t> entries_; ///< the rows of each column
+    std::vector<int64_t> columns_;
 };
 
 /// Splits the rows of tiles so that those of a part have most of their tiles in the same columns: a product covers
 /// every row in all of the part's columns.
-void split(const TileList& list, TileRows rows, std::vector<int64_t>& columns, std::vector<TileRows>& parts) {
-    list.columns(rows, columns);
+void split(const TileList& list, TileRows rows, TileTable& table, std::vector<TileRows>& parts) {
+    table.read(list, rows);
     const int64_t tiles = list.begin(rows.first + rows.count) - list.begin(rows.first);
-    const auto covered = static_cast<int64_t>(columns.size()) * rows.count;
+    const auto covered = static_cast<int64_t>(table.columns().size()) * rows.count;
     if (rows.count == 1 || covered * 2 <= tiles * 3 || tiles == 0) {
         parts.push_back(rows);
         return;
     }
     const int64_t half = rows.count / 2;
-    split(list, {rows.first, half}, columns, parts);
-    split(list, {rows.first + half, rows.count - half}, columns, parts);
+    split(list, {rows.first, half}, table, parts);
+    split(list, {rows.first + half, rows.count - half}, table, parts);
 }
 
 std::vector<TileRows> partsOf(const TileAttention& of, int64_t head) {
     const TileList list(of, head);
     const int64_t rows = (of.T + kTileQueries - 1) / kTileQueries;
     std::vector<TileRows> parts;
-    std::vector<int64_t> columns;
-    for (int64_t row = 0; row < rows; row += kTiles) split(list, {row, std::min(kTiles, rows - row)}, columns, parts);
+    TileTable table;
+    for (int64_t row = 0; row < rows; row += kTiles) split(list, {row, std::min(kTiles, rows - row)}, table, parts);
     return parts;
 }
 
@@ -86,19 +121,19 @@ struct KeyBlock {
 };
 
 /// Hides what a row of tiles does not see of a block. @param scores of the row's first query, kKeys apart
-void hideTiles(const TileList& list, int64_t row, const KeyBlock& block, int64_t queries, float* scores) {
+void hideTiles(const TileAttention& of, const TileTable& table, int64_t row, const KeyBlock& block, int64_t queries,
+               float* scores) {
     for (size_t i = 0; i < block.columns.size(); ++i) {
-        int64_t tile = list.begin(row);
-        const int64_t end = list.begin(row + 1);
-        while (tile < end && list.column(tile) != block.columns[i]) ++tile;
-        if (tile < end && list.bits(tile) == 0) continue; // it shows everything
-        const float* halves = list.of.bits + (tile < end ? list.bits(tile) * 16 : 0);
+        const int64_t bits = table.bits(row, block.columns[i]);
+        if (bits == 0) continue; // it shows everything
+        const float* halves = of.bits + (bits == TileTable::kNone ? 0 : bits * 16);
         const auto first = static_cast<int64_t>(i) * kTileKeys;
         const int64_t count = std::min(kTileKeys, block.count - first);
         for (int64_t query = 0; query < queries; ++query) {
-            const uint32_t seen = tile == end ? 0
-                                              : static_cast<uint32_t>(halves[query]) |
-                                                    static_cast<uint32_t>(halves[query + kTileQueries]) << 16;
+            const uint32_t seen =
+                bits == TileTable::kNone
+                    ? 0
+                    : static_cast<uint32_t>(halves[query]) | static_cast<uint32_t>(halves[query + kTileQueries]) << 16;
             if (seen != UINT32_MAX) hideUnset(seen, count, scores + query * kKeys + first);
         }
     }
@@ -108,10 +143,10 @@ void hideTiles(const TileList& list, int64_t row, const KeyBlock& block, int64_t
 /// @param scores of kQueries rows, kKeys apart
 template <typename Visit>
 void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, float* scores, const Visit& visit) {
-    thread_local std::vector<int64_t> columns;
+    thread_local TileTable table;
     thread_local KeyBlock block;
-    const TileList list(of, head);
-    list.columns(rows, columns);
+    table.read(TileList(of, head), rows);
+    const std::span<const int64_t> columns = table.columns();
     const int64_t keys = (b * of.G + head / (of.H / of.G)) * of.S, first = rows.first * kTileQueries,
                   queries = std::min(rows.count * kTileQueries, of.T - first);
     constexpr auto kColumns = static_cast<size_t>(kKeys / kTileKeys);
@@ -123,6 +158,10 @@ void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, 
         if (block.isTogether()) {
             block.k = of.k + (keys + block.columns.front() * kTileKeys) * of.stride;
             block.v = of.v + (keys + block.columns.front() * kTileKeys) * of.stride;
+            if (i + kColumns < columns.size()) // the next block may lie outside the second cache
+                for (const float* next : {block.k, block.v})
+                    fetch(reinterpret_cast<const std::byte*>(next + kKeys * of.stride),
+                          kKeys * of.stride * static_cast<int64_t>(sizeof(float)));
         } else {
             float *k = scratch(static_cast<size_t>(kKeys * of.stride), 2),
                   *v = scratch(static_cast<size_t>(kKeys * of.stride), 3);
@@ -144,7 +183,7 @@ void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, 
                 }
             });
         for (int64_t row = 0; row < rows.count; ++row)
-            hideTiles(list, rows.first + row, block, std::min(kTileQueries, queries - row * kTileQueries),
+            hideTiles(of, table, row, block, std::min(kTileQueries, queries - row * kTileQueries),
                       scores + row * kTileQueries * kKeys);
         visit(block);
     }
