@@ -167,15 +167,17 @@ double megabytesPerToken(const LanguageModel& model, const DecoderConfig& config
 
 constexpr int kMeasured = 64; ///< tokens written after a text, 4 of them before the clock starts
 
-/// Tokens per second of writing `count` tokens after a text of `length` tokens.
+/// Tokens a second of writing `count` tokens, or as many as the context holds, after `length` others.
 double decodeRate(LanguageModel& model, int count, int length = 1) {
+    constexpr int kWarm = 4;
+    count = std::min(count, model.capacity() - length - kWarm);
     model.truncate(0);
     model.feed(std::vector<int>(static_cast<size_t>(length), 1));
     const auto step = [&] {
         const int next = sampleToken(model.logits(), {}, {}, 0).token;
         model.feed(std::span(&next, 1));
     };
-    for (int i = 0; i < 4; ++i) step();
+    for (int i = 0; i < kWarm; ++i) step();
     const auto start = Clock::now();
     for (int i = 0; i < count; ++i) step();
     return count / secondsSince(start);
