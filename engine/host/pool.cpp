@@ -1,5 +1,7 @@
 #include "engine/host/pool.h"
 
+#include "engine/host/fetch.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -75,7 +77,7 @@ Pool& Pool::shared() {
 }
 
 Pool::Pool(int threads) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
 }
 
 Pool::~Pool() {
@@ -139,13 +141,32 @@ bool Pool::workOnce() {
     return true;
 }
 
-void Pool::work() {
+void Pool::expect(std::span<const std::byte> memory) {
+    expectedBytes_.store(static_cast<int64_t>(memory.size()), std::memory_order_relaxed);
+    expected_.store(memory.data(), std::memory_order_relaxed); // a wrong pair would do no harm
+}
+
+/// Looks for another job than `seen`, and asks for expected memory meanwhile.
+bool Pool::lookForJob(int64_t thread, uint32_t seen) {
+    constexpr int64_t kMost = 512 << 10; // half of a usual second cache
+    constexpr int64_t kPiece = 256;
+    const std::byte* memory = expected_.load(std::memory_order_relaxed);
+    const int64_t bytes = expectedBytes_.load(std::memory_order_relaxed), begin = thread * bytes * 3 / 4 / threads(),
+                  end = std::min(begin + kMost, bytes);
+    int64_t at = memory == nullptr ? end : begin;
+    return lookFor([&] {
+        if (at < end) fetch(memory + at, kPiece);
+        at += kPiece;
+        return jobs_.load(std::memory_order_acquire) != seen;
+    });
+}
+
+void Pool::work(int64_t thread) {
     while (!ends_) {
         const uint32_t seen = jobs_.load(std::memory_order_acquire);
         while (workOnce()) {
         }
-        if (!lookFor([&] { return jobs_.load(std::memory_order_acquire) != seen; }) && !ends_)
-            jobs_.wait(seen, std::memory_order_acquire);
+        if (!lookForJob(thread, seen) && !ends_) jobs_.wait(seen, std::memory_order_acquire);
     }
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -57,10 +59,15 @@ public:
         });
     }
 
+    /// Says which memory a later shares() will read in order. Threads that have no work until then ask for their part
+    /// of it.
+    void expect(std::span<const std::byte> memory);
+
 private:
     using Call = void (*)(const void* context, int64_t index);
     void run(int64_t count, Call call, const void* context);
-    void work();
+    void work(int64_t thread);
+    bool lookForJob(int64_t thread, uint32_t seen);
     bool workOnce();
 
     // One word holds the job's number, the number of its tasks and the next task, so that a thread that comes late
@@ -75,6 +82,8 @@ private:
     std::atomic<int64_t> unfinished_{0};
     std::atomic<uint32_t> jobs_{0}; ///< changes with each job; threads sleep on it
     std::atomic<bool> ends_{false};
+    std::atomic<const std::byte*> expected_{nullptr};
+    std::atomic<int64_t> expectedBytes_{0};
     std::vector<std::thread> workers_;
 };
 

@@ -45,6 +45,8 @@ struct GpuExecutor::Impl {
         std::string_view name;
         HostKernel kernel;
         std::vector<float*> inputs, outputs;
+        std::span<const std::byte> weights{},
+            nextWeights{};    ///< of this product and of the next, in this run or another
         double elapsedMs = 0; ///< in the last run, while profiling
     };
     /// A part of a run: a chunk of recorded commands, or operations on the processor.
@@ -236,6 +238,7 @@ struct GpuExecutor::Impl {
             }
         }
         finish();
+        expectWeights();
         ++recorded;
         timeline.emplace(context, "steps");
     }
@@ -254,7 +257,19 @@ struct GpuExecutor::Impl {
         for (size_t input = 0; input < op.inputs.size(); ++input)
             result.inputs.push_back(memoryOf(locateInput(op, input)));
         for (uint32_t output : op.outputs) result.outputs.push_back(memoryOf(locate(output)));
+        if (result.name == "matmul" && plan.tensors[op.inputs[1]].home == Home::Parameter)
+            result.weights = {reinterpret_cast<const std::byte*>(result.inputs[1]), locateInput(op, 1).byteSize};
         return result;
+    }
+
+    /// Tells each product which weights the next one reads.
+    void expectWeights() {
+        std::vector<HostOp*> products;
+        for (Segment& segment : segments)
+            for (HostOp& op : segment.ops)
+                if (!op.weights.empty()) products.push_back(&op);
+        for (size_t i = 0; i < products.size(); ++i)
+            products[i]->nextWeights = products[(i + 1) % products.size()]->weights;
     }
 
     /// @return false if it was cancelled
@@ -262,6 +277,7 @@ struct GpuExecutor::Impl {
         for (HostOp& op : segment.ops) {
             if (isCancelled && isCancelled()) return false;
             const auto begin = std::chrono::steady_clock::now();
+            if (!op.weights.empty()) host::Pool::shared().expect(op.nextWeights);
             op.kernel({op.inputs, op.outputs, params, host::Pool::shared()});
             op.elapsedMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
         }

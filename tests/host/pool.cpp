@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -54,6 +56,15 @@ TEST_CASE("pool: shares cover each index once, in multiples", "[host]") {
                 CHECK(std::ranges::all_of(counts, [](const std::atomic<int>& times) { return times == 1; }));
                 CHECK(isMultiple);
             }
+    }
+}
+
+TEST_CASE("pool: memory that is expected changes no result", "[host]") {
+    Pool pool(3);
+    const std::vector<std::byte> memory(1 << 20);
+    for (int round = 0; round < 200; ++round) {
+        pool.expect(round % 3 == 0 ? std::span<const std::byte>() : std::span(memory));
+        CHECK(visits(pool, 40) == std::vector<int>(40, 1));
     }
 }
 
