@@ -76,8 +76,8 @@ Pool& Pool::shared() {
     return pool;
 }
 
-Pool::Pool(int threads) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+Pool::Pool(int threads) : threads_(std::max(threads, 1)) {
+    for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, i] { work(i); });
 }
 
 Pool::~Pool() {

@@ -27,7 +27,7 @@ public:
     /// time.
     static int allowedCores();
 
-    int threads() const { return static_cast<int>(workers_.size()) + 1; }
+    int threads() const { return threads_; }
 
     /// Calls task(i) for each i below `count`. Within a task, run() calls its tasks one after another.
     template <typename Task> void run(int64_t count, const Task& task) {
@@ -75,7 +75,8 @@ private:
     static constexpr int kCountBits = 20;
     static constexpr uint64_t kCountMask = (uint64_t{1} << kCountBits) - 1;
 
-    std::mutex turn_; ///< of the callers
+    const int threads_; ///< that work, the callers included
+    std::mutex turn_;   ///< of the callers
     std::atomic<uint64_t> ticket_{0};
     std::atomic<Call> call_{nullptr};
     std::atomic<const void*> context_{nullptr};
