@@ -296,15 +296,18 @@ HWY_EXPORT(compactProductV);
 void widen(Storage storage, int64_t columns, const std::byte* row, float* out) {
     HWY_DYNAMIC_DISPATCH(widenV)(storage, columns, row, out);
 }
+void groupSums(const SkinnyProduct& product, std::vector<float>& sums) {
+    sums.resize(static_cast<size_t>(product.rows * product.K / storageBlock(Storage::Q4_0)));
+    HWY_DYNAMIC_DISPATCH(groupSumsV)(product, sums.data());
+}
 void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& rows) {
-    rows.isInteger = storage == Storage::Q4_K && splitRows(product, rows.integers);
-    if (rows.isInteger || (storage != Storage::Q4_K && storage != Storage::Q4_0)) return;
-    rows.sums.resize(static_cast<size_t>(product.rows * product.K / storageBlock(Storage::Q4_0)));
-    HWY_DYNAMIC_DISPATCH(groupSumsV)(product, rows.sums.data());
+    if (storage != Storage::Q4_0 && storage != Storage::Q4_K) return;
+    rows.isInteger = splitRows(product, rows.integers);
+    if (!rows.isInteger) groupSums(product, rows.sums);
 }
 void compactProduct(const SkinnyProduct& product, Storage storage, const CompactRows& rows, const std::byte* w,
                     int64_t begin, int64_t end) {
-    if (rows.isInteger) return integerProduct(product, rows.integers, w, begin, end);
+    if (rows.isInteger) return integerProduct(product, storage, rows.integers, w, begin, end);
     HWY_DYNAMIC_DISPATCH(compactProductV)(product, storage, rows.sums.data(), w, begin, end);
 }
 

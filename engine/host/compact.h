@@ -17,10 +17,13 @@ void widen(Storage storage, int64_t columns, const std::byte* row, float* out);
 
 /// What products of a few rows with compact weights need of the rows, whichever weights: made once for all threads.
 struct CompactRows {
-    bool isInteger = false; ///< use `integers`
+    bool isInteger = false; ///< `integers` stand for the rows
     IntegerRows integers;
     std::vector<float> sums; ///< of each group of 32 of each row, for the storages with offsets
 };
+/// Fills sums.
+void groupSums(const SkinnyProduct& product, std::vector<float>& sums);
+/// Fills what is needed for a storage.
 void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& rows);
 
 /// skinnyProduct() with compact rows of w. @param product without w; K is the length of a row

@@ -2,7 +2,6 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#include "engine/core/storage.h"
 #include "engine/host/fetch.h"
 
 #include <algorithm>
@@ -18,7 +17,6 @@ namespace {
 
 constexpr int64_t kGroup = 32, kGroups = 8, kSuper = kGroup * kGroups;
 constexpr int64_t kBundle = 128; ///< numbers whose half bytes lie in the same 64 bytes
-constexpr int64_t kSuperScales = 20;
 constexpr int kDigits = IntegerRows::kDigits, kDigitBits = IntegerRows::kDigitBits;
 constexpr float kMost = 63 << (kDigitBits * (kDigits - 1)); ///< what the digits hold either way
 
@@ -68,6 +66,7 @@ struct Lanes {
     __m512i byGroup;       ///< brings the bytes of a group together: byte 4 i + g holds numbers i and 16 + i of group g
     __m512i groups[2];     ///< of each lane, in the first and the second 128 numbers
     __m512i scaleOrOffset; ///< 0 in eight lanes, then 1
+    __m512i twice;         ///< 0 to 7 in eight lanes, then again
     ATTN_INTEGERS Lanes() {
         alignas(64) std::array<int8_t, 64> bytes;
         alignas(64) std::array<int32_t, 16> group;
@@ -77,21 +76,31 @@ struct Lanes {
         groups[0] = load(group.data());
         groups[1] = _mm512_add_epi32(groups[0], _mm512_set1_epi32(4));
         scaleOrOffset = _mm512_srli_epi32(groups[0], 1);
+        for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i % 8);
+        twice = load(group.data());
     }
 };
 
 /// The factors of the scales of eight groups, then those of their offsets.
-ATTN_INTEGERS inline __m512 factorsOf(const std::byte* scales, const Lanes& lanes) {
+template <Storage storage>
+ATTN_INTEGERS inline __m512 factorsOf(const std::byte* scales, int64_t super, const Lanes& lanes) {
+    if constexpr (storage == Storage::Q4_0) { // numbers from -8 on
+        const auto* halves = reinterpret_cast<const __m128i*>(scales) + super;
+        const __m512 both =
+            _mm512_permutexvar_ps(lanes.twice, _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128(halves))));
+        return _mm512_mask_mul_ps(both, 0xff00, both, _mm512_set1_ps(8));
+    }
+    constexpr int64_t kBytes = 20;
     int32_t two = 0; // both factors, as f16
-    std::memcpy(&two, scales, sizeof(two));
-    const __m128i sizes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(scales + sizeof(two)));
+    std::memcpy(&two, scales + super * kBytes, sizeof(two));
+    const auto* sizes = reinterpret_cast<const __m128i*>(scales + super * kBytes + sizeof(two));
     const __m512 by = _mm512_castps128_ps512(_mm_cvtph_ps(_mm_cvtsi32_si128(two)));
     return _mm512_mul_ps(_mm512_permutexvar_ps(lanes.scaleOrOffset, by),
-                         _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(sizes)));
+                         _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(sizes))));
 }
 
 /// `rows` of x against `count` rows of weights from row n on.
-template <int rows, int count>
+template <Storage storage, int rows, int count>
 ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w,
                                    const StoredRow& place, int64_t n, const Lanes& lanes) {
     const std::byte* first = w + n * place.bytes;
@@ -103,7 +112,7 @@ ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x,
     for (int64_t super = 0; super < p.K / kSuper; ++super) {
         __m512 factors[count][rows];
         for (int c = 0; c < count; ++c) {
-            const __m512 ofWeights = factorsOf(first + c * place.bytes + place.scalesAt + super * kSuperScales, lanes);
+            const __m512 ofWeights = factorsOf<storage>(first + c * place.bytes + place.scalesAt, super, lanes);
             for (int m = 0; m < rows; ++m) {
                 const float* ofRow = x.factors.data() + (m * (p.K / kSuper) + super) * 2 * kGroups;
                 factors[c][m] = _mm512_mul_ps(ofWeights, _mm512_loadu_ps(ofRow));
@@ -136,37 +145,44 @@ ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x,
             p.out[m * p.outStride + n + c] = p.scale * _mm512_reduce_add_ps(_mm512_add_ps(sums[c][m], offsets[c][m]));
 }
 
-template <int rows>
+template <Storage storage, int rows>
 ATTN_INTEGERS void multiplyAll(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w, int64_t begin,
                                int64_t end) {
     const Lanes lanes;
-    const StoredRow place = storedRow(Storage::Q4_K, p.K);
+    const StoredRow place = storedRow(storage, p.K);
     fetch(w + begin * place.bytes, std::min(kFetchAhead, (end - begin) * place.bytes));
     int64_t n = begin;
     for (; n + 2 <= end; n += 2)
-        multiply<rows, 2>(p, x, w, place, n, lanes); // two at once wait less for each other's sums
-    if (n < end) multiply<rows, 1>(p, x, w, place, n, lanes);
+        multiply<storage, rows, 2>(p, x, w, place, n, lanes); // two at once wait less for each other's sums
+    if (n < end) multiply<storage, rows, 1>(p, x, w, place, n, lanes);
+}
+
+template <Storage storage>
+void multiplyRows(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w, int64_t begin, int64_t end) {
+    switch (p.rows) {
+    case 1:
+        return multiplyAll<storage, 1>(p, x, w, begin, end);
+    case 2:
+        return multiplyAll<storage, 2>(p, x, w, begin, end);
+    case 3:
+        return multiplyAll<storage, 3>(p, x, w, begin, end);
+    default:
+        return multiplyAll<storage, 4>(p, x, w, begin, end);
+    }
 }
 
 } // namespace
 
-bool splitRows(const SkinnyProduct& product, IntegerRows& rows) { return hasIntegers() && split(product, rows); }
+bool splitRows(const SkinnyProduct& product, IntegerRows& rows) {
+    return hasIntegers() && product.K % kSuper == 0 && split(product, rows);
+}
 
-void integerProduct(const SkinnyProduct& product, const IntegerRows& rows, const std::byte* w, int64_t begin,
-                    int64_t end) {
-    switch (product.rows) {
-    case 1:
-        multiplyAll<1>(product, rows, w, begin, end);
-        break;
-    case 2:
-        multiplyAll<2>(product, rows, w, begin, end);
-        break;
-    case 3:
-        multiplyAll<3>(product, rows, w, begin, end);
-        break;
-    default:
-        multiplyAll<4>(product, rows, w, begin, end);
-    }
+void integerProduct(const SkinnyProduct& product, Storage storage, const IntegerRows& rows, const std::byte* w,
+                    int64_t begin, int64_t end) {
+    if (storage == Storage::Q4_0)
+        multiplyRows<Storage::Q4_0>(product, rows, w, begin, end);
+    else
+        multiplyRows<Storage::Q4_K>(product, rows, w, begin, end);
 }
 
 } // namespace attn::host
@@ -176,7 +192,7 @@ void integerProduct(const SkinnyProduct& product, const IntegerRows& rows, const
 namespace attn::host {
 
 bool splitRows(const SkinnyProduct&, IntegerRows&) { return false; }
-void integerProduct(const SkinnyProduct&, const IntegerRows&, const std::byte*, int64_t, int64_t) {}
+void integerProduct(const SkinnyProduct&, Storage, const IntegerRows&, const std::byte*, int64_t, int64_t) {}
 
 } // namespace attn::host
 

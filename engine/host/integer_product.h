@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/storage.h"
 #include "engine/host/rows.h"
 
 #include <array>
@@ -7,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-// Products with q4_k weights in integers, in which processors with AVX-512 VNNI are faster than in widening numbers of
-// four bits to floats.
+// Products with q4_0 and q4_k weights in integers, in which processors with AVX-512 VNNI are faster than in widening
+// numbers of four bits to floats.
 
 namespace attn::host {
 
@@ -22,11 +23,12 @@ struct IntegerRows {
     std::vector<float> factors; ///< of each 8 groups: their scales, then their sums made negative
 };
 
-/// @return false without these instructions, or if a group holds a number above 1e30 or all of it is below 1e-30
+/// @return false without these instructions, if K is no multiple of 256, or if a group holds a number above 1e30 or all
+/// of it is below 1e-30
 bool splitRows(const SkinnyProduct& product, IntegerRows& rows);
 
-/// compactProduct() of q4_k. @param rows of product.x, from splitRows()
-void integerProduct(const SkinnyProduct& product, const IntegerRows& rows, const std::byte* w, int64_t begin,
-                    int64_t end);
+/// compactProduct() of q4_0 and q4_k. @param rows of product.x, from splitRows()
+void integerProduct(const SkinnyProduct& product, Storage storage, const IntegerRows& rows, const std::byte* w,
+                    int64_t begin, int64_t end);
 
 } // namespace attn::host

@@ -76,7 +76,7 @@ TEST_CASE("compact products: each storage equals sums in double precision", "[ho
                 std::vector<float> out;
                 SkinnyProduct product = example.product(out);
                 CompactRows prepared;
-                prepareRows(product, Storage::Q4_0, prepared); // sums, and not the path of integers
+                groupSums(product, prepared.sums); // and not the path of integers
                 INFO(storageName(storage));
                 compactProduct(product, storage, prepared, example.stored.data(), 0, 7);
                 compactProduct(product, storage, prepared, example.stored.data(), 7, example.N);
@@ -86,21 +86,37 @@ TEST_CASE("compact products: each storage equals sums in double precision", "[ho
 
 TEST_CASE("products in integers: their error is at most 2^-21 of the largest of each group", "[host]") {
     IntegerRows integers;
-    for (const int64_t rows : {1, 2, 3, 4})
-        for (const int64_t K : {256, 768, 1280}) {
-            const Example example(rows, K, 19, Storage::Q4_K, 11);
+    for (const Storage storage : {Storage::Q4_0, Storage::Q4_K})
+        for (const int64_t rows : {1, 2, 3, 4})
+            for (const int64_t K : {256, 768, 1280}) {
+                INFO(storageName(storage));
+                const Example example(rows, K, 19, storage, 11);
+                std::vector<float> out;
+                const SkinnyProduct product = example.product(out);
+                if (!splitRows(product, integers)) {
+                    WARN("skipped: this processor has no AVX-512 VNNI");
+                    return;
+                }
+                integerProduct(product, storage, integers, example.stored.data(), 0, 7);
+                integerProduct(product, storage, integers, example.stored.data(), 7, example.N);
+                example.check(out, std::exp2(-21));
+                const std::vector<float> all = out;
+                integerProduct(product, storage, integers, example.stored.data(), 0, example.N);
+                CHECK(out == all); // the same bits in other ranges
+            }
+}
+
+TEST_CASE("compact products: rows of other lengths than multiples of 256", "[host]") {
+    for (const Storage storage : {Storage::Q8_0, Storage::Q4_0})
+        for (const int64_t K : {32, 96, 800}) {
+            const Example example(3, K, 19, storage, 5);
             std::vector<float> out;
             const SkinnyProduct product = example.product(out);
-            if (!splitRows(product, integers)) {
-                WARN("skipped: this processor has no AVX-512 VNNI");
-                return;
-            }
-            integerProduct(product, integers, example.stored.data(), 0, 7);
-            integerProduct(product, integers, example.stored.data(), 7, example.N);
-            example.check(out, std::exp2(-21));
-            const std::vector<float> all = out;
-            integerProduct(product, integers, example.stored.data(), 0, example.N);
-            CHECK(out == all); // the same bits in other ranges
+            CompactRows prepared;
+            prepareRows(product, storage, prepared);
+            CHECK_FALSE(prepared.isInteger);
+            compactProduct(product, storage, prepared, example.stored.data(), 0, example.N);
+            example.check(out, 0);
         }
 }
 
