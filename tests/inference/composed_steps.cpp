@@ -239,6 +239,7 @@ TEST_CASE("composed models: a step of linear attention is the same plan at every
 TEST_CASE("composed models: the newest rows of a step are those of the pattern of a whole run", "[inference][gpu]") {
     const std::vector<int> tokens = tokensOf(9);
     for (const char* text : {"heads=multi_head(2), normaliser=linear, mask=causal", "heads=multi_head(2), mask=causal",
+                             "heads=multi_head(2), normaliser=rfa(16, 2, gate = 1), mask=causal",
                              "heads=multi_head(2), position=t5, mask=causal & window(3)"}) {
         INFO(text);
         const auto model = modelOf(specOf(text), 20);
@@ -257,6 +258,7 @@ TEST_CASE("composed models: the newest rows of a step are those of the pattern o
 TEST_CASE("composed models: changes act on steps as on a run of the whole sequence", "[inference][gpu]") {
     const std::vector<int> tokens = tokensOf(9);
     for (const char* text : {"heads=multi_head(2), normaliser=linear, mask=causal", "heads=multi_head(2), mask=causal",
+                             "heads=multi_head(2), normaliser=rfa(16, 2, gate = 1), mask=causal",
                              "heads=multi_head(2), position=alibi, mask=causal"}) {
         INFO(text);
         const auto model = modelOf(specOf(text), 20);
