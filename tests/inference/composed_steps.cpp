@@ -199,6 +199,17 @@ TEST_CASE("composed models: what the fused kernel serves is drawn from the cache
     }
 }
 
+TEST_CASE("composed models: a text lacks no word of a tree, unless it is still written", "[inference][gpu]") {
+    const auto encoder = modelOf(specOf("heads=multi_head(2), position=dependency_tree"), 16, false, 1);
+    CHECK_THROWS_WITH(encoder->feed(tokensOf(7)), CONTAINS("the tree ends at token 8, but the text has 7 tokens"));
+    CHECK(encoder->tokens().empty());
+    CHECK(encoder->feed(tokensOf(8)));
+    encoder->truncate(0);
+    CHECK(encoder->feed(tokensOf(9)));
+    const auto decoder = modelOf(specOf("heads=multi_head(2), position=dependency_tree, mask=causal"), 16, false, 1);
+    CHECK(decoder->feed(tokensOf(3)));
+}
+
 TEST_CASE("composed models: an encoder does not see the rows that fill up a run", "[inference][gpu]") {
     const auto model = modelOf(specOf("heads=multi_head(2), position=rope"), 30);
     CHECK(model->whyNoCache() == "in an encoder, every token changes those before it");
