@@ -3,6 +3,7 @@
 #include "app/arguments/numbers.h"
 #include "app/cli/part_form.h"
 #include "engine/attention/head_counts.h"
+#include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/playground/attention_operands.h"
@@ -71,6 +72,13 @@ int attend(const AttendOptions& options) {
     AttentionOperands inputs = options.input.empty() ? drawInputs(options.random, counts, options.seed)
                                                      : readAttentionOperands(options.input, counts);
     inputs.sizes.layer = options.layer;
+    const int64_t tokens = inputs.sizes.queries;
+    requireWords(spec, tokens, options.input.empty() ? "--random" : "--input");
+    if (const int64_t end = treeEnd(spec); end > 0 && end < tokens)
+        fmt::print(stderr,
+                   "the tree ends at token {}, and the text has {} tokens: those behind the tree have no "
+                   "position\n",
+                   end, tokens);
     DeviceChoice choice = options.device;
     choice.validation = options.validation;
     Device device(choice);

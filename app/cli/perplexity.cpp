@@ -143,10 +143,10 @@ void addStorage(Command& command) {
     command.about(
         "Opens the model with its weights kept as f32, f16, bf16, q8_0, q4_0 and q4_k, and compares the memory, the "
         "measured speed of writing, the perplexity of the text, the largest change of a probability of the next token, "
-        "and how far the patterns of the heads are from those of f32 (Jensen-Shannon divergence, 0 to 1). A matrix "
-        "whose rows are no multiple of 256 weights is kept as q8_0 instead of q4_k. With --image FILE, for a model "
-        "that reads pictures: how many pictures it reads a second, and how far the probabilities of the classes are "
-        "from those of f32, in bits; a picture has no perplexity.");
+        "and how far the patterns of the heads are from those of f32 (Jensen-Shannon divergence, 0 to 1). q4_k packs "
+        "weights in blocks of 256, so it keeps only matrices whose rows can be cut into such blocks; the others are "
+        "kept as q8_0. With --image FILE, for a model that reads pictures: how many pictures it reads a second, and "
+        "how far the probabilities of the classes are from those of f32, in bits; a picture has no perplexity.");
     options->asked.addTo(command);
     addJson(command, options->json);
     command.example("attention-cli storage builtin:stories --prompt 'Once upon a time there was a cat.'");

@@ -50,12 +50,18 @@ std::vector<std::string_view> splitAtCommas(std::string_view text) {
     throw Error({.what = std::move(what), .where = std::string(where), .hint = std::move(hint)});
 }
 
-double numberOf(std::string_view text, std::string_view where) {
+/// @param list the part whose list the number belongs to; null: it stands alone
+double numberOf(std::string_view text, std::string_view where, const Part* list) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-        fail(where, fmt::format("\"{}\" is not a number", text), "write a number such as 64 or 0.5");
-    return value;
+    if (error == std::errc() && end == text.data() + text.size()) return value;
+    if (!list) fail(where, fmt::format("\"{}\" is not a number", text), "write a number such as 64 or 0.5");
+    const std::string_view id = list->params.back().id;
+    fail(where,
+         text.empty() ? fmt::format("a number is missing in the list {}", id)
+                      : fmt::format("\"{}\" is not a number", text),
+         fmt::format("write the numbers with commas between them and no brackets around them, such as {} = {}", id,
+                     fmt::join(list->initialList, ", ")));
 }
 
 const Param& paramOf(const Part& part, size_t place) { return part.params[std::min(place, part.params.size() - 1)]; }
@@ -96,7 +102,8 @@ PartChoice choiceOf(Slot slot, std::string_view text) {
         if (index >= part.params.size())
             fail(text, fmt::format("{} takes {} numbers", id, part.params.size()), "remove the others");
         const double value =
-            numberOf(trimmed(equals == std::string_view::npos ? argument : argument.substr(equals + 1)), text);
+            numberOf(trimmed(equals == std::string_view::npos ? argument : argument.substr(equals + 1)), text,
+                     part.takesList && index == last ? &part : nullptr);
         requireInRange(part, part.params[index], value);
         if (part.takesList && index == last) {
             if (!std::exchange(isListed, true)) choice.values.resize(last);

@@ -71,6 +71,8 @@ struct AttentionFlow {
     bool hasInputs = false;
     /// [.., T, width]: the rows that Stage::Inputs changes. With hasInputs: the rows that q is projected from, [B,T,C].
     Tensor stream;
+    /// [B,S,C]: the rows that k and v are projected from, in a step those of its own tokens. Null: they are unknown.
+    Tensor keyStream;
     Tensor q;    ///< [B,H,T,D]
     Tensor k, v; ///< [B,G,S,D]; [B,H,S,D] from Stage::Scores on. Of a mixer of the stream, v is its rows [B,1,S,C]
     /// k and v of states that get no gradient, for memories that read them: [B,G,S,D], [B,H,S,D] from Stage::Scores on.
@@ -107,7 +109,8 @@ struct AttentionFlow {
     Tensor positions;          ///< I32 [T], rising by one; null: a whole sequence, which begins at 0
     int64_t context = 0;       ///< longest sequence: the size at which masks are evaluated
     Tensor newKeys, newValues; ///< [B,H,T,D]: of the step's own tokens. Then k and v are those of all keys, or null
-    /// Adds rows to a cache. @param rows [B,G,T,D]  @return the cache, [B,G,S,D]. Null: no keys and values are kept
+    /// Adds rows of any width to a cache. @param letter its name  @param rows [B,G,T,D]  @return the cache, [B,G,S,D].
+    /// Null: no keys and values are kept
     std::function<Tensor(const char* letter, Tensor rows)> remember{};
     /// Compute q.k [B,H,T,S], and pattern . v [B,H,T,D], from the cache as it is stored. Null: k and v are read
     std::function<Tensor()> cachedProducts{};

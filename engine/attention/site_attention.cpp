@@ -234,6 +234,10 @@ private:
 
     void setInputs() {
         flow_.stream = reshape(input_, {flow_.batch, flow_.queries, input_.shape()[1]});
+        if (site_.heldKeys == 0) {
+            const Tensor rows = site_.keyInput ? site_.keyInput : input_;
+            flow_.keyStream = reshape(rows, {flow_.batch, rows.shape()[0] / flow_.batch, rows.shape()[1]});
+        }
         const bool sharesKeys = part(Slot::Heads).sharesQueryKey;
         flow_.q = byHead(projected("Q", flow_.heads, "hook_q", "THD"), flow_.heads);
         flow_.k = sharesKeys ? flow_.q : byHead(projected("K", flow_.groups, "hook_k", keyAxes()), flow_.groups);

@@ -36,12 +36,12 @@ StepMemory::StepMemory(const AttentionSite& site, AttentionFlow& flow) : site_(s
     flow.cachedMix = [this](Tensor weights) { return mix(weights); };
 }
 
-/// @param rows [1,G,T,D]  @return the keys that the step reads, [1,G,S,D]
+/// @param rows [1,G,T,N]  @return those of the keys that the step reads, [1,G,S,N]
 Tensor StepMemory::keys(const char* letter, Tensor rows) {
-    const int64_t S = site_.keys, G = rows.shape()[1], D = flow_.width;
+    const int64_t S = site_.keys, G = rows.shape()[1], N = rows.shape()[3];
     const Tensor all = cached(site_, letter, byToken(rows), {}, flow_.updates);
     if (const std::string_view which = letter; which == "k" || which == "v") (which == "k" ? keys_ : values_) = all;
-    return permute(reshape(slice(all, 0, 0, S), {1, S, G, D}), {0, 2, 1, 3});
+    return permute(reshape(slice(all, 0, 0, S), {1, S, G, N}), {0, 2, 1, 3});
 }
 
 Tensor StepMemory::products() {

@@ -1,6 +1,7 @@
 #include "engine/inference/language_model.h"
 
 #include "engine/attention/execution.h"
+#include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/linear_readout.h"
@@ -90,6 +91,8 @@ void LanguageModel::require(const Input& input) const {
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
+    if (const AttentionSpec& spec = config().layers.front().spec; treeEnd(spec) > 0 && isEncoder(config()))
+        requireWords(spec, std::ssize(tokens), info_.name);
     requireSource(input.source());
     if (input.types().size() > tokens.size())
         throw Error({.what = fmt::format("there are {} token types for {} tokens", input.types().size(), tokens.size()),

@@ -1,5 +1,6 @@
 #include "engine/training/sequence_objective.h"
 
+#include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
 #include "engine/models/family.h"
 #include "engine/models/folder_writer.h"
@@ -78,6 +79,7 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
         config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
         setReadout(taskNamed(recipe.task));
     }
+    if (isEncoder(config_)) requireWords(config_.layers.front().spec, instance_->contextLength(), "recipe.attention");
     config_.segments = segmentsOf(taskNamed(recipe.task), recipe.settings);
     if (config_.hasEncoder()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
     structure_ = structureOf(config_, config_.context);

@@ -55,6 +55,37 @@ TEST_CASE("dependency tree: what is no tree is said in a sentence, with the near
     CHECK_FALSE(problemOf(std::vector<double>{0}));
 }
 
+TEST_CASE("dependency tree: a list that cannot be read is refused with how to write one", "[attention]") {
+    const auto parsed = [](const std::string& values) {
+        return AttentionSpec::parse("position=dependency_tree(" + values + ")");
+    };
+    for (const auto& [values, what] : {std::pair{"tree = x", "\"x\" is not a number"},
+                                       {"tree = 2 0 2", "\"2 0 2\" is not a number"},
+                                       {"tree = [2, 0, 2]", "\"[2\" is not a number"},
+                                       {"tree = 2, zero, 2", "\"zero\" is not a number"},
+                                       {"tree = ", "a number is missing in the list tree"},
+                                       {"tree = 2, 0,", "a number is missing in the list tree"}}) {
+        INFO(values);
+        CHECK_THROWS_WITH(parsed(values), CONTAINS(what) && CONTAINS("write the numbers with commas between them and "
+                                                                     "no brackets around them, such as tree = 2, 3, 0, "
+                                                                     "5, 3, 8, 8, 5"));
+    }
+    CHECK_THROWS_WITH(parsed("tree = -1, 0"), CONTAINS("choose a whole number from 0 to 1024"));
+    CHECK_THROWS_WITH(parsed("clip = x"), CONTAINS("write a number such as"));
+}
+
+TEST_CASE("dependency tree: a text in which words of the tree are missing is refused", "[attention]") {
+    const AttentionSpec three = AttentionSpec::parse("position=dependency_tree(leading = 1, tree = 2, 0, 2)");
+    CHECK(treeEnd(three) == 4);
+    CHECK(treeEnd(AttentionSpec()) == 0);
+    CHECK_NOTHROW(requireWords(three, 4, "text"));
+    CHECK_NOTHROW(requireWords(three, 9, "text")); // the others have no position
+    CHECK_NOTHROW(requireWords(AttentionSpec::parse("position=rope"), 1, "text"));
+    CHECK_THROWS_WITH(requireWords(three, 3, "text"),
+                      CONTAINS("the tree ends at token 4, but the text has 3 tokens") && CONTAINS("tree = 2, 0, 2"));
+    CHECK_THROWS_WITH(requireWords(three, 1, "text"), CONTAINS("the text has 1 token"));
+}
+
 TEST_CASE("dependency tree: a composition holds the list, and check() offers the nearest tree", "[attention]") {
     const auto treeIn = [](const AttentionSpec& spec) {
         const auto list = spec.values(Slot::Position).list("tree");

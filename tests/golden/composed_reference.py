@@ -8,6 +8,7 @@ import re
 import torch
 
 from encoder_reference import norm
+from parts import normal
 from reference import ACTIVATIONS
 
 
@@ -120,6 +121,25 @@ def aft(kind, values, w, q, k, v, seen, at):
     return torch.sigmoid(q) * mean.transpose(0, 1)
 
 
+def gated_features(values, w, x, q, k, v, at):
+    """Peng et al. 2021, sections 3.1 and 3.2, token by token, with a gate that reads x [T,C]. q, k, v [T,H,D]."""
+    sigma, length, heads, width = values.get("sigma", 1), *q.shape
+    directions = torch.tensor(normal(0, (int(values.get("features", 64)) // 2, width), 1 / sigma))
+    lengthened = lambda rows: rows / ((rows * rows).sum(-1, keepdim=True) + 1e-12).sqrt() if values.get("unit", 1) else rows  # noqa: E731
+    r = w[at + "normaliser.r"].reshape(heads, width) if values.get("learned") else 1
+    phi = lambda rows: torch.cat((torch.sin(rows @ directions.T), torch.cos(rows @ directions.T)), -1)  # noqa: E731
+    q, k = r * lengthened(q), r * lengthened(k)
+    keys = phi(k) * torch.exp((k * k).sum(-1, keepdim=True) / (2 * sigma**2))
+    gate = torch.sigmoid(x @ w[at + "normaliser.w_g"].T + w[at + "normaliser.b_g"].reshape(heads))[..., None]  # [T,H,1]
+    state, total, z = 0, 0, []
+    for t in range(length):
+        state = gate[t, ..., None] * state + (1 - gate[t, ..., None]) * keys[t][..., None] * v[t][:, None]  # [H,F,D]
+        total = gate[t] * total + (1 - gate[t]) * keys[t]
+        query = phi(q[t])
+        z.append(torch.einsum("hf,hfd->hd", query, state) / (query * total).sum(-1, keepdim=True))
+    return torch.stack(z)
+
+
 def attention(text, w, x, layer, heads, divisor):
     """What the attention adds to the stream, [T,C]."""
     at = f"blocks.{layer}.attn."
@@ -133,6 +153,8 @@ def projected(text, w, x, layer, heads, divisor):
     turn = turned if part(text, "position", "none")[0] == "rope" else lambda rows: rows
     q, k, v = project("Q"), project("K"), project("V")
     kind, values = part(text, "normaliser", "softmax")
+    if kind == "rfa":
+        return gated_features(values, w, x, q, k, v, at).reshape(len(x), -1)
     if kind == "linformer":
         shared = int(values.get("shared", 0))
         first = {2: "blocks.0.attn."}.get(shared, at) + "normaliser."

@@ -319,20 +319,23 @@ def rfa(run, sigma, is_unit):
     return by_features(run, phi(run.q), phi(run.k) * np.exp((run.k ** 2).sum(-1, keepdims=True) / (2 * sigma ** 2)))
 
 
-def rfa_gate(run):
-    """The recurrence of the paper's section 3.2, token by token."""
-    w = run["normaliser.w"]
+def gated_features(q, k, v, w, gate):
+    """The recurrence of random feature attention (section 3.2), token by token. w: directions, gate: [heads, tokens]."""
     phi = lambda x: np.concatenate([np.sin(unit(x) @ w.T), np.cos(unit(x) @ w.T)], -1) * len(w) ** -0.5
-    gate = sigmoid((run.k * run["normaliser.w_g"]).sum(-1, keepdims=True) + run["normaliser.b_g"])
-    out = np.zeros_like(run.v)
+    out = np.zeros_like(v)
     for h in range(HEADS):
-        state, total = np.zeros((2 * len(w), WIDTH)), np.zeros(2 * len(w))
-        for t in range(run.T):
-            g, key, query = gate[h, t, 0], phi(run.k[h, t]), phi(run.q[h, t])
-            state = g * state + (1 - g) * np.outer(key, run.v[h, t])
+        state, total = np.zeros((2 * len(w), v.shape[-1])), np.zeros(2 * len(w))
+        for t in range(v.shape[1]):
+            g, key, query = gate[h, t], phi(k[h, t]), phi(q[h, t])
+            state = g * state + (1 - g) * np.outer(key, v[h, t])
             total = g * total + (1 - g) * key
             out[h, t] = query @ state / (query @ total)
     return out
+
+
+def rfa_gate(run):
+    gate = sigmoid((run.k * run["normaliser.w_g"]).sum(-1) + run["normaliser.b_g"][..., 0])
+    return gated_features(run.q, run.k, run.v, run["normaliser.w"], gate)
 
 
 def efficient(run):
@@ -621,6 +624,9 @@ class Model:
         self.output = np.load(file)["logits"].astype(np.float64)
         self.span = [float(number) for number in re.findall(r"\d+", spec.partition("dynamic_span(")[2])[:2]]
         self.weights = read_safetensors(os.path.join(run, "model.safetensors"))
+        # The directions depend on the seed and the head width alone.
+        same = f"heads=multi_head({HEADS}), normaliser=rfa, mask=causal"
+        self.directions = Run(cli, same, folder)["normaliser.w"] if "rfa" in spec else None
 
     def linear(self, x, name, letter):
         return x @ self.weights[f"{name}.W_{letter}"].T + self.weights[f"{name}.b_{letter}"]
@@ -629,10 +635,15 @@ class Model:
         def heads(letter):
             return np.swapaxes(self.linear(x, f"{block}.attn", letter).reshape(len(x), HEADS, -1), 0, 1)
 
+        def numbers(weights, offset):  # of each head for each row that queries, keys and values are made of
+            own = lambda name: self.weights[f"{block}.attn.{name}"]
+            return own(weights) @ x.T + own(offset).reshape(HEADS, 1)
+
         q, k, v = map(heads, "QKV")
-        if self.span:  # of each token in the rows that the queries are made of
-            logits = (x @ self.weights[f"{block}.attn.mask.v"].T).T + self.weights[f"{block}.attn.mask.offset"]
-            z = within_span(q, k, v, self.span[0] * sigmoid(logits), self.span[1])
+        if self.span:
+            z = within_span(q, k, v, self.span[0] * sigmoid(numbers("mask.v", "mask.offset")), self.span[1])
+        elif self.directions is not None:
+            z = gated_features(q, k, v, self.directions, sigmoid(numbers("normaliser.w_g", "normaliser.b_g")))
         else:
             z = softmax(np.where(np.tri(len(x), dtype=bool), dots(q, k) / np.sqrt(q.shape[-1]), -1e30)) @ v
         return self.linear(np.swapaxes(z, 0, 1).reshape(len(x), -1), f"{block}.attn", "O")
@@ -744,6 +755,7 @@ BLOCKS = {
     "norm=layer_norm, feed_forward=relu(2), residual=gru_gate": (layer_norm, relu, gru_gate),
     "norm=layer_norm, feed_forward=gelu(2), residual=reversible": (layer_norm, gelu, reversible),
     "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, mask=causal & dynamic_span(4, 3, 0.01)": (layer_norm, gelu, pre_norm),
+    "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, normaliser=rfa(gate = 1)": (layer_norm, gelu, pre_norm),
 }
 
 

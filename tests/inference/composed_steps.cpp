@@ -199,6 +199,17 @@ TEST_CASE("composed models: what the fused kernel serves is drawn from the cache
     }
 }
 
+TEST_CASE("composed models: a text lacks no word of a tree, unless it is still written", "[inference][gpu]") {
+    const auto encoder = modelOf(specOf("heads=multi_head(2), position=dependency_tree"), 16, false, 1);
+    CHECK_THROWS_WITH(encoder->feed(tokensOf(7)), CONTAINS("the tree ends at token 8, but the text has 7 tokens"));
+    CHECK(encoder->tokens().empty());
+    CHECK(encoder->feed(tokensOf(8)));
+    encoder->truncate(0);
+    CHECK(encoder->feed(tokensOf(9)));
+    const auto decoder = modelOf(specOf("heads=multi_head(2), position=dependency_tree, mask=causal"), 16, false, 1);
+    CHECK(decoder->feed(tokensOf(3)));
+}
+
 TEST_CASE("composed models: an encoder does not see the rows that fill up a run", "[inference][gpu]") {
     const auto model = modelOf(specOf("heads=multi_head(2), position=rope"), 30);
     CHECK(model->whyNoCache() == "in an encoder, every token changes those before it");
@@ -239,6 +250,7 @@ TEST_CASE("composed models: a step of linear attention is the same plan at every
 TEST_CASE("composed models: the newest rows of a step are those of the pattern of a whole run", "[inference][gpu]") {
     const std::vector<int> tokens = tokensOf(9);
     for (const char* text : {"heads=multi_head(2), normaliser=linear, mask=causal", "heads=multi_head(2), mask=causal",
+                             "heads=multi_head(2), normaliser=rfa(16, 2, gate = 1), mask=causal",
                              "heads=multi_head(2), position=t5, mask=causal & window(3)"}) {
         INFO(text);
         const auto model = modelOf(specOf(text), 20);
@@ -257,6 +269,7 @@ TEST_CASE("composed models: the newest rows of a step are those of the pattern o
 TEST_CASE("composed models: changes act on steps as on a run of the whole sequence", "[inference][gpu]") {
     const std::vector<int> tokens = tokensOf(9);
     for (const char* text : {"heads=multi_head(2), normaliser=linear, mask=causal", "heads=multi_head(2), mask=causal",
+                             "heads=multi_head(2), normaliser=rfa(16, 2, gate = 1), mask=causal",
                              "heads=multi_head(2), position=alibi, mask=causal"}) {
         INFO(text);
         const auto model = modelOf(specOf(text), 20);

@@ -1,6 +1,7 @@
 #include "app/figures/lens_pages.h"
 #include "app/lab/common/preferences.h"
 #include "app/lab/lessons/lesson_player.h"
+#include "engine/training/initial_weights.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -21,6 +22,20 @@ void closeDialogs(MainWindow& window) {
     QCoreApplication::processEvents();
     window.activateWindow();
     (void)QTest::qWaitForWindowActive(&window, 1000);
+}
+
+/// Opens what the finder lists in a row that begins so.
+void choose(LabWindow& lab, const QString& words, const QString& row) {
+    lab.press(lab.action("find"));
+    auto& field = lab.find<QLineEdit>("finderWords");
+    field.setText(words);
+    const auto& list = lab.find<QListWidget>("finderList");
+    for (int i = 0; !list.item(i)->text().startsWith(row); ++i) {
+        REQUIRE(i + 1 < list.count());
+        QTest::keyClick(&field, Qt::Key_Down);
+    }
+    QTest::keyClick(&field, Qt::Key_Return);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
 }
 
 bool isInteractive(const QWidget* widget) {
@@ -210,6 +225,8 @@ TEST_CASE("lab: the finder knows help, controls, other words and what words mean
     CHECK(found("bigger text").front().startsWith("Larger text"));
     CHECK(found("font").filter("Larger text").size() == 1);
     CHECK(found("ALiBi").filter("Part of attention").front().contains("\n")); // with its idea
+    CHECK(found("initial weights").filter("Rule for initial weights").size() ==
+          static_cast<qsizetype>(initialisations().size()));
     CHECK(found("night").front().startsWith("Dark"));
     CHECK(found("delete head").front().startsWith("Remove head   ·   Action"));
     CHECK(found("ablate head").front().startsWith("Remove head   ·   Action"));
@@ -243,18 +260,23 @@ TEST_CASE("lab: the finder knows help, controls, other words and what words mean
 
 TEST_CASE("lab: the finder opens a lens in its panel", "[lab]") {
     LabWindow lab;
-    lab.press(lab.action("find"));
-    auto& field = lab.find<QLineEdit>("finderWords");
-    field.setText("fewer bits");
-    const auto& list = lab.find<QListWidget>("finderList");
-    for (int row = 0; !list.item(row)->text().startsWith("Weights in fewer bits   ·   Lens"); ++row) {
-        REQUIRE(row + 1 < list.count());
-        QTest::keyClick(&field, Qt::Key_Down);
-    }
-    QTest::keyClick(&field, Qt::Key_Return);
+    choose(lab, "fewer bits", "Weights in fewer bits   ·   Lens");
     const auto& page = lab.find<QComboBox>("lensPage");
     REQUIRE(lab.waitFor([&] { return !page.visibleRegion().isEmpty(); }));
     CHECK(page.currentData() == "storage");
+}
+
+TEST_CASE("lab: the finder opens the card of a rule for initial weights", "[lab]") {
+    LabWindow lab;
+    for (const Initialisation& rule : initialisations()) {
+        const auto title = QString::fromUtf8(rule.title.data(), static_cast<qsizetype>(rule.title.size()));
+        INFO(rule.title);
+        choose(lab, title, title + "   ·   Rule for initial weights");
+        const auto& text = lab.find<QLabel>("partText");
+        CHECK(lab.waitFor([&] { return !text.visibleRegion().isEmpty(); }));
+        CHECK(text.text().contains(title.toHtmlEscaped()));
+        CHECK(lab.find<QTreeWidget>("partList").currentItem()->text(0) == title);
+    }
 }
 
 TEST_CASE("lab: one action removes the selected head and brings it back", "[lab]") {

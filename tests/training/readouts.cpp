@@ -422,4 +422,6 @@ TEST_CASE("dependencies: a model that reads the tree finds them, and one without
     const double withTree = accuracyWith("position=dependency_tree"), without = accuracyWith("position=none");
     CHECK(withTree > 0.95);
     CHECK(without < 0.6); // the root's own letter, and letters that are there twice
+    CHECK_THROWS_WITH(accuracyWith("position=dependency_tree(tree = 2, 0, 2, 3, 3, 3, 3, 3, 3)"),
+                      CONTAINS("the tree ends at token 9, but the text has 8 tokens"));
 }

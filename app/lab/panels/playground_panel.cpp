@@ -357,14 +357,14 @@ void PlaygroundPanel::refreshMaps() {
 
 std::vector<Panel::Place> PlaygroundPanel::places() {
     std::vector<Place> places;
-    for (const auto& [title, part] : cards_->parts())
-        places.push_back({title, tr("Part of attention"),
-                          [this, part = part] {
+    for (const PartCards::Card& card : cards_->cards())
+        places.push_back({card.title, card.kind,
+                          [this, card] {
                               bench_.showPanel("playground");
                               views_->setCurrentWidget(cards_);
-                              cards_->showPart(part);
+                              cards_->showCard(card);
                           },
-                          fromEngine(part->idea)});
+                          card.idea});
     return places;
 }
 

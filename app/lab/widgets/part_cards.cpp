@@ -173,15 +173,15 @@ AttentionSpec specWith(const Part& part, AttentionSpec spec) {
     return (isKept || isKeptInBlock) && check(spec).empty() ? spec : specOfCard(part);
 }
 
-std::vector<std::pair<QString, const Part*>> PartCards::parts() const {
-    std::vector<std::pair<QString, const Part*>> parts;
-    for (const Part* part : partCatalogue()) parts.emplace_back(fromEngine(part->title), part);
-    return parts;
-}
+void PartCards::showCard(const Card& card) { list_->setCurrentItem(card.item); }
 
-void PartCards::showPart(const Part* part) {
-    for (QTreeWidgetItemIterator item(list_); *item; ++item)
-        if ((*item)->data(0, kPartRole).value<const void*>() == part) list_->setCurrentItem(*item);
+template <class Described>
+void PartCards::addCard(QTreeWidgetItem* group, const Described& described, int role, const QString& kind) {
+    const QString title = fromEngine(described.title);
+    auto* item = new QTreeWidgetItem(group, {title});
+    item->setToolTip(0, title); // a narrow list cuts it off
+    item->setData(0, role, QVariant::fromValue(static_cast<const void*>(&described)));
+    cards_.push_back({title, kind, fromEngine(described.idea), item});
 }
 
 PartCards::PartCards(QWidget* parent) : QWidget(parent) {
@@ -196,17 +196,12 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
             group = new QTreeWidgetItem(list_, {fromEngine(slot).replace('_', ' ')});
             group->setFlags(Qt::ItemIsEnabled);
         }
-        auto* item = new QTreeWidgetItem(group, {fromEngine(part->title)});
-        item->setToolTip(0, item->text(0)); // a narrow list cuts it off
-        item->setData(0, kPartRole, QVariant::fromValue(static_cast<const void*>(part)));
+        addCard(group, *part, kPartRole, tr("Part of attention"));
     }
     group = new QTreeWidgetItem(list_, {tr("initial weights")});
     group->setFlags(Qt::ItemIsEnabled);
-    for (const Initialisation& rule : initialisations()) {
-        auto* item = new QTreeWidgetItem(group, {fromEngine(rule.title)});
-        item->setToolTip(0, item->text(0));
-        item->setData(0, kRuleRole, QVariant::fromValue(static_cast<const void*>(&rule)));
-    }
+    for (const Initialisation& rule : initialisations())
+        addCard(group, rule, kRuleRole, tr("Rule for initial weights"));
     list_->expandAll();
     list_->setItemsExpandable(false);
     const auto label = [](const char* id, const QString& name) {

@@ -7,13 +7,12 @@
 
 #include <QWidget>
 
-#include <optional>
-#include <utility>
 #include <vector>
 
 class QLabel;
 class QPushButton;
 class QTreeWidget;
+class QTreeWidgetItem;
 
 namespace attn {
 
@@ -39,9 +38,13 @@ public:
     void showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
     const Part* part() const { return part_; } ///< null: the card of a rule for initial weights
-    /// The title of each part, with the part.
-    std::vector<std::pair<QString, const Part*>> parts() const;
-    void showPart(const Part* part);
+    /// A card as the finder lists it.
+    struct Card {
+        QString title, kind, idea; ///< translated
+        QTreeWidgetItem* item;     ///< in the list of cards
+    };
+    const std::vector<Card>& cards() const { return cards_; }
+    void showCard(const Card& card);
 
 signals:
     void queryChanged();
@@ -53,11 +56,15 @@ signals:
     void trainingAskedWith(const attn::Recipe& recipe);
 
 private:
+    /// Adds a card to the list, under the heading of a group. @param role of the item that holds what it describes
+    template <class Described>
+    void addCard(QTreeWidgetItem* group, const Described& described, int role, const QString& kind);
     void choose(const Part* part);
     void choose(const Initialisation& rule);
     void setButtons();
 
     QTreeWidget* list_;
+    std::vector<Card> cards_; ///< in the order of the list
     QLabel *title_, *details_;
     FormulaView* formula_;
     MatrixView* picture_;

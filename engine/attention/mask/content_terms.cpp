@@ -81,23 +81,11 @@ void referenceAdaptiveSpan(ReferenceFlow& flow, PartValues values) {
 
 // Dynamic span -------------------------------------------------------------------------------------------------------
 
-/// v . x + b for every query, of the rows that the queries are made of, or of the queries where these are unknown.
-/// @return [B,H,T]
-Tensor spanLogits(AttentionFlow& flow) {
-    const int64_t B = flow.batch, H = flow.heads, T = flow.queries;
-    const bool hasRows = flow.hasInputs && flow.stream;
-    const int64_t width = hasRows ? flow.stream.shape()[-1] : flow.width;
-    const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(width))};
-    const Tensor offset = flow.parameter("mask.offset", {H, 1}, {InitialValue::Kind::Zero});
-    if (!hasRows)
-        return plus(reshape(product(flow.q, flow.parameter("mask.v", {H, 1, width}, initial)), {B, H, T}), offset);
-    const Tensor byRow = matmul(reshape(flow.stream, {B * T, width}), flow.parameter("mask.v", {H, width}, initial));
-    return plus(permute(reshape(byRow, {B, T, H}), {0, 2, 1}), offset);
-}
-
 void buildDynamicSpan(AttentionFlow& flow, PartValues values) {
     const double span = values.real("span"), ramp = values.real("ramp");
-    const Tensor share = unary(spanLogits(flow), Unary::Sigmoid);
+    const Tensor rows = flow.hasInputs ? flow.stream : Tensor();
+    const Tensor offset = flow.parameter("mask.offset", {flow.heads, 1}, {InitialValue::Kind::Zero});
+    const Tensor share = unary(plus(numberByHead(flow, "mask.v", rows, flow.q), offset), Unary::Sigmoid); // [B,H,T]
     const Tensor distance = flow.byCell(
         "mask.distances", [](int64_t t, int64_t s) { return static_cast<double>(std::abs(t - s)); }); // [T,S]
     const Tensor reach = affine(reshape(share, {flow.batch, flow.heads, flow.queries, 1}), span, ramp);

@@ -99,11 +99,13 @@ Tensor logSigmoid(Tensor x) {
     return minus(binary(x, zero, Binary::Minimum), unary(rest, Unary::Logarithm));
 }
 
-/// The gate of each key: how much of the earlier state it keeps. @return its argument [B,H,S,1]
-Tensor gateOf(AttentionFlow& flow, Tensor k) {
-    const Tensor w = flow.parameter("normaliser.w_g", {flow.heads, 1, flow.width},
-                                    {InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(flow.width))});
-    return plus(product(k, w), flow.parameter("normaliser.b_g", {flow.heads, 1, 1}, {InitialValue::Kind::One}));
+/// The gate of each token: how much of the earlier state it keeps. @return its argument [B,H,S,1], in a step of its own
+/// tokens
+Tensor gateOf(AttentionFlow& flow) {
+    const Tensor k = flow.isStep() ? flow.newKeys : flow.k;
+    const Tensor argument =
+        reshape(numberByHead(flow, "normaliser.w_g", flow.keyStream, k), {flow.batch, flow.heads, k.shape()[2], 1});
+    return plus(argument, flow.parameter("normaliser.b_g", {flow.heads, 1, 1}, {InitialValue::Kind::One}));
 }
 
 void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
@@ -122,19 +124,20 @@ void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
                       1 / std::sqrt(static_cast<double>(half)), 0);
     };
     // S_t = g_t S_{t-1} + (1 - g_t) b_t v_t^T counts key s by (1 - g_s) times the product of all later gates.
-    const auto logGate = [&](Tensor k, bool areNew) {
-        const Tensor argument = gateOf(flow, k), kept = logSigmoid(argument);
+    const Tensor gate = isGated ? gateOf(flow) : Tensor();
+    const auto logGate = [&](bool areNew) {
+        const Tensor argument = areNew || !flow.isStep() ? gate : flow.remember("gate", gate),
+                     kept = logSigmoid(argument);
         const Tensor total = areNew ? runningTotal(flow, "gates", kept) : cumulativeSum(kept, 2);
         return minus(logSigmoid(affine(argument, -1, 0)), total);
     };
     mix(flow, features(lengthened(flow.q)), [&](Tensor k, bool areNew) {
         Tensor logWeight;
         if (!isUnit || isLearned) logWeight = affine(squaredLength(lengthened(k)), 0.5 / (sigma * sigma), 0);
-        if (isGated) logWeight = logWeight ? plus(logWeight, logGate(k, areNew)) : logGate(k, areNew);
+        if (isGated) logWeight = logWeight ? plus(logWeight, logGate(areNew)) : logGate(areNew);
         return KeyFeatures(features(lengthened(k)), logWeight, isGated);
     });
-    if (isGated && !flow.isStep())
-        flow.show("rfa.gate", permute(unary(gateOf(flow, flow.k), Unary::Sigmoid), {0, 1, 3, 2}));
+    if (isGated && !flow.isStep()) flow.show("rfa.gate", permute(unary(gate, Unary::Sigmoid), {0, 1, 3, 2}));
 }
 void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
     const int64_t half = values.integer("features") / 2;
@@ -240,11 +243,11 @@ const Part kRandomFeatureNormaliser{
     .title = "Random feature attention",
     .idea = "Sines and cosines of random projections approximate the Gaussian kernel, and a factor for each key turns "
             "this kernel into the softmax's exponential: of unit vectors, it is the same for all. A gate can let the "
-            "state forget, and each head can learn how large the directions are in each feature. Difference from the "
-            "paper: the gate reads the key, not the layer's input.",
+            "state forget, and each head can learn how large the directions are in each feature. The gate reads the "
+            "layer's input; where no model gives it, as in the Playground, the key stands for it.",
     .formula = "phi(x) = [sin w.x, cos w.x] / sqrt(m), w = r e, e ~ N(0, sigma^-2 I), r = 1 or learned; "
                "keys times exp(|r k|^2 / (2 sigma^2)); gate: S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, g_t = "
-               "sigmoid(w_g . k_t + b_g)",
+               "sigmoid(w_g . x_t + b_g)",
     .source = {"Peng et al.", 2021, "Random Feature Attention", "section 3.1 to 3.3", "arXiv:2103.02143"},
     .params = kRandomFeatureParams,
     .time = "O(T m D)",

@@ -1,5 +1,7 @@
 #include "engine/attention/position/dependency_tree.h"
 
+#include "engine/attention/attention_spec.h"
+#include "engine/attention/part.h"
 #include "engine/attention/position/positions.h"
 #include "engine/attention/position/sinusoid.h"
 #include "engine/attention/terms.h"
@@ -77,6 +79,21 @@ std::optional<TreeProblem> problemOf(std::span<const double> parents) {
         }
     if (sentence.empty()) return {};
     return TreeProblem{std::move(sentence), std::move(nearest)};
+}
+
+int64_t treeEnd(const AttentionSpec& spec) {
+    const auto tree = spec.part(Slot::Position).tree;
+    return tree ? tree(spec.values(Slot::Position)).end() : 0;
+}
+
+void requireWords(const AttentionSpec& spec, int64_t tokens, std::string_view where) {
+    const int64_t end = treeEnd(spec);
+    if (tokens >= end) return;
+    throw Error({.what = fmt::format("the tree ends at token {}, but the text has {} token{}", end, tokens,
+                                     tokens == 1 ? "" : "s"),
+                 .where = std::string(where),
+                 .hint = "give a token for each word of the tree, or the tree of this text, such as tree = 2, 0, 2 for "
+                         "three words"});
 }
 
 namespace {

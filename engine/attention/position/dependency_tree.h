@@ -5,9 +5,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
+
+struct AttentionSpec;
 
 /// "The student reads a book about old trees", as Universal Dependencies describe it.
 inline constexpr std::array<double, 8> kExampleTree{2, 3, 0, 5, 3, 8, 8, 5};
@@ -50,5 +53,11 @@ struct TreeProblem {
 };
 /// @param parents as DependencyTree takes them
 std::optional<TreeProblem> problemOf(std::span<const double> parents);
+
+/// The token after the last word of the tree that a spec gives; 0: it gives none. @throws Error if it is no tree
+int64_t treeEnd(const AttentionSpec& spec);
+/// Refuses a text in which words of the spec's tree are missing. Tokens behind the tree have no position.
+/// @param tokens of the text  @param where names what is refused  @throws Error
+void requireWords(const AttentionSpec& spec, int64_t tokens, std::string_view where);
 
 } // namespace attn
