@@ -31,6 +31,7 @@ constexpr int64_t kTogether = 4; ///< groups whose numbers of four bits lie in t
 constexpr int64_t kWords = 16;   ///< of such groups
 
 constexpr bool isHalfBytes(Storage storage) { return storage == Storage::Q4_0 || storage == Storage::Q4_K; }
+constexpr bool hasOffsets(Storage storage) { return storage == Storage::Q4_K; }
 constexpr bool hasFactors(Storage storage) { return storage != Storage::F16 && storage != Storage::BF16; }
 
 HWY_ATTR HWY_INLINE int64_t laneCount() { return static_cast<int64_t>(hn::Lanes(Floats())); }
@@ -50,13 +51,16 @@ HWY_ATTR HWY_INLINE Vector signedBytes(const std::byte* from) {
     return hn::ConvertTo(Floats(), hn::PromoteTo(Integers(), bytes));
 }
 
-/// Half byte `index` of each word.
-template <int index> HWY_ATTR HWY_INLINE Vector halfBytes(hn::Vec<Integers> words) {
+/// The numbers of half byte `index` of each word.
+template <Storage storage, int index> HWY_ATTR HWY_INLINE Vector halfBytes(hn::Vec<Integers> words) {
+    constexpr int kLeast = storage == Storage::Q4_0 ? -8 : 0;
     const auto shifted = hn::ShiftRight<index * 4>(words);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL // a table of 16 floats reads the low four bits of its index
-    return hn::TableLookupLanes(hn::ConvertTo(Floats(), hn::Iota(Integers(), 0)), hn::Indices512<float>{shifted.raw});
+    return hn::TableLookupLanes(hn::ConvertTo(Floats(), hn::Iota(Integers(), kLeast)),
+                                hn::Indices512<float>{shifted.raw});
 #else
-    return hn::ConvertTo(Floats(), hn::And(shifted, hn::Set(Integers(), 15)));
+    const auto numbers = hn::And(shifted, hn::Set(Integers(), 15));
+    return hn::ConvertTo(Floats(), hn::Add(numbers, hn::Set(Integers(), kLeast)));
 #endif
 }
 
@@ -81,8 +85,9 @@ HWY_ATTR HWY_INLINE void overGroups(const std::byte* row, const Body& body) {
         for (int64_t part = 0; part < kWords; part += lanes) {
             const auto words = hn::LoadU(Integers(), reinterpret_cast<const int32_t*>(row) + part);
             each(
-                [&](auto index)
-                    HWY_ATTR { body(index.value / 2, index.value % 2 * kWords + part, halfBytes<index.value>(words)); },
+                [&](auto index) HWY_ATTR {
+                    body(index.value / 2, index.value % 2 * kWords + part, halfBytes<storage, index.value>(words));
+                },
                 std::make_integer_sequence<int, 2 * count>());
         }
     } else {
@@ -111,7 +116,7 @@ HWY_ATTR HWY_INLINE void overBundles(const std::byte* row, int64_t groups, const
     if (groups - first == 1) body(std::integral_constant<int, 1>(), first, row);
 }
 
-/// The factor of each group, and for half bytes what is added to each of its numbers. Writes whole vectors of four.
+/// The factor of each group, and for q4_k what is added to each of its numbers. Writes whole vectors of four.
 template <Storage storage>
 HWY_ATTR HWY_INLINE void scalesOf(const std::byte* scales, int64_t groups, float* factors, float* offsets) {
     const hn::CappedTag<float, 4> four;
@@ -129,13 +134,10 @@ HWY_ATTR HWY_INLINE void scalesOf(const std::byte* scales, int64_t groups, float
                     uint16_t half = 0;
                     std::memcpy(&half, scales + i * 2, sizeof(half));
                     factors[i] = floatOfHalf(half);
-                    if constexpr (storage == Storage::Q4_0) offsets[i] = -8 * factors[i];
                 }
                 return;
             }
-            const auto d = load(scales + i * 2);
-            hn::StoreU(d, four, factors + i);
-            if constexpr (storage == Storage::Q4_0) hn::StoreU(hn::Mul(d, hn::Set(four, -8.0f)), four, offsets + i);
+            hn::StoreU(load(scales + i * 2), four, factors + i);
         }
     if constexpr (storage == Storage::Q4_K) {
         constexpr int64_t kParts = 8, kBytes = 20;
@@ -168,7 +170,7 @@ template <Storage storage> HWY_ATTR void widenAs(int64_t columns, const std::byt
     scalesOf<storage>(row + storedRow(storage, columns).scalesAt, groups, factors, offsets);
     overBundles<storage>(row, groups, [&](auto count, int64_t first, const std::byte* from) ATTN_INLINE {
         overGroups<storage, decltype(count)::value>(from, [&](int64_t group, int64_t i, Vector value) ATTN_INLINE {
-            if constexpr (isHalfBytes(storage))
+            if constexpr (hasOffsets(storage))
                 value = hn::MulAdd(value, hn::Set(Floats(), factors[first + group]),
                                    hn::Set(Floats(), offsets[first + group]));
             else if constexpr (hasFactors(storage))
@@ -213,7 +215,7 @@ HWY_ATTR void productAs(const SkinnyProduct& p, const std::byte* w, int64_t begi
         });
         for (int m = 0; m < rows; ++m) {
             Vector sum = hn::Add(all[m][0], all[m][1]);
-            if constexpr (isHalfBytes(storage)) {
+            if constexpr (hasOffsets(storage)) {
                 const float* of = sums + m * groups;
                 vectors(groups, [&](auto access, int64_t i)
                                     HWY_ATTR { sum = hn::MulAdd(access.load(of + i), access.load(offsets + i), sum); });
@@ -303,7 +305,7 @@ void groupSums(const SkinnyProduct& product, std::vector<float>& sums) {
 void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& rows) {
     if (storage != Storage::Q4_0 && storage != Storage::Q4_K) return;
     rows.isInteger = splitRows(product, rows.integers);
-    if (!rows.isInteger) groupSums(product, rows.sums);
+    if (!rows.isInteger && storage == Storage::Q4_K) groupSums(product, rows.sums);
 }
 void compactProduct(const SkinnyProduct& product, Storage storage, const CompactRows& rows, const std::byte* w,
                     int64_t begin, int64_t end) {

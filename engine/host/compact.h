@@ -19,7 +19,7 @@ void widen(Storage storage, int64_t columns, const std::byte* row, float* out);
 struct CompactRows {
     bool isInteger = false; ///< `integers` stand for the rows
     IntegerRows integers;
-    std::vector<float> sums; ///< of each group of 32 of each row, for the storages with offsets
+    std::vector<float> sums; ///< of each group of 32 of each row, for q4_k
 };
 /// Fills sums.
 void groupSums(const SkinnyProduct& product, std::vector<float>& sums);
