@@ -33,17 +33,19 @@ QImage imageOf(const WrittenPicture& layout, std::span<const TokenInfo> tokens) 
     QPainter painter(&image);
     painter.setCompositionMode(QPainter::CompositionMode_Source);
     constexpr int kCheck = kEnlargement / 2;
-    for (int64_t pixel = pixelsIn(layout, tokens); pixel < layout.pixels(); ++pixel)
+    for (int64_t nth = pixelsIn(layout, tokens); nth < layout.pixels(); ++nth) {
+        const int64_t pixel = layout.pixelOf(nth);
         for (int check = 0; check < 4; ++check)
             painter.fillRect(static_cast<int>(pixel % layout.columns) * kEnlargement + check % 2 * kCheck,
                              static_cast<int>(pixel / layout.columns) * kEnlargement + check / 2 * kCheck, kCheck,
                              kCheck, QColor(128, 128, 128, check % 2 == check / 2 ? 70 : 35));
+    }
     return image;
 }
 
 /// "pixel 2, 5", of a colour with its channel.
 QString nameOf(const WrittenPicture& layout, int64_t value) {
-    const int64_t pixel = value / layout.channels;
+    const int64_t pixel = layout.pixelOf(value / layout.channels);
     const QString place =
         WrittenPictureText::tr("pixel %1, %2").arg(pixel / layout.columns).arg(pixel % layout.columns);
     if (layout.channels == 1) return place;
@@ -66,12 +68,13 @@ PatchOverlayFigure writtenPictureFigure(const WrittenPicture& layout, std::span<
         if (value < 0 || value >= layout.values())
             elsewhere += static_cast<double>(weight);
         else
-            sums[static_cast<size_t>(value / layout.channels)] += weight;
+            sums[static_cast<size_t>(layout.pixelOf(value / layout.channels))] += weight;
     }
-    std::fill(sums.begin() + pixelsIn(layout, tokens), sums.end(), std::numeric_limits<float>::quiet_NaN());
+    for (int64_t nth = pixelsIn(layout, tokens); nth < layout.pixels(); ++nth)
+        sums[static_cast<size_t>(layout.pixelOf(nth))] = std::numeric_limits<float>::quiet_NaN();
     figure.setValues(static_cast<int>(layout.rows), static_cast<int>(layout.columns), std::move(sums));
     const bool writes = query >= 0 && query < layout.values(); // the last token of a picture writes none of it
-    if (writes) figure.marked = static_cast<int>(query / layout.channels);
+    if (writes) figure.marked = static_cast<int>(layout.pixelOf(query / layout.channels));
     figure.title = writes ? WrittenPictureText::tr("Where the model looks to write %1").arg(nameOf(layout, query))
                           : WrittenPictureText::tr("The picture is complete.");
     if (weights.empty())
@@ -82,6 +85,8 @@ PatchOverlayFigure writtenPictureFigure(const WrittenPicture& layout, std::span<
     return figure;
 }
 
-int queryOfPixel(const WrittenPicture& layout, int pixel) { return static_cast<int>(pixel * layout.channels); }
+int queryOfPixel(const WrittenPicture& layout, int pixel) {
+    return static_cast<int>(layout.nthOf(pixel) * layout.channels);
+}
 
 } // namespace attn

@@ -49,7 +49,7 @@ constexpr std::array kFindings{
             kPixels},
     Finding{Slot::Mask, "local2d", "To write pictures, a pixel needs to see only a block of the pixels around it.",
             "Held-out pictures cost 0.561 and 0.557 bits per dimension with two seeds, with full attention 0.565 and "
-            "0.546: mask=causal & local2d(8, 8, 2, 4, 2, 2, 1).",
+            "0.546: mask=causal & local2d(8, 8, 2, 4, 2, 2, 1). Written block by block they cost 0.569 and 0.563.",
             kPixels},
     Finding{Slot::Mask, "strided", "On the pictures of CIFAR-10, the strided pattern is better than full attention.",
             "Held-out pictures cost 0.546 and 0.524 bits per dimension with two seeds, with full attention 0.565 and "

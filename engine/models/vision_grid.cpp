@@ -29,9 +29,16 @@ double* valueOf(const Part& part, std::span<double> values, std::string_view id)
     return param == part.params.end() ? nullptr : &values[static_cast<size_t>(param - part.params.begin())];
 }
 
-/// The parameters that say how large a grid is.
-std::array<std::pair<std::string_view, int64_t>, 3> extentsOf(const ImageSize& grid) {
-    return {{{"rows", grid.height}, {"cols", grid.width}, {"columns", grid.width}}};
+constexpr ImageSize kRowByRow{1, 1};
+
+/// The parameters that say how large a grid is and in which blocks it is written.
+std::array<std::pair<std::string_view, int64_t>, 6> extentsOf(const ImageSize& grid, const ImageSize& block) {
+    return {{{"rows", grid.height},
+             {"cols", grid.width},
+             {"columns", grid.width},
+             {kBlockHeight, block.height},
+             {kBlockWidth, block.width},
+             {kByBlock, block == kRowByRow ? 0 : 1}}};
 }
 
 } // namespace
@@ -43,11 +50,31 @@ bool knowsGrid(const AttentionSpec& spec) {
     return result;
 }
 
-void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading) {
+ImageSize blockOf(const WrittenPicture& picture) {
+    return picture.blockHeight == 1 ? kRowByRow : ImageSize{picture.blockHeight, picture.blockWidth * picture.channels};
+}
+
+ImageSize blockOf(const AttentionSpec& spec) {
+    ImageSize block = kRowByRow;
+    AttentionSpec copy = spec;
+    forGridParts(copy, [&](const Part& part, std::span<double> values) {
+        if (const double* byBlock = valueOf(part, values, kByBlock); byBlock && *byBlock != 0)
+            block = {static_cast<int64_t>(*valueOf(part, values, "h")),
+                     static_cast<int64_t>(*valueOf(part, values, "w"))};
+    });
+    return block;
+}
+
+void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading, const ImageSize& block) {
     forGridParts(spec, [&](const Part& part, std::span<double> values) {
         *valueOf(part, values, kLeading) = static_cast<double>(leading);
-        for (const auto& [id, extent] : extentsOf(grid))
+        const auto set = [&](std::string_view id, int64_t extent) {
             if (double* value = valueOf(part, values, id)) *value = static_cast<double>(extent);
+        };
+        for (const auto& [id, extent] : extentsOf(grid, block)) set(id, extent);
+        if (block == kRowByRow || !valueOf(part, values, kByBlock)) return;
+        set("h", block.height);
+        set("w", block.width);
     });
 }
 
@@ -56,6 +83,30 @@ void placeOnGrid(VisionConfig& config) {
         forGridParts(layer.spec, [&](const Part& part, std::span<double> values) {
             *valueOf(part, values, kLeading) = static_cast<double>(config.prefix());
         });
+}
+
+void requireGrid(const DecoderConfig& config) {
+    if (!config.picture) return;
+    const WrittenPicture& picture = *config.picture;
+    const ImageSize block = blockOf(picture);
+    for (const LayerAttention& layer : config.layers) {
+        AttentionSpec fitting = layer.spec;
+        forGridParts(fitting, [&](const Part& part, std::span<double> values) {
+            if (block != kRowByRow && !valueOf(part, values, kBlockHeight) && !valueOf(part, values, kByBlock))
+                throw Error(
+                    {.what = fmt::format("{} expects a picture that is written row by row, but this one is written "
+                                         "in blocks of {} x {} pixels",
+                                         part.id, picture.blockHeight, picture.blockWidth),
+                     .where = "recipe: attention",
+                     .hint = "use local2d, learned_2d or sinusoidal_2d, or set the block height to 1"});
+        });
+        setGrid(fitting, {picture.rows, picture.columns * picture.channels}, WrittenPicture::kLeading, block);
+        if (fitting != layer.spec)
+            throw Error({.what = fmt::format("the attention {} is made for another grid than that of the picture",
+                                             layer.spec.text()),
+                         .where = "recipe: attention",
+                         .hint = "write " + fitting.text()});
+    }
 }
 
 void requireGrid(const VisionConfig& config) {
@@ -69,7 +120,7 @@ void requireGrid(const VisionConfig& config) {
                 throw Error({.what = fmt::format("{} needs a grid, but pooled tokens have none", part.title),
                              .where = "recipe: attention",
                              .hint = "do not pool tokens, or choose another attention"});
-            for (const auto& [id, extent] : extentsOf(grid))
+            for (const auto& [id, extent] : extentsOf(grid, kRowByRow))
                 if (const double* value = valueOf(part, values, id); value && *value != static_cast<double>(extent))
                     throw Error({.what = fmt::format("{} is made for {} = {}, but layer {} has a grid of {} rows and "
                                                      "{} columns of patches",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/models/decoder.h"
 #include "engine/models/vision_config.h"
 
 namespace attn {
@@ -7,8 +8,14 @@ namespace attn {
 /// Whether a part of a composition knows the grid of a picture.
 bool knowsGrid(const AttentionSpec& spec);
 
+/// The blocks of the grid in whose order a picture is written; 1 x 1 if row by row.
+ImageSize blockOf(const WrittenPicture& picture);
+/// Those that a mask of a composition expects.
+ImageSize blockOf(const AttentionSpec& spec);
+
 /// Sets the rows and columns of the parts that know a grid, and the number of tokens before it.
-void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading = 0);
+/// @param block those in whose order the picture is written, also in masks with blocks of their own; 1 x 1: row by row
+void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading = 0, const ImageSize& block = {1, 1});
 
 /// Tells the parts of each layer that know a grid how many tokens come before the patches.
 void placeOnGrid(VisionConfig& config);
@@ -16,5 +23,9 @@ void placeOnGrid(VisionConfig& config);
 /// Checks that the parts of each layer that know a grid have that of the layer. Windows have grids of their own.
 /// @throws Error naming the part, its grid and the layer's
 void requireGrid(const VisionConfig& config);
+
+/// Checks that parts that know a grid have that of the picture which a model writes, and its order.
+/// @throws Error naming the attention that fits
+void requireGrid(const DecoderConfig& config);
 
 } // namespace attn

@@ -178,7 +178,9 @@ std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const D
     const WrittenPicture picture{.rows = own.size("rows"),
                                  .columns = own.size("columns"),
                                  .channels = own.size("channels"),
-                                 .levels = own.size("levels")};
+                                 .levels = own.size("levels"),
+                                 .blockHeight = own.size("block_height", 1),
+                                 .blockWidth = own.size("block_width", 1)};
     if (picture.channels != 1 && picture.channels != 3) own.fail("channels", "is neither 1 nor 3");
     if (picture.levels < 2 || picture.levels > 256) own.fail("levels", "is not from 2 to 256");
     if (picture.channels * picture.levels > config.vocabulary)
@@ -186,6 +188,9 @@ std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const D
                                        config.vocabulary));
     if (picture.rows > config.context || picture.columns > config.context || picture.values() > config.context)
         own.fail("rows", fmt::format("makes a picture that does not fit into the context of {}", config.context));
+    if (picture.rows % picture.blockHeight != 0 || picture.columns % picture.blockWidth != 0)
+        own.fail("block_height", fmt::format("makes blocks of {} x {} pixels, which do not fill {} x {}",
+                                             picture.blockHeight, picture.blockWidth, picture.rows, picture.columns));
     return picture;
 }
 
@@ -225,10 +230,9 @@ nlohmann::json describeIn(const ModelFamily& family, const DecoderConfig& config
     nlohmann::json json = family.describe(config);
     if (config.hasPrefix) json["prefix_lm"] = true;
     if (const auto& picture = config.picture)
-        json[kPicture] = {{"rows", picture->rows},
-                          {"columns", picture->columns},
-                          {"channels", picture->channels},
-                          {"levels", picture->levels}};
+        json[kPicture] = {
+            {"rows", picture->rows},     {"columns", picture->columns},          {"channels", picture->channels},
+            {"levels", picture->levels}, {"block_height", picture->blockHeight}, {"block_width", picture->blockWidth}};
     for (const auto& [readout, kind] : kClassModels)
         if (readout == config.readout) json["architectures"] = {std::string(family.classModels) + std::string(kind)};
     if (predictsTokens(config.readout)) {

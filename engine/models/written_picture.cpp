@@ -17,7 +17,7 @@ Image pictureIn(const WrittenPicture& layout, std::span<const int> tokens) {
                       level = tokens[static_cast<size_t>(WrittenPicture::kLeading + value)] - channel * layout.levels;
         if (level < 0 || level >= layout.levels) continue;
         const auto intensity = static_cast<uint8_t>((level * 255 + (layout.levels - 1) / 2) / (layout.levels - 1));
-        const auto at = image.rgb.begin() + value / layout.channels * 3;
+        const auto at = image.rgb.begin() + layout.pixelOf(value / layout.channels) * 3;
         if (layout.channels == 1)
             std::fill_n(at, 3, intensity);
         else

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace attn {
 namespace {
@@ -26,6 +27,13 @@ constexpr std::array<std::pair<Slot, std::string_view>, 9> kTasks{{{Slot::Memory
                                                                    {Slot::Position, "copy"},
                                                                    {Slot::Heads, "compare"}}};
 constexpr int64_t kLeastHeadWidth = 8;
+
+/// The smallest usual size of a picture of pixels that blocks fill; none if no size is.
+std::optional<int> sizeFilledBy(const ImageSize& block) {
+    for (int size = 12; size <= 32; ++size)
+        if (size % block.height == 0 && size % block.width == 0) return size;
+    return std::nullopt;
+}
 
 } // namespace
 
@@ -72,8 +80,12 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
         setGrid(trained, {size.height / model.patch, size.width / model.patch});
     }
     if (isOfPixels) {
+        const ImageSize block = blockOf(spec);
+        if (const auto size = sizeFilledBy(block); block.height > 1 && size)
+            recipe.settings.values = {{"size", *size}, {"block_height", block.height}, {"block_width", block.width}};
         const WrittenPicture picture = *makeTask(taskNamed(recipe.task), recipe.settings)->picture();
-        setGrid(trained, {picture.rows, picture.columns * picture.channels}, WrittenPicture::kLeading);
+        setGrid(trained, {picture.rows, picture.columns * picture.channels}, WrittenPicture::kLeading,
+                blockOf(picture));
     }
     model.attention = trained.text();
     return withMoments(std::move(recipe));

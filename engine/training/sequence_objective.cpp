@@ -5,6 +5,7 @@
 #include "engine/models/family.h"
 #include "engine/models/folder_writer.h"
 #include "engine/models/model_source.h"
+#include "engine/models/vision_grid.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -97,6 +98,7 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
 void SequenceObjective::setReadout(const Task& task) {
     config_.hasPrefix = task.hasPrefix;
     config_.picture = instance_->picture();
+    requireGrid(config_);
     if (predictsTokens(task.readout)) {
         config_.labels.clear(); // of a model that also has classes
         return;

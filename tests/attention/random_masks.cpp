@@ -14,7 +14,7 @@ RandomMask randomTerm(std::mt19937& draws) {
         if (chosen.sees == nullptr || !chosen.lists.empty()) continue;
         const Part& part = **std::ranges::find(maskParts(), chosen.id, &Part::id);
         std::vector<double> values;
-        for (const Param& param : part.params) values.push_back(param.minimum + draws() % 9);
+        for (const Param& param : part.params) values.push_back(std::min(param.minimum + draws() % 9, param.maximum));
         const Arguments arguments(values.begin(), values.end());
         return {termText(part, values),
                 [&chosen, arguments](int64_t i, int64_t j, int, int) { return chosen.sees(arguments, i, j); }};

@@ -42,6 +42,30 @@ TEST_CASE("written picture: the weights of a pixel's channels are added, and wha
     CHECK(writtenPictureFigure(layout, tokens, 2, weights).marked == 0);
 }
 
+TEST_CASE("written picture: a picture in blocks has its pixels, weights and frame where the blocks lie", "[figures]") {
+    // Blocks of 2 x 2 in a picture of 2 x 4: the third pixel that is written begins the second row.
+    const WrittenPicture layout{.rows = 2, .columns = 4, .channels = 1, .levels = 3, .blockHeight = 2, .blockWidth = 2};
+    const auto tokens = tokensOf({3, 0, 1, 2, 1, 2}); // the kind, the first block and a pixel of the second
+    PatchOverlayFigure figure =
+        writtenPictureFigure(layout, tokens, 5, std::vector{0.1f, 0.05f, 0.15f, 0.2f, 0.25f, 0.25f});
+    const float unwritten = -1;
+    const std::vector<float> expected{0.05f, 0.15f, 0.25f, unwritten, 0.2f, 0.25f, unwritten, unwritten};
+    for (size_t pixel = 0; pixel < 8; ++pixel) {
+        CAPTURE(pixel);
+        if (expected[pixel] == unwritten)
+            CHECK(std::isnan(figure.values()[pixel]));
+        else
+            CHECK(figure.values()[pixel] == Approx(expected[pixel]));
+    }
+    CHECK(figure.marked == 3);
+    CHECK(figure.title.contains("pixel 0, 3"));
+    CHECK(queryOfPixel(layout, 3) == 5);
+    CHECK(queryOfPixel(layout, 4) == 2);
+    figure.opacity = 0;
+    for (const auto& [pixel, grey] : {std::pair{0, 0}, {1, 128}, {2, 255}, {4, 255}, {5, 128}})
+        CHECK(drawnAt(figure, pixel) == QColor(grey, grey, grey));
+}
+
 TEST_CASE("written picture: the pixels are those of the tokens, and a whole picture has no next one", "[figures]") {
     const WrittenPicture layout{.rows = 2, .columns = 2, .channels = 1, .levels = 3};
     const auto whole = tokensOf({3, 0, 1, 2, 1});

@@ -35,12 +35,20 @@ def visible(text, length, divisor):
     return near | (i < globals_) | (j < globals_)
 
 
-def grid_terms(length, rows, columns, leading):
+def places(length, rows, columns, leading, height=1, width=1):
+    """The rows and columns of pixels after the leading tokens, [T] each, written block by block; and which tokens are pixels."""
+    nth = torch.arange(length) - leading
+    inside = (nth >= 0) & (nth < rows * columns)
+    grid = torch.arange(rows * columns).reshape(rows // height, height, columns // width, width)
+    place = grid.permute(0, 2, 1, 3).flatten()[nth.clamp(0, rows * columns - 1)]
+    return place.div(columns, rounding_mode="floor"), place % columns, inside
+
+
+def grid_terms(length, rows, columns, leading, height=1, width=1):
     """Of a picture after its leading tokens, which see and are seen by all: whether both are pixels; their rows and columns, each as
     the query's [T,1] and the key's [1,T]."""
+    row, column, inside = places(length, rows, columns, leading, height, width)
     place = torch.arange(length) - leading
-    inside = (place >= 0) & (place < rows * columns)
-    row, column = place.div(columns, rounding_mode="floor"), place % columns
     free = (place < 0)[:, None] | (place < 0)[None, :]
     return free, inside[:, None] & inside[None, :], (row[:, None], row[None, :]), (column[:, None], column[None, :])
 
@@ -54,7 +62,8 @@ def term(name, numbers, length):
         return (i < numbers[0]) | (j < numbers[0])
     if name == "strided":  # Child et al. 2019, section 4.3
         return (j <= i) & ((i - j <= numbers[0]) | ((i - j) % numbers[0] == 0))
-    free, inside, (query_row, key_row), (query_column, key_column) = grid_terms(length, numbers[0], numbers[1], numbers[-1])
+    free, inside, (query_row, key_row), (query_column, key_column) = grid_terms(
+        length, numbers[0], numbers[1], numbers[6 if name == "local2d" else 2], *(numbers[2:4] if len(numbers) == 8 and numbers[7] else ()))
     if name == "axial":  # Ho et al. 2019, section 3
         return free | inside & ((query_row == key_row) | (query_column == key_column))
     assert name == "local2d"  # Parmar et al. 2018, section 3.3
@@ -195,10 +204,8 @@ def decoder(config, w, tokens):
     if kind == "learned":
         x = x + w["blocks.0.attn.position.table"][: len(x)]
     if kind == "learned_2d":
-        place = torch.arange(len(x)) - int(numbers["leading"])
-        row = (place // int(numbers["columns"])).clamp(0, int(numbers["rows"]) - 1)
-        places = torch.cat((w["blocks.0.attn.position.rows"][row], w["blocks.0.attn.position.columns"][place % int(numbers["columns"])]), -1)
-        x = x + places * (place >= 0)[:, None]
+        row, column, inside = places(len(x), *(int(numbers.get(name, 1)) for name in ("rows", "columns", "leading", "block_height", "block_width")))
+        x = x + inside[:, None] * torch.cat((w["blocks.0.attn.position.rows"][row], w["blocks.0.attn.position.columns"][column]), -1)
     if part(config["attention"][0], "residual", "pre_norm")[0] == "pre_norm":
         act = ACTIVATIONS[config["activation"]]
         for layer, text in enumerate(config["attention"]):

@@ -141,16 +141,20 @@ def added(run, rows):
     return plain(run, q=run.q + rows, k=run.k + rows)
 
 
-def sinusoidal_2d(run, columns, leading):
-    place = np.arange(run.T) - leading
-    rows = np.concatenate([sinusoid(place // columns, WIDTH // 2), sinusoid(place % columns, WIDTH // 2)], -1)
-    return added(run, np.where((place >= 0)[:, None], rows, 0))
+def on_grid(run, rows, columns, leading, height=1, width=1):
+    """The rows and columns of the patches, [T] each, written block by block; and 0 for leading tokens, which have no place, [T,1]."""
+    order = block_by_block(rows, columns, height, width)[np.maximum(np.arange(run.T) - leading, 0)]
+    return order // columns, order % columns, (np.arange(run.T) >= leading)[:, None]
 
 
-def learned_2d(run, columns, leading):
-    place = np.maximum(np.arange(run.T) - leading, 0)
-    rows = np.concatenate([run["position.rows"][place // columns], run["position.columns"][place % columns]], -1)
-    return added(run, np.where((np.arange(run.T) >= leading)[:, None], rows, 0))
+def sinusoidal_2d(run, *grid):
+    row, column, is_patch = on_grid(run, *grid)
+    return added(run, is_patch * np.concatenate([sinusoid(row, WIDTH // 2), sinusoid(column, WIDTH // 2)], -1))
+
+
+def learned_2d(run, *grid):
+    row, column, is_patch = on_grid(run, *grid)
+    return added(run, is_patch * np.concatenate([run["position.rows"][row], run["position.columns"][column]], -1))
 
 
 def shaw(run, clip):
@@ -444,6 +448,19 @@ def grid_mask(rule, rows, columns, leading=0):
     return visible
 
 
+def block_by_block(rows, columns, height, width):
+    """[rows columns]: the place of each patch of a picture, counted row by row, in the order of its blocks."""
+    return np.arange(rows * columns).reshape(rows // height, height, columns // width, width).transpose(0, 2, 1, 3).ravel()
+
+
+def grid_mask_by_block(rule, rows, columns, height, width, leading=0):
+    """grid_mask() of a picture that is written block by block."""
+    place = np.concatenate([np.arange(leading), leading + block_by_block(rows, columns, height, width)])
+    by_rows = grid_mask(rule, rows, columns, leading)
+    in_picture = lambda token: np.concatenate([place, np.arange(len(place), 64)])[token]
+    return lambda i, j: by_rows(in_picture(i), in_picture(j))
+
+
 def within_span(q, k, v, reach, ramp):
     """Causal attention whose weights fall to 0 over `ramp` tokens beyond the span of each query, [heads, tokens or 1]."""
     i, j = np.arange(q.shape[-2])[:, None], np.arange(q.shape[-2])[None, :]
@@ -527,6 +544,10 @@ MASKS = {
     "column(3, 4)": grid_mask(lambda a, b, c, d: b == d, 3, 4),
     "axial(2, 4, 1)": grid_mask(lambda a, b, c, d: (a == c) | (b == d), 2, 4, 1),
     "shifted(4, 3, 2, 1)": grid_mask(lambda a, b, c, d: ((a + 1) // 2 == (c + 1) // 2) & ((b + 1) // 2 == (d + 1) // 2), 4, 3),
+    "local2d(2, 6, 2, 3, 1, 1, 1, 1)": grid_mask_by_block(
+        lambda a, b, c, d: (c >= a // 2 * 2 - 1) & (c < a // 2 * 2 + 2) & (d >= b // 3 * 3 - 1) & (d < b // 3 * 3 + 4), 2, 6, 2, 3, 1),
+    "local2d(4, 4, 2, 2, 1, 0, 0, 1) & causal": lambda i, j: (j <= i) & grid_mask_by_block(
+        lambda a, b, c, d: (c >= a // 2 * 2 - 1) & (c < a // 2 * 2 + 2) & (b // 2 == d // 2), 4, 4, 2, 2)(i, j),
     "local2d(4, 3, 2, 3, 1, 0)": grid_mask(lambda a, b, c, d: (c >= a // 2 * 2 - 1) & (c < a // 2 * 2 + 2) & (b // 3 == d // 3), 4, 3),
 }
 
@@ -556,8 +577,10 @@ CASES = {
     "position=universal": (lambda run: added(run, sinusoid(np.arange(run.T) + 1, WIDTH) + sinusoid(run.layer + 1, WIDTH)), {"layer": 2}),
     "position=learned(64)": lambda run: added(run, run["position.table"][:run.T]),
     "position=learned(64, 1)": (lambda run: added(run, run["position.table"][:run.T]), {"layer": 1}),
-    "position=sinusoidal_2d(4, leading = 1)": lambda run: sinusoidal_2d(run, 4, 1),
-    "position=learned_2d(3, 4, 1)": lambda run: learned_2d(run, 4, 1),
+    "position=sinusoidal_2d(4, leading = 1)": lambda run: sinusoidal_2d(run, 4, 4, 1),
+    "position=learned_2d(3, 4, 1)": lambda run: learned_2d(run, 3, 4, 1),
+    "position=learned_2d(4, 4, 1, 2, 2)": lambda run: learned_2d(run, 4, 4, 1, 2, 2),
+    "position=sinusoidal_2d(4, leading = 1, block_height = 2, block_width = 2)": lambda run: sinusoidal_2d(run, 4, 4, 1, 2, 2),
     "position=shaw(3)": lambda run: shaw(run, 3),
     "position=transformer_xl": transformer_xl,
     "position=t5": lambda run: t5(run, False),

@@ -34,7 +34,61 @@ Recipe pixelRecipe() {
     return recipe;
 }
 
+/// The same picture in blocks of 2 x 2 pixels, as the Image Transformer writes it.
+Recipe blockRecipe() {
+    Recipe recipe = pixelRecipe();
+    recipe.settings.values["block_height"] = recipe.settings.values["block_width"] = 2;
+    recipe.architecture.attention = "position=learned_2d(rows = 4, columns = 12, leading = 1, block_height = 2, "
+                                    "block_width = 6), mask=causal & local2d(4, 12, 2, 6, 2, 6, 1, 1)";
+    return recipe;
+}
+
 } // namespace
+
+TEST_CASE("pixels: in blocks the same pictures are written in another order", "[training]") {
+    const bool hasColour = GENERATE(false, true);
+    const int64_t channels = hasColour ? 3 : 1;
+    std::map<std::string, double, std::less<>> values{{"size", 6}, {"levels", 5}, {"colour", hasColour ? 1.0 : 0.0}};
+    const auto rows = test::task("pixels", values);
+    values["block_height"] = 3, values["block_width"] = 2;
+    const auto blocks = test::task("pixels", values);
+    const WrittenPicture layout = *blocks->picture();
+    CHECK(layout == WrittenPicture{
+                        .rows = 6, .columns = 6, .channels = channels, .levels = 5, .blockHeight = 3, .blockWidth = 2});
+    for (uint64_t i = 0; i < 20; ++i) {
+        const Example expected = rows->example(Split::Train, i), example = blocks->example(Split::Train, i);
+        CHECK(example.prompt == expected.prompt);
+        auto written = example.answer.begin();
+        for (const int64_t top : {0, 3})
+            for (const int64_t left : {0, 2, 4})
+                for (int64_t row = top; row < top + 3; ++row)
+                    for (int64_t value = left * channels; value < (left + 2) * channels; ++value)
+                        REQUIRE(*written++ == expected.answer[static_cast<size_t>(row * 6 * channels + value)]);
+        const auto textOf = [](const Example& of) {
+            std::vector<int> text(of.prompt.begin(), of.prompt.end());
+            text.insert(text.end(), of.answer.begin(), of.answer.end());
+            return text;
+        };
+        CHECK(pictureIn(layout, textOf(example)).rgb == pictureIn(*rows->picture(), textOf(expected)).rgb);
+    }
+    CHECK(test::refuses(
+        [] {
+            test::task("pixels", {{"size", 6}, {"block_height", 4}});
+        },
+        "blocks of 4 x 1 pixels do not fill a picture of 6 x 6"));
+}
+
+TEST_CASE("pixels: attention on another grid than the picture's is refused with the one that fits", "[training]") {
+    const auto refuses = [](Recipe recipe, std::string_view attention, const std::string& says) {
+        recipe.architecture.attention = attention;
+        return test::refuses([&] { Trainer(recipe, {.softwareThreads = 0}); }, says);
+    };
+    CHECK(refuses(pixelRecipe(), "mask=causal & local2d(4, 4, 2, 2, 1, 1, 1)", "local2d(4, 12, 2, 2, 1, 1, 1)"));
+    CHECK(refuses(pixelRecipe(), blockRecipe().architecture.attention, "local2d(4, 12, 2, 6, 2, 6, 1)"));
+    CHECK(refuses(blockRecipe(), "mask=causal & local2d(4, 12, 1, 3, 2, 6, 1)", "local2d(4, 12, 2, 6, 2, 6, 1, 1)"));
+    CHECK(refuses(blockRecipe(), pixelRecipe().architecture.attention,
+                  "axial expects a picture that is written row by row"));
+}
 
 TEST_CASE("pixels: a row is the kind of a shape and then every channel of every pixel", "[training]") {
     const bool hasColour = GENERATE(false, true);
@@ -170,7 +224,8 @@ TEST_CASE("pixels: a text that is no picture has black pixels in place of other 
 
 TEST_CASE("pixels: what is trained opens as a model that writes pictures, and says the bits that training measured",
           "[training][gpu]") {
-    Trainer trainer(pixelRecipe(), {.softwareThreads = 0});
+    const bool byBlock = GENERATE(false, true);
+    Trainer trainer(byBlock ? blockRecipe() : pixelRecipe(), {.softwareThreads = 0});
     const auto before = trainer.evaluate(Split::Validation, 64);
     CHECK(before.metric == Approx(before.loss / std::log(2.0)));
     for (int i = 0; i < 40; ++i) trainer.step();
@@ -211,6 +266,22 @@ TEST_CASE("pixels: attention that looks at a grid in order trains on pictures of
     CHECK(recipe.architecture.attention ==
           "position=learned_2d(rows = 12, columns = 12, leading = 1), mask=causal & local2d(12, 12, 2, 2, 1, 1, 1)");
     CHECK_NOTHROW(check(recipe));
+}
+
+TEST_CASE("pixels: a mask that expects blocks trains on pictures that are written in them", "[training]") {
+    const auto attention = [](const char* block) {
+        return suggestedRecipe(AttentionSpec::parse(std::string("position=learned_2d, mask=causal & local2d(8, 8, ") +
+                                                    block + ", 2, 2, 0, 1)"));
+    };
+    const Recipe recipe = attention("5, 3");
+    CHECK(recipe.settings.values ==
+          std::map<std::string, double, std::less<>>{{"size", 15}, {"block_height", 5}, {"block_width", 3}});
+    CHECK(recipe.architecture.attention ==
+          "position=learned_2d(rows = 15, columns = 15, leading = 1, block_height = 5, "
+          "block_width = 3), mask=causal & local2d(15, 15, 5, 3, 2, 2, 1, 1)");
+    CHECK_NOTHROW(check(recipe));
+    // No picture of the task can be made of such blocks, and so it is written row by row.
+    CHECK(attention("7, 5").architecture.attention.ends_with("local2d(12, 12, 7, 5, 2, 2, 1)"));
 }
 
 TEST_CASE("pixels: attention-cli prints bits per dimension, and saves what a model writes as a PNG file",

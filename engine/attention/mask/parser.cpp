@@ -231,7 +231,8 @@ private:
             failAt(begin,
                    fmt::format("{} takes {}{}{} number{}, not {}", part.id, part.takesList ? "at least " : "",
                                wanted == 0 ? "no" : std::to_string(wanted),
-                               most > wanted ? fmt::format(" or {}", most) : "", most == 1 ? "" : "s", given),
+                               most > wanted ? fmt::format(" {} {}", most > wanted + 1 ? "to" : "or", most) : "",
+                               most == 1 ? "" : "s", given),
                    fmt::format("write {}", form));
         }
         if (part.prepareMask == nullptr) return;

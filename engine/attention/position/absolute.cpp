@@ -91,16 +91,28 @@ void referenceLearned(ReferenceFlow& flow, PartValues values) {
 
 // Two-dimensional ----------------------------------------------------------------------------------------------------
 
-constexpr std::array<Param, 3> kSinusoidal2dParams{
-    {{"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8}, kBase, kLeadingParam}};
+constexpr std::array<Param, 5> kSinusoidal2dParams{
+    {{"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
+     kBase,
+     kLeadingParam,
+     kBlockHeightParam,
+     kBlockWidthParam}};
+
+/// Where the tokens of a picture lie that is written row by row or block by block.
+BlockOrder orderOf(PartValues values) {
+    return {.columns = values.integer("columns"),
+            .blockRows = values.integer(kBlockHeight),
+            .blockColumns = values.integer(kBlockWidth)};
+}
 
 /// The first half of the features encodes the row, the second half the column. Leading tokens have no position.
 std::function<double(int64_t, int64_t)> sinusoid2d(PartValues values, int64_t width) {
-    return [width, columns = values.integer("columns"), leading = values.integer(kLeading),
+    return [width, order = orderOf(values), leading = values.integer(kLeading),
             base = values.real("base")](int64_t token, int64_t d) {
-        const int64_t half = (width + 1) / 2, i = token - leading;
-        if (i < 0) return 0.0;
-        return d < half ? sinusoid(i / columns, d, half, base) : sinusoid(i % columns, d - half, width - half, base);
+        const int64_t half = (width + 1) / 2;
+        if (token < leading) return 0.0;
+        const auto [row, column] = order.placeOf(token - leading);
+        return d < half ? sinusoid(row, d, half, base) : sinusoid(column, d - half, width - half, base);
     };
 }
 void buildSinusoidal2d(AttentionFlow& flow, PartValues values) {
@@ -110,29 +122,33 @@ void referenceSinusoidal2d(ReferenceFlow& flow, PartValues values) {
     if (flow.layer == 0) addReference(flow, sinusoid2d(values, flow.stream.extents[1]));
 }
 
-constexpr std::array<Param, 3> kLearned2dParams{
+constexpr std::array<Param, 5> kLearned2dParams{
     {{"rows", "Rows", "Rows of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
      {"columns", "Columns", "Tokens in a row of the grid", Param::Kind::Integer, 1, 1024, 1, 8},
-     kLeadingParam}};
+     kLeadingParam,
+     kBlockHeightParam,
+     kBlockWidthParam}};
 
 void buildLearned2d(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const int64_t rows = values.integer("rows"), columns = values.integer("columns");
     const int64_t half = (widthOf(flow) + 1) / 2, leading = values.integer(kLeading);
+    const BlockOrder order = orderOf(values);
     const Tensor row = rowsOfTable(flow, "position.rows", rows, half,
-                                   [=](int64_t i) { return i < leading ? -1 : (i - leading) / columns; });
+                                   [=](int64_t i) { return i < leading ? -1 : order.placeOf(i - leading).row; });
     const Tensor column = rowsOfTable(flow, "position.columns", columns, widthOf(flow) - half,
-                                      [=](int64_t i) { return i < leading ? -1 : (i - leading) % columns; });
+                                      [=](int64_t i) { return i < leading ? -1 : order.placeOf(i - leading).column; });
     flow.stream = plus(flow.stream, beside(row, column));
 }
 void referenceLearned2d(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0) return;
     const Dense &row = flow.parameters.at("position.rows"), &column = flow.parameters.at("position.columns");
-    const int64_t rows = values.integer("rows"), columns = values.integer("columns");
-    addReference(flow, [&](int64_t token, int64_t d) {
+    const int64_t last = values.integer("rows") - 1;
+    addReference(flow, [&, order = orderOf(values)](int64_t token, int64_t d) {
         const int64_t half = row.extents[1], i = token - values.integer(kLeading);
         if (i < 0) return 0.0;
-        return d < half ? row.at(std::min(i / columns, rows - 1), d) : column.at(i % columns, d - half);
+        const BlockOrder::Place place = order.placeOf(i);
+        return d < half ? row.at(std::min(place.row, last), d) : column.at(place.column, d - half);
     });
 }
 
@@ -188,8 +204,9 @@ const Part kSinusoidal2dPosition{
     .slot = Slot::Position,
     .title = "Sinusoidal on a grid",
     .idea = "Half of the features carry the sinusoid of the row, the other half that of the column. Patches in the "
-            "same row or column of a picture share half of their position.",
-    .formula = "f(i) = [f(floor(i / columns)), f(i mod columns)]",
+            "same row or column of a picture share half of their position. A picture that is written block by block "
+            "needs the size of its blocks, which fill it.",
+    .formula = "f(i) = [f(row of i), f(column of i)]",
     .source = {"Parmar et al.", 2018, "Image Transformer", "section 3.1", "arXiv:1802.05751"},
     .params = kSinusoidal2dParams,
     .time = "O(T C)",
@@ -202,8 +219,9 @@ const Part kLearned2dPosition{.id = "learned_2d",
                               .title = "Learned on a grid",
                               .idea = "Every row and every column of a picture has a learned vector of half the "
                                       "model's width, and each token adds the two side by side. An H x W grid needs H "
-                                      "+ W half vectors instead of H W whole ones.",
-                              .formula = "x_i + [R[floor(i / columns)], K[i mod columns]]",
+                                      "+ W half vectors instead of H W whole ones. A picture that is written block by "
+                                      "block needs the size of its blocks, which fill it.",
+                              .formula = "x_i + [R[row of i], K[column of i]]",
                               .source = {"Dosovitskiy et al.", 2021,
                                          "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
                                          "appendix D.4", "arXiv:2010.11929"},

@@ -1,3 +1,4 @@
+#include "engine/core/error.h"
 #include "engine/io/resample.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_data.h"
@@ -10,25 +11,39 @@
 #include <array>
 #include <cctype>
 
-// Pictures that a decoder writes value by value, row by row, as the Image Transformer does.
+// Pictures that a decoder writes value by value, row by row or block by block, as the Image Transformer does.
 
 namespace attn {
 namespace {
 
-constexpr std::array<Param, 4> kParams{{
+constexpr std::array<Param, 6> kParams{{
     {"size", "Size", "Pixels per side of a picture", Param::Kind::Integer, 4, 32, 1, 12},
     {"levels", "Levels", "Number of levels of brightness of each channel", Param::Kind::Integer, 2, 64, 1, 4},
     {"colour", "Colour", "Writes red, green and blue of each pixel one after the other", Param::Kind::Toggle, 0, 1, 1,
      0},
     {"kinds", "Kinds", "Number of kinds of drawn shapes: circle, square, triangle, cross, ring", Param::Kind::Integer,
      2, kShapeKinds, 1, 4},
+    {"block_height", "Block height",
+     "Rows of the blocks that are written one after the other; with 1 the picture is written row by row",
+     Param::Kind::Integer, 1, 32, 1, 1},
+    {"block_width", "Block width", "Columns of the blocks that are written one after the other", Param::Kind::Integer,
+     1, 32, 1, 1},
 }};
 
+/// @throws Error if blocks do not fill the picture
 WrittenPicture layoutOf(const TaskValues& values) {
-    return {.rows = values.integer("size"),
-            .columns = values.integer("size"),
-            .channels = values.flag("colour") ? 3 : 1,
-            .levels = values.integer("levels")};
+    const WrittenPicture layout{.rows = values.integer("size"),
+                                .columns = values.integer("size"),
+                                .channels = values.flag("colour") ? 3 : 1,
+                                .levels = values.integer("levels"),
+                                .blockHeight = values.integer("block_height"),
+                                .blockWidth = values.integer("block_width")};
+    if (layout.rows % layout.blockHeight != 0 || layout.columns % layout.blockWidth != 0)
+        throw Error({.what = fmt::format("blocks of {} x {} pixels do not fill a picture of {} x {}",
+                                         layout.blockHeight, layout.blockWidth, layout.rows, layout.columns),
+                     .where = "task pixels",
+                     .hint = "choose a block height and a block width that divide the size"});
+    return layout;
 }
 
 /// The levels of all channels, "2" or "g2", then the classes: one word each, and none that is another symbol.
@@ -59,16 +74,22 @@ protected:
         : SequenceTask(symbolsOf(layout, classes), static_cast<int>(layout.tokens() + 1), seed), layout_(layout) {}
 
     TaskSequence sequenceOf(int32_t label, const Image& image) const {
-        TaskSequence sequence;
-        sequence.add(static_cast<int32_t>(layout_.channels * layout_.levels) + label);
-        std::vector<int32_t> levels;
+        std::vector<int32_t> rowByRow;
         for (int64_t value = 0; value < layout_.values(); ++value) {
             const int64_t pixel = value / layout_.channels, channel = value % layout_.channels;
-            levels.push_back(
+            rowByRow.push_back(
                 levelToken(layout_, channel, intensity(&image.rgb[static_cast<size_t>(pixel * 3)], channel)));
         }
+        std::vector<int32_t> levels;
+        for (int64_t nth = 0; nth < layout_.pixels(); ++nth) {
+            const auto first = rowByRow.begin() + layout_.pixelOf(nth) * layout_.channels;
+            levels.insert(levels.end(), first, first + layout_.channels);
+        }
+        TaskSequence sequence;
+        sequence.add(static_cast<int32_t>(layout_.channels * layout_.levels) + label);
+        sequence.identity = sequence.tokens; // equal pictures are in one split, in whatever order they are written
+        sequence.identity.insert(sequence.identity.end(), rowByRow.begin(), rowByRow.end());
         sequence.addAnswer(levels);
-        sequence.identity = sequence.tokens; // equal pictures are in one split
         return sequence;
     }
     const WrittenPicture& layout() const { return layout_; }
@@ -146,9 +167,9 @@ std::unique_ptr<TaskInstance> makePixels(const TaskValues& values, const TaskSet
 constinit const Task kPixelsTask{
     .id = "pixels",
     .title = "Pixels",
-    .summary =
-        "Writes a picture pixel by pixel, row by row, and with colour channel by channel: circle 0 0 1 3 ... The "
-        "pictures are drawn shapes, or those of a folder",
+    .summary = "Writes a picture pixel by pixel, row by row or block by block, and with colour channel by channel: "
+               "circle 0 0 1 "
+               "3 ... The pictures are drawn shapes, or those of a folder",
     .hint = "Watch: a head looks at the pixel above the next one, another at the pixel before it. A head that looks at "
             "the first token asks which shape it is.",
     .citation = "Parmar et al. 2018, \"Image Transformer\", arXiv:1802.05751 (pixels and channels one by one, with the "
