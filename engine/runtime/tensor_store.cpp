@@ -1,6 +1,7 @@
 #include "engine/runtime/tensor_store.h"
 
 #include "engine/core/error.h"
+#include "engine/core/large_pages.h"
 #include "engine/gpu/transfer.h"
 #include "engine/host/pool.h"
 
@@ -61,7 +62,7 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
     }
     for (Pending& tensor : pending) {
         entries_.emplace(tensor.name, tensor.entry);
-        // Mapped memory of software devices comes zeroed page by page from the system, but this is not guaranteed.
+        // Mapped memory of software devices mostly comes zeroed from the system, but this is not guaranteed.
         zero(tensor.name);
     }
 }
@@ -126,7 +127,7 @@ void TensorStore::zero(const std::string& name) {
     const Entry& tensor = entry(name); // bytes of zeros are zeros in every storage
     const gpu::Buffer& block = buffer(tensor);
     if (block.isMapped()) {
-        std::ranges::fill(block.mapped().subspan(tensor.byteOffset, tensor.byteSize), std::byte{0});
+        clearMemory(block.mapped().subspan(tensor.byteOffset, tensor.byteSize));
         return;
     }
     gpu::Transfer(context_).upload(block, tensor.byteOffset, tensor.byteSize, [](uint64_t, std::span<std::byte> piece) {

@@ -10,6 +10,10 @@
 #include <thread>
 #include <vector>
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 using namespace attn::host;
 
 namespace {
@@ -121,3 +125,18 @@ TEST_CASE("pool: a process has at least one core", "[host]") {
     CHECK(Pool::allowedCores() >= 1);
     CHECK(Pool::shared().threads() == Pool::allowedCores());
 }
+
+#ifdef __linux__
+TEST_CASE("pool: a thread that is limited to one core counts one", "[host]") {
+    int cores = 0;
+    std::thread([&] {
+        cpu_set_t allowed, one;
+        if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+        CPU_ZERO(&one);
+        for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core)
+            if (CPU_ISSET(core, &allowed)) CPU_SET(core, &one);
+        if (sched_setaffinity(0, sizeof(one), &one) == 0) cores = Pool::allowedCores();
+    }).join();
+    CHECK(cores == 1);
+}
+#endif

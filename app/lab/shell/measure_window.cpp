@@ -12,6 +12,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPlainTextEdit>
+#include <QTimer>
 
 #include <algorithm>
 #include <chrono>
@@ -176,6 +177,35 @@ public:
         print("a step of the text size", times);
     }
 
+    /// The time between two frames of a clock of 60 Hz while a model trains: what another part of the window would have
+    /// to wait for.
+    void trainingFrames() {
+        constexpr int kFrameMs = 16, kTrainingMs = 10'000;
+        trigger("workspace.train");
+        rest();
+        const auto& training = bench_.training();
+        const auto first = training.snapshot()->step;
+        trigger("trainPlay");
+        wait([&] { return training.snapshot()->step > first; });
+        std::vector<double> times;
+        QElapsedTimer since;
+        QTimer frames;
+        frames.setTimerType(Qt::PreciseTimer);
+        QObject::connect(&frames, &QTimer::timeout, [&] {
+            times.push_back(static_cast<double>(since.nsecsElapsed()) / 1e6);
+            since.start();
+        });
+        const auto begin = training.snapshot()->step;
+        since.start();
+        frames.start(kFrameMs);
+        runFor(kTrainingMs);
+        frames.stop();
+        std::printf("%-40s %8lld\n", "steps of training in 10 s",
+                    static_cast<long long>(training.snapshot()->step - begin));
+        print("from frame to frame while training", times);
+        trigger("trainPlay");
+    }
+
 private:
     template <class T> T& child(const char* name) { return *window_.findChild<T*>(name); }
     void trigger(const char* action) { child<QAction>(action).trigger(); }
@@ -212,6 +242,7 @@ void measureAndQuit(MainWindow& window) {
     measurement.keys();
     measurement.thumbnails();
     measurement.textSize();
+    measurement.trainingFrames();
     QApplication::exit(0);
 }
 
