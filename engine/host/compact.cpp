@@ -128,17 +128,8 @@ HWY_ATTR HWY_INLINE void scalesOf(const std::byte* scales, int64_t groups, float
         return hn::PromoteTo(four, hn::LoadU(halfOfFour, reinterpret_cast<const hwy::float16_t*>(from)));
     };
     if constexpr (storage == Storage::Q8_0 || storage == Storage::Q4_0)
-        for (int64_t i = 0; i < groups; i += lanes) { // rows are padded to 16 bytes, so that no load leaves the row
-            if (i + lanes > groups) {
-                for (; i < groups; ++i) {
-                    uint16_t half = 0;
-                    std::memcpy(&half, scales + i * 2, sizeof(half));
-                    factors[i] = floatOfHalf(half);
-                }
-                return;
-            }
+        for (int64_t i = 0; i < groups; i += lanes) // rows are padded to 16 bytes, so that no load leaves the row
             hn::StoreU(load(scales + i * 2), four, factors + i);
-        }
     if constexpr (storage == Storage::Q4_K) {
         constexpr int64_t kParts = 8, kBytes = 20;
         for (int64_t super = 0; super < groups / kParts; ++super) {
@@ -303,8 +294,7 @@ void groupSums(const SkinnyProduct& product, std::vector<float>& sums) {
     HWY_DYNAMIC_DISPATCH(groupSumsV)(product, sums.data());
 }
 void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& rows) {
-    if (storage != Storage::Q4_0 && storage != Storage::Q4_K) return;
-    rows.isInteger = splitRows(product, rows.integers);
+    rows.isInteger = (storage == Storage::Q4_0 || storage == Storage::Q4_K) && splitRows(product, rows.integers);
     if (!rows.isInteger && storage == Storage::Q4_K) groupSums(product, rows.sums);
 }
 void compactProduct(const SkinnyProduct& product, Storage storage, const CompactRows& rows, const std::byte* w,

@@ -120,6 +120,20 @@ TEST_CASE("compact products: rows of other lengths than multiples of 256", "[hos
         }
 }
 
+TEST_CASE("compact products: one storage after another, as in a model that keeps rows of two lengths", "[host]") {
+    CompactRows prepared; // as the thread that calls keeps it
+    for (const Storage storage :
+         {Storage::Q4_K, Storage::Q8_0, Storage::Q4_0, Storage::F16, Storage::Q4_K, Storage::BF16}) {
+        const Example example(2, 512, 9, storage, 13);
+        std::vector<float> out;
+        const SkinnyProduct product = example.product(out);
+        prepareRows(product, storage, prepared);
+        compactProduct(product, storage, prepared, example.stored.data(), 0, example.N);
+        INFO(storageName(storage));
+        example.check(out, std::exp2(-21));
+    }
+}
+
 TEST_CASE("products in integers: numbers that do not fit are left to floats", "[host]") {
     for (const float unusual :
          {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f}) {
