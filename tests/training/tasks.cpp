@@ -171,6 +171,7 @@ TEST_CASE("tasks: every parameter works at its limits", "[training]") {
                     values.emplace("keys", 52);
                     values.emplace("queries", 1);
                 }
+                if (param.id.starts_with("block_")) values.emplace("size", param.maximum); // that blocks fill
                 const auto task = instance(*each, values);
                 for (const Split split : kSplits) {
                     checkBatch(*task, task->batch(split, 0, 4), 4);
