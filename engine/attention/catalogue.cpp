@@ -48,7 +48,8 @@ std::vector<const Part*> collect() {
         // the block around it: norm, feed-forward, residual, layers
         &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kNoNormPart, &kReluFeedForward,
         &kGeluFeedForward, &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kResidualPostNorm,
-        &kGruGateResidual, &kReversibleResidual, &kPatchResidual, &kNoResidual, &kStackedLayers, &kSharedLayers};
+        &kGruGateResidual, &kReversibleResidual, &kPatchResidual, &kAxialResidual, &kNoResidual, &kStackedLayers,
+        &kSharedLayers};
     const auto masks = maskParts();
     parts.insert(std::ranges::find(parts, &kSoftmaxNormaliser), masks.begin(), masks.end());
     return parts;

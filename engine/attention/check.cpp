@@ -1,5 +1,7 @@
 #include "engine/attention/attention_spec.h"
+#include "engine/attention/block/block_flow.h"
 #include "engine/attention/catalogue.h"
+#include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/heads/heads.h"
 #include "engine/attention/part.h"
@@ -113,7 +115,7 @@ public:
             add(fmt::format("{} mixes heads, but there is only one", output.title),
                 [](AttentionSpec& nearest) { nearest.reset(Slot::Output); });
         if (const Part* residual = spec_.blockPart(Slot::Residual);
-            residual && residual->knowsGrid && use_.isCausalTask)
+            residual && residual->knowsGrid && !residual->block->lastKey && use_.isCausalTask)
             add(fmt::format("{} mixes each token with later ones, and the task is to predict them", residual->title),
                 [](AttentionSpec& nearest) { nearest.parts.erase(Slot::Residual); });
         return std::move(problems_);
@@ -206,7 +208,7 @@ private:
                 [&](AttentionSpec& nearest) {
                     nearest.mask = looksAhead && !use_.isCausalTask ? MaskExpression() : MaskExpression::causal();
                 });
-        else if (use_.isCausalTask && looksAhead) {
+        else if (use_.isCausalTask && looksAhead && shown && attn::looksAhead(spec_, use_.keys, use_.layer)) {
             const MaskExpression causal = isFull ? MaskExpression::causal() : MaskExpression::causal() & spec_.mask;
             if (isFull || survivesCausal(causal))
                 add(fmt::format("the task is to predict the next token, but the mask {} shows it", spec_.mask.text()),

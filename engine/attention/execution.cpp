@@ -1,5 +1,6 @@
 #include "engine/attention/execution.h"
 
+#include "engine/attention/block/block_flow.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/spec_hooks.h"
 #include "engine/core/bit_row.h"
@@ -55,6 +56,19 @@ std::optional<AttentionRule> softmaxRule(const AttentionSpec& spec, const MaskSi
     return spec.mask.sight(size) == MaskSight::All ? std::optional(rule) : std::nullopt;
 }
 
+/// Whether some query sees a key after the last that a residual which moves rows allows.
+bool seesBeyond(const AttentionSpec& spec, MaskSize size, const BlockHooks& residual) {
+    const MaskExpression mask = spec.mask.staticPart();
+    const PartValues values = spec.values(Slot::Residual);
+    BitRow row;
+    for (size.head = 0; size.head < (mask.dependsOnHead() ? size.heads : 1); ++size.head)
+        for (int64_t query = 0; query < size.queries; ++query) {
+            mask.row(size, query, row);
+            if (row.anyFrom(residual.lastKey(values, size.layer, query) + 1)) return true;
+        }
+    return false;
+}
+
 } // namespace
 
 bool hasHooks(const AttentionSpec& spec, Stage stage) {
@@ -96,8 +110,11 @@ const Part& coreOf(const AttentionSpec& spec) {
 
 bool looksAhead(const AttentionSpec& spec, int64_t context, int layer) {
     if (coreOf(spec).masks == MaskSupport::FullOnly) return true;
-    const MaskSight shown = spec.mask.sight(sizeOf(spec, context, layer));
-    return shown == MaskSight::Ahead || (shown == MaskSight::All && context > 1);
+    const MaskSize size = sizeOf(spec, context, layer);
+    const MaskSight shown = spec.mask.sight(size);
+    const bool isAhead = shown == MaskSight::Ahead || (shown == MaskSight::All && context > 1);
+    const Part* residual = spec.blockPart(Slot::Residual);
+    return isAhead && (!residual || !residual->block->lastKey || seesBeyond(spec, size, *residual->block));
 }
 
 StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t headWidth, int layer) {
@@ -106,8 +123,9 @@ StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t 
         return {.reason = fmt::format("every position contributes to every result of {}", core.title)};
     std::vector<const Part*> chosen{&core};
     for (const auto& term : spec.mask.contentTerms()) chosen.push_back(term.part);
+    if (const Part* residual = spec.blockPart(Slot::Residual)) chosen.push_back(residual);
     for (const Part* part : chosen)
-        if (part->readsLaterRows)
+        if (part->readsLaterRows || (part->block && part->block->lastKey))
             return {.reason = fmt::format("with {}, later tokens decide what earlier ones see", part->title)};
     if (looksAhead(spec, context, layer))
         return {.reason = fmt::format("the mask {} shows tokens that come later", spec.mask.text())};

@@ -29,8 +29,8 @@ bool hasHooks(const AttentionSpec& spec, Stage stage);
 /// The part that mixes the rows: the mixer, or the normaliser of an attention.
 const Part& coreOf(const AttentionSpec& spec);
 
-/// Whether some query sees a key after its own position, at the longest sequence. Terms of the mask that depend on the
-/// content are left out.
+/// Whether some query sees a key after its own position, at the longest sequence, or after the last one that a residual
+/// which moves rows allows. Terms of the mask that depend on the content are left out.
 bool looksAhead(const AttentionSpec& spec, int64_t context, int layer = 0);
 
 /// How an attention computes the next tokens of a sequence.

@@ -91,6 +91,16 @@ constexpr std::array kFindings{
         "0 % with norms after.",
         "attention-cli train --task copy --layers 6 --lr 5e-3 --warmup 0 --steps 300 --attention 'position=learned, "
         "residual=pre_norm, mask=causal' --out run, and the same with residual=post_norm"},
+    Finding{
+        Slot::Residual, "axial",
+        "To write pictures, attention along rows and columns is as good as full attention if finished rows are read as "
+        "a whole.",
+        "Better at this size: held-out pictures cost 0.491 and 0.477 bits per dimension with two seeds, with full "
+        "causal attention in as many layers 0.563 and 0.536.",
+        "attention-cli train --task pixels --set size=8 --layers 4 --steps 300 --seed 1 --attention "
+        "'position=learned_2d(rows = 8, columns = 8, leading = 1), residual=axial(8, 8, 2, 1), mask=row(8, 8, 1) & "
+        "(causal | ~global(1)); residual=axial(8, 8, 2, 1), mask=causal & column(8, 8, 1); residual=axial(8, 8, 2, 1), "
+        "mask=causal & blocks(8); residual=axial(8, 8, 2, 1), mask=causal & blocks(8)' --out run, and with --seed 2"},
 };
 
 } // namespace

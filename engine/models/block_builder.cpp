@@ -141,7 +141,9 @@ Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, const std:
     };
     BlockFlow flow = blockFlow(weights);
     flow.sequence = site.sequence;
+    flow.layer = static_cast<int64_t>(layer);
     const PartValues values = settings_.layers[layer].spec.values(Slot::Residual);
+    if (residual.before) x = residual.before(flow, values, x);
     x = residual.join(flow, values, "gate1", x, normed("ln1"),
                       [&](Tensor in) { return dropped(attend(settings_.layers[layer], layer, site, in, in).added); });
     if (residual.between) x = add(x, dropped(residual.between(flow, values, "local", normed("ln3")(x))));

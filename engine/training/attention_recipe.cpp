@@ -1,5 +1,6 @@
 #include "engine/training/attention_recipe.h"
 
+#include "engine/attention/block/block_flow.h"
 #include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
@@ -71,6 +72,8 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     Architecture& model = recipe.architecture;
     const int64_t heads = headCounts(spec).heads;
     model.heads = heads;
+    if (const Part* residual = spec.blockPart(Slot::Residual); residual && residual->block->leastLayers)
+        model.layers = std::max(model.layers, residual->block->leastLayers(spec.values(Slot::Residual)));
     // An even head width, which rotary positions need.
     model.width = (std::max(model.width, kLeastHeadWidth * heads) + 2 * heads - 1) / (2 * heads) * (2 * heads);
     AttentionSpec trained = spec;
@@ -96,6 +99,7 @@ std::string trainCommand(const Recipe& recipe) {
     std::string command = "attention-cli train --task " + recipe.task;
     if (!recipe.settings.text.empty()) command += " --text " + recipe.settings.text.string();
     for (const auto& [setting, value] : recipe.settings.values) command += fmt::format(" --set {}={}", setting, value);
+    if (model.layers != usual.layers) command += fmt::format(" --layers {}", model.layers);
     if (model.heads != usual.heads) command += fmt::format(" --heads {}", model.heads);
     if (model.width != usual.width) command += fmt::format(" --width {}", model.width);
     return command + fmt::format(" --attention '{}' --out run", model.attention);

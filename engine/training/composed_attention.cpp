@@ -73,6 +73,20 @@ bool showsNothing(const MaskExpression& mask, int layer) {
     return std::ssize(queriesWithoutKeys(mask, layer)) == AttentionUse().queries;
 }
 
+/// Why layers cannot have a residual that moves rows between them; empty if they can or have another.
+std::string movedRowsProblem(std::span<const AttentionSpec> all, const Architecture& a) {
+    const Part* residual = all.empty() ? nullptr : all.front().blockPart(Slot::Residual);
+    if (!residual || !residual->block->lastKey) return {};
+    if (a.family == "vit") return fmt::format("{} is a decoder, but the task reads pictures", residual->title);
+    for (const AttentionSpec& spec : all)
+        if (spec.parts.at(Slot::Residual) != all.front().parts.at(Slot::Residual))
+            return "all layers must have the same numbers in the residual, but the expressions differ";
+    const int64_t least = residual->block->leastLayers(all.front().values(Slot::Residual));
+    if (a.layers >= least) return {};
+    return fmt::format("{} needs {} layers or more, of which the last are the inner decoder, but the model has {}",
+                       residual->title, least, a.layers);
+}
+
 } // namespace
 
 bool saysPositions(const Architecture& a) {
@@ -115,11 +129,15 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
     if (const Part* residual = all.empty() ? nullptr : all.front().blockPart(Slot::Residual);
         residual && residual->knowsGrid && a.family == "bert")
         return AttentionProblem{fmt::format("{} needs patches of pictures", residual->title), {}};
+    if (std::string problem = movedRowsProblem(all, a); !problem.empty())
+        return AttentionProblem{std::move(problem), {}};
     const Part* layers = all.empty() ? nullptr : all.front().blockPart(Slot::Layers);
     if (layers && layers->block->sharesWeights && all.size() > 1)
         return AttentionProblem{"layers that share parameters cannot alternate between expressions",
                                 all.front().text()};
-    for (size_t at = 0; at < all.size(); ++at) {
+    const auto count = std::max(all.size(), static_cast<size_t>(std::max<int64_t>(a.layers, 0)));
+    for (size_t layer = 0; layer < count && !all.empty(); ++layer) { // masks may differ from layer to layer
+        const size_t at = layer % all.size();
         const auto with = [&](const AttentionSpec& nearest) {
             std::string text;
             for (size_t i = 0; i < all.size(); ++i)
@@ -134,9 +152,10 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
             nearest.reset(Slot::Heads); // the model sets the number
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
-        const auto problems = check(
-            spec, {.isCausalTask = a.family != "vit" && a.family != "bert", .headWidth = headWidth(spec, a.width)});
-        if (problems.empty() && showsNothing(spec.mask, static_cast<int>(at)))
+        const auto problems = check(spec, {.isCausalTask = a.family != "vit" && a.family != "bert",
+                                           .headWidth = headWidth(spec, a.width),
+                                           .layer = static_cast<int>(layer)});
+        if (problems.empty() && showsNothing(spec.mask, static_cast<int>(layer)))
             return AttentionProblem{fmt::format("the mask {} shows nothing to any token", spec.mask.text()), {}};
         if (const Part& core = coreOf(spec); a.family == "bert" && problems.empty() && !core.usesScores &&
                                              !core.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))

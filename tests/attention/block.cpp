@@ -99,11 +99,45 @@ std::vector<Built> builtParts() {
 } // namespace
 
 TEST_CASE("every part of a block equals its plain loops", "[attention]") {
-    CHECK(builtParts().size() == 16);
+    CHECK(builtParts().size() == 17);
     for (const auto& [part, isBetween] : builtParts()) {
         INFO(nameOf(part->slot) << " " << part->id << (isBetween ? ", between" : ""));
         BlockCase test(*part, isBetween);
         CHECK(test::farthest(test.onHost({{"y", test.y}}).at("y"), test.expected(*part, isBetween).data, 1) <= 1e-9);
+    }
+}
+
+TEST_CASE("block: the outer decoder moves down by one row, and both streams go on as its sum with the embedding",
+          "[attention]") {
+    const Part& part = partNamed(Slot::Residual, "axial");
+    const int64_t layer = GENERATE(0, 1, 2), sequences = GENERATE(1, 2);
+    const std::vector<double> numbers{2, 3, 1, 1}; // 2 rows of 3 pixels after one token, and one outer layer
+    BlockCase test(part);
+    test.flow.layer = layer;
+    test.flow.sequence = kRows;
+    const PartValues values{part.params, numbers};
+    const Tensor x = test.graph->input("rows", {.shape = {sequences * kRows, 2 * kWidth}});
+    auto& given = test.values["rows"];
+    for (int64_t i = 0; i < x.shape().elements(); ++i) given.push_back(std::sin(static_cast<double>(5 * i + 1)));
+    const auto identity = [](Tensor in) { return in; };
+    const Tensor begun = part.block->before(test.flow, values, x),
+                 y = part.block->join(test.flow, values, "g", affine(begun, 1, 0), identity, identity);
+    const std::vector<double> found = test.onHost({{"y", y}}).at("y");
+    for (int64_t sequence = 0; sequence < sequences; ++sequence) {
+        Dense in({kRows, 2 * kWidth});
+        const auto first = given.begin() + sequence * std::ssize(in.data);
+        std::copy(first, first + std::ssize(in.data), in.data.begin());
+        const BlockReference reference{.width = kWidth, .layer = layer};
+        const auto unchanged = [](const Dense& rows) { return rows; };
+        const Dense expected = part.block->joinReference(
+            reference, values, "g", part.block->beforeReference(reference, values, in), unchanged, unchanged);
+        CHECK(test::farthest(
+                  std::span(found).subspan(static_cast<size_t>(sequence) * expected.data.size(), expected.data.size()),
+                  expected.data, 1) <= 1e-9);
+        if (layer != 1) continue;
+        // Position 4 predicts pixel 4, which is token 5; above it lies pixel 1, token 2.
+        CHECK(expected.at(4, 0) == Approx(2 * (in.at(2, 0) + in.at(4, kWidth))));
+        CHECK(expected.at(2, 0) == Approx(2 * in.at(2, kWidth)));
     }
 }
 

@@ -60,11 +60,17 @@ def term(name, numbers, length):
         return j <= i
     if name == "global":
         return (i < numbers[0]) | (j < numbers[0])
+    if name == "blocks":
+        return i // numbers[0] == j // numbers[0]
     if name == "strided":  # Child et al. 2019, section 4.3
         return (j <= i) & ((i - j <= numbers[0]) | ((i - j) % numbers[0] == 0))
     free, inside, (query_row, key_row), (query_column, key_column) = grid_terms(
         length, numbers[0], numbers[1], numbers[6 if name == "local2d" else 2], *(numbers[2:4] if len(numbers) == 8 and numbers[7] else ()))
-    if name == "axial":  # Ho et al. 2019, section 3
+    if name == "row":  # Ho et al. 2019, section 3
+        return free | inside & (query_row == key_row)
+    if name == "column":
+        return free | inside & (query_column == key_column)
+    if name == "axial":
         return free | inside & ((query_row == key_row) | (query_column == key_column))
     assert name == "local2d"  # Parmar et al. 2018, section 3.3
     height, width, up, side = numbers[2:6]
@@ -74,13 +80,14 @@ def term(name, numbers, length):
 
 
 def joined(expression, length):
-    """[T,T] of "a(1) | b & c": & binds more tightly, and there are no brackets around terms."""
+    """[T,T] of "a(1) | b & ~c": & binds more tightly, and there are no brackets around terms."""
     shown = torch.zeros(length, length, dtype=torch.bool)
     for choice in expression.split("|"):
         every = torch.ones(length, length, dtype=torch.bool)
         for text in choice.split("&"):
-            name, numbers = re.fullmatch(r"\s*(\w+)(?:\(([^)]*)\))?\s*", text).groups()
-            every &= term(name, [int(number) for number in (numbers or "").split(",") if number], length)
+            hides, name, numbers = re.fullmatch(r"\s*(~?)(\w+)(?:\(([^)]*)\))?\s*", text).groups()
+            shown_by_term = term(name, [int(number) for number in (numbers or "").split(",") if number], length)
+            every &= ~shown_by_term if hides else shown_by_term
         shown |= every
     return shown
 
@@ -195,6 +202,26 @@ def named(w):
     return {name.removesuffix(".b") + ".bias" if name.endswith(".b") else name: tensor for name, tensor in names.items()}
 
 
+def axial_decoder(config, w, names, embedding):
+    """Ho et al. 2019, section 3.3, over [class, pixel, ...]: token t stands for pixel t - 1, and its row predicts pixel t. The outer
+    decoder's picture [rows,columns,C] moves down by one row; the embedding already stands one pixel further right."""
+    epsilon, heads, act = config["norm_epsilon"], config["heads"], ACTIVATIONS[config["activation"]]
+    numbers = part(config["attention"][0], "residual", "")[1]
+    rows, columns, outer_layers, leading = (int(numbers.get(name, initial)) for name, initial in (("rows", 4), ("cols", 4), ("outer", 2), ("leading", 0)))
+    assert leading == 1 and len(embedding) == 1 + rows * columns
+    x = embedding
+    for layer, text in enumerate(config["attention"]):
+        if layer == outer_layers:
+            picture = x[1:].reshape(rows, columns, -1)
+            below = torch.cat((torch.zeros_like(picture[:1]), picture[:-1])).reshape(rows * columns, -1)
+            x = embedding + torch.cat((below, x[1 + (rows - 1) * columns:][:1]))  # the last token predicts no pixel
+        at = f"blocks.{layer}."
+        x = x + attention(text, w, norm(x, names, at + "ln1", epsilon), layer, heads, 1)
+        hidden = act(norm(x, names, at + "ln2", epsilon) @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])
+        x = x + hidden @ w[at + "mlp.W_out"].T + w[at + "mlp.b_out"]
+    return norm(x, names, "ln_final", epsilon) @ w["embed.W_E"].T
+
+
 def decoder(config, w, tokens):
     """Norms before the sublayers; or two reversible streams (Kitaev et al. 2020, equation 9) that begin as the embedding, of which the
     mean is read. The backward pass keeps all."""
@@ -206,6 +233,8 @@ def decoder(config, w, tokens):
     if kind == "learned_2d":
         row, column, inside = places(len(x), *(int(numbers.get(name, 1)) for name in ("rows", "columns", "leading", "block_height", "block_width")))
         x = x + inside[:, None] * torch.cat((w["blocks.0.attn.position.rows"][row], w["blocks.0.attn.position.columns"][column]), -1)
+    if part(config["attention"][0], "residual", "pre_norm")[0] == "axial":
+        return axial_decoder(config, w, names, x)
     if part(config["attention"][0], "residual", "pre_norm")[0] == "pre_norm":
         act = ACTIVATIONS[config["activation"]]
         for layer, text in enumerate(config["attention"]):

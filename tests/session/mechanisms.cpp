@@ -85,6 +85,13 @@ std::pair<std::string, std::string> trainingOf(const Part& part) {
     return {recipe.task, ""};
 }
 
+/// A text in a table of Markdown, where | ends a cell.
+std::string inCell(std::string_view text) {
+    std::string cell;
+    for (const char letter : text) cell += letter == '|' ? std::string("\\|") : std::string(1, letter);
+    return cell;
+}
+
 /// What views show of a part.
 std::string drawnOf(const Part& part) {
     if (isOfBlock(part))
@@ -179,8 +186,8 @@ std::string table() {
     }
     text += "\n## Claims of papers, measured here\n\n| part | claim | measured | command |\n|---|---|---|---|\n";
     for (const Finding& finding : findings())
-        text +=
-            fmt::format("| `{}` | {} | {} | `{}` |\n", finding.part, finding.claim, finding.result, finding.command);
+        text += fmt::format("| `{}` | {} | {} | `{}` |\n", finding.part, finding.claim, inCell(finding.result),
+                            inCell(finding.command));
     return text;
 }
 

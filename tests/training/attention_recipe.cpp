@@ -63,6 +63,9 @@ TEST_CASE("attention recipe: what cannot be trained is a sentence with the whole
     REQUIRE(ahead);
     CHECK(ahead->nearest == "position=alibi, mask=causal; position=rope, mask=causal");
     CHECK_FALSE(problem(ahead->nearest.c_str()));
+    const auto later = problem("mask=per_layer(causal, window(4))");
+    REQUIRE(later);
+    CHECK(later->nearest == "mask=causal & per_layer(causal, window(4))");
     const auto heads = problem("heads=multi_head(3), mask=causal");
     REQUIRE(heads);
     CHECK(heads->nearest == "mask=causal");
@@ -119,7 +122,9 @@ TEST_CASE("attention recipe: a mask that leaves a query nothing to see is traine
         CHECK_FALSE(attentionProblem(recipe.architecture));
         CHECK_NOTHROW(check(recipe));
     }
-    CHECK(wholes == 19); // the dependency tree, pieces of ETC, parts with segments, grids, and three more masks
+    CHECK(
+        wholes ==
+        20); // the dependency tree, pieces of ETC, parts with segments, grids, the axial decoders, and three more masks
     CHECK(trainCommand(suggestedRecipe(
               AttentionSpec::parse("heads=multi_head(4), position=etc(5, 7, 3), mask=etc_hard(5, 4, 7)"))) ==
           "attention-cli train --task cpc --text builtin:stories --set length=7 --set segments=5 --attention "

@@ -43,6 +43,16 @@ Recipe blockRecipe() {
     return recipe;
 }
 
+/// The same picture by the outer and the inner decoder of the Axial Transformer.
+Recipe axialRecipe() {
+    Recipe recipe = pixelRecipe();
+    recipe.architecture.layers = 3;
+    recipe.architecture.attention =
+        "position=learned_2d(rows = 4, columns = 12, leading = 1), residual=axial(4, 12, 2, 1), mask=per_layer("
+        "row(4, 12, 1) & (causal | ~global(1)), causal & column(4, 12, 1), causal & blocks(12))";
+    return recipe;
+}
+
 } // namespace
 
 TEST_CASE("pixels: in blocks the same pictures are written in another order", "[training]") {
@@ -88,6 +98,32 @@ TEST_CASE("pixels: attention on another grid than the picture's is refused with 
     CHECK(refuses(blockRecipe(), "mask=causal & local2d(4, 12, 1, 3, 2, 6, 1)", "local2d(4, 12, 2, 6, 2, 6, 1, 1)"));
     CHECK(refuses(blockRecipe(), pixelRecipe().architecture.attention,
                   "axial expects a picture that is written row by row"));
+}
+
+TEST_CASE("pixels: an outer decoder sees the rest of its row, but no row below it and not without an inner one",
+          "[training]") {
+    const auto problem = [](auto change) {
+        Recipe recipe = axialRecipe();
+        change(recipe.architecture);
+        const auto found = attentionProblem(recipe.architecture);
+        return found ? found->sentence : "";
+    };
+    const auto with = [&](const std::string& old, const std::string& instead) {
+        return problem([&](Architecture& a) { a.attention.replace(a.attention.find(old), old.size(), instead); });
+    };
+    CHECK(problem([](Architecture&) {}).empty());
+    CHECK(problem([](Architecture& a) { a.layers = 2; }) ==
+          "Outer and inner decoder, Axial Transformer needs 3 layers or more, of which the last are the inner decoder, "
+          "but the model has 2");
+    CHECK(problem([](Architecture& a) { a.family = "vit"; }).find("reads pictures") != std::string::npos);
+    CHECK(problem([](Architecture& a) {
+              a.attention += "; residual=axial(4, 12, 1, 1), mask=causal";
+          }).find("the same numbers") != std::string::npos);
+    const std::string ahead = "the task is to predict the next token, but the mask";
+    CHECK(with("causal & column", "full & column").starts_with(ahead));  // pixels below
+    CHECK(with("causal & blocks", "full & blocks").starts_with(ahead));  // pixels that are to be written
+    CHECK(with("& (causal | ~global(1))", "").starts_with(ahead));       // the class would see every pixel
+    CHECK(with("residual=axial(4, 12, 2, 1), ", "").starts_with(ahead)); // nothing moves down
 }
 
 TEST_CASE("pixels: a row is the kind of a shape and then every channel of every pixel", "[training]") {
@@ -224,8 +260,8 @@ TEST_CASE("pixels: a text that is no picture has black pixels in place of other 
 
 TEST_CASE("pixels: what is trained opens as a model that writes pictures, and says the bits that training measured",
           "[training][gpu]") {
-    const bool byBlock = GENERATE(false, true);
-    Trainer trainer(byBlock ? blockRecipe() : pixelRecipe(), {.softwareThreads = 0});
+    Recipe (*const recipe)() = GENERATE(pixelRecipe, blockRecipe, axialRecipe);
+    Trainer trainer(recipe(), {.softwareThreads = 0});
     const auto before = trainer.evaluate(Split::Validation, 64);
     CHECK(before.metric == Approx(before.loss / std::log(2.0)));
     for (int i = 0; i < 40; ++i) trainer.step();

@@ -12,6 +12,7 @@ struct BlockFlow {
     int64_t width = 1;   ///< C
     double epsilon = 1e-5;
     int64_t sequence = 0;                   ///< rows of each sequence; 0: all rows are one
+    int64_t layer = 0;                      ///< index of the layer in its stack
     bool hasBias = true;                    ///< whether feed-forward layers have biases
     std::vector<FlowParameter>& parameters; ///< parameters whose initial values a part chose
     /// Receives what training need not keep; null if nobody asks.
@@ -26,6 +27,7 @@ struct BlockReference {
     int64_t width = 1;
     double epsilon = 1e-5;
     std::map<std::string, Dense> parameters{}; ///< by name without the prefix
+    int64_t layer = 0;
 };
 
 /// A function from rows to rows: a norm, an attention or a feed-forward layer.
@@ -52,6 +54,15 @@ struct BlockHooks {
                    const Sublayer& sublayer) = nullptr;
     Dense (*joinReference)(const BlockReference& flow, PartValues values, const std::string& name, const Dense& x,
                            const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) = nullptr;
+    /// Builds what a residual makes of the streams before the layer's first sublayer. @param x [rows, streams C]
+    /// @return the same shape
+    Tensor (*before)(BlockFlow& flow, PartValues values, Tensor x) = nullptr;
+    Dense (*beforeReference)(const BlockReference& flow, PartValues values, const Dense& x) = nullptr;
+    /// Of a residual that moves rows between layers, so that the first ones of a decoder may look ahead: the last key
+    /// that a query may see. Null: a query may see those up to its own position.
+    int64_t (*lastKey)(PartValues values, int64_t layer, int64_t query) = nullptr;
+    /// How many layers a model with such a residual has at least; null: one.
+    int64_t (*leastLayers)(PartValues values) = nullptr;
     /// Builds what a residual adds between attention and feed-forward layer, from rows that are normalised.
     /// @param name prefix of its parameters: "local"  @param x [rows, C]  @return [rows, C]
     Tensor (*between)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
