@@ -289,7 +289,7 @@ void SequenceObjective::writeModel(const std::filesystem::path& folder, const Re
     const Example first = instance_->example(Split::Validation, 0);
     std::vector<int32_t> prompt = config_.hasEncoder() ? first.source : first.prompt;
     const bool keepsMasks = isEncoder(config_);
-    if (keepsMasks && prompt.size() > 2)
+    if (keepsMasks && prompt.size() > 2 && tokenizer.isSpecial(prompt.front()))
         prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
     std::string example = tokenizer.decode(prompt, !keepsMasks);
     example.erase(0, example.find_first_not_of(' '));

@@ -3,6 +3,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/token_path.h"
+#include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 #include "tests/session/session_test.h"
 
