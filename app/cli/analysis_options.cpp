@@ -75,6 +75,7 @@ void AnalysisOptions::addTo(Command& command) {
     model.addTo(command);
     if (hasPrompt) {
         prompt.addTo(command);
+        prompt.addTreeTo(command);
         prompt.addSourceTo(command);
     }
     picture.addTo(command, false);

@@ -43,6 +43,7 @@ void addCapture(Command& command) {
     options->model.addTo(command);
     options->prompt.addTo(command);
     options->prompt.addPairTo(command);
+    options->prompt.addTreeTo(command);
     options->prompt.addSourceTo(command);
     options->picture.addTo(command, false);
     command.option("--hooks NAMES", options->hooks,

@@ -116,6 +116,7 @@ void addClassify(Command& command) {
     options->picture.addTo(command, false);
     options->prompt.addTo(command);
     options->prompt.addPairTo(command);
+    options->prompt.addTreeTo(command);
     command.option("--top N", options->top, "number of classes or answers to print").range(1, 100000);
     addJson(command, options->json);
     command.example("attention-cli classify builtin:vit-shapes --image circle.png --top 3");

@@ -59,15 +59,20 @@ struct ImageOptions {
 
 /// A prompt as text or as token ids.
 struct PromptOptions {
-    std::optional<std::string> text, tokens, second, types, source, sourceTokens;
+    std::optional<std::string> text, tokens, second, types, tree, source, sourceTokens;
 
     void addTo(Command& command);
     /// Adds the options of encoders: the second text of a pair, and token types.
     void addPairTo(Command& command);
+    /// Adds the option of models with positions in a tree.
+    void addTreeTo(Command& command);
     /// Adds the options of models that read a source and write a target.
     void addSourceTo(Command& command);
     /// The tokens with their types and their source. @throws Error as encode()
     TextInput encodeInput(const LanguageModel& model) const;
+    /// The tree of the text as TextInput::parents; empty if none was given. @throws Error if the model reads none
+    /// @param tokens number of tokens of the text
+    std::vector<int> readTree(const LanguageModel& model, size_t tokens) const;
     /// The tokens of the source; empty for a model without an encoder. @throws Error as encode()
     std::vector<int> encodeSource(const LanguageModel& model) const;
     /// The model's own example when neither was given; in a model that reads a source, a target that has just begun.

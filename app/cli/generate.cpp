@@ -131,6 +131,7 @@ int generate(const GenerateOptions& options) {
     const auto missing = picture ? std::max<int64_t>(picture->tokens() - std::ssize(tokens), 0) : kTokens;
     const int most = options.maxTokens.value_or(static_cast<int>(missing));
 
+    model->setTree(options.prompt.readTree(*model, tokens.size()));
     model->setSource(options.prompt.encodeSource(*model));
     if (options.beam.width > 0) {
         model->feed(tokens);
@@ -222,6 +223,7 @@ void addGenerate(Command& command) {
     Sampling& sampling = options->sampling;
     options->model.addTo(command);
     options->prompt.addTo(command);
+    options->prompt.addTreeTo(command);
     options->prompt.addSourceTo(command);
     command.flag("--greedy", sampling.greedy, "always take the most probable token");
     command.option("--temperature X", sampling.temperature, "below 1: safer choices; above 1: more surprising ones")

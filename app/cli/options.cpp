@@ -2,6 +2,7 @@
 
 #include "app/arguments/numbers.h"
 #include "app/figures/read_image.h"
+#include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
@@ -145,7 +146,32 @@ TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
     }
     if (types && model.config().tokenTypes == 0)
         fmt::print(stderr, "{} has no token types and ignores them.\n", model.info().name);
-    return {std::move(ids), std::move(given), encodeSource(model)};
+    std::vector<int> parents = readTree(model, ids.size());
+    return {std::move(ids), std::move(given), encodeSource(model), std::move(parents)};
+}
+
+void PromptOptions::addTreeTo(Command& command) {
+    command
+        .textOption("--tree NUMBERS", into(tree),
+                    "dependency tree of the text, for a model with position=dependency_tree: for each word the number "
+                    "of the word on which it depends, from 1, and 0 for the root, for example 2,0,2")
+        .defaultText("the tree of the model's composition");
+}
+
+std::vector<int> PromptOptions::readTree(const LanguageModel& model, size_t tokens) const {
+    if (!tree) return {};
+    const auto parents = parentsFrom(*tree);
+    if (!parents)
+        throw Error({.what = fmt::format("\"{}\" is not a list of numbers of words", *tree),
+                     .where = "--tree",
+                     .hint = "write numbers with commas between them, such as 2,3,0,5,3,8,8,5"});
+    if (const AttentionSpec* spec = treeSpec(model.config()))
+        if (const int64_t end = treeOfText(*spec, *parents).end(); end < static_cast<int64_t>(tokens))
+            fmt::print(
+                stderr,
+                "the tree ends at token {}, and the text has {} tokens: those behind the tree have no position\n", end,
+                tokens);
+    return *parents;
 }
 
 void PromptOptions::addSourceTo(Command& command) {

@@ -81,7 +81,7 @@ std::string minutes(double seconds) {
 }
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
-    std::vector<int32_t> inputs, targets, sources, types, ranks, classes, whole, hidden;
+    std::vector<int32_t> inputs, targets, sources, types, parents, ranks, classes, whole, hidden;
     std::vector<float> patches;
     const Recipe& recipe = trainer.recipe();
     int64_t columns = 0, sourceColumns = 0;
@@ -92,6 +92,7 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
         sources.insert(sources.end(), batch.sources.begin(), batch.sources.end());
         inputs.insert(inputs.end(), batch.inputs.begin(), batch.inputs.end());
         types.insert(types.end(), batch.types.begin(), batch.types.end());
+        parents.insert(parents.end(), batch.parents.begin(), batch.parents.end());
         ranks.insert(ranks.end(), batch.ranks.begin(), batch.ranks.end());
         classes.insert(classes.end(), batch.classes.begin(), batch.classes.end());
         whole.insert(whole.end(), batch.whole.begin(), batch.whole.end());
@@ -111,6 +112,7 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
     } else {
         for (const auto& [name, values] : {std::pair{"inputs", &inputs},
                                            {"types", &types},
+                                           {"parents", &parents},
                                            {"ranks", &ranks},
                                            {"classes", &classes},
                                            {"whole", &whole},

@@ -36,8 +36,8 @@ constexpr std::array kFindings{
     Finding{
         Slot::Position, "dependency_tree",
         "A model that is given the tree need not find out which words belong together.",
-        "After 50 steps it names 100 % of the letters on which others depend, with learned positions 40.8 %, without "
-        "positions 28.7 %.",
+        "After 400 steps it names 100 % of the letters on which others depend, in trees that differ from text to text, "
+        "with learned positions 31.7 %, without positions 31.4 %.",
         "attention-cli train --task dependencies --out tree, and with --attention position=learned or position=none"},
     Finding{Slot::Mask, "longformer", "A window with a global token is as good as full attention.",
             "Of the hidden tokens of Shakespeare it finds 13.2 %, full attention 11.7 %.", kMaskedText},

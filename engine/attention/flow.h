@@ -109,6 +109,9 @@ struct AttentionFlow {
     Tensor positions;          ///< I32 [T], rising by one; null: a whole sequence, which begins at 0
     int64_t context = 0;       ///< longest sequence: the size at which masks are evaluated
     Tensor newKeys, newValues; ///< [B,H,T,D]: of the step's own tokens. Then k and v are those of all keys, or null
+    /// Of texts with trees of their own, as DependencyTree::write() has them: I32 [B T] and [B T S]. Null: the tree of
+    /// the spec.
+    Tensor treeDepths, treeRelations;
     /// Adds rows of any width to a cache. @param letter its name  @param rows [B,G,T,D]  @return the cache, [B,G,S,D].
     /// Null: no keys and values are kept
     std::function<Tensor(const char* letter, Tensor rows)> remember{};

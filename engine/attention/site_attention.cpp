@@ -63,7 +63,9 @@ AttentionFlow flowFor(const LayerAttention& layer, const AttentionSite& site, in
             .hasInputs = true,
             .mayFuse = !site.isFormed,
             .positions = isStep ? site.queryPosition : Tensor(),
-            .context = site.cacheCapacity};
+            .context = site.cacheCapacity,
+            .treeDepths = site.treeDepths,
+            .treeRelations = site.treeRelations};
 }
 
 /// Rows of every sequence by their numbers. @param x [sequences N, C]  @param ids I32 [R]  @return [sequences R, C]

@@ -37,12 +37,13 @@ struct AttentionSite {
     int64_t sequence = 0;      ///< see AttentionRule::sequence
     int64_t reach = 0;         ///< unless 0: a key this far before a query, or farther, is padding
     Tensor queryRank{}, keyRank{}; ///< [T] and [S]: a query sees the keys whose rank is not above its own; null: all
-    std::string gates{};           ///< the site whose gates these heads have; empty: its own
-    std::string positionWeights{}; ///< see AttentionFlow::positionWeights
-    std::string stackWeights{};    ///< see AttentionFlow::stackWeights
-    const RowGroups* groups = nullptr; ///< null: each sequence is one group
-    bool recordsQueries = false;       ///< whether views need more than the next token: q, or k and v beside a state
-    bool isFormed = false;             ///< whether to form every pattern, even if the attention can run without
+    Tensor treeDepths{}, treeRelations{}; ///< see AttentionFlow
+    std::string gates{};                  ///< the site whose gates these heads have; empty: its own
+    std::string positionWeights{};        ///< see AttentionFlow::positionWeights
+    std::string stackWeights{};           ///< see AttentionFlow::stackWeights
+    const RowGroups* groups = nullptr;    ///< null: each sequence is one group
+    bool recordsQueries = false;          ///< whether views need more than the next token: q, or k and v beside a state
+    bool isFormed = false;                ///< whether to form every pattern, even if the attention can run without
 };
 
 /// The nodes that a layer's attention adds to a graph.

@@ -11,6 +11,9 @@ struct TextInput {
     std::vector<int> tokens;
     std::vector<int> types{};  ///< token types of the first tokens; those of the others are 0
     std::vector<int> source{}; ///< for a model with an encoder: the tokens that it reads
+    /// The dependency tree of the words: for each the number of the one above it, from 1; 0 for the root. Empty: the
+    /// one of the model's composition, if it has one.
+    std::vector<int> parents{};
     bool operator==(const TextInput&) const = default;
 };
 
@@ -24,7 +27,7 @@ struct PictureInput {
 struct Input : std::variant<TextInput, PictureInput> {
     using variant::variant;
     Input(std::vector<int> tokens)
-        : variant(TextInput{std::move(tokens), {}, {}}) {} // NOLINT(google-explicit-constructor)
+        : variant(TextInput{.tokens = std::move(tokens)}) {} // NOLINT(google-explicit-constructor)
     Input(std::vector<float> patches)
         : variant(PictureInput{std::move(patches)}) {} // NOLINT(google-explicit-constructor)
 
@@ -32,6 +35,7 @@ struct Input : std::variant<TextInput, PictureInput> {
     const std::vector<int>& tokens() const { return std::get<TextInput>(*this).tokens; }
     const std::vector<int>& types() const { return std::get<TextInput>(*this).types; }
     const std::vector<int>& source() const { return std::get<TextInput>(*this).source; }
+    const std::vector<int>& parents() const { return std::get<TextInput>(*this).parents; }
     const std::vector<float>& patches() const { return std::get<PictureInput>(*this).patches; }
 };
 

@@ -7,10 +7,12 @@
 #include "engine/inference/linear_readout.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/wrong_model.h"
+#include "engine/models/tree_inputs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace attn {
@@ -91,8 +93,7 @@ void LanguageModel::require(const Input& input) const {
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
-    if (const AttentionSpec& spec = config().layers.front().spec; treeEnd(spec) > 0 && isEncoder(config()))
-        requireWords(spec, std::ssize(tokens), info_.name);
+    requireTree(std::get<TextInput>(input));
     requireSource(input.source());
     if (input.types().size() > tokens.size())
         throw Error({.what = fmt::format("there are {} token types for {} tokens", input.types().size(), tokens.size()),
@@ -103,6 +104,18 @@ void LanguageModel::require(const Input& input) const {
             throw Error({.what = fmt::format("there is no token type {}", type),
                          .where = info_.name,
                          .hint = fmt::format("the model has the types 0 to {}", config().tokenTypes - 1)});
+}
+
+void LanguageModel::requireTree(const TextInput& input) const {
+    const AttentionSpec* spec = treeSpec(config());
+    if (!input.parents.empty() && !spec)
+        throw Error({.what = "this model reads no trees, but the text has one",
+                     .where = info_.name,
+                     .hint = "leave out the tree, or choose a model whose layers all have the same "
+                             "position=dependency_tree"});
+    if (!spec) return;
+    const DependencyTree tree = treeOfText(*spec, input.parents);
+    if (isEncoder(config())) requireWords(tree, std::ssize(input.tokens), info_.name);
 }
 
 void LanguageModel::requireSource(const std::vector<int>& source) const {
@@ -136,6 +149,7 @@ std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& i
     require(input);
     truncate(0);
     setTypes(input.types());
+    setTree(input.parents());
     setSource(input.source());
     return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
 }
@@ -143,6 +157,7 @@ std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& i
 std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     require(input);
     setTypes(input.types());
+    setTree(input.parents());
     setSource(input.source());
     const std::span<const int> tokens = input.tokens();
     row = std::min(row, tokens.size() - 1); // the last token gives the logits
@@ -182,6 +197,7 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
     }
     if (config().hasEncoder())
         writePositions(executor, decoder_names::kSource, sourceTokens_.size(), config().encoder.front().context);
+    writeTree(executor, first, parents_);
     writeGates(executor);
     writeEdits(executor, first, tokens.size());
     StepParams params;
@@ -193,13 +209,24 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
 
 TextInput LanguageModel::typed(std::span<const int> tokens) const {
     const auto known = static_cast<std::ptrdiff_t>(std::min(types_.size(), tokens.size()));
-    return {{tokens.begin(), tokens.end()}, {types_.begin(), types_.begin() + known}, sourceTokens_};
+    return {{tokens.begin(), tokens.end()}, {types_.begin(), types_.begin() + known}, sourceTokens_, parents_};
 }
 
 void LanguageModel::setTypes(std::vector<int> types) {
     if (config().tokenTypes == 0) types.clear();
     if (types != types_) truncate(0);
     types_ = std::move(types);
+}
+
+void LanguageModel::setTree(std::vector<int> parents) {
+    if (parents == parents_) return;
+    truncate(0);
+    parents_ = std::move(parents);
+}
+
+void LanguageModel::writeTree(GpuExecutor& executor, size_t first, const std::vector<int>& parents) const {
+    if (const AttentionSpec* spec = treeSpec(config()))
+        writeTrees(executor, static_cast<int64_t>(first), std::array{treeOfText(*spec, parents)});
 }
 
 void LanguageModel::setPrefix(size_t tokens) {

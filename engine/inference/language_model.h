@@ -47,11 +47,13 @@ public:
 
     /// The tokens in the cache, whose first tokens().size() rows are valid.
     const std::vector<int>& tokens() const { return tokens_; }
-    /// The same with their types.
+    /// The same with their types and their tree.
     Input input() const { return typed(tokens_); }
     /// Sets the types of the tokens to come, from the first one on; those of the others are 0. Clears the tokens if
     /// their types change.
     void setTypes(std::vector<int> types);
+    /// Sets the dependency tree of the text, as TextInput::parents. Clears the tokens if it changes.
+    void setTree(std::vector<int> parents);
     /// Sets the source of a model with an encoder. Clears the tokens if it changes.
     void setSource(std::vector<int> tokens);
     const std::vector<int>& sourceTokens() const { return sourceTokens_; }
@@ -140,7 +142,9 @@ public:
 
 private:
     void requireSource(const std::vector<int>& source) const; ///< @throws Error as require()
-    struct Step;                                              // one compiled plan with its executor
+    void requireTree(const TextInput& input) const;           ///< likewise
+    void writeTree(GpuExecutor& executor, size_t first, const std::vector<int>& parents) const;
+    struct Step;      // one compiled plan with its executor
     void runSource(); ///< the encoder, unless the keys of the current source are kept already
     void readClasses(const GpuExecutor& executor, size_t tokens);
     Step& stepFor(size_t tokens); ///< for the next tokens, of which it may run fewer
@@ -180,9 +184,9 @@ private:
     /// By queries and keys, or capacity_ for a whole run; without and with edited hooks.
     std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_;
     std::unique_ptr<Step> sourceStep_;                  ///< of runSource()
-    TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with their types
+    TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with types and tree
 
-    std::vector<int> tokens_, types_, sourceTokens_;
+    std::vector<int> tokens_, types_, sourceTokens_, parents_;
     int predictAt_ = -1;
     std::optional<size_t> prefix_; ///< of setPrefix()
     size_t firstFed_ = 0;          ///< number of tokens that feed() got first

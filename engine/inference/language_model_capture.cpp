@@ -15,6 +15,7 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     // A run of the whole leaves caches alone.
     if (isCached_ || tokens != tokens_) truncate(0);
     setTypes(input.types());
+    setTree(input.parents());
     setSource(input.source());
     const std::set<std::string> probes(names.begin(), names.end());
     const auto step = isCached_ ? makeStep(std::ssize(tokens), 0, true, probes) : makeWholeStep(probes, tokens.size());

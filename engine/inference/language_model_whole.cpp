@@ -67,6 +67,7 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
         std::ranges::fill(types, 0);
         std::ranges::copy(input.types(), types.begin());
     }
+    writeTree(executor, 0, input.parents());
     writeGates(executor);
     writeEdits(executor, 0, config().hasEncoder() ? std::optional<size_t>() : tokens.size());
 }

@@ -77,6 +77,7 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     if (config.context > capacity)
         info.warnings.push_back(
             fmt::format("the model allows {} tokens; this program uses {}", config.context, capacity));
+    info.readsTrees = treeSpec(config) != nullptr;
     const Tokenizer* tokenizer = source.tokenizer();
     info.hasTokenizer = tokenizer != nullptr;
     if (!tokenizer) return info;

@@ -55,6 +55,7 @@ struct ModelInfo {
     std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
     std::optional<int> maskToken;        ///< of a model that fills in hidden words: the token that stands for one
     bool readsPairs = false;             ///< whether it reads a second text after the first
+    bool readsTrees = false;             ///< whether a text may bring its dependency tree
     bool readsSource = false;            ///< whether it reads a source with an encoder and writes a target
     std::optional<WrittenPicture> writtenPicture{}; ///< of a model that writes pictures value by value
 

@@ -2,6 +2,7 @@
 
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/execution.h"
+#include "engine/attention/position/dependency_tree.h"
 #include "engine/attention/terms.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/ops.h"
@@ -121,6 +122,11 @@ private:
                            .reach = looksAhead ? config_.context : 0,
                            .recordsQueries = build_.recordsQueries,
                            .isFormed = build_.isFormed};
+        if (!isSource() && treeSpec(config_)) {
+            const int64_t S = hasCache() ? build_.keys : build_.sequence > 0 ? build_.sequence : T;
+            site.treeDepths = graph_.input(decoder_names::kTreeDepths, {.shape = {T}, .dtype = DType::I32});
+            site.treeRelations = graph_.input(decoder_names::kTreeRelations, {.shape = {T * S}, .dtype = DType::I32});
+        }
         if (config_.hasQueryStream && build_.isTraining) beginQueries(site);
         if (config_.segments.count > 0 && build_.isTraining) segmentRows_ = readAlone(site);
         for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
@@ -391,6 +397,16 @@ bool isEncoder(const DecoderConfig& config) {
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (looksAhead(config.layers[layer].spec, config.context, static_cast<int>(layer))) return true;
     return false;
+}
+
+const AttentionSpec* treeSpec(const DecoderConfig& config) {
+    const AttentionSpec* found = nullptr;
+    for (const LayerAttention& layer : config.layers) {
+        if (!layer.spec.part(Slot::Position).tree) continue;
+        if (found && treeOfText(*found, {}) != treeOfText(layer.spec, {})) return nullptr;
+        found = found ? found : &layer.spec;
+    }
+    return config.hasEncoder() ? nullptr : found;
 }
 
 bool canHavePrefix(const DecoderConfig& config) {

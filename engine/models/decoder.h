@@ -96,6 +96,8 @@ inline constexpr const char* kKeyPositions = "key_positions";
 inline constexpr const char* kRanks = "ranks";
 /// Input I32 [sequences]: the row of each sequence that a readout of one class for a text reads.
 inline constexpr const char* kReadoutRows = "readout_rows";
+/// Inputs I32 [T] and [T S] of a model with treeSpec(), as DependencyTree::write() writes them.
+inline constexpr const char *kTreeDepths = "tree_depths", *kTreeRelations = "tree_relations";
 /// The blocks of the second stream of such a model: "query_stream.3".
 inline constexpr const char* kQueryStream = "query_stream";
 /// Input I32 [T] of a model with segments: the tokens before any was hidden.
@@ -155,6 +157,9 @@ bool isEncoder(const DecoderConfig& config);
 bool runsWhole(const DecoderConfig& config);
 /// Whether a model writes token by token over caches, as one that runs any length and is neither of these.
 bool writesFromCache(const DecoderConfig& config);
+/// The composition that says which tree a text has that brings none, of a model whose texts may bring their own. Null:
+/// no layer has positions in a tree, or layers have different ones and keep them, or the model has an encoder.
+const AttentionSpec* treeSpec(const DecoderConfig& config);
 /// Whether the attention of every layer can show a prefix in both directions: it is causal, and the fused kernel
 /// computes it without a window.
 bool canHavePrefix(const DecoderConfig& config);

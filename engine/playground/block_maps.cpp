@@ -7,10 +7,12 @@
 #include "engine/core/rng.h"
 #include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
+#include "engine/models/tree_inputs.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/training/initial_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace attn {
@@ -168,6 +170,7 @@ std::vector<PlaygroundMap> blockMaps(Device& device, const AttentionSpec& spec, 
         const std::span<int32_t> positions = executor.inputIntegers(decoder_names::kPositions);
         for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int32_t>(i);
     }
+    if (const AttentionSpec* own = treeSpec(config)) writeTrees(executor, 0, std::array{treeOfText(*own, {})});
     for (int64_t layer = 0; layer < kLayers; ++layer)
         if (const std::string gates = inBlock(layer, "attn.gates"); executor.hasInput(gates))
             std::ranges::fill(executor.input(gates), 1.0f);

@@ -48,6 +48,7 @@ struct ShowWeightsCommand {
     std::string title{};             ///< title of the checkpoint: "step 250"
     std::vector<int> promptTokens{}; ///< the prompt if it opens as a model; empty: the model's example
     std::vector<int> targetTokens{}; ///< with promptTokens: see SetPromptCommand::target
+    std::vector<int> promptTree{};   ///< with promptTokens: see TextInput::parents
     int64_t step = -1;               ///< of the training run
 };
 /// Longer prompts are refused. A model reads at most 4096 tokens at a time and forgets those before them.
@@ -56,9 +57,10 @@ inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;
 struct SetPromptCommand {
     static constexpr CommandKind kKind = CommandKind::RunValue;
     std::string text;
-    std::vector<int> tokens{}; ///< replaces `text` if not empty
-    std::string second{};      ///< second text of a pair; empty: none
-    std::vector<int> target{}; ///< with a source in `tokens`: the first tokens of its target, as if they were written
+    std::vector<int> tokens{};  ///< replaces `text` if not empty
+    std::string second{};       ///< second text of a pair; empty: none
+    std::vector<int> target{};  ///< with a source in `tokens`: the first tokens of its target, as if they were written
+    std::vector<int> parents{}; ///< see TextInput::parents
 };
 /// Replaces the picture that a vision model reads.
 struct SetPictureCommand {
@@ -114,8 +116,9 @@ struct RestoreBranchesCommand {
     std::vector<SavedToken> nodes;
     int current = -1;
     std::string prompt;
-    int promptLength = 0; ///< number of tokens, counted from the root, that belong to the prompt
-    std::string second{}; ///< as in SetPromptCommand
+    int promptLength = 0;       ///< number of tokens, counted from the root, that belong to the prompt
+    std::string second{};       ///< as in SetPromptCommand
+    std::vector<int> parents{}; ///< likewise
 };
 struct SetSamplingCommand {
     Sampling sampling;

@@ -288,13 +288,14 @@ private:
         const TaskInstance& task = run_->trainer().sequences()->instance();
         const bool isWritten = taskNamed(run_->trainer().recipe().task).readout == TextReadout::NextToken;
         for (const Trainer::Answer& answer : run_->trainer().answers(Split::Validation, 0, kSamples)) {
-            const auto& [prompt, expected, source] = answer.example;
+            const auto& [prompt, expected, source, parents] = answer.example;
             const auto room = static_cast<size_t>(task.contextLength()) - (source.empty() ? prompt.size() : 1);
             const auto shown = std::span(answer.given).first(isWritten ? std::min(answer.given.size(), room) : 0);
             const std::vector<int32_t>& tokens = source.empty() ? prompt : source;
             samples->push_back({.prompt = task.tokenizer().decode(tokens, true),
                                 .tokens = tokens,
                                 .written = {shown.begin(), shown.end()},
+                                .parents = parents,
                                 .expected = task.answerTexts(answer.example, expected),
                                 .given = task.answerTexts(answer.example, answer.given)});
         }

@@ -24,6 +24,7 @@ struct SampleAnswer {
     std::string prompt;
     std::vector<int> tokens{};  ///< of the prompt, or of the source
     std::vector<int> written{}; ///< the given answer, where the model writes it after the prompt or the source
+    std::vector<int> parents{}; ///< of the prompt: see TextInput::parents
     std::vector<std::string> expected, given;
     bool isRight() const { return expected == given; }
 };

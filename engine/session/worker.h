@@ -79,9 +79,10 @@ private:
     /// The text that a person gave, and its tokens before any are written.
     struct Prompt {
         std::string text;
-        std::string second{};      ///< of a pair; empty: none
-        Encoding encoding{};       ///< no ranges and types: not known
-        std::vector<int> source{}; ///< the tokens of the text, if an encoder reads it: the target then has one token
+        std::string second{};       ///< of a pair; empty: none
+        Encoding encoding{};        ///< no ranges and types: not known
+        std::vector<int> parents{}; ///< see TextInput::parents
+        std::vector<int> source{};  ///< the tokens of the text, if an encoder reads it: the target then has one token
     };
     /// @throws Error if the model cannot read the text, or no second text
     Prompt encoded(std::string text, std::string second) const;

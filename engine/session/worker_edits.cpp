@@ -34,7 +34,8 @@ void Session::Worker::workOut(const Changes& changes) {
     prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
     std::vector<int> types = prompt_.encoding.types;
     types.resize(std::min(types.size(), prompt.size()));
-    text().setChanges(changes, TextInput{std::move(prompt), std::move(types)});
+    text().setChanges(changes,
+                      TextInput{.tokens = std::move(prompt), .types = std::move(types), .parents = prompt_.parents});
 }
 
 void Session::Worker::runAgain() {
@@ -176,6 +177,7 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
     const auto feed = [&] { // the cache of a model of text, which views and some analyses read
         if (!given.isText()) return;
         text().setTypes(given.types());
+        text().setTree(given.parents());
         text().setSource(given.source());
         text().truncate(0);
         text().feed(given.tokens());

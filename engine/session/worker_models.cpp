@@ -143,7 +143,10 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     next_.shown = command;
     const std::string example = next_.readsPictures() ? std::string() : text().source().example();
     if (command.promptTokens.empty() && example.empty()) return publish();
-    on(SetPromptCommand{.text = example, .tokens = command.promptTokens, .target = command.targetTokens});
+    on(SetPromptCommand{.text = example,
+                        .tokens = command.promptTokens,
+                        .target = command.targetTokens,
+                        .parents = command.promptTree});
     example_ = prompt_.text;
 }
 

@@ -78,6 +78,7 @@ void Session::Worker::on(const SetPromptCommand& command) {
     else
         prompt = {.text = text().tokenizer() ? text().tokenizer()->decode(command.tokens, true) : command.text,
                   .encoding = {.ids = command.tokens}};
+    prompt.parents = command.parents;
     const std::vector<int>& tokens = text().info().readsSource ? prompt.source : prompt.encoding.ids;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     check(tokens.size(), kMostPromptTokens, "tokens");
@@ -158,6 +159,7 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
         (prompt_.source != text().sourceTokens() || !std::ranges::equal(search_->beginning(), promptTokens())))
         forgetSearch();
     text().setTypes(std::move(types));
+    text().setTree(prompt_.parents);
     text().setSource(prompt_.source);
     tellPrefix(all.size() - tokens.size());
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
@@ -305,6 +307,7 @@ void Session::Worker::on(const RestoreBranchesCommand& command) {
         throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
     Prompt prompt{.text = command.prompt, .second = command.second};
     if (text().tokenizer() || text().info().readsSource) prompt = encoded(command.prompt, command.second);
+    prompt.parents = command.parents;
     std::vector<int> tokens = path.tokens(); // the path may end within the prompt
     tokens.resize(std::min(tokens.size(), static_cast<size_t>(command.promptLength)));
     if (!std::ranges::equal(tokens,
@@ -425,6 +428,7 @@ void Session::Worker::refreshSequence() {
     sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
     sequence->prompt = prompt_.text;
     sequence->second = prompt_.second;
+    sequence->parents = prompt_.parents;
     if (first > 0)
         sequence->notice = fmt::format("Too long: the model reads the last {} of {} tokens. When its context of {} is "
                                        "full, it drops a quarter at once.",

@@ -128,7 +128,8 @@ ExampleInput exampleInput(const Trainer& trainer) {
     if (!trainer.sequences()) return {};
     const Task& task = trainer.task();
     Example example = trainer.sequences()->instance().example(Split::Validation, 0);
-    if (task.readout != TextReadout::NextToken) return {.prompt = std::move(example.prompt), .target = {}};
+    if (task.readout != TextReadout::NextToken)
+        return {.prompt = std::move(example.prompt), .target = {}, .parents = std::move(example.parents)};
     if (!example.answer.empty()) example.answer.pop_back();
     if (!example.source.empty()) return {.prompt = std::move(example.source), .target = std::move(example.answer)};
     if (task.hasPrefix) return {.prompt = std::move(example.prompt), .target = std::move(example.answer)};

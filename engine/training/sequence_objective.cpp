@@ -5,6 +5,7 @@
 #include "engine/models/family.h"
 #include "engine/models/folder_writer.h"
 #include "engine/models/model_source.h"
+#include "engine/models/tree_inputs.h"
 #include "engine/models/vision_grid.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
@@ -56,6 +57,19 @@ ReadParameter withZeros(const DecoderConfig& written, const DecoderConfig& confi
 DecoderConfig narrowed(DecoderConfig config, int64_t divisor) {
     for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
     return config;
+}
+
+/// The trees of a batch's rows. Rows beyond the end of a split have that of the spec.
+std::vector<DependencyTree> treesOf(const AttentionSpec& spec, const Batch& batch) {
+    std::vector<DependencyTree> trees;
+    const std::span<const int32_t> all = batch.parents;
+    const size_t width = all.size() / static_cast<size_t>(batch.rows);
+    for (size_t row = 0; row < static_cast<size_t>(batch.rows); ++row) {
+        const auto parents = all.subspan(row * width, width);
+        const auto words = static_cast<size_t>(std::ranges::find(parents, Batch::kIgnored) - parents.begin());
+        trees.push_back(treeOfText(spec, parents.first(words)));
+    }
+    return trees;
 }
 
 TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
@@ -217,8 +231,8 @@ Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const 
     Batch all = instance_->batch(split, first, 1);
     for (all.rows = 1; all.rows < rows; ++all.rows) {
         const Batch one = instance_->batch(split, first + static_cast<uint64_t>(all.rows), 1);
-        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::classes, &Batch::ranks,
-                                &Batch::whole, &Batch::hidden})
+        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::parents, &Batch::classes,
+                                &Batch::ranks, &Batch::whole, &Batch::hidden})
             (all.*part).insert((all.*part).end(), (one.*part).begin(), (one.*part).end());
     }
     return all;
@@ -239,6 +253,7 @@ void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
         }
     };
     fillRows(decoder_names::kTokenTypes, batch.types);
+    if (const AttentionSpec* spec = treeSpec(config_)) writeTrees(executor, 0, treesOf(*spec, batch));
     fillRows(decoder_names::kRanks, batch.ranks);
     fillRows(decoder_names::kWholeTokens, batch.whole);
     if (config_.hasPrefix) fillPrefixes(executor, batch);
@@ -276,7 +291,7 @@ void SequenceObjective::writeModel(const std::filesystem::path& folder, const Re
     const Example first = instance_->example(Split::Validation, 0);
     std::vector<int32_t> prompt = config_.hasEncoder() ? first.source : first.prompt;
     const bool keepsMasks = isEncoder(config_);
-    if (keepsMasks && prompt.size() > 2)
+    if (keepsMasks && prompt.size() > 2 && tokenizer.isSpecial(prompt.front()))
         prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
     std::string example = tokenizer.decode(prompt, !keepsMasks);
     example.erase(0, example.find_first_not_of(' '));

@@ -74,6 +74,36 @@ TEST_CASE("dependency tree: a list that cannot be read is refused with how to wr
     CHECK_THROWS_WITH(parsed("clip = x"), CONTAINS("write a number such as"));
 }
 
+TEST_CASE("dependency tree: the numbers of a text's tree are read as a person writes them", "[attention]") {
+    CHECK(parentsFrom("2,0, 2") == std::vector<int32_t>{2, 0, 2});
+    CHECK(parentsFrom("2 0 2") == std::vector<int32_t>{2, 0, 2});
+    CHECK(parentsFrom(" 0 ") == std::vector<int32_t>{0});
+    for (const char* text : {"", "2,", ",2", "2,,0", "[2, 0]", "-1, 0", "2.5", "x", "2, 1025"}) {
+        INFO(text);
+        CHECK_FALSE(parentsFrom(text));
+    }
+    const AttentionSpec spec = AttentionSpec::parse("position=dependency_tree(leading = 1, tree = 2, 0, 2)");
+    CHECK(treeOfText(spec, {}) == DependencyTree(std::vector<double>{2, 0, 2}, 1));
+    CHECK(treeOfText(spec, std::vector<int32_t>{0, 1}) == DependencyTree(std::vector<double>{0, 1}, 1));
+    CHECK_THROWS_WITH(treeOfText(spec, std::vector<int32_t>(1025, 0)), CONTAINS("the tree has 1025 words"));
+}
+
+TEST_CASE("dependency tree: what a graph reads of a text says which tokens are outside of its tree", "[attention]") {
+    const DependencyTree tree(std::vector<double>{2, 0, 2}, 1); // [CLS], three words, and padding
+    constexpr int32_t kOut = DependencyTree::kNoRelation;
+    std::vector<int32_t> depths(5), relations(25);
+    tree.write(0, 5, depths, relations);
+    CHECK(depths == std::vector<int32_t>{DependencyTree::kNoDepth, 1, 0, 1, DependencyTree::kNoDepth});
+    CHECK(relations == std::vector<int32_t>{kOut, kOut, kOut, kOut, kOut, //
+                                            kOut, 0,    1,    -2,   kOut, //
+                                            kOut, -1,   0,    -1,   kOut, //
+                                            kOut, 2,    1,    0,    kOut, //
+                                            kOut, kOut, kOut, kOut, kOut});
+    std::vector<int32_t> step(8); // two tokens of a text that goes on, and the first four keys
+    tree.write(2, 2, {}, step);
+    CHECK(step == std::vector<int32_t>{kOut, -1, 0, -1, kOut, 2, 1, 0});
+}
+
 TEST_CASE("dependency tree: a text in which words of the tree are missing is refused", "[attention]") {
     const AttentionSpec three = AttentionSpec::parse("position=dependency_tree(leading = 1, tree = 2, 0, 2)");
     CHECK(treeEnd(three) == 4);

@@ -8,7 +8,7 @@ import re
 import torch
 
 from encoder_reference import norm
-from parts import normal
+from parts import normal, sinusoid, tree_places
 from reference import ACTIVATIONS
 
 
@@ -156,19 +156,30 @@ def gated_features(values, w, x, q, k, v, at):
     return torch.stack(z)
 
 
-def attention(text, w, x, layer, heads, divisor):
+def tree_softmax(q, k, v, places, clip, w, at):
+    """Keys and values with rows for the places of two words in a tree [T,T] (Wang et al. 2019, section 3, as Shaw et al. 2018)."""
+    index = torch.tensor(places).clamp(-clip, clip) + clip
+    scores = torch.einsum("thd,tshd->hts", q, k[None] + w[at + "position.keys"][index][:, :, None])
+    weights = torch.softmax(scores * q.shape[-1] ** -0.5, -1)
+    return torch.einsum("hts,tshd->thd", weights, v[None] + w[at + "position.values"][index][:, :, None])
+
+
+def attention(text, w, x, layer, heads, divisor, parents=None):
     """What the attention adds to the stream, [T,C]."""
     at = f"blocks.{layer}.attn."
     rows = mixed(text, w, x, at)
-    return projected(text, w, x, layer, heads, divisor) @ w[at + "W_O"].T + w[at + "b_O"] if rows is None else rows
+    return projected(text, w, x, layer, heads, divisor, parents) @ w[at + "W_O"].T + w[at + "b_O"] if rows is None else rows
 
 
-def projected(text, w, x, layer, heads, divisor):
+def projected(text, w, x, layer, heads, divisor, parents=None):
     at = f"blocks.{layer}.attn."
     project = lambda name: (x @ w[f"{at}W_{name}"].T + w[f"{at}b_{name}"]).reshape(len(x), heads, -1)  # noqa: E731
     turn = turned if part(text, "position", "none")[0] == "rope" else lambda rows: rows
     q, k, v = project("Q"), project("K"), project("V")
     kind, values = part(text, "normaliser", "softmax")
+    if part(text, "position", "none")[0] == "dependency_tree":
+        clip = int(part(text, "position", "none")[1].get("clip", 4))
+        return tree_softmax(q, k, v, tree_places(parents)[1], clip, w, at).reshape(len(x), -1)
     if kind == "rfa":
         return gated_features(values, w, x, q, k, v, at).reshape(len(x), -1)
     if kind == "linformer":
@@ -253,16 +264,21 @@ def decoder(config, w, tokens):
     return norm((first + second) / 2, names, "ln_final", epsilon) @ w["embed.W_E"].T
 
 
-def encoder(config, w, tokens, types, divisor=1):
+def encoder(config, w, tokens, types, divisor=1, parents=None):
+    """parents: of a text with a tree, for each word the number of the one above it, from 1; 0 for the root."""
     epsilon, act, heads = config["norm_epsilon"], ACTIVATIONS[config["activation"]], config["heads"]
     names = named(w)
     x = norm(w["embed.W_E"][tokens] + w["token_type_embed.W_token_type"][types], names, "embed.ln", epsilon)
     for layer, text in enumerate(config["attention"]):
         if layer == 0 and part(text, "position", "none")[0] == "learned":
             x = x + w["blocks.0.attn.position.table"][: len(x)]
+        if layer == 0 and parents is not None:
+            x = x + torch.tensor(sinusoid(tree_places(parents)[0], x.shape[1]))
         at = f"blocks.{layer}."
-        x = norm(x + attention(text, w, x, layer, heads, divisor), names, at + "ln1", epsilon)
+        x = norm(x + attention(text, w, x, layer, heads, divisor, parents), names, at + "ln1", epsilon)
         hidden = act(x @ w[at + "mlp.W_in"].T + w[at + "mlp.b_in"])
         x = norm(x + hidden @ w[at + "mlp.W_out"].T + w[at + "mlp.b_out"], names, at + "ln2", epsilon)
+    if "classifier.W" in w:
+        return x @ w["classifier.W"].T + w["classifier.b"]
     hidden = norm(act(x @ w["mlm_head.W"].T + w["mlm_head.b"]), names, "mlm_head.ln", epsilon)
     return hidden @ w["embed.W_E"].T + w["unembed.b_U"]

@@ -257,25 +257,32 @@ def tupe(run, reach, has_cls):
     return plain(run, dots(run.q, run.k) / np.sqrt(2 * WIDTH) + term, np.ones_like(run.causal))
 
 
-def dependency_tree(run, heads, clip, has_depth, leading):
-    """Wang et al. 2019, section 3, from the paths of words to the root; Shaw's keys and values."""
+def tree_places(heads):
+    """Wang et al. 2019, section 3, from the paths of words to the root: depths [N] and relative positions [N,N]."""
     paths = []  # of each word: itself, then upwards
     for word in range(len(heads)):
         path = [word]
         while heads[path[-1]]:
             path.append(heads[path[-1]] - 1)
         paths.append(path)
-    depth = [len(path) - 1 for path in paths]
-    relative, known = np.zeros((run.T, run.T), dtype=int), np.zeros((run.T, run.T), dtype=bool)
+    depth = np.array([len(path) - 1 for path in paths])
+    relative = np.zeros((len(heads), len(heads)), dtype=int)
     for i, j in itertools.product(range(len(heads)), repeat=2):
-        if max(i, j) + leading >= run.T:
-            continue
-        cell = i + leading, j + leading
-        known[cell] = True
         if i in paths[j] or j in paths[i]:
-            relative[cell] = depth[i] - depth[j]
+            relative[i, j] = depth[i] - depth[j]
         else:
-            relative[cell] = (1 if i > j else -1) * (depth[i] + depth[j])
+            relative[i, j] = (1 if i > j else -1) * (depth[i] + depth[j])
+    return depth, relative
+
+
+def dependency_tree(run, heads, clip, has_depth, leading):
+    """Shaw's keys and values for the places of words in a tree."""
+    depth, places = tree_places(heads)
+    relative, known = np.zeros((run.T, run.T), dtype=int), np.zeros((run.T, run.T), dtype=bool)
+    words = slice(leading, leading + len(heads))
+    inside = relative[words, words].shape[0]
+    relative[words, words] = places[:inside, :inside]
+    known[words, words] = True
     index = np.clip(relative, -clip, clip) + clip
     keys, values = (np.where(known[..., None], run[name][index], 0) for name in ("position.keys", "position.values"))
     rows = np.zeros((run.T, WIDTH))

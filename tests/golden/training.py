@@ -91,7 +91,10 @@ def logits_of(config, weights, batches, step, divisor, precision):
     if config["model_type"] == "attention-lab":
         if not config.get("encoder"):
             return torch.cat([composed_reference.decoder(config, weights, tokens) for tokens in batches["inputs"][step].long()])
-        encode = lambda tokens: composed_reference.encoder(config, weights, tokens, torch.zeros_like(tokens), divisor)
+        encode = lambda tokens, parents=None: composed_reference.encoder(config, weights, tokens, torch.zeros_like(tokens), divisor, parents)
+        if "parents" in batches:
+            rows = zip(batches["inputs"][step].long(), batches["parents"][step].tolist())
+            return torch.cat([encode(tokens, parents) for tokens, parents in rows])
         return torch.cat([encode(tokens) for tokens in batches["inputs"][step].long()])
     if "types" in batches:  # texts of different lengths, with classes
         targets, rows = batches["targets"][step].shape[1], []

@@ -7,6 +7,12 @@
 #include "app/lab/widgets/lens_answer_view.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/weight_canvas.h"
+#include "app/lab/workbench/session_file.h"
+#include "engine/core/temporary_folder.h"
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/trainer.h"
+
+#include <QLineEdit>
 
 using namespace attn;
 
@@ -461,4 +467,41 @@ TEST_CASE("lab: Stop passes the focus on to Run, also where no button began to w
     stop.click();
     REQUIRE(lab.waitFor([&] { return !stop.isEnabled(); }));
     CHECK(lab.waitFor([&] { return lab.find<QPushButton>("run").hasFocus(); }));
+}
+
+TEST_CASE("generate: the tree of a text is typed below it, and one that is no tree is explained", "[lab]") {
+    const Trainer trainer(suggestedRecipe(taskNamed("dependencies")), {.softwareThreads = 0});
+    const TemporaryFolder folder;
+    trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
+    LabWindow lab("builtin:english");
+    auto& tree = lab.find<QLineEdit>("tree");
+    CHECK_FALSE(tree.isVisible());
+    lab.window().open(QString::fromStdString(folder.path().string()));
+    REQUIRE(lab.settle());
+    REQUIRE(tree.isVisible());
+    type(lab, "a b c d e f g h");
+    CHECK(lab.snapshot().sequence->parents.empty());
+    const auto logits = lab.snapshot().classes->logits;
+    const auto write = [&](const char* text) {
+        tree.setText(text);
+        REQUIRE(lab.settle());
+    };
+    write("0 1 2 3 4 5 6 7");
+    CHECK(lab.snapshot().sequence->parents == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(lab.snapshot().classes->logits != logits);
+    const auto& hint = lab.find<QLabel>("promptCount");
+    for (const auto& [text, why] : {std::pair{"0 1 x", "numbers with commas between them"},
+                                    {"2, 3, 1", "This is no tree: word 1 depends on itself through other words"},
+                                    {"0, 0", "words 1 and 2 are both roots"}}) {
+        lab.forget();
+        write(text);
+        CHECK(hint.text().contains(why));
+        CHECK(lab.postedOf<SetPromptCommand>().empty());
+    }
+    const QByteArray saved = sessionToJson(SessionDocument::fromSnapshot(lab.snapshot()));
+    CHECK(std::get<SessionDocument>(sessionFromJson(saved, "test")).parents == lab.snapshot().sequence->parents);
+    lab.press(lab.action("undo"));
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->parents.empty());
+    CHECK(tree.text().isEmpty());
 }

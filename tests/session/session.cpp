@@ -1,7 +1,10 @@
 #include "engine/session/session.h"
+#include "engine/core/temporary_folder.h"
 #include "engine/inference/language_model.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/token_path.h"
+#include "engine/training/tasks/catalogue.h"
+#include "engine/training/trainer.h"
 #include "tests/session/session_test.h"
 
 using namespace attn;
@@ -164,4 +167,37 @@ TEST_CASE("session: stop ends generation at once", "[session][gpu]") {
     test::after(session, StopCommand{});
     CHECK(session.latest()->status.activity == Activity::Idle);
     CHECK(session.latest()->branches->nodes.size() > before); // it wrote something and kept it
+}
+
+TEST_CASE("session: the tree of a text comes with it, and comes back with its branches", "[session][gpu]") {
+    Recipe recipe = suggestedRecipe(taskNamed("dependencies"));
+    const Trainer trainer(recipe, {.softwareThreads = 0});
+    const TemporaryFolder folder;
+    trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
+    Session session({.device = {}, .softwareThreads = 0, .validation = true});
+    succeed(session, OpenModelCommand{.path = folder.path().string()});
+    CHECK(session.latest()->model->readsTrees);
+    const std::vector<int> chain{0, 1, 2, 3, 4, 5, 6, 7};
+    const std::string text = "a b c d e f g h";
+    const auto logitsOf = [](const Snapshot& snapshot) { return snapshot.classes->logits; };
+    const auto own = succeed(session, SetPromptCommand{.text = text}),
+               given = succeed(session, SetPromptCommand{.text = text, .parents = chain});
+    CHECK(given->sequence->parents == chain);
+    CHECK(logitsOf(*given) != logitsOf(*own));
+    LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
+    model.predict(TextInput{.tokens = model.tokenizer()->encode(text).ids, .parents = chain});
+    CHECK(logitsOf(*given) == model.classes()->logits);
+
+    std::vector<SavedToken> nodes;
+    for (const TokenInfo& token : given->sequence->tokens)
+        nodes.push_back({.parent = static_cast<int>(nodes.size()) - 1, .token = token.id});
+    CHECK(logitsOf(*succeed(session, SetPromptCommand{.text = text})) == logitsOf(*own));
+    const auto restored = succeed(
+        session, RestoreBranchesCommand{
+                     .nodes = nodes, .current = 7, .prompt = text, .promptLength = 8, .second = {}, .parents = chain});
+    CHECK(logitsOf(*restored) == logitsOf(*given));
+
+    test::after(session, SetPromptCommand{.text = "a b c", .parents = chain});
+    REQUIRE(session.latest()->failure);
+    CHECK(session.latest()->failure->what == "the tree ends at token 8, but the text has 3 tokens");
 }

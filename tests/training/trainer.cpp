@@ -36,7 +36,7 @@ TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights
     const char* name =
         GENERATE("gpt2", "llama", "vit", "bert", "t5", "bart", "marian", "lora", "prefix", "permutation",
                  "classify_bert", "classify_gpt2", "tag", "answer", "pretraining", "cpc", "longformer", "window_stages",
-                 "linformer", "mixers", "rfa", "reversible", "pixels", "pixels_in_blocks", "axial");
+                 "linformer", "mixers", "rfa", "reversible", "pixels", "pixels_in_blocks", "axial", "trees");
     const std::string path = std::string(ATTN_TEST_DIR "/golden/training/") + name;
     const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
     REQUIRE(expected.size() == 100);

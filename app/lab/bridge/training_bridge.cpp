@@ -89,6 +89,7 @@ void TrainingBridge::showNewest() {
                                    .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
                                    .promptTokens = snapshot_->example.prompt,
                                    .targetTokens = snapshot_->example.target,
+                                   .promptTree = snapshot_->example.parents,
                                    .step = snapshot_->weightsStep});
 }
 
@@ -117,6 +118,7 @@ void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t
                                    .title = tr("step %1").arg(step).toStdString(),
                                    .promptTokens = snapshot_->example.prompt,
                                    .targetTokens = snapshot_->example.target,
+                                   .promptTree = snapshot_->example.parents,
                                    .step = step});
 }
 

@@ -10,6 +10,7 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_file.h"
 #include "app/lab/workbench/undo_commands.h"
+#include "engine/attention/position/dependency_tree.h"
 
 #include <QCheckBox>
 #include <QKeyEvent>
@@ -99,11 +100,11 @@ bool endsWithLoneSpace(const Snapshot& snapshot) {
 /// Text, or ids where the model has no tokenizer.
 GeneratePanel::Typed GeneratePanel::promptOf(const Snapshot& snapshot) {
     const Sequence& sequence = *snapshot.sequence;
-    if (!snapshot.model || snapshot.model->hasTokenizer) return {sequence.prompt, sequence.second};
+    if (!snapshot.model || snapshot.model->hasTokenizer) return {sequence.prompt, sequence.second, sequence.parents};
     std::vector<int> ids;
     for (const TokenInfo& token : snapshot.model->readsSource ? sequence.source : sequence.tokens)
         if (token.isPrompt) ids.push_back(token.id);
-    return {joinIds(ids), {}};
+    return {joinIds(ids), {}, sequence.parents};
 }
 
 PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMostPromptBytes), parent) {
@@ -177,6 +178,12 @@ QWidget* GeneratePanel::makePromptGroup() {
     second_->setPlaceholderText(tr("Second text (optional)"));
     second_->setMaxLength(static_cast<int>(kMostPromptBytes) / 4);
     connect(second_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
+    tree_ =
+        named(new QLineEdit, "tree", tr("Tree of the text"),
+              tr("For each word the number of the word on which it depends, from 1; 0 for the root. Example: 2, 0, 2. "
+                 "Empty: the tree of the model's composition"));
+    tree_->setPlaceholderText(tr("Tree, such as 2, 0, 2 (optional)"));
+    connect(tree_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     suggestions_ = spoken(new PromptSuggestions, "suggestions", tr("Prompts to try"));
     connect(suggestions_, &PromptSuggestions::chosen, prompt_, &QPlainTextEdit::setPlainText);
     tokenCount_ = new TwoLineHint("promptCount");
@@ -192,7 +199,7 @@ QWidget* GeneratePanel::makePromptGroup() {
                          tr("Show the pieces into which the tokenizer splits the prompt, each with its id"));
     connect(showTokens_, &QCheckBox::toggled, chips_, &QWidget::setVisible);
     return group("prompt",
-                 makeColumn({prompt_, suggestions_, second_, makeRow({{tokenCount_, 1}, showTokens_}), chips_}));
+                 makeColumn({prompt_, suggestions_, second_, tree_, makeRow({{tokenCount_, 1}, showTokens_}), chips_}));
 }
 
 QWidget* GeneratePanel::makeRunGroup() {
@@ -252,6 +259,7 @@ void GeneratePanel::showModel() {
         amount_->setValue(std::max(amount_->value(), static_cast<int>(model->writtenPicture->values())));
     const bool isFilling = model && model->maskToken, isWriting = !model || model->writesText();
     second_->setVisible(model && model->readsPairs);
+    tree_->setVisible(model && model->readsTrees);
     generation_->setVisible(isWriting);
     prompt_->setToolTip(readsSource()
                             ? tr("The source: the text that the model translates or rewrites. Ctrl+Return runs it.")
@@ -324,11 +332,12 @@ void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
     if (const auto echo = std::find(inFlight_.begin(), inFlight_.end(), prompt); echo != inFlight_.end()) {
         inFlight_.erase(inFlight_.begin(), echo + 1);
     } else if (prompt != shownPrompt_ &&
-               prompt != Typed{prompt_->toPlainText().toStdString(), second_->text().toStdString()}) {
-        const QSignalBlocker quiet(prompt_), quietSecond(second_);
+               prompt != Typed{prompt_->toPlainText().toStdString(), second_->text().toStdString(), typedTree()}) {
+        const QSignalBlocker quiet(prompt_), quietSecond(second_), quietTree(tree_);
         prompt_->showText(QString::fromStdString(prompt.text));
         prompt_->moveCursor(QTextCursor::End);
         second_->setText(QString::fromStdString(prompt.second));
+        tree_->setText(QString::fromStdString(joinIds(prompt.parents)));
         typing_.stop();
     }
     shownPrompt_ = prompt;
@@ -339,22 +348,40 @@ void GeneratePanel::hint(const QString& text, const QString& help) {
     tokenCount_->setToolTip(help.isEmpty() ? text : help);
 }
 
+std::vector<int> GeneratePanel::typedTree() const {
+    return parentsFrom(tree_->text().toStdString()).value_or(std::vector<int>());
+}
+
+QString GeneratePanel::objectionToTree(const std::vector<int>& parents) const {
+    if (!snapshot_->model->readsTrees || tree_->text().trimmed().isEmpty()) return {};
+    if (parents.empty()) return tr("Write the tree as numbers with commas between them, such as 2, 0, 2.");
+    const auto problem = problemOf(std::vector<double>(parents.begin(), parents.end()));
+    return problem ? tr("This is no tree: %1.").arg(QString::fromStdString(problem->sentence)) : QString();
+}
+
 bool GeneratePanel::postPrompt() {
     typing_.stop();
     if (!snapshot_ || !snapshot_->model) return false;
     const bool hasTokenizer = snapshot_->model->hasTokenizer;
     const auto promptCommand = [&](const Typed& typed) {
-        return hasTokenizer ? SetPromptCommand{.text = typed.text, .second = typed.second}
-                            : SetPromptCommand{.text = {}, .tokens = parseIds(QString::fromStdString(typed.text))};
+        return hasTokenizer ? SetPromptCommand{.text = typed.text, .second = typed.second, .parents = typed.parents}
+                            : SetPromptCommand{.text = {},
+                                               .tokens = parseIds(QString::fromStdString(typed.text)),
+                                               .parents = typed.parents};
     };
     const QString shown = prompt_->toPlainText();
     if (const QString why = prompt_->objectionTo(shown.size()); !why.isEmpty()) {
         hint(why);
         return false;
     }
+    const std::vector<int> parents = snapshot_->model->readsTrees ? typedTree() : std::vector<int>();
+    if (const QString why = objectionToTree(parents); !why.isEmpty()) {
+        hint(why);
+        return false;
+    }
     SetPromptCommand command = promptCommand(
-        {shown.toStdString(), snapshot_->model->readsPairs ? second_->text().toStdString() : std::string()});
-    const Typed typed{hasTokenizer ? command.text : joinIds(command.tokens), command.second};
+        {shown.toStdString(), snapshot_->model->readsPairs ? second_->text().toStdString() : std::string(), parents});
+    const Typed typed{hasTokenizer ? command.text : joinIds(command.tokens), command.second, command.parents};
     const bool isPosted = typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back());
     if (typed.text.empty()) {
         if (hasTokenizer)
@@ -380,6 +407,7 @@ void GeneratePanel::addUnread(SessionDocument& document) const {
     if (!isUnread || !snapshot_ || !snapshot_->model || !snapshot_->model->hasTokenizer) return;
     document.prompt = prompt_->toPlainText();
     document.second = second_->text();
+    document.parents = typedTree();
     document.branches.clear(); // of the prompt before
     document.current = -1;
     document.promptLength = 0;

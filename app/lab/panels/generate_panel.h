@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <string>
+#include <vector>
 
 class QCheckBox;
 class QLabel;
@@ -87,7 +88,7 @@ private:
 
     std::shared_ptr<const Snapshot> snapshot_;
     PromptEditor* prompt_;
-    QLineEdit* second_;
+    QLineEdit *second_, *tree_;
     PromptSuggestions* suggestions_;
     QCheckBox* showTokens_;
     TokenChips* chips_;
@@ -105,9 +106,13 @@ private:
     /// A prompt as it stands in the editors.
     struct Typed {
         std::string text, second;
+        std::vector<int> parents{};
         bool operator==(const Typed&) const = default;
     };
     static Typed promptOf(const Snapshot& snapshot);
+    std::vector<int> typedTree() const; ///< empty if there is none, or it cannot be read
+    /// Why what is typed is no tree; empty if it is one, or none is typed.
+    QString objectionToTree(const std::vector<int>& parents) const;
     /// Prompts that were posted but not yet shown. A snapshot with one of them must not overwrite newer typing.
     std::deque<Typed> inFlight_;
     QString typed_;

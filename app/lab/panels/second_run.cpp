@@ -50,6 +50,7 @@ std::optional<SecondRun::Asked> SecondRun::wanted() const {
     if (isOtherInput) next.text = text_.toStdString();
     // Another model may split the text into other tokens.
     if (isOtherModel && first->model->hasTokenizer) next.text = first->sequence->text;
+    if (!isOtherInput && !isOtherModel) next.parents = first->sequence->parents;
     if (next.text.empty())
         for (const TokenInfo& token : first->sequence->tokens) next.tokens.push_back(token.id);
     return next;
@@ -97,8 +98,8 @@ void SecondRun::follow() {
         open(*next);
     if (!isOpen_) return; // it follows when the model is there
     if (asked_->run != next->run) bridge_->post(ShowRunCommand{next->run});
-    if (asked_->text != next->text || asked_->tokens != next->tokens)
-        bridge_->post(SetPromptCommand{.text = next->text, .tokens = next->tokens});
+    if (asked_->text != next->text || asked_->tokens != next->tokens || asked_->parents != next->parents)
+        bridge_->post(SetPromptCommand{.text = next->text, .tokens = next->tokens, .parents = next->parents});
     if (asked_->picture != next->picture) bridge_->post(SetPictureCommand{next->picture});
     if (asked_->changes != next->changes) bridge_->post(SetChangesCommand{next->changes});
     asked_ = std::move(next);

@@ -45,7 +45,7 @@ private:
         Storage storage = Storage::F32;
         std::shared_ptr<const WeightSet> weights{};
         std::string text{};
-        std::vector<int> tokens{};
+        std::vector<int> tokens{}, parents{};
         GivenPicture picture{};
         std::shared_ptr<const Changes> changes{};
         ShownRun run = ShownRun::Changed;

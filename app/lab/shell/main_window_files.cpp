@@ -274,7 +274,9 @@ void MainWindow::continueRestore() {
     if (!document.branches.empty())
         bridge_.post(document.restoreCommand());
     else if (!document.prompt.isEmpty()) // it was not read when the document was made
-        bridge_.post(SetPromptCommand{.text = document.prompt.toStdString(), .second = document.second.toStdString()});
+        bridge_.post(SetPromptCommand{.text = document.prompt.toStdString(),
+                                      .second = document.second.toStdString(),
+                                      .parents = document.parents});
     bench_.setSampling(document.sampling);
     leaveStart();
     if (!document.layout.isEmpty())

@@ -10,7 +10,7 @@
 namespace attn {
 
 SetPromptCommand withWord(const Sequence& sequence, const TokenInfo& token, const std::string& word) {
-    SetPromptCommand prompt{.text = sequence.prompt, .second = sequence.second};
+    SetPromptCommand prompt{.text = sequence.prompt, .second = sequence.second, .parents = sequence.parents};
     (token.isSecond ? prompt.second : prompt.text).replace(token.word.begin, token.word.end - token.word.begin, word);
     return prompt;
 }
@@ -31,7 +31,8 @@ void WordHider::click(int token) {
         const Hidden shown = *std::exchange(hidden_, {});
         (shown.isSecond ? sequence.second : sequence.prompt).replace(shown.begin, shown.mask.size(), shown.word);
         if (clicked.isSecond == shown.isSecond && clicked.word.begin == shown.begin)
-            return changePrompt(bench_, {.text = sequence.prompt, .second = sequence.second});
+            return changePrompt(bench_,
+                                {.text = sequence.prompt, .second = sequence.second, .parents = sequence.parents});
         if (clicked.isSecond == shown.isSecond && clicked.word.begin > shown.begin) {
             clicked.word.begin += shown.word.size() - shown.mask.size(); // may wrap around, as unsigned sums do
             clicked.word.end += shown.word.size() - shown.mask.size();

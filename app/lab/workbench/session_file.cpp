@@ -167,6 +167,7 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
     if (snapshot.sequence) {
         document.prompt = QString::fromStdString(snapshot.sequence->prompt);
         document.second = QString::fromStdString(snapshot.sequence->second);
+        document.parents = snapshot.sequence->parents;
         for (const TokenInfo& token : snapshot.sequence->tokens) document.promptLength += token.isPrompt ? 1 : 0;
     }
     if (snapshot.branches) {
@@ -184,13 +185,15 @@ RestoreBranchesCommand SessionDocument::restoreCommand() const {
             .current = current,
             .prompt = prompt.toStdString(),
             .promptLength = promptLength,
-            .second = second.toStdString()};
+            .second = second.toStdString(),
+            .parents = parents};
 }
 
 QString SessionDocument::title() const { return prompt.isEmpty() ? QFileInfo(modelPath).fileName() : prompt; }
 
 QByteArray sessionToJson(const SessionDocument& document) {
-    QJsonArray nodes, probabilities;
+    QJsonArray nodes, probabilities, tree;
+    for (const int parent : document.parents) tree.append(parent);
     for (const auto& [parent, token, probability] : document.branches) {
         nodes.append(QJsonArray{parent, token});
         probabilities.append(probability ? QJsonValue(static_cast<double>(*probability)) : QJsonValue());
@@ -201,6 +204,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
         {"storage", QString::fromStdString(std::string(storageName(document.storage)))},
         {"prompt", document.prompt},
         {"second", document.second},
+        {"tree", tree},
         {"branches", QJsonObject{{"nodes", nodes},
                                  {"probabilities", probabilities},
                                  {"current", document.current},
@@ -243,6 +247,10 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     }
     document.prompt = reader.text("prompt", kMostPromptBytes);
     if (parsed.object().contains("second")) document.second = reader.text("second", kMostPromptBytes);
+    for (const QJsonValue& parent : parsed.object().value("tree").toArray())
+        document.parents.push_back(parent.toInt(-1));
+    if (std::ranges::any_of(document.parents, [](int parent) { return parent < 0; }))
+        reader.complain("\"tree\" does not hold the numbers of words");
     branchesFromJson(reader.object("branches"), reader, document);
     document.sampling = samplingFromJson(reader.object("sampling"), reader);
     document.view = reader.object("view");

@@ -22,6 +22,7 @@ struct SessionDocument {
     Storage storage = Storage::F32; ///< of the weights
     QString prompt;
     QString second;                   ///< second text of a pair; empty: none
+    std::vector<int> parents;         ///< of the words: see TextInput::parents
     int promptLength = 0;             ///< number of tokens, from the root, that belong to the prompt
     std::vector<SavedToken> branches; ///< as in RestoreBranchesCommand
     int current = -1;

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
+#include <system_error>
 
 // Positions in a dependency tree that is given with the sentence: the depth of a word, and where two words lie to one
 // another.
@@ -42,6 +44,19 @@ int64_t DependencyTree::relative(int64_t i, int64_t j) const {
     if (isAbove(i, j) || isAbove(j, i)) return depthOf(i) - depthOf(j);
     const int64_t sum = depthOf(i) + depthOf(j);
     return i > j ? sum : -sum;
+}
+
+void DependencyTree::write(int64_t first, int64_t tokens, std::span<int32_t> depths,
+                           std::span<int32_t> relations) const {
+    const int64_t S = std::ssize(relations) / tokens;
+    for (size_t to = 0; to < depths.size(); ++to) {
+        const int64_t token = first + static_cast<int64_t>(to);
+        depths[to] = holds(token) ? static_cast<int32_t>(depthOf(token)) : kNoDepth;
+    }
+    for (size_t to = 0; to < relations.size(); ++to) {
+        const int64_t i = first + static_cast<int64_t>(to) / S, j = static_cast<int64_t>(to) % S;
+        relations[to] = holds(i) && holds(j) ? static_cast<int32_t>(relative(i, j)) : kNoRelation;
+    }
 }
 
 std::optional<TreeProblem> problemOf(std::span<const double> parents) {
@@ -86,8 +101,38 @@ int64_t treeEnd(const AttentionSpec& spec) {
     return tree ? tree(spec.values(Slot::Position)).end() : 0;
 }
 
+std::optional<std::vector<int32_t>> parentsFrom(std::string_view text) {
+    std::vector<int32_t> parents;
+    const auto skipSpaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); };
+    for (;;) {
+        skipSpaces();
+        int32_t number = -1;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc() || number < 0 || number > DependencyTree::kMostWords) return {};
+        parents.push_back(number);
+        text.remove_prefix(static_cast<size_t>(end - text.data()));
+        skipSpaces();
+        if (text.empty()) return parents;
+        if (text.front() == ',') text.remove_prefix(1);
+    }
+}
+
+DependencyTree treeOfText(const AttentionSpec& spec, std::span<const int32_t> parents) {
+    DependencyTree own = spec.part(Slot::Position).tree(spec.values(Slot::Position));
+    if (parents.empty()) return own;
+    if (std::ssize(parents) > DependencyTree::kMostWords)
+        throw Error({.what = fmt::format("the tree has {} words", parents.size()),
+                     .where = "dependency tree",
+                     .hint = fmt::format("choose at most {}", DependencyTree::kMostWords)});
+    return DependencyTree(std::vector<double>(parents.begin(), parents.end()), own.leading());
+}
+
 void requireWords(const AttentionSpec& spec, int64_t tokens, std::string_view where) {
-    const int64_t end = treeEnd(spec);
+    if (spec.part(Slot::Position).tree) requireWords(treeOfText(spec, {}), tokens, where);
+}
+
+void requireWords(const DependencyTree& tree, int64_t tokens, std::string_view where) {
+    const int64_t end = tree.end();
     if (tokens >= end) return;
     throw Error({.what = fmt::format("the tree ends at token {}, but the text has {} token{}", end, tokens,
                                      tokens == 1 ? "" : "s"),
@@ -110,7 +155,7 @@ constexpr std::array kParams{
         "tree", "Tree",
         "For each word the number of the word on which it depends, from 1; 0 for the root. This is the column HEAD of "
         "CoNLL-U",
-        Param::Kind::Integer, 0, 1024, 1, 0}};
+        Param::Kind::Integer, 0, DependencyTree::kMostWords, 1, 0}};
 
 constexpr const char *kKeys = "position.keys", *kValues = "position.values";
 
@@ -128,10 +173,21 @@ int64_t rowOf(const DependencyTree& tree, int64_t clip, int64_t t, int64_t s) {
 void buildDepth(AttentionFlow& flow, PartValues values) {
     if (flow.layer > 0 || !values.flag("depth")) return;
     const int64_t width = flow.stream.shape()[-1];
-    flow.stream = plus(flow.stream, flow.byPosition("position.depth", flow.stream.shape()[-2], width,
-                                                    [tree = treeOf(values), width](int64_t token, int64_t d) {
-                                                        return depthFeature(tree, token, d, width);
-                                                    }));
+    if (!flow.treeDepths) {
+        flow.stream = plus(flow.stream, flow.byPosition("position.depth", flow.stream.shape()[-2], width,
+                                                        [tree = treeOf(values), width](int64_t token, int64_t d) {
+                                                            return depthFeature(tree, token, d, width);
+                                                        }));
+        return;
+    }
+    constexpr int64_t kDepths = DependencyTree::kMostWords;
+    const Tensor sinusoids = flow.table(flow.prefix + ".position.depths#", {kDepths, width}, [width] {
+        std::vector<float> numbers;
+        for (int64_t depth = 0; depth < kDepths; ++depth)
+            for (int64_t d = 0; d < width; ++d) numbers.push_back(static_cast<float>(sinusoid(depth, d, width, 10000)));
+        return numbers;
+    });
+    flow.stream = plus(flow.stream, reshape(take(sinusoids, flow.treeDepths), flow.stream.shape()));
 }
 void referenceDepth(ReferenceFlow& flow, PartValues values) {
     if (flow.layer > 0 || !values.flag("depth")) return;
@@ -141,20 +197,29 @@ void referenceDepth(ReferenceFlow& flow, PartValues values) {
             flow.stream.at(i, d) += depthFeature(tree, i, d, flow.stream.extents[1]);
 }
 
-/// The row of a learned table for every cell; zeros outside of the tree. @return [T,S,D]
+/// The row of a learned table for every cell; zeros outside of the tree. @return [B T,S,D]
 Tensor rowsByCell(AttentionFlow& flow, const char* name, PartValues values) {
-    const int64_t clip = values.integer("clip");
+    const int64_t clip = values.integer("clip"), B = flow.batch, T = flow.queries, S = flow.keys;
     const Tensor table = flow.parameter(name, {2 * clip + 1, flow.width}, {InitialValue::Kind::Normal});
-    const Tensor rows = flow.byCell("position.tree_rows", [tree = treeOf(values), clip](int64_t t, int64_t s) {
-        return static_cast<double>(rowOf(tree, clip, t, s));
-    });
-    return reshape(take(table, indices(rows)), {flow.queries, flow.keys, flow.width});
+    Tensor rows;
+    if (flow.treeRelations) {
+        const Tensor relations = toReal(flow.treeRelations);
+        const Tensor isKnown = binary(relations, fill(flow.graph, {1}, DependencyTree::kNoRelation), Binary::Less);
+        const auto reach = static_cast<double>(clip);
+        rows = select(isKnown, affine(clamp(relations, -reach, reach), 1, reach), fill(flow.graph, {1}, -1));
+    } else {
+        const Tensor cells = flow.byCell("position.tree_rows", [tree = treeOf(values), clip](int64_t t, int64_t s) {
+            return static_cast<double>(rowOf(tree, clip, t, s));
+        });
+        rows = broadcast(reshape(cells, {1, T, S}), {B, T, S});
+    }
+    return reshape(take(table, indices(rows)), {B * T, S, flow.width});
 }
-/// Products that differ from query to query. @param x [B,H,T,K]  @param mix of [T,B H,K]  @return [B,H,T,N]
+/// Products that differ from query to query. @param x [B,H,T,K]  @param mix of [B T,H,K]  @return [B,H,T,N]
 Tensor byQuery(Tensor x, const std::function<Tensor(Tensor)>& mix) {
     const int64_t B = x.shape()[0], H = x.shape()[1], T = x.shape()[2];
-    const Tensor mixed = mix(reshape(permute(x, {2, 0, 1, 3}), {T, B * H, x.shape()[3]}));
-    return permute(reshape(mixed, {T, B, H, mixed.shape()[-1]}), {1, 2, 0, 3});
+    const Tensor mixed = mix(reshape(permute(x, {0, 2, 1, 3}), {B * T, H, x.shape()[3]}));
+    return permute(reshape(mixed, {B, T, H, mixed.shape()[-1]}), {0, 2, 1, 3});
 }
 
 void buildKeys(AttentionFlow& flow, PartValues values) {

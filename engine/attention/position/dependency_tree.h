@@ -39,6 +39,14 @@ public:
     int64_t relative(int64_t i, int64_t j) const;
     bool operator==(const DependencyTree&) const = default;
 
+    static constexpr int64_t kMostWords = 1024;
+    /// What inputs of a graph say of tokens outside of the tree.
+    static constexpr int32_t kNoDepth = -1, kNoRelation = 1 << 20;
+    /// The rows of those inputs for some tokens.
+    /// @param first of these tokens  @param tokens their number T
+    /// @param depths [T]; empty if the graph does not read them  @param relations [T,S]; likewise
+    void write(int64_t first, int64_t tokens, std::span<int32_t> depths, std::span<int32_t> relations) const;
+
 private:
     bool isAbove(int64_t upper, int64_t lower) const;
 
@@ -54,10 +62,20 @@ struct TreeProblem {
 /// @param parents as DependencyTree takes them
 std::optional<TreeProblem> problemOf(std::span<const double> parents);
 
+/// Reads the numbers of a tree as a person writes them: "2, 0, 2" or "2 0 2". Nothing for any other text, and for
+/// numbers above DependencyTree::kMostWords.
+std::optional<std::vector<int32_t>> parentsFrom(std::string_view text);
+/// The tree of a text. @param spec with positions in a tree, which say the tokens before the first word
+/// @param parents of the text's words, as DependencyTree takes them; empty: the tree of the spec
+/// @throws Error if they form no tree, or have more than DependencyTree::kMostWords words
+DependencyTree treeOfText(const AttentionSpec& spec, std::span<const int32_t> parents);
+
 /// The token after the last word of the tree that a spec gives; 0: it gives none. @throws Error if it is no tree
 int64_t treeEnd(const AttentionSpec& spec);
-/// Refuses a text in which words of the spec's tree are missing. Tokens behind the tree have no position.
+/// Refuses a text in which words of a tree are missing. Tokens behind the tree have no position.
 /// @param tokens of the text  @param where names what is refused  @throws Error
+void requireWords(const DependencyTree& tree, int64_t tokens, std::string_view where);
+/// The same for the tree that a spec gives, if it gives one.
 void requireWords(const AttentionSpec& spec, int64_t tokens, std::string_view where);
 
 } // namespace attn

@@ -6,6 +6,8 @@
 #include "engine/training/tasks/tokenizer_json.h"
 
 #include <array>
+#include <numeric>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -15,14 +17,14 @@ constexpr uint64_t kHeldOutRows = 512; ///< of validation and of test
 constexpr std::array kParams{
     Param{"letters", "Letters", "Number of different words; each is a letter", Param::Kind::Integer, 3, 26, 1, 8}};
 
-/// Random letters in the places of a tree that is the same for all rows. The class of each is the letter on which it
-/// depends; of the root, its own.
+/// Random letters, and a random tree over them. The class of each letter is the letter on which it depends; of the
+/// root, its own.
 class Dependencies : public ReadoutTask {
 public:
     Dependencies(const TaskValues& values, uint64_t seed)
         : ReadoutTask(symbolTokenizerJson(letterSymbols(values.integer("letters"))), kWords, kWords, kHeldOutRows,
                       seed),
-          tree_(kExampleTree), letters_(values.integer("letters")) {}
+          letters_(values.integer("letters")) {}
 
     std::vector<std::string> labels() const override { return letterSymbols(letters_); }
 
@@ -35,13 +37,27 @@ private:
             Draws draws(seed(), index, static_cast<uint32_t>(split) << 30 | attempt);
             row.tokens.clear();
             for (int word = 0; word < kWords; ++word) row.tokens.push_back(draws.below(letters_));
+            row.parents = drawnTree(draws);
         }
-        for (int64_t word = 0; word < tree_.end(); ++word)
-            row.targets.push_back(row.tokens[static_cast<size_t>(tree_.parentOf(word))]);
+        for (size_t word = 0; word < row.tokens.size(); ++word) {
+            const int32_t parent = row.parents[word];
+            row.targets.push_back(row.tokens[parent == 0 ? word : static_cast<size_t>(parent) - 1]);
+        }
         return row;
     }
 
-    DependencyTree tree_;
+    /// In a random order of the words, the first is the root, and each other one depends on one before it.
+    static std::vector<int32_t> drawnTree(Draws& draws) {
+        std::vector<int32_t> order(kWords), parents(kWords);
+        std::iota(order.begin(), order.end(), 0);
+        for (int at = 0; at < kWords; ++at) {
+            std::swap(order[static_cast<size_t>(at)], order[static_cast<size_t>(at + draws.below(kWords - at))]);
+            const auto word = static_cast<size_t>(order[static_cast<size_t>(at)]);
+            parents[word] = at == 0 ? 0 : order[static_cast<size_t>(draws.below(at))] + 1;
+        }
+        return parents;
+    }
+
     int letters_;
 };
 
@@ -51,10 +67,10 @@ constinit const Task kDependenciesTask{
     .id = "dependencies",
     .title = "Dependencies",
     .summary =
-        "Names for each letter the letter on which it depends, in the tree of the sentence \"The student reads a "
-        "book about old trees\", of which the letters take the places: a c b d a e f g -> c b b a b g g a",
-    .hint = "Watch: with position=dependency_tree, each letter attends to the one above it in the tree. Without "
-            "positions the model cannot know which letter that is.",
+        "Names for each letter the letter on which it depends, in a tree that is drawn for each example and given "
+        "beside its letters: a c b d a e f g, with the tree 2, 3, 0, 5, 3, 8, 8, 5 -> c b b a b g g a",
+    .hint = "Watch: with position=dependency_tree, each letter attends to the one above it in the tree. Other "
+            "positions do not read the tree, so the model cannot know which letter that is.",
     .params = kParams,
     .metric = Task::Metric::TokenMatch,
     .metricName = "accuracy",

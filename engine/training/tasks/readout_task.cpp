@@ -29,6 +29,10 @@ Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
         std::ranges::copy(row.tokens, to(batch.inputs, width));
         std::ranges::copy(row.types, to(batch.types, width));
         std::ranges::copy(row.targets, to(batch.targets, columns));
+        if (!row.parents.empty()) {
+            batch.parents.resize(count * width, Batch::kIgnored);
+            std::ranges::copy(row.parents, to(batch.parents, width));
+        }
         if (row.textClass) batch.classes[at] = *row.textClass;
     }
     return batch;
@@ -38,7 +42,7 @@ Example ReadoutTask::example(Split split, uint64_t index) const {
     ReadoutRow row = rowAt(split, split == Split::Train ? index : index % validationRows_);
     std::erase(row.targets, Batch::kIgnored);
     if (row.textClass) row.targets.insert(row.targets.begin(), *row.textClass);
-    return {.prompt = std::move(row.tokens), .answer = std::move(row.targets)};
+    return {.prompt = std::move(row.tokens), .answer = std::move(row.targets), .parents = std::move(row.parents)};
 }
 
 std::optional<uint64_t> ReadoutTask::rowCount(Split split) const {

@@ -13,6 +13,7 @@ namespace attn {
 /// A row of a task that asks for classes or for a span.
 struct ReadoutRow {
     std::vector<int32_t> tokens{}, types{}, targets{};
+    std::vector<int32_t> parents{};     ///< see Batch::parents; empty: the text has no tree
     std::optional<int32_t> textClass{}; ///< if the targets are hidden tokens of a text with a class
 };
 

@@ -33,6 +33,8 @@ struct Batch {
     std::vector<int32_t> inputs{};  ///< [rows, context]; kIgnored after the end of a shorter text
     std::vector<int32_t> targets{}; ///< [rows, columns]
     std::vector<int32_t> types{};   ///< [rows, context] of token types; empty: all 0
+    std::vector<int32_t> parents{}; ///< [rows, context]: for each word the number of the one above it in its tree, from
+                                    ///< 1; 0 for the root; kIgnored after the last word. Empty: the task has no trees
     std::vector<int32_t> classes{}; ///< [rows], beside targets that are hidden tokens; empty: the task has none
     std::vector<int32_t> ranks{};   ///< [rows, context] of places in an order of prediction; empty: the task has none
     std::vector<int32_t> sources{}; ///< [rows, sourceColumns]; kIgnored after the end of a shorter source
@@ -49,6 +51,7 @@ struct Batch {
 /// comes first.
 struct Example {
     std::vector<int32_t> prompt{}, answer{}, source{};
+    std::vector<int32_t> parents{}; ///< of the prompt's words; empty: it has no tree of its own
     bool operator==(const Example&) const = default;
 };
 
