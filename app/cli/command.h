@@ -72,7 +72,7 @@ struct PromptOptions {
     TextInput encodeInput(const LanguageModel& model) const;
     /// The tree of the text as TextInput::parents; empty if none was given. @throws Error if the model reads none
     /// @param tokens number of tokens of the text
-    std::vector<int> readTree(const LanguageModel& model, size_t tokens) const;
+    std::vector<int> readTree(const LanguageModel& model, size_t length) const;
     /// The tokens of the source; empty for a model without an encoder. @throws Error as encode()
     std::vector<int> encodeSource(const LanguageModel& model) const;
     /// The model's own example when neither was given; in a model that reads a source, a target that has just begun.

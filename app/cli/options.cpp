@@ -158,7 +158,7 @@ void PromptOptions::addTreeTo(Command& command) {
         .defaultText("the tree of the model's composition");
 }
 
-std::vector<int> PromptOptions::readTree(const LanguageModel& model, size_t tokens) const {
+std::vector<int> PromptOptions::readTree(const LanguageModel& model, size_t length) const {
     if (!tree) return {};
     const auto parents = parentsFrom(*tree);
     if (!parents)
@@ -166,11 +166,11 @@ std::vector<int> PromptOptions::readTree(const LanguageModel& model, size_t toke
                      .where = "--tree",
                      .hint = "write numbers with commas between them, such as 2,3,0,5,3,8,8,5"});
     if (const AttentionSpec* spec = treeSpec(model.config()))
-        if (const int64_t end = treeOfText(*spec, *parents).end(); end < static_cast<int64_t>(tokens))
+        if (const int64_t end = treeOfText(*spec, *parents).end(); end < static_cast<int64_t>(length))
             fmt::print(
                 stderr,
                 "the tree ends at token {}, and the text has {} tokens: those behind the tree have no position\n", end,
-                tokens);
+                length);
     return *parents;
 }
 
