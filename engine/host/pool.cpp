@@ -151,8 +151,8 @@ bool Pool::lookForJob(int64_t thread, uint32_t seen) {
     constexpr int64_t kMost = 512 << 10; // half of a usual second cache
     constexpr int64_t kPiece = 256;
     const std::byte* memory = expected_.load(std::memory_order_relaxed);
-    const int64_t bytes = expectedBytes_.load(std::memory_order_relaxed), begin = thread * bytes * 3 / 4 / threads(),
-                  end = std::min(begin + kMost, bytes);
+    const int64_t bytes = expectedBytes_.load(std::memory_order_relaxed),
+                  begin = thread * inLongRanges(bytes) / threads(), end = std::min(begin + kMost, bytes);
     int64_t at = memory == nullptr ? end : begin;
     return lookFor([&] {
         if (at < end) fetch(memory + at, kPiece);

@@ -51,7 +51,7 @@ public:
         constexpr int64_t kShort = 32; // of as many short ranges the work would consist
         const int64_t parts = std::min<int64_t>(threads(), count / std::max<int64_t>(least, 1));
         if (parts < 2) return ranges(count, least, multiple, task);
-        const int64_t longLength = count * 3 / 4 / parts / multiple * multiple, rest = count - parts * longLength;
+        const int64_t longLength = inLongRanges(count) / parts / multiple * multiple, rest = count - parts * longLength;
         const int64_t shortLength = (count / kShort + multiple) / multiple * multiple;
         run(parts + (rest + shortLength - 1) / shortLength, [&](int64_t i) {
             const int64_t begin = i < parts ? i * longLength : parts * longLength + (i - parts) * shortLength;
@@ -66,6 +66,8 @@ public:
 private:
     using Call = void (*)(const void* context, int64_t index);
     void run(int64_t count, Call call, const void* context);
+    /// Of so many indices of shares(), or bytes that they stand for, those in long ranges.
+    static int64_t inLongRanges(int64_t count) { return count * 3 / 4; }
     void work(int64_t thread);
     bool lookForJob(int64_t thread, uint32_t seen);
     bool workOnce();
