@@ -74,11 +74,7 @@ int attend(const AttendOptions& options) {
     inputs.sizes.layer = options.layer;
     const int64_t tokens = inputs.sizes.queries;
     requireWords(spec, tokens, options.input.empty() ? "--random" : "--input");
-    if (const int64_t end = treeEnd(spec); end > 0 && end < tokens)
-        fmt::print(stderr,
-                   "the tree ends at token {}, and the text has {} tokens: those behind the tree have no "
-                   "position\n",
-                   end, tokens);
+    if (const int64_t end = treeEnd(spec); end > 0) noteTokensBehindTree(end, tokens);
     DeviceChoice choice = options.device;
     choice.validation = options.validation;
     Device device(choice);

@@ -57,6 +57,10 @@ struct ImageOptions {
     Image read() const;
 };
 
+/// Says on standard error that the tokens behind the last word of a tree have no position, if there are any.
+/// @param end of the tree  @param length of the text, both in tokens
+void noteTokensBehindTree(int64_t end, int64_t length);
+
 /// A prompt as text or as token ids.
 struct PromptOptions {
     std::optional<std::string> text, tokens, second, types, tree, source, sourceTokens;
@@ -71,7 +75,7 @@ struct PromptOptions {
     /// The tokens with their types and their source. @throws Error as encode()
     TextInput encodeInput(const LanguageModel& model) const;
     /// The tree of the text as TextInput::parents; empty if none was given. @throws Error if the model reads none
-    /// @param tokens number of tokens of the text
+    /// @param length of the text, in tokens
     std::vector<int> readTree(const LanguageModel& model, size_t length) const;
     /// The tokens of the source; empty for a model without an encoder. @throws Error as encode()
     std::vector<int> encodeSource(const LanguageModel& model) const;

@@ -150,11 +150,18 @@ TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
     return {std::move(ids), std::move(given), encodeSource(model), std::move(parents)};
 }
 
+void noteTokensBehindTree(int64_t end, int64_t length) {
+    if (end < length)
+        fmt::print(stderr,
+                   "The tree ends at token {}, and the text has {} tokens: those behind the tree have no position.\n",
+                   end, length);
+}
+
 void PromptOptions::addTreeTo(Command& command) {
     command
         .textOption("--tree NUMBERS", into(tree),
                     "dependency tree of the text, for a model with position=dependency_tree: for each word the number "
-                    "of the word on which it depends, from 1, and 0 for the root, for example 2,0,2")
+                    "of the word it depends on, counted from 1, and 0 for the root; for example 2,0,2")
         .defaultText("the tree of the model's composition");
 }
 
@@ -166,11 +173,7 @@ std::vector<int> PromptOptions::readTree(const LanguageModel& model, size_t leng
                      .where = "--tree",
                      .hint = "write numbers with commas between them, such as 2,3,0,5,3,8,8,5"});
     if (const AttentionSpec* spec = treeSpec(model.config()))
-        if (const int64_t end = treeOfText(*spec, *parents).end(); end < static_cast<int64_t>(length))
-            fmt::print(
-                stderr,
-                "the tree ends at token {}, and the text has {} tokens: those behind the tree have no position\n", end,
-                length);
+        noteTokensBehindTree(treeOfText(*spec, *parents).end(), static_cast<int64_t>(length));
     return *parents;
 }
 

@@ -318,8 +318,9 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
                                       "this text is %1.")
                              .arg(formatFixed(original.perplexity, 3))};
     answer.summary +=
-        ' ' + LensText::tr("q4_k needs rows whose length is a multiple of 256; q8_0 keeps the other matrices "
-                           "in its place.");
+        ' ' +
+        LensText::tr("q4_k can keep only matrices whose rows have a multiple of 256 weights; the others are kept as "
+                     "q8_0.");
     if (!hasClasses)
         answer.summary += ' ' + LensText::tr("This model has no classifier, so only its patterns are compared.");
     answer.matrix.title =

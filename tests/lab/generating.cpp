@@ -491,7 +491,7 @@ TEST_CASE("generate: the tree of a text is typed below it, and one that is no tr
     CHECK(lab.snapshot().classes->logits != logits);
     const auto& hint = lab.find<QLabel>("promptCount");
     for (const auto& [text, why] : {std::pair{"0 1 x", "numbers with commas between them"},
-                                    {"2, 3, 1", "This is no tree: word 1 depends on itself through other words"},
+                                    {"2, 3, 1", "This is not a tree: word 1 depends on itself through other words"},
                                     {"0, 0", "words 1 and 2 are both roots"}}) {
         lab.forget();
         write(text);

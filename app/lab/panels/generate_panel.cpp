@@ -178,11 +178,11 @@ QWidget* GeneratePanel::makePromptGroup() {
     second_->setPlaceholderText(tr("Second text (optional)"));
     second_->setMaxLength(static_cast<int>(kMostPromptBytes) / 4);
     connect(second_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
-    tree_ =
-        named(new QLineEdit, "tree", tr("Tree of the text"),
-              tr("For each word the number of the word on which it depends, from 1; 0 for the root. Example: 2, 0, 2. "
-                 "Empty: the tree of the model's composition"));
-    tree_->setPlaceholderText(tr("Tree, such as 2, 0, 2 (optional)"));
+    tree_ = named(
+        new QLineEdit, "tree", tr("Dependency tree of the text"),
+        tr("For each word, type the number of the word it depends on, counted from 1, and 0 for the root. Example: "
+           "2, 0, 2. If you type nothing, the model uses the tree of its composition."));
+    tree_->setPlaceholderText(tr("Dependency tree, such as 2, 0, 2 (optional)"));
     connect(tree_, &QLineEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     suggestions_ = spoken(new PromptSuggestions, "suggestions", tr("Prompts to try"));
     connect(suggestions_, &PromptSuggestions::chosen, prompt_, &QPlainTextEdit::setPlainText);
@@ -356,7 +356,7 @@ QString GeneratePanel::objectionToTree(const std::vector<int>& parents) const {
     if (!snapshot_->model->readsTrees || tree_->text().trimmed().isEmpty()) return {};
     if (parents.empty()) return tr("Write the tree as numbers with commas between them, such as 2, 0, 2.");
     const auto problem = problemOf(std::vector<double>(parents.begin(), parents.end()));
-    return problem ? tr("This is no tree: %1.").arg(QString::fromStdString(problem->sentence)) : QString();
+    return problem ? tr("This is not a tree: %1.").arg(QString::fromStdString(problem->sentence)) : QString();
 }
 
 bool GeneratePanel::postPrompt() {

@@ -4,7 +4,6 @@
 #include "engine/attention/terms.h"
 #include "engine/ops/ops.h"
 
-#include <algorithm>
 #include <array>
 
 namespace attn {

@@ -151,11 +151,11 @@ constexpr std::array kParams{
           1},
     Param{"leading", "Leading tokens", "Tokens before the first word, such as [CLS]: they are not in the tree",
           Param::Kind::Integer, 0, 64, 1, 0},
-    Param{
-        "tree", "Tree",
-        "For each word the number of the word on which it depends, from 1; 0 for the root. This is the column HEAD of "
-        "CoNLL-U",
-        Param::Kind::Integer, 0, DependencyTree::kMostWords, 1, 0}};
+    Param{"tree", "Tree",
+          "For each word, the number of the word it depends on, counted from 1; 0 for the root. This is the column "
+          "HEAD of "
+          "CoNLL-U",
+          Param::Kind::Integer, 0, DependencyTree::kMostWords, 1, 0}};
 
 constexpr const char *kKeys = "position.keys", *kValues = "position.values";
 
