@@ -99,6 +99,17 @@ ATTN_INTEGERS inline __m512 factorsOf(const std::byte* scales, int64_t super, co
                          _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(sizes))));
 }
 
+/// The sum of the lanes of each of four vectors.
+ATTN_INTEGERS inline __m128 sumsOf(__m512 a, __m512 b, __m512 c, __m512 d) {
+    const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)),
+                 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)),
+                 all = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, _MM_SHUFFLE(1, 0, 1, 0)),
+                                     _mm512_shuffle_ps(ab, cd, _MM_SHUFFLE(3, 2, 3, 2)));
+    const __m256 half =
+        _mm256_add_ps(_mm512_castps512_ps256(all), _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(all), 1)));
+    return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+}
+
 /// `rows` of x against `count` rows of weights from row n on.
 template <Storage storage, int rows, int count>
 ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w,
@@ -106,55 +117,66 @@ ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x,
     const std::byte* first = w + n * place.bytes;
     const __m512i low = _mm512_set1_epi8(15);
     fetchAhead(first + count * place.scalesAt, count * (place.bytes - place.scalesAt));
-    __m512 sums[count][rows], offsets[count][rows];
-    for (int c = 0; c < count; ++c)
-        for (int m = 0; m < rows; ++m) sums[c][m] = offsets[c][m] = _mm512_setzero_ps();
+    __m512 sums[rows][count];
+    for (auto& row : sums)
+        for (__m512& sum : row) sum = _mm512_setzero_ps();
     for (int64_t super = 0; super < p.K / kSuper; ++super) {
-        __m512 factors[count][rows];
+        __m512 factors[rows][count];
         for (int c = 0; c < count; ++c) {
             const __m512 ofWeights = factorsOf<storage>(first + c * place.bytes + place.scalesAt, super, lanes);
             for (int m = 0; m < rows; ++m) {
                 const float* ofRow = x.factors.data() + (m * (p.K / kSuper) + super) * 2 * kGroups;
-                factors[c][m] = _mm512_mul_ps(ofWeights, _mm512_loadu_ps(ofRow));
-                offsets[c][m] = _mm512_mask_add_ps(offsets[c][m], 0xff00, offsets[c][m], factors[c][m]);
+                factors[m][c] = _mm512_mul_ps(ofWeights, _mm512_loadu_ps(ofRow));
+                sums[m][c] = _mm512_mask_add_ps(sums[m][c], 0xff00, sums[m][c], factors[m][c]); // offsets
             }
         }
         for (int64_t bundle = 0; bundle < 2; ++bundle) {
             const int64_t at = super * kSuper + bundle * kBundle;
             fetchAhead(first + count * at / 2, count * kBundle / 2);
+            __m512i half[2][count];
             for (int c = 0; c < count; ++c) {
                 const __m512i both = _mm512_permutexvar_epi8(lanes.byGroup, load(first + c * place.bytes + at / 2));
-                const __m512i half[2] = {_mm512_and_si512(both, low),
-                                         _mm512_and_si512(_mm512_srli_epi16(both, 4), low)};
-                for (int m = 0; m < rows; ++m) {
-                    __m512i sum = _mm512_setzero_si512();
-                    for (const auto& digit : x.digits) {
-                        const int8_t* from = digit.data() + m * p.K + at;
-                        sum = _mm512_dpbusd_epi32(_mm512_slli_epi32(sum, kDigitBits), half[0], load(from));
-                        sum = _mm512_dpbusd_epi32(sum, half[1], load(from + kBundle / 2));
+                half[0][c] = _mm512_and_si512(both, low);
+                half[1][c] = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
+            }
+            for (int m = 0; m < rows; ++m) {
+                __m512i sum[count];
+                for (__m512i& each : sum) each = _mm512_setzero_si512();
+                for (const auto& digit : x.digits) {
+                    const int8_t* from = digit.data() + m * p.K + at;
+                    const __m512i halfOfRow[2] = {load(from), load(from + kBundle / 2)};
+                    for (int c = 0; c < count; ++c) {
+                        sum[c] = _mm512_slli_epi32(sum[c], kDigitBits);
+                        sum[c] = _mm512_dpbusd_epi32(sum[c], half[0][c], halfOfRow[0]);
+                        sum[c] = _mm512_dpbusd_epi32(sum[c], half[1][c], halfOfRow[1]);
                     }
-                    sums[c][m] =
-                        _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
-                                        _mm512_permutexvar_ps(lanes.groups[bundle], factors[c][m]), sums[c][m]);
                 }
+                for (int c = 0; c < count; ++c)
+                    sums[m][c] =
+                        _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[c]),
+                                        _mm512_permutexvar_ps(lanes.groups[bundle], factors[m][c]), sums[m][c]);
             }
         }
     }
-    for (int c = 0; c < count; ++c)
-        for (int m = 0; m < rows; ++m)
-            p.out[m * p.outStride + n + c] = p.scale * _mm512_reduce_add_ps(_mm512_add_ps(sums[c][m], offsets[c][m]));
+    for (int m = 0; m < rows; ++m) { // added in the same order for each count
+        const auto& of = sums[m];
+        const __m128 four = sumsOf(of[0], of[1 % count], of[2 % count], of[3 % count]);
+        alignas(16) float out[4];
+        _mm_store_ps(out, _mm_mul_ps(four, _mm_set1_ps(p.scale)));
+        std::copy_n(out, count, p.out + m * p.outStride + n);
+    }
 }
 
 template <Storage storage, int rows>
 ATTN_INTEGERS void multiplyAll(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w, int64_t begin,
                                int64_t end) {
+    constexpr int kTogether = rows == 1 ? 4 : 2; // wait less for each other's sums; more need more registers
     const Lanes lanes;
     const StoredRow place = storedRow(storage, p.K);
     fetch(w + begin * place.bytes, std::min(kFetchAhead, (end - begin) * place.bytes));
     int64_t n = begin;
-    for (; n + 2 <= end; n += 2)
-        multiply<storage, rows, 2>(p, x, w, place, n, lanes); // two at once wait less for each other's sums
-    if (n < end) multiply<storage, rows, 1>(p, x, w, place, n, lanes);
+    for (; n + kTogether <= end; n += kTogether) multiply<storage, rows, kTogether>(p, x, w, place, n, lanes);
+    for (; n < end; ++n) multiply<storage, rows, 1>(p, x, w, place, n, lanes);
 }
 
 template <Storage storage>
