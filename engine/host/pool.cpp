@@ -141,22 +141,36 @@ bool Pool::workOnce() {
     return true;
 }
 
-void Pool::expect(std::span<const std::byte> memory) {
-    expectedBytes_.store(static_cast<int64_t>(memory.size()), std::memory_order_relaxed);
-    expected_.store(memory.data(), std::memory_order_relaxed); // a wrong pair would do no harm
+void Pool::expect(std::span<const std::span<const std::byte>> pieces) {
+    for (size_t i = 0; i < kMostExpected; ++i) { // a wrong pair would do no harm
+        expected_[i].bytes.store(i < pieces.size() ? static_cast<int64_t>(pieces[i].size()) : 0,
+                                 std::memory_order_relaxed);
+        if (i < pieces.size()) expected_[i].begin.store(pieces[i].data(), std::memory_order_relaxed);
+    }
 }
 
 /// Looks for another job than `seen`, and asks for expected memory meanwhile.
 bool Pool::lookForJob(int64_t thread, uint32_t seen) {
     constexpr int64_t kMost = 512 << 10; // half of a usual second cache
-    constexpr int64_t kPiece = 256;
-    const std::byte* memory = expected_.load(std::memory_order_relaxed);
-    const int64_t bytes = expectedBytes_.load(std::memory_order_relaxed),
-                  begin = thread * inLongRanges(bytes) / threads(), end = std::min(begin + kMost, bytes);
-    int64_t at = memory == nullptr ? end : begin;
+    constexpr int64_t kAtOnce = 1024;
+    int64_t all = 0;
+    for (const Piece& piece : expected_) all += piece.bytes.load(std::memory_order_relaxed);
+    const int64_t share = inLongRanges(all) / threads();
+    int64_t before = thread * share; // bytes from the current piece on that are others' or asked for
+    int64_t left = std::min(share, kMost);
+    auto piece = expected_.begin();
     return lookFor([&] {
-        if (at < end) fetch(memory + at, kPiece);
-        at += kPiece;
+        if (left > 0 && piece != expected_.end()) {
+            const int64_t bytes = std::min({piece->bytes.load(std::memory_order_relaxed) - before, left, kAtOnce});
+            if (bytes > 0) {
+                fetch(piece->begin.load(std::memory_order_relaxed) + before, bytes);
+                before += bytes;
+                left -= bytes;
+            } else {
+                before -= piece->bytes.load(std::memory_order_relaxed);
+                ++piece;
+            }
+        }
         return jobs_.load(std::memory_order_acquire) != seen;
     });
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -59,9 +60,10 @@ public:
         });
     }
 
-    /// Says which memory a later shares() will read in order. Threads that have no work until then ask for their part
-    /// of it.
-    void expect(std::span<const std::byte> memory);
+    /// Says which memory a later shares() will read, piece after piece. Threads that have no work until then ask for
+    /// their part of it. @param pieces beyond kMostExpected are ignored
+    void expect(std::span<const std::span<const std::byte>> pieces);
+    static constexpr size_t kMostExpected = 4;
 
 private:
     using Call = void (*)(const void* context, int64_t index);
@@ -85,8 +87,11 @@ private:
     std::atomic<int64_t> unfinished_{0};
     std::atomic<uint32_t> jobs_{0}; ///< changes with each job; threads sleep on it
     std::atomic<bool> ends_{false};
-    std::atomic<const std::byte*> expected_{nullptr};
-    std::atomic<int64_t> expectedBytes_{0};
+    struct Piece {
+        std::atomic<const std::byte*> begin{nullptr};
+        std::atomic<int64_t> bytes{0};
+    };
+    std::array<Piece, kMostExpected> expected_;
     std::vector<std::thread> workers_;
 };
 

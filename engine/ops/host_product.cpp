@@ -1,10 +1,12 @@
 #include "engine/ops/host_product.h"
 
+#include "engine/graph/op.h"
 #include "engine/host/compact.h"
 #include "engine/host/product.h"
 #include "engine/host/rows.h"
 
 #include <algorithm>
+#include <array>
 
 namespace attn {
 namespace {
@@ -54,34 +56,62 @@ void HostProduct::term(size_t pair, std::span<float* const> operands, float* out
     }
 }
 
-void HostProduct::run(int64_t rows, std::span<float* const> operands, float* out, const host::Finish& finish,
-                      host::Pool& pool) const {
-    if (rows <= 0) return;
-    const bool isSkinny = isTransposed && rows <= host::kMostSkinnyRows;
-    const host::SkinnyProduct skinny{.rows = rows,
-                                     .K = K[0],
-                                     .x = operands[0],
-                                     .w = operands[1],
-                                     .out = out,
-                                     .xStride = padded(K[0]),
-                                     .wStride = padded(K[0]),
-                                     .outStride = stride,
-                                     .scale = scale};
+/// Completes rows [m, mEnd) and columns [n, nEnd) of the output.
+void HostProduct::finish(int64_t m, int64_t mEnd, int64_t n, int64_t nEnd, const Call& call) const {
+    const int64_t end = nEnd == N ? stride : nEnd; // the padding too
+    for (int64_t row = m; row < mEnd; ++row)
+        std::fill(call.out + row * stride + nEnd, call.out + row * stride + end, 0.0f);
+    const host::Finish& by = call.finish;
+    if (by.bias != nullptr || by.argument != nullptr || by.residual != nullptr || by.activation != Activation::None)
+        host::finish(mEnd - m, end - n, stride, call.out + m * stride + n, advanced(by, m * stride + n, n));
+}
+
+/// Transposed weights of one storage, as fast as they are read.
+void HostProduct::runSkinny(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
+                            host::Pool& pool) {
+    constexpr int64_t kColumns = 16; // the least that a thread computes
+    std::array<host::SkinnyProduct, Op::kMostTogether> skinny;
+    std::array<int64_t, Op::kMostTogether + 1> begins{}; // of the products' columns, among those of all
+    for (size_t i = 0; i < products.size(); ++i) {
+        const HostProduct& product = products[i];
+        const int64_t terms = product.K[0], columns = (product.N + kColumns - 1) / kColumns * kColumns;
+        skinny[i] = {.rows = rows,
+                     .K = terms,
+                     .x = calls[i].operands[0],
+                     .w = calls[i].operands[1],
+                     .out = calls[i].out,
+                     .xStride = padded(terms),
+                     .wStride = padded(terms),
+                     .outStride = product.stride,
+                     .scale = product.scale};
+        begins[i + 1] = begins[i] + columns;
+    }
+    const Storage storage = products[0].storage;
     thread_local host::CompactRows ofThisThread;
     host::CompactRows& compactRows = ofThisThread; // all threads read those of the caller
-    if (isSkinny && storage != Storage::F32) host::prepareRows(skinny, storage, compactRows);
+    if (storage != Storage::F32) host::prepareRows(skinny[0], storage, compactRows);
+    const int64_t all = begins[products.size()],
+                  least = kWork / std::max<int64_t>(skinny[0].K * std::min(rows, all), 1) + 1;
+    pool.shares(all, std::max(least, kColumns), kColumns, [&](int64_t begin, int64_t end) {
+        for (size_t i = 0; i < products.size(); ++i) {
+            const int64_t n = std::max(begin - begins[i], int64_t{0}), nEnd = std::min(end - begins[i], products[i].N);
+            if (n >= nEnd) continue;
+            if (storage == Storage::F32)
+                host::skinnyProduct(skinny[i], n, nEnd);
+            else
+                host::compactProduct(skinny[i], storage, compactRows, reinterpret_cast<const std::byte*>(skinny[i].w),
+                                     n, nEnd);
+            products[i].finish(0, rows, n, nEnd, calls[i]);
+        }
+    });
+}
+
+void HostProduct::run(int64_t rows, const Call& call, host::Pool& pool) const {
+    if (rows <= 0) return;
+    if (isTransposed && rows <= host::kMostSkinnyRows) return runSkinny(rows, {this, 1}, {&call, 1}, pool);
     const auto block = [&](int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) {
-        if (isSkinny && storage == Storage::F32)
-            host::skinnyProduct(skinny, n, nEnd);
-        else if (isSkinny)
-            host::compactProduct(skinny, storage, compactRows, reinterpret_cast<const std::byte*>(skinny.w), n, nEnd);
-        else
-            for (size_t pair = 0; pair < K.size(); ++pair) term(pair, operands, out, m, mEnd, n, nEnd);
-        const int64_t end = nEnd == N ? stride : nEnd; // the padding too
-        for (int64_t row = m; row < mEnd; ++row) std::fill(out + row * stride + nEnd, out + row * stride + end, 0.0f);
-        if (finish.bias != nullptr || finish.argument != nullptr || finish.residual != nullptr ||
-            finish.activation != Activation::None)
-            host::finish(mEnd - m, end - n, stride, out + m * stride + n, advanced(finish, m * stride + n, n));
+        for (size_t pair = 0; pair < K.size(); ++pair) term(pair, call.operands, call.out, m, mEnd, n, nEnd);
+        finish(m, mEnd, n, nEnd, call);
     };
     int64_t terms = 0;
     for (int64_t each : K) terms += each;
@@ -90,12 +120,18 @@ void HostProduct::run(int64_t rows, std::span<float* const> operands, float* out
         pool.ranges(rows, std::max<int64_t>(least, 8), 8, [&](int64_t begin, int64_t end) {
             for (int64_t m = begin; m < end; m += kBlock) block(m, std::min(m + kBlock, end), 0, N);
         });
-    else if (isSkinny) // as fast as the weights are read
-        pool.shares(N, std::max<int64_t>(least, 16), 16,
-                    [&](int64_t begin, int64_t end) { block(0, rows, begin, end); });
     else
         pool.ranges(N, std::max<int64_t>(least, 16), 16,
                     [&](int64_t begin, int64_t end) { block(0, rows, begin, end); });
+}
+
+void HostProduct::runTogether(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
+                              host::Pool& pool) {
+    if (rows <= 0) return;
+    const bool haveOneStorage = std::ranges::all_of(
+        products, [&](const HostProduct& product) { return product.storage == products[0].storage; });
+    if (rows <= host::kMostSkinnyRows && haveOneStorage) return runSkinny(rows, products, calls, pool);
+    for (size_t i = 0; i < products.size(); ++i) products[i].run(rows, calls[i], pool);
 }
 
 } // namespace attn

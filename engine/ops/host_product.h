@@ -19,11 +19,23 @@ struct HostProduct {
     float scale = 1;
     Storage storage = Storage::F32; ///< of transposed weights
 
-    /// @param operands x, w, x, w ...  @param finish of a whole output: its pointers advance with the rows
-    void run(int64_t rows, std::span<float* const> operands, float* out, const host::Finish& finish,
-             host::Pool& pool) const;
+    /// What one run reads and writes.
+    struct Call {
+        std::span<float* const> operands; ///< x, w, x, w ...
+        float* out = nullptr;
+        host::Finish finish{}; ///< of the whole output: its pointers advance with the rows
+    };
+    void run(int64_t rows, const Call& call, host::Pool& pool) const;
+
+    /// Several products of the same x, each with a call. The threads share those of a few rows as one product.
+    /// @param products at most Op::kMostTogether
+    static void runTogether(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
+                            host::Pool& pool);
 
 private:
+    static void runSkinny(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
+                          host::Pool& pool);
+    void finish(int64_t m, int64_t mEnd, int64_t n, int64_t nEnd, const Call& call) const;
     void term(size_t pair, std::span<float* const> operands, float* out, int64_t m, int64_t mEnd, int64_t n,
               int64_t nEnd) const;
     void wide(int64_t rows, const float* x, const std::byte* w, float* out, int64_t n, int64_t nEnd) const;

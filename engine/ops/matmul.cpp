@@ -5,6 +5,8 @@
 #include "engine/ops/rules.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 namespace attn {
 namespace {
@@ -109,25 +111,56 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return {result};
 }
 
-HostKernel hostKernel(const OpTypes& types) {
-    const Attributes& a = types.attributes;
-    const bool hasBias = a.flag("bias"), hasResidual = a.flag("residual"), keeps = a.flag("keepsArgument");
-    const auto activation = static_cast<Activation>(a.integer("activation"));
-    const HostProduct product{.N = types.outputs[0].shape.columns(),
-                              .stride = types.outputs[0].shape.rowStride(),
-                              .K = {types.inputs[0].shape.columns()},
-                              .isTransposed = true,
-                              .scale = static_cast<float>(a.number("scale")),
-                              .storage = types.inputs[1].storage};
-    return [=, out = types.outputs[0]](const HostRun& run) {
-        product.run(liveRowsOf(out, run.step), run.inputs, run.outputs[0],
-                    {.bias = hasBias ? run.inputs[2] : nullptr,
-                     .argument = keeps ? run.outputs[1] : nullptr,
-                     .activation = activation,
-                     .residual = hasResidual ? run.inputs.back() : nullptr},
-                    run.pool);
+/// A product on the processor.
+struct HostMatmul {
+    HostProduct product;
+    TensorType out;
+    size_t inputs = 0, outputs = 0; ///< numbers of them
+    bool hasBias = false, hasResidual = false, keepsArgument = false;
+    Activation activation = Activation::None;
+
+    explicit HostMatmul(const OpTypes& types)
+        : product{.N = types.outputs[0].shape.columns(),
+                  .stride = types.outputs[0].shape.rowStride(),
+                  .K = {types.inputs[0].shape.columns()},
+                  .isTransposed = true,
+                  .scale = static_cast<float>(types.attributes.number("scale")),
+                  .storage = types.inputs[1].storage},
+          out(types.outputs[0]), inputs(types.inputs.size()), outputs(types.outputs.size()),
+          hasBias(types.attributes.flag("bias")), hasResidual(types.attributes.flag("residual")),
+          keepsArgument(types.attributes.flag("keepsArgument")),
+          activation(static_cast<Activation>(types.attributes.integer("activation"))) {}
+
+    HostProduct::Call call(std::span<float* const> in, std::span<float* const> to) const {
+        return {.operands = in,
+                .out = to[0],
+                .finish = {.bias = hasBias ? in[2] : nullptr,
+                           .argument = keepsArgument ? to[1] : nullptr,
+                           .activation = activation,
+                           .residual = hasResidual ? in.back() : nullptr}};
+    }
+};
+
+HostKernel hostTogether(std::span<const OpTypes> types) {
+    const std::vector<HostMatmul> matmuls(types.begin(), types.end());
+    std::vector<HostProduct> products;
+    for (const HostMatmul& matmul : matmuls) products.push_back(matmul.product);
+    return [=](const HostRun& run) {
+        std::array<HostProduct::Call, Op::kMostTogether> calls;
+        size_t input = 0, output = 0;
+        for (size_t i = 0; i < matmuls.size(); ++i) {
+            const HostMatmul& matmul = matmuls[i];
+            calls[i] =
+                matmul.call(run.inputs.subspan(input, matmul.inputs), run.outputs.subspan(output, matmul.outputs));
+            input += matmul.inputs;
+            output += matmul.outputs;
+        }
+        HostProduct::runTogether(liveRowsOf(matmuls[0].out, run.step), products, {calls.data(), matmuls.size()},
+                                 run.pool);
     };
 }
+
+HostKernel hostKernel(const OpTypes& types) { return hostTogether({&types, 1}); }
 
 double operations(const OpTypes& types) {
     return 2.0 * static_cast<double>(types.outputs[0].shape.elements()) *
@@ -161,6 +194,7 @@ const Op kMatmul{.name = "matmul",
                  .reference = reference,
                  .dispatch = dispatch,
                  .host = hostKernel,
+                 .hostTogether = hostTogether,
                  .gradient = gradient,
                  .operations = operations,
                  .compactInput = 1};

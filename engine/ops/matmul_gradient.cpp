@@ -88,10 +88,12 @@ HostKernel hostPlain(const OpTypes& types) {
     for (size_t pair = 0; pair < operands; pair += 2) product.K.push_back(types.inputs[pair].shape.columns());
     const bool hasResidual = types.attributes.flag("residual");
     return [=, rows = types.outputs[0].shape.rows()](const HostRun& run) {
-        product.run(rows, run.inputs, run.outputs[0],
-                    {.activation = activation,
-                     .slopeAt = activation != Activation::None ? run.inputs[operands] : nullptr,
-                     .residual = hasResidual ? run.inputs.back() : nullptr},
+        product.run(rows,
+                    {.operands = run.inputs,
+                     .out = run.outputs[0],
+                     .finish = {.activation = activation,
+                                .slopeAt = activation != Activation::None ? run.inputs[operands] : nullptr,
+                                .residual = hasResidual ? run.inputs.back() : nullptr}},
                     run.pool);
     };
 }

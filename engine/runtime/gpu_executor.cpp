@@ -40,14 +40,14 @@ struct GpuExecutor::Impl {
     std::deque<gpu::BufferView> views; // stable addresses for descriptor writes
     gpu::DescriptorPool descriptors;
     std::vector<gpu::CommandBuffer> chunks;
-    /// An operation that the processor computes.
+    using Memory = std::span<const std::byte>;
+    /// An operation that the processor computes, or several that it computes together.
     struct HostOp {
         std::string_view name;
         HostKernel kernel;
-        std::vector<float*> inputs, outputs;
-        std::span<const std::byte> weights{},
-            nextWeights{};    ///< of this product and of the next, in this run or another
-        double elapsedMs = 0; ///< in the last run, while profiling
+        std::vector<float*> inputs{}, outputs{};
+        std::vector<Memory> weights{}, nextWeights{}; ///< of products, and of those that follow in this run or another
+        double elapsedMs = 0;                         ///< in the last run, while profiling
     };
     /// A part of a run: a chunk of recorded commands, or operations on the processor.
     struct Segment {
@@ -157,28 +157,73 @@ struct GpuExecutor::Impl {
         });
     }
 
-    void record(const KernelTraits& traits, const GpuExecutorOptions& options) {
-        struct Work {
-            const PlannedOp* op;
-            HostKernel kernel;
-            std::vector<Dispatch> list;
+    /// The types of an operation, with the storages of its inputs.
+    struct NodeTypes {
+        const Attributes& attributes;
+        std::vector<TensorType> inputs{}, outputs{};
+        OpTypes types() const { return {attributes, inputs, outputs}; }
+    };
+    NodeTypes typesOf(const PlannedOp& op) const {
+        NodeTypes result{.attributes = plan.graph->node(op.node).attributes};
+        for (size_t input = 0; input < op.inputs.size(); ++input) {
+            result.inputs.push_back(plan.tensors[op.inputs[input]].type);
+            result.inputs.back().storage = storageFor(op, input);
+        }
+        for (uint32_t output : op.outputs) result.outputs.push_back(plan.tensors[output].type);
+        return result;
+    }
+
+    /// What one kernel of the processor computes, or the dispatches of one operation.
+    struct Work {
+        std::vector<const PlannedOp*> ops{};
+        bool isOnHost = false;
+        std::vector<Dispatch> list{};
+    };
+    const Op& kindOf(const PlannedOp& op) const { return *plan.graph->node(op.node).op; }
+
+    /// Whether one kernel may compute an operation together with the ones before it: none reads or overwrites what
+    /// another writes.
+    bool joins(const Work& before, const PlannedOp& op) const {
+        const auto readsOnlyParameters = [&](const PlannedOp& of) {
+            return std::all_of(of.inputs.begin() + 1, of.inputs.end(),
+                               [&](uint32_t input) { return plan.tensors[input].home == Home::Parameter; });
         };
+        const auto isApart = [&](const PlannedOp& other) {
+            const auto overlaps = [&](uint32_t a, uint32_t b) {
+                const PlannedTensor &one = plan.tensors[a], &two = plan.tensors[b];
+                return one.home == two.home && one.byteOffset < two.byteOffset + two.byteSize &&
+                       two.byteOffset < one.byteOffset + one.byteSize;
+            };
+            return std::ranges::none_of(op.outputs, [&](uint32_t output) {
+                return std::ranges::any_of(other.outputs, [&](uint32_t of) { return overlaps(output, of); });
+            });
+        };
+        return before.isOnHost && kindOf(op).hostTogether != nullptr && before.ops.size() < Op::kMostTogether &&
+               readsOnlyParameters(op) && std::ranges::all_of(before.ops, [&](const PlannedOp* other) {
+                   return &kindOf(*other) == &kindOf(op) && other->inputs[0] == op.inputs[0] &&
+                          readsOnlyParameters(*other) && isApart(*other);
+               });
+    }
+
+    HostKernel hostKernel(const Work& work) const {
+        std::vector<NodeTypes> nodes;
+        for (const PlannedOp* op : work.ops) nodes.push_back(typesOf(*op));
+        if (nodes.size() == 1) return kindOf(*work.ops[0]).host(nodes[0].types());
+        std::vector<OpTypes> types;
+        for (const NodeTypes& node : nodes) types.push_back(node.types());
+        return kindOf(*work.ops[0]).hostTogether(types);
+    }
+
+    void record(const KernelTraits& traits, const GpuExecutorOptions& options) {
         std::vector<Work> work;
         for (const PlannedOp& op : plan.ops) {
             if (op.aliasOnly) continue;
-            const Node& node = plan.graph->node(op.node);
-            std::vector<TensorType> in, out;
-            for (size_t input = 0; input < op.inputs.size(); ++input) {
-                in.push_back(plan.tensors[op.inputs[input]].type);
-                in.back().storage = storageFor(op, input);
-            }
-            for (uint32_t output : op.outputs) out.push_back(plan.tensors[output].type);
-            const OpTypes types{node.attributes, in, out};
-            if (traits.usesHost && node.op->host != nullptr) {
-                work.push_back({&op, node.op->host(types), {}});
+            if (traits.usesHost && kindOf(op).host != nullptr) {
+                if (work.empty() || !joins(work.back(), op)) work.push_back({.isOnHost = true});
+                work.back().ops.push_back(&op);
                 continue;
             }
-            work.push_back({&op, {}, node.op->dispatch(types, traits)});
+            work.push_back({.ops = {&op}, .list = kindOf(op).dispatch(typesOf(op).types(), traits)});
             for (const Dispatch& dispatch : work.back().list) dispatches.push_back(dispatch);
         }
         allocate();
@@ -201,26 +246,27 @@ struct GpuExecutor::Impl {
             recorder.reset();
         };
         chunks.reserve(work.size() + 1); // recorders point at their command buffers
-        for (auto& [op, kernel, list] : work) {
-            if (kernel) {
+        for (const Work& each : work) {
+            if (each.isOnHost) {
                 finish();
                 if (segments.empty() || segments.back().chunk) segments.emplace_back();
-                segments.back().ops.push_back(hostOp(*op, std::move(kernel)));
+                segments.back().ops.push_back(hostOp(each));
                 continue;
             }
-            const double opWork = workOf(plan, *op);
+            const PlannedOp& op = *each.ops[0];
+            const double opWork = workOf(plan, op);
             if (recorder && chunk + opWork > chunkWork) finish();
             if (!recorder) {
                 chunk = 0;
                 segments.push_back({.chunk = chunks.size()});
                 begin();
                 if (profiler && chunks.size() == 1) profiler->reset(*recorder);
-            } else if (op->barrierBefore) {
+            } else if (op.barrierBefore) {
                 recorder->barrier(gpu::Stages::Shader, gpu::Stages::Shader | gpu::Stages::Indirect);
             }
             chunk += opWork;
-            for (const Dispatch& dispatch : list) emit(*recorder, *op, dispatch);
-            segments.back().stretches += list.size();
+            for (const Dispatch& dispatch : each.list) emit(*recorder, op, dispatch);
+            segments.back().stretches += each.list.size();
         }
         if (!readbackOffsets.empty()) {
             if (!recorder) {
@@ -244,7 +290,7 @@ struct GpuExecutor::Impl {
     }
 
     /// @throws Error if the processor cannot reach the memory of a tensor
-    HostOp hostOp(const PlannedOp& op, HostKernel kernel) const {
+    HostOp hostOp(const Work& work) const {
         const auto memoryOf = [&](const Location& at) {
             if (!at.buffer->isMapped())
                 throw Error({.what = "the processor cannot reach the memory of this device",
@@ -252,13 +298,18 @@ struct GpuExecutor::Impl {
                              .hint = "choose the kernels \"auto\" or \"shader\""});
             return at.buffer->mappedAs<float>().data() + at.byteOffset / 4;
         };
-        HostOp result{
-            .name = plan.graph->node(op.node).op->name, .kernel = std::move(kernel), .inputs = {}, .outputs = {}};
-        for (size_t input = 0; input < op.inputs.size(); ++input)
-            result.inputs.push_back(memoryOf(locateInput(op, input)));
-        for (uint32_t output : op.outputs) result.outputs.push_back(memoryOf(locate(output)));
-        if (result.name == "matmul" && plan.tensors[op.inputs[1]].home == Home::Parameter)
-            result.weights = {reinterpret_cast<const std::byte*>(result.inputs[1]), locateInput(op, 1).byteSize};
+        const Op& kind = kindOf(*work.ops[0]);
+        HostOp result{.name = kind.name, .kernel = hostKernel(work)};
+        for (const PlannedOp* op : work.ops) {
+            for (size_t input = 0; input < op->inputs.size(); ++input) {
+                const Location at = locateInput(*op, input);
+                result.inputs.push_back(memoryOf(at));
+                if (kind.hostTogether != nullptr && static_cast<int>(input) == kind.compactInput &&
+                    plan.tensors[op->inputs[input]].home == Home::Parameter)
+                    result.weights.push_back({reinterpret_cast<const std::byte*>(result.inputs.back()), at.byteSize});
+            }
+            for (uint32_t output : op->outputs) result.outputs.push_back(memoryOf(locate(output)));
+        }
         return result;
     }
 

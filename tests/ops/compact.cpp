@@ -4,19 +4,10 @@
 #include "tests/support/device.h"
 
 #include <cmath>
-#include <random>
 
 using namespace attn;
 
 namespace {
-
-std::vector<double> normals(int64_t count) {
-    static std::mt19937 random(11);
-    std::normal_distribution<float> normal;
-    std::vector<double> values;
-    for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(normal(random)));
-    return values;
-}
 
 constexpr const char* kWeights = "parameter w";
 
@@ -26,7 +17,7 @@ void compare(Device& device, const std::shared_ptr<Graph>& graph, Tensor out, St
     TensorStore store(device);
     const Shape shape = graph->parameter(kWeights, plan->tensors[plan->ops[0].inputs[1]].type.shape).shape();
     store.reserve({{kWeights, shape}}, [&](const std::string&, const Shape&) { return storage; });
-    test::writeDense(store, kWeights, normals(shape.elements()));
+    test::writeDense(store, kWeights, test::normals(shape.elements()));
     KernelTraits traits = device.kernelTraits();
     traits.usesHost = usesHost;
     GpuExecutor executor(device, store, plan, {.traits = traits});
@@ -36,7 +27,7 @@ void compare(Device& device, const std::shared_ptr<Graph>& graph, Tensor out, St
     for (const PlannedTensor& tensor : plan->tensors) {
         if (tensor.home != Home::Input) continue;
         const Shape& of = tensor.type.shape;
-        const std::vector<double> values = normals(of.elements());
+        const std::vector<double> values = test::normals(of.elements());
         if (tensor.type.dtype == DType::I32) {
             std::vector<double> ids;
             for (size_t i = 0; i < values.size(); ++i) {

@@ -2,6 +2,8 @@
 
 #include "engine/gpu/context.h"
 
+#include <random>
+
 namespace attn::test {
 
 TestDevice::TestDevice(std::optional<int> softwareThreads)
@@ -37,6 +39,14 @@ void writeDense(TensorStore& store, const std::string& name, const std::vector<d
                 rows[row * stride + c] =
                     static_cast<float>(values[(static_cast<size_t>(firstRow) + row) * columns + c]);
     });
+}
+
+std::vector<double> normals(int64_t count) {
+    static std::mt19937 random(11);
+    std::normal_distribution<float> normal;
+    std::vector<double> values;
+    for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(normal(random)));
+    return values;
 }
 
 std::vector<double> denseResult(const GpuExecutor& executor, const std::string& name) {

@@ -21,6 +21,9 @@ void reserveSources(TensorStore& store, const Plan& plan);
 /// Writes dense values to a parameter or state.
 void writeDense(TensorStore& store, const std::string& name, const std::vector<double>& values);
 
+/// Normal numbers, others in each call.
+std::vector<double> normals(int64_t count);
+
 /// Dense values of a result.
 std::vector<double> denseResult(const GpuExecutor& executor, const std::string& name);
 
