@@ -5,14 +5,23 @@
 #include "engine/host/rows.h"
 
 #include <algorithm>
+#include <array>
 
 namespace attn {
 namespace {
 
 constexpr int64_t kBlock = 128;    // rows whose product is finished while it is in the cache
 constexpr int64_t kWork = 1 << 16; // multiply-adds that are worth another thread
+constexpr int64_t kPanel = 48;     // columns: oneDNN multiplies three vectors of 16 floats at once
+constexpr int64_t kTall = 384;     // rows of each thread that are worth a copy of the weights of its own
+constexpr int64_t kFours = 2;      // times kMostSkinnyRows: rows of x for which weights are not copied
 
 int64_t padded(int64_t columns) { return (columns + 3) / 4 * 4; }
+
+/// The length of each of so many equal parts, as a multiple of `multiple`.
+int64_t lengthOfParts(int64_t count, int64_t parts, int64_t multiple) {
+    return (count + parts * multiple - 1) / (parts * multiple) * multiple;
+}
 
 /// The same finish for the part of the output that begins at `offset` floats, in column `column`.
 host::Finish advanced(host::Finish finish, int64_t offset, int64_t column) {
@@ -25,74 +34,101 @@ host::Finish advanced(host::Finish finish, int64_t offset, int64_t column) {
 
 } // namespace
 
-/// Rows [n, nEnd) of compact weights, widened a few at a time for all rows of x.
-void HostProduct::wide(int64_t rows, const float* x, const std::byte* w, float* out, int64_t n, int64_t nEnd) const {
-    constexpr int64_t kFloats = 1 << 16; // that stay in the cache
-    const int64_t terms = K[0], each = std::clamp<int64_t>(kFloats / terms, 16, 256);
-    thread_local std::vector<float> widened;
-    widened.resize(static_cast<size_t>(each * terms));
-    for (int64_t at = n; at < nEnd; at += each) {
-        const int64_t count = std::min(each, nEnd - at);
-        for (int64_t row = 0; row < count; ++row)
-            host::widen(storage, terms, w + (at + row) * storedRow(storage, terms).bytes, widened.data() + row * terms);
-        host::product({rows, count, terms}, {x, terms}, {widened.data(), terms, true}, out + at, stride, scale);
-    }
+/// Rows [m, mEnd) and columns [n, nEnd) of the output, whose products are written: their padding and finish.
+void HostProduct::finishBlock(const Output& to, int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) const {
+    const int64_t end = nEnd == N ? stride : nEnd; // the padding too
+    for (int64_t row = m; row < mEnd; ++row) std::fill(to.out + row * stride + nEnd, to.out + row * stride + end, 0.0f);
+    if (to.finish.bias != nullptr || to.finish.argument != nullptr || to.finish.residual != nullptr ||
+        to.finish.activation != Activation::None)
+        host::finish(mEnd - m, end - n, stride, to.out + m * stride + n, advanced(to.finish, m * stride + n, n));
 }
 
-/// One pair of rows of x and weights, into rows [m, mEnd) and columns [n, nEnd) of the output.
-void HostProduct::term(size_t pair, std::span<float* const> operands, float* out, int64_t m, int64_t mEnd, int64_t n,
-                       int64_t nEnd) const {
-    const int64_t terms = K[pair], wStride = padded(isTransposed ? terms : N);
-    const float *x = operands[2 * pair] + m * padded(terms), *w = operands[2 * pair + 1];
-    float* to = out + m * stride;
-    if (storage != Storage::F32) {
-        wide(mEnd - m, x, reinterpret_cast<const std::byte*>(w), to, n, nEnd);
-    } else {
-        host::product({mEnd - m, nEnd - n, terms}, {x, padded(terms)},
-                      {w + (isTransposed ? n * wStride : n), wStride, isTransposed}, to + n, stride, scale,
-                      pair == 0 ? 0 : 1);
+/// Weights [N,K] for a few rows: as fast as the weights are read, where they are.
+void HostProduct::few(int64_t rows, const float* x, const float* w, const Output& to, host::Pool& pool) const {
+    constexpr int64_t kFour = host::kMostSkinnyRows, kCached = 1 << 16; // bytes of weights that all rows read in turn
+    const int64_t terms = K[0], bytes = storedRow(storage, terms).bytes;
+    thread_local std::array<host::CompactRows, kFours> ofThisThread;
+    std::array<host::CompactRows, kFours>& compact = ofThisThread; // all threads read those of the caller
+    std::array<host::SkinnyProduct, kFours> products;
+    const auto fours = static_cast<size_t>((rows + kFour - 1) / kFour);
+    for (size_t i = 0; i < fours; ++i) {
+        const int64_t m = static_cast<int64_t>(i) * kFour;
+        products[i] = {.rows = std::min(kFour, rows - m),
+                       .K = terms,
+                       .x = x + m * padded(terms),
+                       .w = w,
+                       .out = to.out + m * stride,
+                       .xStride = padded(terms),
+                       .wStride = padded(terms),
+                       .outStride = stride,
+                       .scale = scale};
+        if (storage != Storage::F32) host::prepareRows(products[i], storage, compact[i]);
     }
+    const int64_t least = kWork / std::max<int64_t>(terms * std::min(rows, N), 1) + 1;
+    pool.shares(N, std::max<int64_t>(least, 16), 16, [&](int64_t begin, int64_t end) {
+        const bool isWhole = fours == 1 || storage == Storage::F32;
+        const int64_t step = isWhole ? end - begin : std::max<int64_t>(kCached / bytes, 1);
+        for (int64_t n = begin; n < end; n += step) {
+            const int64_t nEnd = std::min(n + step, end);
+            if (storage == Storage::F32 && fours > 1) // oneDNN takes up to eight rows at once
+                host::product({rows, nEnd - n, terms}, {x, padded(terms)}, {w + n * padded(terms), padded(terms), true},
+                              to.out + n, stride, scale);
+            else if (storage == Storage::F32)
+                host::skinnyProduct(products[0], n, nEnd);
+            else
+                for (size_t i = 0; i < fours; ++i)
+                    host::compactProduct(products[i], storage, compact[i], reinterpret_cast<const std::byte*>(w), n,
+                                         nEnd);
+        }
+        finishBlock(to, 0, rows, begin, end);
+    });
+}
+
+/// Weights [N,K] for many rows. A panel of weights becomes floats [K, kPanel], which oneDNN multiplies without copying
+/// them again, and with any number of rows at the same speed.
+void HostProduct::panels(int64_t rows, const float* x, const float* w, const Output& to, host::Pool& pool) const {
+    const int64_t terms = K[0], bytes = storedRow(storage, terms).bytes, threads = pool.threads();
+    const bool isTall = rows >= kTall * threads;
+    const int64_t multiple = isTall ? 1 : threads, rounds = (N + multiple * kPanel - 1) / (multiple * kPanel);
+    const int64_t width = lengthOfParts(N, rounds * multiple, 16), wide = (N + width - 1) / width;
+    const int64_t parts = isTall ? threads : std::clamp<int64_t>(threads / wide, 1, (rows + kBlock - 1) / kBlock);
+    const int64_t height = lengthOfParts(rows, parts, 8), each = kWork / (width * height * terms) + 1;
+    const int64_t together = isTall ? wide : each;
+    pool.run((wide * parts + together - 1) / together, [&](int64_t task) {
+        for (int64_t i = task * together; i < std::min((task + 1) * together, wide * parts); ++i) {
+            const int64_t m = i / wide * height, mEnd = std::min(m + height, rows);
+            const int64_t n = i % wide * width, nEnd = std::min(n + width, N);
+            thread_local std::vector<float> panel;
+            panel.resize(static_cast<size_t>(terms * kPanel));
+            host::widenTransposed(storage, nEnd - n, terms, reinterpret_cast<const std::byte*>(w) + n * bytes,
+                                  panel.data(), kPanel);
+            host::product({mEnd - m, nEnd - n, terms}, {x + m * padded(terms), padded(terms)}, {panel.data(), kPanel},
+                          to.out + m * stride + n, stride, scale);
+            finishBlock(to, m, mEnd, n, nEnd);
+        }
+    });
 }
 
 void HostProduct::run(int64_t rows, std::span<float* const> operands, float* out, const host::Finish& finish,
                       host::Pool& pool) const {
     if (rows <= 0) return;
-    const bool isSkinny = isTransposed && rows <= host::kMostSkinnyRows;
-    const host::SkinnyProduct skinny{.rows = rows,
-                                     .K = K[0],
-                                     .x = operands[0],
-                                     .w = operands[1],
-                                     .out = out,
-                                     .xStride = padded(K[0]),
-                                     .wStride = padded(K[0]),
-                                     .outStride = stride,
-                                     .scale = scale};
-    thread_local host::CompactRows ofThisThread;
-    host::CompactRows& compactRows = ofThisThread; // all threads read those of the caller
-    if (isSkinny && storage != Storage::F32) host::prepareRows(skinny, storage, compactRows);
+    const Output to{out, finish};
+    if (isTransposed && rows <= kFours * host::kMostSkinnyRows) return few(rows, operands[0], operands[1], to, pool);
+    if (isTransposed) return panels(rows, operands[0], operands[1], to, pool);
     const auto block = [&](int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) {
-        if (isSkinny && storage == Storage::F32)
-            host::skinnyProduct(skinny, n, nEnd);
-        else if (isSkinny)
-            host::compactProduct(skinny, storage, compactRows, reinterpret_cast<const std::byte*>(skinny.w), n, nEnd);
-        else
-            for (size_t pair = 0; pair < K.size(); ++pair) term(pair, operands, out, m, mEnd, n, nEnd);
-        const int64_t end = nEnd == N ? stride : nEnd; // the padding too
-        for (int64_t row = m; row < mEnd; ++row) std::fill(out + row * stride + nEnd, out + row * stride + end, 0.0f);
-        if (finish.bias != nullptr || finish.argument != nullptr || finish.residual != nullptr ||
-            finish.activation != Activation::None)
-            host::finish(mEnd - m, end - n, stride, out + m * stride + n, advanced(finish, m * stride + n, n));
+        for (size_t pair = 0; pair < K.size(); ++pair)
+            host::product({mEnd - m, nEnd - n, K[pair]}, {operands[2 * pair] + m * padded(K[pair]), padded(K[pair])},
+                          {operands[2 * pair + 1] + n, padded(N)}, out + m * stride + n, stride, scale,
+                          pair == 0 ? 0 : 1);
+        finishBlock(to, m, mEnd, n, nEnd);
     };
     int64_t terms = 0;
     for (int64_t each : K) terms += each;
     const int64_t least = kWork / std::max<int64_t>(terms * std::min(rows, N), 1) + 1;
-    if (storage == Storage::F32 && (rows >= N || rows >= kBlock))
+    if (rows >= N || rows >= kBlock)
         pool.ranges(rows, std::max<int64_t>(least, 8), 8, [&](int64_t begin, int64_t end) {
             for (int64_t m = begin; m < end; m += kBlock) block(m, std::min(m + kBlock, end), 0, N);
         });
-    else if (isSkinny) // as fast as the weights are read
-        pool.shares(N, std::max<int64_t>(least, 16), 16,
-                    [&](int64_t begin, int64_t end) { block(0, rows, begin, end); });
     else
         pool.ranges(N, std::max<int64_t>(least, 16), 16,
                     [&](int64_t begin, int64_t end) { block(0, rows, begin, end); });

@@ -24,9 +24,13 @@ struct HostProduct {
              host::Pool& pool) const;
 
 private:
-    void term(size_t pair, std::span<float* const> operands, float* out, int64_t m, int64_t mEnd, int64_t n,
-              int64_t nEnd) const;
-    void wide(int64_t rows, const float* x, const std::byte* w, float* out, int64_t n, int64_t nEnd) const;
+    struct Output {
+        float* out = nullptr;
+        host::Finish finish;
+    };
+    void finishBlock(const Output& to, int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) const;
+    void few(int64_t rows, const float* x, const float* w, const Output& to, host::Pool& pool) const;
+    void panels(int64_t rows, const float* x, const float* w, const Output& to, host::Pool& pool) const;
 };
 
 } // namespace attn
