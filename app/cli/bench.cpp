@@ -188,7 +188,7 @@ double prefillRate(LanguageModel& model, int count) {
     for (size_t i = 0; i < tokens.size(); ++i)
         tokens[i] = static_cast<int>(i * 7919 % static_cast<size_t>(model.info().vocabulary));
     std::vector<double> seconds;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 6; ++i) {
         model.truncate(0);
         const auto start = Clock::now();
         model.feed(tokens);

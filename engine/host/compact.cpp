@@ -1,5 +1,6 @@
 #include "engine/host/compact.h"
 
+#include "engine/host/copy.h"
 #include "engine/host/fetch.h"
 
 #include <algorithm>
@@ -147,12 +148,22 @@ HWY_ATTR HWY_INLINE void scalesOf(const std::byte* scales, int64_t groups, float
     }
 }
 
-/// Room for the scales of a row.
-float* roomFor(int64_t groups, int which) {
+/// Room for the scales of some rows.
+float* roomFor(int64_t count, int which) {
     thread_local std::array<std::vector<float>, 2> rooms;
     std::vector<float>& room = rooms[static_cast<size_t>(which)];
-    if (static_cast<int64_t>(room.size()) < groups + 16) room.resize(static_cast<size_t>(groups) + 16);
+    if (static_cast<int64_t>(room.size()) < count + 16) room.resize(static_cast<size_t>(count) + 16);
     return room.data();
+}
+
+/// Numbers times their factor, plus what is added to each.
+template <Storage storage> HWY_ATTR HWY_INLINE Vector scaled(Vector numbers, const float* factor, const float* offset) {
+    if constexpr (hasOffsets(storage))
+        return hn::MulAdd(numbers, hn::Set(Floats(), *factor), hn::Set(Floats(), *offset));
+    else if constexpr (hasFactors(storage))
+        return hn::Mul(numbers, hn::Set(Floats(), *factor));
+    else
+        return numbers;
 }
 
 template <Storage storage> HWY_ATTR void widenAs(int64_t columns, const std::byte* row, float* out) {
@@ -161,14 +172,40 @@ template <Storage storage> HWY_ATTR void widenAs(int64_t columns, const std::byt
     scalesOf<storage>(row + storedRow(storage, columns).scalesAt, groups, factors, offsets);
     overBundles<storage>(row, groups, [&](auto count, int64_t first, const std::byte* from) ATTN_INLINE {
         overGroups<storage, decltype(count)::value>(from, [&](int64_t group, int64_t i, Vector value) ATTN_INLINE {
-            if constexpr (hasOffsets(storage))
-                value = hn::MulAdd(value, hn::Set(Floats(), factors[first + group]),
-                                   hn::Set(Floats(), offsets[first + group]));
-            else if constexpr (hasFactors(storage))
-                value = hn::Mul(value, hn::Set(Floats(), factors[first + group]));
-            hn::StoreU(value, Floats(), out + (first + group) * kGroup + i);
+            hn::StoreU(scaled<storage>(value, factors + first + group, offsets + first + group), Floats(),
+                       out + (first + group) * kGroup + i);
         });
     });
+}
+
+/// A few groups of all rows are widened at once, so that they are still in the first cache when they are transposed.
+template <Storage storage>
+HWY_ATTR void widenTransposedAs(int64_t rows, int64_t columns, const std::byte* stored, float* out, int64_t stride) {
+    constexpr int64_t kRows = 16, kStep = kTogether * kGroup + 16; // not a multiple of what the cache can tell apart
+    const int64_t groups = columns / kGroup, room = (groups + 3) / 4 * 4;
+    const StoredRow place = storedRow(storage, columns);
+    float *factors = roomFor(kRows * room, 0), *offsets = roomFor(kRows * room, 1);
+    alignas(64) float few[kRows * kStep];
+    for (int64_t done = 0; done < rows; done += kRows, stored += kRows * place.bytes, out += kRows) {
+        const int64_t some = std::min(kRows, rows - done);
+        for (int64_t row = 0; row < some; ++row) {
+            const std::byte* scales = stored + row * place.bytes + place.scalesAt;
+            scalesOf<storage>(scales, groups, factors + row * room, offsets + row * room);
+            fetch(scales + kRows * place.bytes, place.bytes - place.scalesAt);
+        }
+        overBundles<storage>(stored, groups, [&](auto count, int64_t first, const std::byte* from) ATTN_INLINE {
+            constexpr int kCount = decltype(count)::value;
+            for (int64_t row = 0; row < some; ++row, from += place.bytes) {
+                fetch(from + kRows * place.bytes, bytesOf<storage>(kCount));
+                const float *factor = factors + row * room + first, *offset = offsets + row * room + first;
+                overGroups<storage, kCount>(from, [&](int64_t group, int64_t i, Vector value) ATTN_INLINE {
+                    hn::StoreU(scaled<storage>(value, factor + group, offset + group), Floats(),
+                               few + row * kStep + group * kGroup + i);
+                });
+            }
+            transpose(kCount * kGroup, some, few, kStep, out + first * kGroup * stride, stride);
+        });
+    }
 }
 
 /// @param sums of each group of each row of x, which offsets multiply
@@ -258,6 +295,38 @@ void widenV(Storage storage, int64_t columns, const std::byte* row, float* out) 
     }
 }
 
+/// The same for rows of any length.
+void floatsTransposed(int64_t rows, int64_t columns, const float* w, float* out, int64_t stride) {
+    constexpr int64_t kRows = 16, kColumns = 128; // at once
+    const int64_t step = (columns + 3) / 4 * 4;
+    for (int64_t row = 0; row < rows; row += kRows)
+        for (int64_t column = 0; column < columns; column += kColumns) {
+            const int64_t someRows = std::min(kRows, rows - row), some = std::min(kColumns, columns - column);
+            const float* from = w + row * step + column;
+            for (int64_t next = kRows; next < 2 * kRows; ++next)
+                fetch(reinterpret_cast<const std::byte*>(from + next * step), some * 4);
+            transpose(some, someRows, from, step, out + column * stride + row, stride);
+        }
+}
+
+void widenTransposedV(Storage storage, int64_t rows, int64_t columns, const std::byte* stored, float* out,
+                      int64_t stride) {
+    switch (storage) {
+    case Storage::F32:
+        return floatsTransposed(rows, columns, reinterpret_cast<const float*>(stored), out, stride);
+    case Storage::F16:
+        return widenTransposedAs<Storage::F16>(rows, columns, stored, out, stride);
+    case Storage::BF16:
+        return widenTransposedAs<Storage::BF16>(rows, columns, stored, out, stride);
+    case Storage::Q8_0:
+        return widenTransposedAs<Storage::Q8_0>(rows, columns, stored, out, stride);
+    case Storage::Q4_0:
+        return widenTransposedAs<Storage::Q4_0>(rows, columns, stored, out, stride);
+    case Storage::Q4_K:
+        return widenTransposedAs<Storage::Q4_K>(rows, columns, stored, out, stride);
+    }
+}
+
 void compactProductV(const SkinnyProduct& product, Storage storage, const float* sums, const std::byte* w,
                      int64_t begin, int64_t end) {
     switch (storage) {
@@ -283,11 +352,16 @@ HWY_AFTER_NAMESPACE();
 namespace attn::host {
 
 HWY_EXPORT(widenV);
+HWY_EXPORT(widenTransposedV);
 HWY_EXPORT(groupSumsV);
 HWY_EXPORT(compactProductV);
 
 void widen(Storage storage, int64_t columns, const std::byte* row, float* out) {
     HWY_DYNAMIC_DISPATCH(widenV)(storage, columns, row, out);
+}
+void widenTransposed(Storage storage, int64_t rows, int64_t columns, const std::byte* stored, float* out,
+                     int64_t stride) {
+    HWY_DYNAMIC_DISPATCH(widenTransposedV)(storage, rows, columns, stored, out, stride);
 }
 void groupSums(const SkinnyProduct& product, std::vector<float>& sums) {
     sums.resize(static_cast<size_t>(product.rows * product.K / storageBlock(Storage::Q4_0)));

@@ -14,6 +14,10 @@ namespace attn::host {
 
 /// The numbers of a row, as floats.
 void widen(Storage storage, int64_t columns, const std::byte* row, float* out);
+/// The numbers of rows that lie one after another, as floats of columns. @param out [columns, rows]
+/// @param stride of out
+void widenTransposed(Storage storage, int64_t rows, int64_t columns, const std::byte* stored, float* out,
+                     int64_t stride);
 
 /// What products of a few rows with compact weights need of the rows, whichever weights: made once for all threads.
 struct CompactRows {

@@ -13,8 +13,16 @@ namespace {
 
 constexpr int64_t kBlock = 128;    // rows whose product is finished while it is in the cache
 constexpr int64_t kWork = 1 << 16; // multiply-adds that are worth another thread
+constexpr int64_t kPanel = 48;     // columns: oneDNN multiplies three vectors of 16 floats at once
+constexpr int64_t kTall = 384;     // rows of each thread that are worth a copy of the weights of its own
+constexpr int64_t kFours = 2;      // times kMostSkinnyRows: rows of x for which weights are not copied
 
 int64_t padded(int64_t columns) { return (columns + 3) / 4 * 4; }
+
+/// The length of each of so many equal parts, as a multiple of `multiple`.
+int64_t lengthOfParts(int64_t count, int64_t parts, int64_t multiple) {
+    return (count + parts * multiple - 1) / (parts * multiple) * multiple;
+}
 
 /// The same finish for the part of the output that begins at `offset` floats, in column `column`.
 host::Finish advanced(host::Finish finish, int64_t offset, int64_t column) {
@@ -27,37 +35,8 @@ host::Finish advanced(host::Finish finish, int64_t offset, int64_t column) {
 
 } // namespace
 
-/// Rows [n, nEnd) of compact weights, widened a few at a time for all rows of x.
-void HostProduct::wide(int64_t rows, const float* x, const std::byte* w, float* out, int64_t n, int64_t nEnd) const {
-    constexpr int64_t kFloats = 1 << 16; // that stay in the cache
-    const int64_t terms = K[0], each = std::clamp<int64_t>(kFloats / terms, 16, 256);
-    thread_local std::vector<float> widened;
-    widened.resize(static_cast<size_t>(each * terms));
-    for (int64_t at = n; at < nEnd; at += each) {
-        const int64_t count = std::min(each, nEnd - at);
-        for (int64_t row = 0; row < count; ++row)
-            host::widen(storage, terms, w + (at + row) * storedRow(storage, terms).bytes, widened.data() + row * terms);
-        host::product({rows, count, terms}, {x, terms}, {widened.data(), terms, true}, out + at, stride, scale);
-    }
-}
-
-/// One pair of rows of x and weights, into rows [m, mEnd) and columns [n, nEnd) of the output.
-void HostProduct::term(size_t pair, std::span<float* const> operands, float* out, int64_t m, int64_t mEnd, int64_t n,
-                       int64_t nEnd) const {
-    const int64_t terms = K[pair], wStride = padded(isTransposed ? terms : N);
-    const float *x = operands[2 * pair] + m * padded(terms), *w = operands[2 * pair + 1];
-    float* to = out + m * stride;
-    if (storage != Storage::F32) {
-        wide(mEnd - m, x, reinterpret_cast<const std::byte*>(w), to, n, nEnd);
-    } else {
-        host::product({mEnd - m, nEnd - n, terms}, {x, padded(terms)},
-                      {w + (isTransposed ? n * wStride : n), wStride, isTransposed}, to + n, stride, scale,
-                      pair == 0 ? 0 : 1);
-    }
-}
-
-/// Completes rows [m, mEnd) and columns [n, nEnd) of the output.
-void HostProduct::finish(int64_t m, int64_t mEnd, int64_t n, int64_t nEnd, const Call& call) const {
+/// Rows [m, mEnd) and columns [n, nEnd) of the output, whose products are written: their padding and finish.
+void HostProduct::finishBlock(const Call& call, int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) const {
     const int64_t end = nEnd == N ? stride : nEnd; // the padding too
     for (int64_t row = m; row < mEnd; ++row)
         std::fill(call.out + row * stride + nEnd, call.out + row * stride + end, 0.0f);
@@ -66,57 +45,105 @@ void HostProduct::finish(int64_t m, int64_t mEnd, int64_t n, int64_t nEnd, const
         host::finish(mEnd - m, end - n, stride, call.out + m * stride + n, advanced(by, m * stride + n, n));
 }
 
-/// Transposed weights of one storage, as fast as they are read.
-void HostProduct::runSkinny(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
-                            host::Pool& pool) {
-    constexpr int64_t kColumns = 16; // the least that a thread computes
-    std::array<host::SkinnyProduct, Op::kMostTogether> skinny;
-    std::array<int64_t, Op::kMostTogether + 1> begins{}; // of the products' columns, among those of all
-    for (size_t i = 0; i < products.size(); ++i) {
-        const HostProduct& product = products[i];
-        const int64_t terms = product.K[0], columns = (product.N + kColumns - 1) / kColumns * kColumns;
-        skinny[i] = {.rows = rows,
-                     .K = terms,
-                     .x = calls[i].operands[0],
-                     .w = calls[i].operands[1],
-                     .out = calls[i].out,
-                     .xStride = padded(terms),
-                     .wStride = padded(terms),
-                     .outStride = product.stride,
-                     .scale = product.scale};
-        begins[i + 1] = begins[i] + columns;
-    }
+/// Weights [N,K] of one storage for a few rows: as fast as the weights are read, where they are.
+void HostProduct::few(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
+                      host::Pool& pool) {
+    constexpr int64_t kFour = host::kMostSkinnyRows, kCached = 1 << 16; // bytes of weights that all rows read in turn
+    constexpr int64_t kColumns = 16;                                    // the least that a thread computes
     const Storage storage = products[0].storage;
-    thread_local host::CompactRows ofThisThread;
-    host::CompactRows& compactRows = ofThisThread; // all threads read those of the caller
-    if (storage != Storage::F32) host::prepareRows(skinny[0], storage, compactRows);
-    const int64_t all = begins[products.size()],
-                  least = kWork / std::max<int64_t>(skinny[0].K * std::min(rows, all), 1) + 1;
+    const float* x = calls[0].operands[0];
+    const int64_t terms = products[0].K[0], bytes = storedRow(storage, terms).bytes;
+    thread_local std::array<host::CompactRows, kFours> ofThisThread;
+    std::array<host::CompactRows, kFours>& compact = ofThisThread; // all threads read those of the caller
+    std::array<host::SkinnyProduct, kFours> skinny;
+    const auto fours = static_cast<size_t>((rows + kFour - 1) / kFour);
+    for (size_t i = 0; i < fours; ++i) {
+        const int64_t m = static_cast<int64_t>(i) * kFour;
+        skinny[i] = {.rows = std::min(kFour, rows - m),
+                     .K = terms,
+                     .x = x + m * padded(terms),
+                     .xStride = padded(terms),
+                     .wStride = padded(terms)};
+        if (storage != Storage::F32) host::prepareRows(skinny[i], storage, compact[i]);
+    }
+    const auto multiply = [&](const HostProduct& product, const Call& call, int64_t n, int64_t nEnd) {
+        const float* w = call.operands[1];
+        if (storage == Storage::F32 && fours > 1) { // oneDNN takes up to eight rows at once
+            host::product({rows, nEnd - n, terms}, {x, padded(terms)}, {w + n * padded(terms), padded(terms), true},
+                          call.out + n, product.stride, product.scale);
+            return;
+        }
+        for (size_t i = 0; i < fours; ++i) {
+            host::SkinnyProduct of = skinny[i];
+            of.w = w;
+            of.out = call.out + static_cast<int64_t>(i) * kFour * product.stride;
+            of.outStride = product.stride;
+            of.scale = product.scale;
+            if (storage == Storage::F32)
+                host::skinnyProduct(of, n, nEnd);
+            else
+                host::compactProduct(of, storage, compact[i], reinterpret_cast<const std::byte*>(w), n, nEnd);
+        }
+    };
+    std::array<int64_t, Op::kMostTogether + 1> begins{}; // of the products' columns, among those of all
+    for (size_t i = 0; i < products.size(); ++i)
+        begins[i + 1] = begins[i] + (products[i].N + kColumns - 1) / kColumns * kColumns;
+    const int64_t all = begins[products.size()], least = kWork / std::max<int64_t>(terms * std::min(rows, all), 1) + 1;
+    const bool isWhole = fours == 1 || storage == Storage::F32;
     pool.shares(all, std::max(least, kColumns), kColumns, [&](int64_t begin, int64_t end) {
         for (size_t i = 0; i < products.size(); ++i) {
-            const int64_t n = std::max(begin - begins[i], int64_t{0}), nEnd = std::min(end - begins[i], products[i].N);
-            if (n >= nEnd) continue;
-            if (storage == Storage::F32)
-                host::skinnyProduct(skinny[i], n, nEnd);
-            else
-                host::compactProduct(skinny[i], storage, compactRows, reinterpret_cast<const std::byte*>(skinny[i].w),
-                                     n, nEnd);
-            products[i].finish(0, rows, n, nEnd, calls[i]);
+            const int64_t first = std::max(begin - begins[i], int64_t{0}),
+                          last = std::min(end - begins[i], products[i].N);
+            if (first >= last) continue;
+            const int64_t step = isWhole ? last - first : std::max<int64_t>(kCached / bytes, 1);
+            for (int64_t n = first; n < last; n += step) multiply(products[i], calls[i], n, std::min(n + step, last));
+            products[i].finishBlock(calls[i], 0, rows, first, last);
+        }
+    });
+}
+
+/// Weights [N,K] for many rows. A panel of weights becomes floats [K, kPanel], which oneDNN multiplies without copying
+/// them again, and with any number of rows at the same speed.
+void HostProduct::panels(int64_t rows, const Call& call, host::Pool& pool) const {
+    const float *x = call.operands[0], *w = call.operands[1];
+    const int64_t terms = K[0], bytes = storedRow(storage, terms).bytes, threads = pool.threads();
+    const bool isTall = rows >= kTall * threads;
+    const int64_t multiple = isTall ? 1 : threads, rounds = (N + multiple * kPanel - 1) / (multiple * kPanel);
+    const int64_t width = lengthOfParts(N, rounds * multiple, 16), wide = (N + width - 1) / width;
+    const int64_t parts = isTall ? threads : std::clamp<int64_t>(threads / wide, 1, (rows + kBlock - 1) / kBlock);
+    const int64_t height = lengthOfParts(rows, parts, 8), each = kWork / (width * height * terms) + 1;
+    const int64_t together = isTall ? wide : each;
+    pool.run((wide * parts + together - 1) / together, [&](int64_t task) {
+        for (int64_t i = task * together; i < std::min((task + 1) * together, wide * parts); ++i) {
+            const int64_t m = i / wide * height, mEnd = std::min(m + height, rows);
+            const int64_t n = i % wide * width, nEnd = std::min(n + width, N);
+            thread_local std::vector<float> panel;
+            panel.resize(static_cast<size_t>(terms * kPanel));
+            host::widenTransposed(storage, nEnd - n, terms, reinterpret_cast<const std::byte*>(w) + n * bytes,
+                                  panel.data(), kPanel);
+            host::product({mEnd - m, nEnd - n, terms}, {x + m * padded(terms), padded(terms)}, {panel.data(), kPanel},
+                          call.out + m * stride + n, stride, scale);
+            finishBlock(call, m, mEnd, n, nEnd);
         }
     });
 }
 
 void HostProduct::run(int64_t rows, const Call& call, host::Pool& pool) const {
     if (rows <= 0) return;
-    if (isTransposed && rows <= host::kMostSkinnyRows) return runSkinny(rows, {this, 1}, {&call, 1}, pool);
+    if (isTransposed && rows <= kFours * host::kMostSkinnyRows) return few(rows, {this, 1}, {&call, 1}, pool);
+    if (isTransposed) return panels(rows, call, pool);
     const auto block = [&](int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) {
-        for (size_t pair = 0; pair < K.size(); ++pair) term(pair, call.operands, call.out, m, mEnd, n, nEnd);
-        finish(m, mEnd, n, nEnd, call);
+        for (size_t pair = 0; pair < K.size(); ++pair)
+            host::product({mEnd - m, nEnd - n, K[pair]},
+                          {call.operands[2 * pair] + m * padded(K[pair]), padded(K[pair])},
+                          {call.operands[2 * pair + 1] + n, padded(N)}, call.out + m * stride + n, stride, scale,
+                          pair == 0 ? 0 : 1);
+        finishBlock(call, m, mEnd, n, nEnd);
     };
     int64_t terms = 0;
     for (int64_t each : K) terms += each;
     const int64_t least = kWork / std::max<int64_t>(terms * std::min(rows, N), 1) + 1;
-    if (storage == Storage::F32 && (rows >= N || rows >= kBlock))
+    if (rows >= N || rows >= kBlock)
         pool.ranges(rows, std::max<int64_t>(least, 8), 8, [&](int64_t begin, int64_t end) {
             for (int64_t m = begin; m < end; m += kBlock) block(m, std::min(m + kBlock, end), 0, N);
         });
@@ -130,7 +157,7 @@ void HostProduct::runTogether(int64_t rows, std::span<const HostProduct> product
     if (rows <= 0) return;
     const bool haveOneStorage = std::ranges::all_of(
         products, [&](const HostProduct& product) { return product.storage == products[0].storage; });
-    if (rows <= host::kMostSkinnyRows && haveOneStorage) return runSkinny(rows, products, calls, pool);
+    if (rows <= kFours * host::kMostSkinnyRows && haveOneStorage) return few(rows, products, calls, pool);
     for (size_t i = 0; i < products.size(); ++i) products[i].run(rows, calls[i], pool);
 }
 

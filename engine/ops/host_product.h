@@ -33,12 +33,9 @@ struct HostProduct {
                             host::Pool& pool);
 
 private:
-    static void runSkinny(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
-                          host::Pool& pool);
-    void finish(int64_t m, int64_t mEnd, int64_t n, int64_t nEnd, const Call& call) const;
-    void term(size_t pair, std::span<float* const> operands, float* out, int64_t m, int64_t mEnd, int64_t n,
-              int64_t nEnd) const;
-    void wide(int64_t rows, const float* x, const std::byte* w, float* out, int64_t n, int64_t nEnd) const;
+    static void few(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls, host::Pool& pool);
+    void panels(int64_t rows, const Call& call, host::Pool& pool) const;
+    void finishBlock(const Call& call, int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) const;
 };
 
 } // namespace attn

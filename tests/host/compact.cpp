@@ -1,4 +1,5 @@
 #include "engine/host/compact.h"
+#include "engine/host/copy.h"
 
 #include "tests/support/catch.h"
 
@@ -104,6 +105,43 @@ TEST_CASE("products in integers: their error is at most 2^-21 of the largest of 
                 integerProduct(product, storage, integers, example.stored.data(), 0, example.N);
                 CHECK(out == all); // the same bits in other ranges
             }
+}
+
+TEST_CASE("compact weights: columns hold the same floats as rows", "[host]") {
+    constexpr float kUntouched = -7;
+    for (const Storage storage : kStorages)
+        for (const int64_t count : {1, 3, 16, 19, 48})
+            for (const int64_t K : {32, 96, 256, 800, 1280}) {
+                if (K % storageBlock(storage) != 0) continue;
+                const Example example(1, K, count, storage, 17);
+                const int64_t stride = count + 5;
+                std::vector<float> columns(static_cast<size_t>(K * stride), kUntouched), expected = columns,
+                                                                                         row(static_cast<size_t>(K));
+                widenTransposed(storage, count, K, example.stored.data(), columns.data(), stride);
+                for (int64_t n = 0; n < count; ++n) {
+                    widen(storage, K, example.stored.data() + n * storedRow(storage, K).bytes, row.data());
+                    for (int64_t k = 0; k < K; ++k)
+                        expected[static_cast<size_t>(k * stride + n)] = row[static_cast<size_t>(k)];
+                }
+                INFO(storageName(storage) << ", " << count << " rows of " << K);
+                CHECK(columns == expected);
+            }
+}
+
+TEST_CASE("transposing: rows of any length, and nothing beside them", "[host]") {
+    for (const int64_t rows : {1, 4, 15, 16, 37})
+        for (const int64_t columns : {1, 3, 4, 18}) {
+            const int64_t step = rows + 2, stride = columns + 3;
+            std::vector<float> from(static_cast<size_t>(columns * step)), to(static_cast<size_t>(rows * stride), -1);
+            for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+            std::vector<float> expected = to;
+            for (int64_t r = 0; r < rows; ++r)
+                for (int64_t c = 0; c < columns; ++c)
+                    expected[static_cast<size_t>(r * stride + c)] = from[static_cast<size_t>(r + c * step)];
+            transpose(rows, columns, from.data(), step, to.data(), stride);
+            INFO(rows << " rows of " << columns);
+            CHECK(to == expected);
+        }
 }
 
 TEST_CASE("compact products: rows of other lengths than multiples of 256", "[host]") {

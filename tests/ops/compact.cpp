@@ -58,7 +58,7 @@ TEST_CASE("products and tables read weights in every storage", "[ops][gpu]") {
     test::TestDevice device;
     for (const Storage storage : kStorages)
         for (const bool usesHost : device.hostChoices()) {
-            for (const int64_t rows : {1, 3, 4, 5, 33, 140})
+            for (const int64_t rows : {1, 3, 4, 5, 8, 9, 33, 140})
                 for (const int64_t K : {256, 512})
                     for (const int64_t N : {5, 130}) {
                         const auto graph = std::make_shared<Graph>();

@@ -176,6 +176,21 @@ TEST_CASE("host kernels of odd extents equal the references", "[ops][host]") {
         }
 }
 
+TEST_CASE("host products of few, many and very many rows equal the references with any number of threads",
+          "[ops][host]") {
+    for (const int threads : {1, 2, 16})
+        for (const int64_t rows : {5, 8, 9, 300, 800})
+            for (const int64_t N : {5, 50, 200}) {
+                host::Pool pool(threads);
+                Case t;
+                t.op = std::to_string(rows) + " rows on " + std::to_string(threads) + " threads";
+                const Tensor x = t.real("x", {rows, 37}), w = t.real("w", {N, 37}), bias = t.real("bias", {N});
+                t.expect("matmul", matmul(x, w, {.bias = bias, .activation = Activation::Silu}));
+                checkAgainstReferences(t, pool);
+                CHECK(haveSameBits(runOnHost(t, pool), runOnHost(t, pool)));
+            }
+}
+
 TEST_CASE("host kernels pass on NaN and infinity as the references do", "[ops][host]") {
     host::Pool pool(2);
     for (const double special : {kNaN, kInfinity, -kInfinity})
