@@ -3,6 +3,7 @@
 
 #include "engine/core/large_pages.h"
 #include "engine/core/rng.h"
+#include "engine/core/storage.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
 #include "engine/ops/gradient.h"
@@ -286,7 +287,7 @@ int bench(const BenchOptions& options) {
     }
     if (wants("gpt2")) {
         const DecoderConfig config = RandomGpt2().config();
-        for (const Storage storage : {Storage::F32, Storage::Q8_0, Storage::Q4_K}) {
+        for (const Storage storage : kStorages) {
             const std::string as = storage == Storage::F32 ? "" : fmt::format(", {}", storageName(storage));
             LanguageModel model(std::make_unique<RandomGpt2>(),
                                 {.device = device, .storage = storage, .inspects = false});

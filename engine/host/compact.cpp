@@ -2,6 +2,7 @@
 
 #include "engine/host/copy.h"
 #include "engine/host/fetch.h"
+#include "engine/host/integer_product.h"
 
 #include <algorithm>
 #include <array>
@@ -373,7 +374,8 @@ void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& row
 }
 void compactProduct(const SkinnyProduct& product, Storage storage, const CompactRows& rows, const std::byte* w,
                     int64_t begin, int64_t end) {
-    if (rows.isInteger) return integerProduct(product, storage, rows.integers, w, begin, end);
+    if (rows.isInteger)
+        return integerProduct(integerInstructions().front(), product, storage, rows.integers, w, begin, end);
     HWY_DYNAMIC_DISPATCH(compactProductV)(product, storage, rows.sums.data(), w, begin, end);
 }
 

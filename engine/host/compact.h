@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/core/storage.h"
-#include "engine/host/integer_product.h"
+#include "engine/host/integer_rows.h"
 #include "engine/host/rows.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#include "engine/host/fetch.h"
+#include "engine/host/integer_kernel.h"
 
 #include <algorithm>
 #include <array>
@@ -10,72 +10,33 @@
 
 #include <immintrin.h>
 
-#define ATTN_INTEGERS __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni,f16c")))
+#define ATTN_INTEGERS __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,f16c")))
 
 namespace attn::host {
 namespace {
 
-constexpr int64_t kGroup = 32, kGroups = 8, kSuper = kGroup * kGroups;
-constexpr int64_t kBundle = 128; ///< numbers whose half bytes lie in the same 64 bytes
-constexpr int kDigits = IntegerRows::kDigits, kDigitBits = IntegerRows::kDigitBits;
-constexpr float kMost = 63 << (kDigitBits * (kDigits - 1)); ///< what the digits hold either way
-
-bool hasIntegers() {
-    static const bool has = __builtin_cpu_supports("avx512vnni") != 0 && __builtin_cpu_supports("avx512vbmi") != 0 &&
-                            __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-    return has;
-}
-
-ATTN_INTEGERS bool split(const SkinnyProduct& p, IntegerRows& rows) {
-    const auto size = static_cast<size_t>(p.rows * p.K);
-    for (auto& digit : rows.digits)
-        if (digit.size() < size) digit.resize(size);
-    if (rows.factors.size() < size / 16) rows.factors.resize(size / 16);
-    for (int64_t m = 0; m < p.rows; ++m)
-        for (int64_t group = 0; group < p.K / kGroup; ++group) {
-            const float* x = p.x + m * p.xStride + group * kGroup;
-            const __m512 half[2] = {_mm512_loadu_ps(x), _mm512_loadu_ps(x + 16)};
-            const float most = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(half[0]), _mm512_abs_ps(half[1])));
-            const float sum = _mm512_reduce_add_ps(_mm512_add_ps(half[0], half[1]));
-            constexpr float kLeast = 1e-30f, kLargest = 1e30f;
-            if (!(sum - sum == 0) || most > kLargest || (most != 0 && most < kLeast)) return false;
-            const __m512 by = _mm512_set1_ps(most == 0 ? 0 : kMost / most);
-            for (int64_t i = 0; i < 2; ++i) {
-                const int64_t at = m * p.K + group / 4 * kBundle + i * (kBundle / 2) + group % 4 * 16;
-                __m512i rest = _mm512_cvtps_epi32(_mm512_mul_ps(half[i], by));
-                for (size_t digit = kDigits; digit-- > 0;) {
-                    constexpr int kOthers = 32 - kDigitBits;
-                    const __m512i low = _mm512_srai_epi32(_mm512_slli_epi32(rest, kOthers), kOthers);
-                    const __m512i value = digit == 0 ? rest : low;
-                    _mm_storeu_si128(reinterpret_cast<__m128i*>(rows.digits[digit].data() + at),
-                                     _mm512_cvtepi32_epi8(value));
-                    rest = _mm512_srai_epi32(_mm512_sub_epi32(rest, low), kDigitBits);
-                }
-            }
-            float* factors = rows.factors.data() + (m * p.K / kSuper + group / kGroups) * 2 * kGroups;
-            factors[group % kGroups] = most / kMost;
-            factors[kGroups + group % kGroups] = -sum;
-        }
-    return true;
-}
+using Super = IntegerRows::Super;
+constexpr int64_t kGroups = IntegerRows::kGroups, kSuper = IntegerRows::kSuper, kBundle = IntegerRows::kBundle;
+constexpr int kDigitBits = IntegerRows::kDigitBits;
 
 ATTN_INTEGERS inline __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 
 /// How the lanes of a vector belong to groups.
 struct Lanes {
-    __m512i byGroup;       ///< brings the bytes of a group together: byte 4 i + g holds numbers i and 16 + i of group g
+    __m512i transposed;    ///< of bytes of four words: those of a group together
     __m512i groups[2];     ///< of each lane, in the first and the second 128 numbers
     __m512i scaleOrOffset; ///< 0 in eight lanes, then 1
     __m512i twice;         ///< 0 to 7 in eight lanes, then again
     ATTN_INTEGERS Lanes() {
         alignas(64) std::array<int8_t, 64> bytes;
         alignas(64) std::array<int32_t, 16> group;
-        for (size_t i = 0; i < 64; ++i) bytes[i] = static_cast<int8_t>(i % 16 * 4 + i / 16);
-        for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i / 4);
-        byGroup = load(bytes.data());
+        for (size_t i = 0; i < 64; ++i) bytes[i] = static_cast<int8_t>(i % 4 * 4 + i / 4 % 4);
+        for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i % 4);
+        transposed = load(bytes.data());
         groups[0] = load(group.data());
         groups[1] = _mm512_add_epi32(groups[0], _mm512_set1_epi32(4));
-        scaleOrOffset = _mm512_srli_epi32(groups[0], 1);
+        for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i / 8);
+        scaleOrOffset = load(group.data());
         for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i % 8);
         twice = load(group.data());
     }
@@ -120,13 +81,14 @@ ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x,
     __m512 sums[rows][count];
     for (auto& row : sums)
         for (__m512& sum : row) sum = _mm512_setzero_ps();
-    for (int64_t super = 0; super < p.K / kSuper; ++super) {
+    const int64_t each = p.K / kSuper;
+    for (int64_t super = 0; super < each; ++super) {
+        const Super* ofRows = x.supers.data() + super;
         __m512 factors[rows][count];
         for (int c = 0; c < count; ++c) {
             const __m512 ofWeights = factorsOf<storage>(first + c * place.bytes + place.scalesAt, super, lanes);
             for (int m = 0; m < rows; ++m) {
-                const float* ofRow = x.factors.data() + (m * (p.K / kSuper) + super) * 2 * kGroups;
-                factors[m][c] = _mm512_mul_ps(ofWeights, _mm512_loadu_ps(ofRow));
+                factors[m][c] = _mm512_mul_ps(ofWeights, _mm512_load_ps(ofRows[m * each].factors.data()));
                 sums[m][c] = _mm512_mask_add_ps(sums[m][c], 0xff00, sums[m][c], factors[m][c]); // offsets
             }
         }
@@ -135,16 +97,15 @@ ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x,
             fetchAhead(first + count * at / 2, count * kBundle / 2);
             __m512i half[2][count];
             for (int c = 0; c < count; ++c) {
-                const __m512i both = _mm512_permutexvar_epi8(lanes.byGroup, load(first + c * place.bytes + at / 2));
+                const __m512i both = _mm512_shuffle_epi8(load(first + c * place.bytes + at / 2), lanes.transposed);
                 half[0][c] = _mm512_and_si512(both, low);
                 half[1][c] = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
             }
             for (int m = 0; m < rows; ++m) {
                 __m512i sum[count];
-                for (__m512i& each : sum) each = _mm512_setzero_si512();
-                for (const auto& digit : x.digits) {
-                    const int8_t* from = digit.data() + m * p.K + at;
-                    const __m512i halfOfRow[2] = {load(from), load(from + kBundle / 2)};
+                for (__m512i& ofColumn : sum) ofColumn = _mm512_setzero_si512();
+                for (const auto& digit : ofRows[m * each].digits[static_cast<size_t>(bundle)]) {
+                    const __m512i halfOfRow[2] = {load(digit.data()), load(digit.data() + kBundle / 2)};
                     for (int c = 0; c < count; ++c) {
                         sum[c] = _mm512_slli_epi32(sum[c], kDigitBits);
                         sum[c] = _mm512_dpbusd_epi32(sum[c], half[0][c], halfOfRow[0]);
@@ -167,44 +128,27 @@ ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x,
     }
 }
 
-template <Storage storage, int rows>
-ATTN_INTEGERS void multiplyAll(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w, int64_t begin,
-                               int64_t end) {
-    constexpr int kTogether = rows == 1 ? 4 : 2; // wait less for each other's sums; more need more registers
-    const Lanes lanes;
-    const StoredRow place = storedRow(storage, p.K);
-    fetch(w + begin * place.bytes, std::min(kFetchAhead, (end - begin) * place.bytes));
-    int64_t n = begin;
-    for (; n + kTogether <= end; n += kTogether) multiply<storage, rows, kTogether>(p, x, w, place, n, lanes);
-    for (; n < end; ++n) multiply<storage, rows, 1>(p, x, w, place, n, lanes);
-}
-
-template <Storage storage>
-void multiplyRows(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w, int64_t begin, int64_t end) {
-    switch (p.rows) {
-    case 1:
-        return multiplyAll<storage, 1>(p, x, w, begin, end);
-    case 2:
-        return multiplyAll<storage, 2>(p, x, w, begin, end);
-    case 3:
-        return multiplyAll<storage, 3>(p, x, w, begin, end);
-    default:
-        return multiplyAll<storage, 4>(p, x, w, begin, end);
+struct Avx512 {
+    template <Storage storage, int rows>
+    ATTN_INTEGERS static void multiply(const IntegerFactors& f, int64_t begin, int64_t end) {
+        constexpr int kTogether = rows == 1 ? 4 : 2; // wait less for each other's sums; more need more registers
+        const Lanes lanes;
+        int64_t n = begin;
+        for (; n + kTogether <= end; n += kTogether)
+            host::multiply<storage, rows, kTogether>(f.product, f.x, f.w, f.place, n, lanes);
+        for (; n < end; ++n) host::multiply<storage, rows, 1>(f.product, f.x, f.w, f.place, n, lanes);
     }
-}
+};
 
 } // namespace
 
-bool splitRows(const SkinnyProduct& product, IntegerRows& rows) {
-    return hasIntegers() && product.K % kSuper == 0 && split(product, rows);
-}
-
-void integerProduct(const SkinnyProduct& product, Storage storage, const IntegerRows& rows, const std::byte* w,
-                    int64_t begin, int64_t end) {
-    if (storage == Storage::Q4_0)
-        multiplyRows<Storage::Q4_0>(product, rows, w, begin, end);
+void integerProduct(IntegerInstructions instructions, const SkinnyProduct& product, Storage storage,
+                    const IntegerRows& rows, const std::byte* w, int64_t begin, int64_t end) {
+    const IntegerFactors factors{product, rows, w, storage};
+    if (instructions == IntegerInstructions::Avx2)
+        multiplyWithAvx2(factors, begin, end);
     else
-        multiplyRows<Storage::Q4_K>(product, rows, w, begin, end);
+        multiplyWith<Avx512>(factors, begin, end);
 }
 
 } // namespace attn::host
@@ -213,8 +157,8 @@ void integerProduct(const SkinnyProduct& product, Storage storage, const Integer
 
 namespace attn::host {
 
-bool splitRows(const SkinnyProduct&, IntegerRows&) { return false; }
-void integerProduct(const SkinnyProduct&, Storage, const IntegerRows&, const std::byte*, int64_t, int64_t) {}
+void integerProduct(IntegerInstructions, const SkinnyProduct&, Storage, const IntegerRows&, const std::byte*, int64_t,
+                    int64_t) {}
 
 } // namespace attn::host
 

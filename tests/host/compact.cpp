@@ -1,5 +1,7 @@
 #include "engine/host/compact.h"
 #include "engine/host/copy.h"
+#include "engine/host/integer_product.h"
+#include "engine/host/pool.h"
 
 #include "tests/support/catch.h"
 
@@ -86,24 +88,51 @@ TEST_CASE("compact products: each storage equals sums in double precision", "[ho
 }
 
 TEST_CASE("products in integers: their error is at most 2^-21 of the largest of each group", "[host]") {
+    if (integerInstructions().empty()) {
+        WARN("skipped: this processor has no AVX2");
+        return;
+    }
     IntegerRows integers;
-    for (const Storage storage : {Storage::Q4_0, Storage::Q4_K})
-        for (const int64_t rows : {1, 2, 3, 4})
-            for (const int64_t K : {256, 768, 1280}) {
-                INFO(storageName(storage));
-                const Example example(rows, K, 19, storage, 11);
+    for (const IntegerInstructions instructions : integerInstructions())
+        for (const Storage storage : {Storage::Q4_0, Storage::Q4_K})
+            for (const int64_t rows : {1, 2, 3, 4})
+                for (const int64_t K : {256, 768, 1280}) {
+                    INFO(storageName(storage) << ", instructions " << static_cast<int>(instructions));
+                    const Example example(rows, K, 19, storage, 11);
+                    std::vector<float> out;
+                    const SkinnyProduct product = example.product(out);
+                    REQUIRE(splitRows(product, integers));
+                    const auto multiply = [&](int64_t begin, int64_t end) {
+                        integerProduct(instructions, product, storage, integers, example.stored.data(), begin, end);
+                    };
+                    multiply(0, 7);
+                    multiply(7, example.N);
+                    example.check(out, std::exp2(-21));
+                    const std::vector<float> all = out;
+                    for (const int threads : {1, 3}) { // the same bits in other ranges
+                        out.assign(out.size(), std::numeric_limits<float>::quiet_NaN());
+                        Pool(threads).ranges(example.N, 1, 1, multiply);
+                        CHECK(out == all);
+                    }
+                }
+}
+
+TEST_CASE("products in integers: tiny and huge numbers, groups of zeros and of numbers of the same size", "[host]") {
+    IntegerRows integers;
+    for (const IntegerInstructions instructions : integerInstructions())
+        for (const float size : {1e-27f, 1.0f, 1e24f})
+            for (const bool isConstant : {false, true}) {
+                Example example(2, 512, 5, Storage::Q4_0, 17);
+                for (size_t i = 0; i < example.x.size(); ++i) {
+                    if (isConstant) example.x[i] = i % 3 == 0 ? -1.0f : 1.0f;
+                    example.x[i] *= i / 32 % 5 == 1 ? 0 : size;
+                }
                 std::vector<float> out;
                 const SkinnyProduct product = example.product(out);
-                if (!splitRows(product, integers)) {
-                    WARN("skipped: this processor has no AVX-512 VNNI");
-                    return;
-                }
-                integerProduct(product, storage, integers, example.stored.data(), 0, 7);
-                integerProduct(product, storage, integers, example.stored.data(), 7, example.N);
+                REQUIRE(splitRows(product, integers));
+                integerProduct(instructions, product, example.storage, integers, example.stored.data(), 0, example.N);
+                INFO("numbers of about " << size << ", instructions " << static_cast<int>(instructions));
                 example.check(out, std::exp2(-21));
-                const std::vector<float> all = out;
-                integerProduct(product, storage, integers, example.stored.data(), 0, example.N);
-                CHECK(out == all); // the same bits in other ranges
             }
 }
 
@@ -144,6 +173,30 @@ TEST_CASE("transposing: rows of any length, and nothing beside them", "[host]") 
         }
 }
 
+TEST_CASE("rows of integers: digits of 7 bits stand for each number", "[host]") {
+    const Example example(2, 512, 1, Storage::Q4_0, 19);
+    std::vector<float> out;
+    IntegerRows integers;
+    if (!splitRows(example.product(out), integers)) {
+        WARN("skipped: this processor has no AVX2");
+        return;
+    }
+    for (size_t i = 0; i < example.x.size(); ++i) {
+        const size_t within = i % 32, group = i / 32 % 8, at = within / 4 * 16 + group % 4 * 4 + within % 4;
+        const IntegerRows::Super& super = integers.supers[i / 256];
+        double value = 0, most = 0, sum = 0;
+        for (const auto& digit : super.digits[group / 4]) value = value * 128 + digit[at];
+        for (size_t k = i - within; k < i - within + 32; ++k) {
+            most = std::max(most, std::abs(static_cast<double>(example.x[k])));
+            sum += static_cast<double>(example.x[k]);
+        }
+        INFO("number " << i);
+        REQUIRE(std::abs(value * static_cast<double>(super.factors[group]) - static_cast<double>(example.x[i])) <=
+                most * (0.5 / (63 << 14) + 3 * std::exp2(-24))); // half a unit, and the rounding of three floats
+        REQUIRE(std::abs(sum + static_cast<double>(super.factors[8 + group])) <= most * 32 * std::exp2(-23));
+    }
+}
+
 TEST_CASE("compact products: rows of other lengths than multiples of 256", "[host]") {
     for (const Storage storage : {Storage::Q8_0, Storage::Q4_0})
         for (const int64_t K : {32, 96, 800}) {
@@ -173,21 +226,22 @@ TEST_CASE("compact products: one storage after another, as in a model that keeps
 }
 
 TEST_CASE("products in integers: numbers that do not fit are left to floats", "[host]") {
-    for (const float unusual :
-         {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f}) {
-        Example example(2, 256, 5, Storage::Q4_K, 3);
-        example.x[300] = unusual;
-        std::vector<float> out;
-        const SkinnyProduct product = example.product(out);
-        IntegerRows integers;
-        CHECK_FALSE(splitRows(product, integers));
-        CompactRows prepared;
-        prepareRows(product, Storage::Q4_K, prepared);
-        CHECK_FALSE(prepared.isInteger);
-        compactProduct(product, Storage::Q4_K, prepared, example.stored.data(), 0, example.N);
-        CHECK(std::isfinite(out[0]));
-        CHECK(std::isfinite(out[5]) == (unusual == 1e36f));
-    }
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    for (const float unusual : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 1e36f})
+        for (const size_t group : {0, 3, 4, 7}) {
+            Example example(2, 256, 5, Storage::Q4_K, 3);
+            example.x[256 + group * 32 + 12] = unusual; // in the second row
+            std::vector<float> out;
+            const SkinnyProduct product = example.product(out);
+            IntegerRows integers;
+            CHECK_FALSE(splitRows(product, integers));
+            CompactRows prepared;
+            prepareRows(product, Storage::Q4_K, prepared);
+            CHECK_FALSE(prepared.isInteger);
+            compactProduct(product, Storage::Q4_K, prepared, example.stored.data(), 0, example.N);
+            CHECK(std::isfinite(out[0]));
+            CHECK(std::isfinite(out[5]) == (unusual == 1e36f));
+        }
     Example zeros(1, 256, 5, Storage::Q4_K, 3);
     std::ranges::fill(zeros.x, 0.0f);
     std::vector<float> out;

@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, field
 
 CORES = 2
+STORAGES = ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_k")
 NO_PYTORCH, NO_CARD = 3, 4  # exit codes of pytorch.py where PyTorch is missing, and where it cannot use a graphics card
 HOW_TO_INSTALL = """PyTorch is missing for {}. Install it with one of these:
   sudo apt install python3-torch libopenblas0-openmp        (Debian, Ubuntu)
@@ -251,7 +252,7 @@ def bandwidth_of_decoding(bench, ours):
     """What decoding takes of the read bandwidth of the processor, in which the weights are kept."""
     bandwidth = bench.ours("bench", "--only", "bandwidth")["reading memory, every core"]
     bench.add(f"read bandwidth of {core_count()} cores", "GB/s", bandwidth)
-    for storage in ("f32", "q8_0", "q4_k"):
+    for storage in STORAGES:
         suffix = "" if storage == "f32" else f", {storage}"
         megabytes = ours[f"GPT-2-small-shaped weights read per token{suffix}"]
         bench.add(f"weights read for a token, {storage}", "MB", megabytes)

@@ -18,8 +18,8 @@ from peers import Bench, CannotMeasure, LlamaCpp, Row
 HERE = os.path.dirname(os.path.abspath(__file__))
 GPT2 = {"GPT-2-small-shaped decode": 40.0, "GPT-2-small-shaped prefill of 512": 600.0,
         "GPT-2-small-shaped weights read per token": 500.0,
-        "GPT-2-small-shaped decode, q8_0": 120.0, "GPT-2-small-shaped weights read per token, q8_0": 130.0,
-        "GPT-2-small-shaped decode, q4_k": 200.0, "GPT-2-small-shaped weights read per token, q4_k": 70.0}
+        **{f"GPT-2-small-shaped decode, {storage}": 120.0 for storage in peers.STORAGES[1:]},
+        **{f"GPT-2-small-shaped weights read per token, {storage}": 125.0 for storage in peers.STORAGES[1:]}}
 GPT2_IN_PYTORCH = {"decode tokens/s": 20.0, "prefill tokens/s": 900.0, "one row": "linear"}
 BANDWIDTH = {"reading memory, every core": 25.0}
 DECODING = "decoding, GPT-2 small's shape, f32"
@@ -124,6 +124,9 @@ class Turns(unittest.TestCase):
         self.assertEqual(ratios[DECODING], 0.5)
         self.assertEqual(ratios[f"{DECODING}; peer: llama.cpp, gpt2 0.1B all F32"], 44 / 40)
         self.assertEqual(ratios[f"{DECODING}; peer: what the read bandwidth allows"], 50 / 40)  # 25 GB/s over 500 MB
+        for storage in peers.STORAGES[1:]:
+            name = DECODING.replace("f32", storage)
+            self.assertEqual(ratios[f"{name}; peer: what the read bandwidth allows"], 200 / 120)  # 25 GB/s over 125 MB
         self.assertEqual(ratios["prefill of 512 tokens, GPT-2 small's shape, f32"], 900 / 600)
 
     def test_another_model_than_gpt2_small_is_refused(self):

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "engine/host/rows.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace attn::host {
+
+/// A few rows of x, of whose numbers each group of 32 is integers of 21 bits times a scale. The error of a number is at
+/// most 2^-21 of the largest of its group: about what adding a row of floats costs.
+struct IntegerRows {
+    static constexpr int kDigits = 3, kDigitBits = 7;
+    static constexpr int64_t kGroup = 32, kGroups = 8, kSuper = kGroup * kGroups;
+    static constexpr int64_t kBundle = 128; ///< numbers; the half bytes of so many weights lie in the same 64 bytes
+
+    /// Eight groups.
+    struct alignas(64) Super {
+        /// Digits from -64 to 63 of four groups, then of four others; the highest digit first. Number i of group g of
+        /// the four is at i / 4 * 16 + g * 4 + i % 4, where weights are once the bytes of four words are transposed.
+        std::array<std::array<std::array<int8_t, kBundle>, kDigits>, 2> digits;
+        std::array<float, 2 * kGroups> factors; ///< the scales, then the sums made negative
+    };
+    std::vector<Super> supers; ///< [rows * K / 256]
+};
+
+/// The instructions of x86-64 processors that multiply in integers.
+enum class IntegerInstructions : uint8_t { Avx2, Avx512Vnni };
+/// Those of this processor, the fastest first.
+std::span<const IntegerInstructions> integerInstructions();
+
+/// @return false without such instructions, if K is no multiple of 256, or if a group holds a number above 1e30 or all
+/// of it is below 1e-30
+bool splitRows(const SkinnyProduct& product, IntegerRows& rows);
+
+} // namespace attn::host
