@@ -351,7 +351,7 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
         const QString name = QString::fromStdString(std::string(storageName(effect.storage)));
         QStringList row{
             name, LensText::tr("%1 MiB").arg(formatFixed(static_cast<double>(effect.parameterBytes) / (1 << 20), 1)),
-            effect.perSecond > 0 ? formatFixed(effect.perSecond, 0) : LensText::tr("none")};
+            effect.perSecond > 0 ? grouped(std::llround(effect.perSecond)) : LensText::tr("none")};
         if (!isPicture || hasClasses)
             row << (isPicture ? formatFixed(effect.predictionDivergence, 5) : formatFixed(effect.perplexity, 3))
                 << formatPercent(static_cast<double>(effect.largestChange));

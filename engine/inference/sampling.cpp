@@ -10,6 +10,8 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace attn {
 namespace {
@@ -39,20 +41,21 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
                      .hint = "use greedy for the most likely token"});
 
     const std::vector<float> adjusted = penalised(logits, sampling.repetitionPenalty, seen);
-    std::vector<Candidate> all(logits.size());
-    for (size_t i = 0; i < all.size(); ++i)
-        all[i] = {static_cast<int>(i), std::isnan(logits[i]) ? -INFINITY : logits[i], 0};
-    const auto weight = [&](const Candidate& c) {
-        const float x = adjusted[static_cast<size_t>(c.token)];
-        return std::isnan(x) ? -INFINITY : x;
-    };
-    std::ranges::stable_sort(all, [&](const Candidate& a, const Candidate& b) { return weight(a) > weight(b); });
+    const auto known = [](float x) { return std::isnan(x) ? -INFINITY : x; };
+    std::vector<std::pair<float, int>> order(logits.size()); // (-logit, token)
+    for (size_t i = 0; i < order.size(); ++i) order[i] = {-known(adjusted[i]), static_cast<int>(i)};
+    std::ranges::sort(order);
 
     const double temperature = sampling.greedy ? 1.0 : sampling.temperature;
-    const double top = weight(all.front());
+    const double top = -order.front().first;
     double total = 0;
-    std::vector<double> mass(all.size());
-    for (size_t i = 0; i < all.size(); ++i) total += mass[i] = std::exp((weight(all[i]) - top) / temperature);
+    std::vector<Candidate> all(order.size());
+    std::vector<double> mass(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+        const auto [negative, token] = order[i];
+        all[i] = {token, known(logits[static_cast<size_t>(token)]), 0};
+        total += mass[i] = std::exp((-static_cast<double>(negative) - top) / temperature);
+    }
 
     size_t kept = all.size();
     if (!sampling.greedy) {

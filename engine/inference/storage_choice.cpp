@@ -1,83 +1,121 @@
 #include "engine/inference/storage_choice.h"
 
 #include "engine/inference/graph_sources.h"
+#include "engine/inference/language_model.h"
 #include "engine/models/decoder.h"
 #include "engine/models/model_source.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_source.h"
-#include "engine/ops/ops.h"
-#include "engine/runtime/gpu_executor.h"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
+#include <utility>
 
 namespace attn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// How many numbers of each parameter a run of the graph reads.
-std::map<std::string, int64_t> readNumbers(const Graph& graph) {
-    std::map<std::string, int64_t> result;
+/// The shape of what a run of the graph reads of each parameter.
+std::map<std::string, Shape> readShapes(const Graph& graph) {
+    std::map<std::string, Shape> result;
     for (uint32_t id = 0; id < graph.size(); ++id) {
         const Node& node = graph.node(id);
         for (const Tensor& input : node.inputs) {
             const Node& from = graph.node(input.node);
             if (from.kind != NodeKind::Parameter) continue;
-            const Shape& shape = from.outputs[0].shape;
-            const bool readsRows = node.op->name == "embedding";
-            int64_t& numbers = result[from.name];
-            numbers = std::max(numbers, readsRows ? node.outputs[0].shape.elements() : shape.elements());
+            const Shape& shape = node.op->name == "embedding" ? node.outputs[0].shape : from.outputs[0].shape;
+            Shape& read = result.try_emplace(from.name, shape).first->second;
+            if (shape.elements() > read.elements()) read = shape;
         }
     }
     return result;
 }
 
+StorageNeeds needsOf(const Graph& graph, Storage storage, bool writes) {
+    StorageNeeds needs{.storage = storage};
+    const auto read = writes ? readShapes(graph) : std::map<std::string, Shape>();
+    const auto kept = storageRule(graph, storage);
+    for (const Node* parameter : storedParameters(graph)) {
+        const Shape& shape = parameter->outputs[0].shape;
+        const Storage as = kept(parameter->name, shape);
+        needs.parameterBytes += static_cast<int64_t>(storedBytes(shape, as));
+        if (const auto found = read.find(parameter->name); found != read.end())
+            needs.readBytes += static_cast<int64_t>(storedBytes(found->second, as));
+    }
+    return needs;
+}
+
 StorageChoice choiceOf(const ModelGraph& model, bool writes) {
     StorageChoice choice{.parameterCount = parameterCount(*model.graph)};
-    const std::map<std::string, int64_t> read = writes ? readNumbers(*model.graph) : std::map<std::string, int64_t>();
-    for (const Storage storage : kStorages) {
-        StorageNeeds& needs = choice.needs.emplace_back(StorageNeeds{.storage = storage});
-        const auto kept = storageRule(*model.graph, storage);
-        for (const Node* parameter : storedParameters(*model.graph)) {
-            const Shape& shape = parameter->outputs[0].shape;
-            const Storage as = kept(parameter->name, shape);
-            needs.parameterBytes += static_cast<int64_t>(storedBytes(shape, as));
-            if (const auto found = read.find(parameter->name); found != read.end())
-                needs.readNumbers[static_cast<size_t>(as)] += found->second;
-        }
-    }
-    if (writes) {
-        std::map<std::string, Tensor> outputs(model.updates.begin(), model.updates.end());
-        outputs["logits"] = model.nextLogits;
-        choice.operations = static_cast<int>(compile(model.graph, outputs)->ops.size());
-    }
+    for (const Storage storage : kStorages) choice.needs.push_back(needsOf(*model.graph, storage, writes));
     return choice;
 }
 
-/// A graph with its parameters, compiled and filled with zeros.
-class TimedGraph {
+ModelGraph stepOf(const DecoderConfig& config) {
+    return buildDecoder(config, {.queries = 1, .cacheCapacity = config.context});
+}
+
+/// A model of a configuration whose weights are zeros. They are written: the system keeps one page for all memory that
+/// nobody has written, and reading that is faster than reading weights.
+class HollowSource : public ModelSource {
 public:
-    TimedGraph(Device& device, TensorStore& store, const std::shared_ptr<Graph>& graph, Tensor result)
-        : executor_(device, store, compile(graph, {{"result", result}})) {
-        executor_.run({}); // the first run may prepare a kernel
+    HollowSource(DecoderConfig config, std::string family) : config_(std::move(config)), family_(std::move(family)) {}
+
+    const DecoderConfig& config() const override { return config_; }
+    const Tokenizer* tokenizer() const override { return nullptr; }
+    std::string example() const override { return {}; }
+    const std::vector<int>& stopTokens() const override { return stops_; }
+    const std::string& configText() const override { return text_; }
+    std::string familyTitle() const override { return family_; }
+    std::string dtype() const override { return "F32"; }
+    std::string sourceName(const std::string&) const override { return {}; }
+    int64_t read(const std::string&, const Shape&, const RowWriter& write) const override {
+        write([](int64_t, std::span<float> rows) { std::ranges::fill(rows, 0.0f); });
+        return 0;
     }
-    void time() {
-        const auto start = Clock::now();
-        executor_.run({});
-        least_ = std::min(least_, secondsSince(start));
-    }
-    double least() const { return least_; } ///< of all times: what else the machine does only adds to them
 
 private:
-    GpuExecutor executor_;
-    double least_ = std::numeric_limits<double>::infinity();
+    DecoderConfig config_;
+    std::string family_, text_;
+    std::vector<int> stops_;
 };
+
+/// As much of a model as takes at most `mostBytes`, but at least one layer.
+DecoderConfig partOf(DecoderConfig config, const StorageNeeds& whole, int64_t mostBytes) {
+    constexpr int64_t kVocabulary = 16384, kContext = 256;
+    if (whole.parameterBytes <= mostBytes) return config;
+    config.vocabulary = std::min(config.vocabulary, kVocabulary);
+    config.context = std::min(config.context, kContext);
+    while (config.layers.size() > 1 && needsOf(*stepOf(config).graph, whole.storage, true).parameterBytes > mostBytes) {
+        config.layers.pop_back();
+        if (!config.crossAttention.empty()) config.crossAttention.pop_back();
+    }
+    return config;
+}
+
+/// The time of a step that writes a token, in seconds: the least of several, for what else the machine does only adds.
+double secondsOfStep(const DeviceChoice& device, const DecoderConfig& config, Storage storage) {
+    constexpr int kSteps = 16;
+    constexpr double kLongest = 0.15; // s
+    LanguageModel model(std::make_unique<HollowSource>(config, config.family), {.device = device, .storage = storage});
+    double least = std::numeric_limits<double>::infinity();
+    const Clock::time_point begin = Clock::now();
+    const int token = 0;
+    for (int step = 0; step <= kSteps && step < model.capacity(); ++step) {
+        const Clock::time_point start = Clock::now();
+        model.feed(std::span(&token, 1));
+        const Clock::time_point end = Clock::now();
+        if (step > 0) // the first may prepare kernels
+            least = std::min(least, std::chrono::duration<double>(end - start).count());
+        if (step > 2 && std::chrono::duration<double>(end - begin).count() > kLongest) break;
+    }
+    return least;
+}
 
 } // namespace
 
@@ -85,6 +123,7 @@ StorageChoice storageChoice(const std::string& path) {
     if (isVisionModel(path)) {
         const auto source = openVisionSource(path);
         StorageChoice choice = choiceOf(buildVisionEncoder(source->config()), false);
+        choice.path = path;
         choice.name = source->config().name;
         choice.dtype = source->dtype();
         return choice;
@@ -92,54 +131,29 @@ StorageChoice storageChoice(const std::string& path) {
     const auto source = openModelSource(path);
     const DecoderConfig& config = source->config();
     const bool writes = writesFromCache(config);
-    StorageChoice choice = choiceOf(writes ? buildDecoder(config, {.queries = 1, .cacheCapacity = config.context})
-                                           : buildForListing(config),
-                                    writes && config.readout == TextReadout::NextToken);
+    StorageChoice choice =
+        choiceOf(writes ? stepOf(config) : buildForListing(config), writes && config.readout == TextReadout::NextToken);
+    choice.path = path;
     choice.name = config.name;
     choice.dtype = source->dtype();
     return choice;
 }
 
-double WeightSpeed::tokensPerSecond(const StorageChoice& model, const StorageNeeds& needs) const {
-    if (model.operations == 0) return 0;
-    double seconds = secondsPerStep + model.operations * secondsPerOperation;
-    for (size_t i = 0; i < secondsPerNumber.size(); ++i)
-        seconds += static_cast<double>(needs.readNumbers[i]) * secondsPerNumber[i];
-    return 1 / seconds;
-}
-
-WeightSpeed measureWeightSpeed(Device& device) {
-    // All six matrices together, 43 MB, are larger than most caches, and each is read again only after all others.
-    constexpr int64_t kRows = 2048, kColumns = 2048, kShortWidth = 768;
-    constexpr int kRounds = 5, kShortOperations = 64;
-    TensorStore store(device);
-    std::vector<std::unique_ptr<TimedGraph>> products;
-    for (const Storage storage : kStorages) {
-        const auto graph = std::make_shared<Graph>();
-        const std::string name(storageName(storage));
-        const Tensor weights = graph->parameter(name, {kRows, kColumns});
-        store.reserve({{name, {kRows, kColumns}}}, [&](const std::string&, const Shape&) { return storage; });
-        products.push_back(std::make_unique<TimedGraph>(device, store, graph,
-                                                        matmul(graph->input("x", {.shape = {1, kColumns}}), weights)));
+WeightSpeed measureWeightSpeed(const DeviceChoice& choice, const StorageChoice& model,
+                               const std::function<bool()>& isCancelled) {
+    constexpr int64_t kMostBytes = int64_t{128} << 20; // more than most caches hold
+    const auto device = Device::shared(choice);
+    WeightSpeed speed{.device = device->name(), .freeBytes = device->freeBytes()};
+    if (!model.writes()) return speed;
+    const auto source = openModelSource(model.path);
+    for (size_t i = 0; i < model.needs.size() && !(isCancelled && isCancelled()); ++i) {
+        const StorageNeeds& whole = model.needs[i];
+        const DecoderConfig part = partOf(source->config(), whole, kMostBytes);
+        const StorageNeeds needs = needsOf(*stepOf(part).graph, whole.storage, true);
+        if (static_cast<uint64_t>(needs.parameterBytes) > speed.freeBytes / 2) continue;
+        const double share = static_cast<double>(needs.readBytes) / static_cast<double>(whole.readBytes);
+        speed.tokensPerSecond[i] = share / secondsOfStep(choice, part, whole.storage);
     }
-    const auto chain = [&](int operations) {
-        const auto graph = std::make_shared<Graph>();
-        const Tensor x = graph->input("x", {.shape = {1, kShortWidth}}), y = graph->input("y", {.shape = x.shape()});
-        Tensor result = x;
-        for (int i = 0; i < operations; ++i) result = i % 2 == 0 ? multiply(result, y) : add(result, y);
-        return std::make_unique<TimedGraph>(device, store, graph, result);
-    };
-    const auto one = chain(1), many = chain(1 + kShortOperations);
-    for (int round = 0; round < kRounds; ++round) {
-        for (const auto& product : products) product->time();
-        one->time();
-        many->time();
-    }
-    WeightSpeed speed{.device = device.name(), .freeBytes = device.freeBytes()};
-    speed.secondsPerStep = one->least();
-    speed.secondsPerOperation = std::max(many->least() - one->least(), 0.0) / kShortOperations;
-    for (size_t i = 0; i < products.size(); ++i)
-        speed.secondsPerNumber[i] = std::max(products[i]->least() - one->least(), 0.0) / (kRows * kColumns);
     return speed;
 }
 

@@ -1,52 +1,52 @@
 #pragma once
 
 #include "engine/core/storage.h"
+#include "engine/runtime/device.h"
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
 
 namespace attn {
 
-class Device;
-
 /// What a model needs if its weights are kept in a storage.
 struct StorageNeeds {
     Storage storage = Storage::F32;
     int64_t parameterBytes = 0; ///< on the device: ModelInfo::parameterBytes
-    /// How many numbers of each storage writing one token reads, in the order of kStorages. Norms and biases are f32.
-    /// Of a table of embeddings only a row counts, unless the table is also the unembedding.
-    std::array<int64_t, std::size(kStorages)> readNumbers{};
+    /// How many of them are read to write one token. Of a table of embeddings that is one row, unless the table is also
+    /// the unembedding. 0: the model does not write from a cache, and its speed does not follow from its weights.
+    int64_t readBytes = 0;
 };
 
 /// A model that need not be loaded, and what it would need in each storage. It follows from the shapes alone.
 struct StorageChoice {
+    std::string path;
     std::string name;
     std::string dtype; ///< as ParameterSource::dtype()
     int64_t parameterCount = 0;
-    /// The number of operations of a step that writes one token from a cache; 0: the model does not write so, and its
-    /// speed does not follow from the weights that it reads.
-    int operations = 0;
     std::vector<StorageNeeds> needs; ///< in the order of kStorages
+
+    bool writes() const { return needs.front().readBytes > 0; } ///< one token after another, from a cache
 };
 /// @throws Error as openModelSource() and openVisionSource()
 StorageChoice storageChoice(const std::string& path);
 
-/// How fast a device multiplies weights with one vector, as writing does.
+/// How fast a device runs a model in each storage.
 struct WeightSpeed {
     std::string device;
     uint64_t freeBytes = 0; ///< as Device::freeBytes()
-    /// Includes reading from memory and widening; in the order of kStorages.
-    std::array<double, std::size(kStorages)> secondsPerNumber{};
-    double secondsPerOperation = 0; ///< of a short one
-    double secondsPerStep = 0;      ///< to start one
-
-    /// An estimate for writing after a short text. @return 0: it does not follow from the weights
-    double tokensPerSecond(const StorageChoice& model, const StorageNeeds& needs) const;
+    /// Of writing after a short text, in the order of kStorages; 0: not known.
+    std::array<double, std::size(kStorages)> tokensPerSecond{};
 };
-/// Takes less than 0.1 s, besides the time to compile kernels that are not on disk yet.
-WeightSpeed measureWeightSpeed(Device& device);
+/// Runs a model of the same shapes, whose weights are zeros, in each storage. A model that is too large for that runs
+/// with fewer layers and a smaller vocabulary, and the time of the rest is in proportion to the bytes that it reads.
+/// Takes about a second for a large model, and less for a small one.
+/// @param isCancelled asked before each storage; the others are then not known
+/// @throws Error as openModelSource()
+WeightSpeed measureWeightSpeed(const DeviceChoice& device, const StorageChoice& model,
+                               const std::function<bool()>& isCancelled = {});
 
 } // namespace attn

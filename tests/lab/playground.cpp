@@ -147,6 +147,39 @@ TEST_CASE("lab: dragging a slider of the mask changes the picture and the text",
     REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() != "causal & window(8)"; }));
 }
 
+TEST_CASE("lab: another number of tokens keeps the sliders of the mask and draws every heatmap once", "[lab]") {
+    PlaygroundWindow lab;
+    type(lab.find<QLineEdit>("maskText"), "causal & window(3)");
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() == "causal & window(3)"; }));
+    REQUIRE(lab.settle());
+    lab.layOut();
+    const auto slider = [&] { return lab.find<QWidget>("maskTerms").findChild<QSlider*>(); };
+    const QPointer<QSlider> before = slider();
+    REQUIRE(before);
+
+    class Paints : public QObject {
+    public:
+        int count = 0;
+
+    protected:
+        bool eventFilter(QObject*, QEvent* event) override {
+            count += event->type() == QEvent::Paint ? 1 : 0;
+            return false;
+        }
+    } paints;
+    lab.find<MatrixView>("map.pattern").installEventFilter(&paints);
+    const auto boxes = lab.find<QWidget>("playInputs").findChildren<QDoubleSpinBox*>();
+    const auto tokens = std::ranges::find(boxes, QStringLiteral("Tokens"), &QWidget::accessibleName);
+    REQUIRE(tokens != boxes.end());
+    (*tokens)->setValue(40);
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 40; }));
+    REQUIRE(lab.settle());
+    lab.layOut();
+    CHECK(slider() == before);
+    CHECK(slider()->maximum() == 40 - 1); // of windows from 1 to 40
+    CHECK(paints.count == 1);
+}
+
 TEST_CASE("lab: what does not combine shows its sentence, and the button mends it", "[lab]") {
     PlaygroundWindow lab;
     auto& mend = lab.find<QPushButton>("specNearest");

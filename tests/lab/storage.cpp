@@ -53,7 +53,7 @@ TEST_CASE("lab: a large model shows the memory and the speed of each storage bef
     CHECK(table.topLevelItem(0)->text(0) == "f32: 32 bits, as in the file");
     for (int row = 0; row < table.topLevelItemCount(); ++row) {
         const StorageNeeds& needs = choice.needs[static_cast<size_t>(row)];
-        const QString bytes = QLocale().formattedDataSize(needs.parameterBytes, 1, QLocale::DataSizeTraditionalFormat);
+        const QString bytes = QLocale().formattedDataSize(needs.parameterBytes, 1, QLocale::DataSizeIecFormat);
         CHECK(table.topLevelItem(row)->text(1) == bytes);
         CHECK(table.topLevelItem(row)->text(2).endsWith(" tokens/s"));
     }

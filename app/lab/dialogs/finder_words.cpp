@@ -39,11 +39,17 @@ std::vector<Finder::Entry> Finder::words() {
     add(tr("Perplexity"),
         tr("Between how many equally likely tokens the model hesitates on average: 1 is a perfect prediction."));
     add(tr("Picture"), tr("An image that a vision model reads. It is cut into patches."));
+    add(tr("Precision"),
+        tr("How many bits the numbers of a step of training have: 32, or 16, which take less memory and are "
+           "rounded. Choose it in the Train panel, under Training."));
     add(tr("Prompt"), tr("The text that you type and the model continues."));
     add(tr("Query"), tr("The token that looks: a row of a pattern."));
     add(tr("Rank"), tr("The place of a token when all are sorted by probability: rank 1 is the likeliest."));
     add(tr("Score"), tr("How well a query fits a key, before the softmax turns it into an attention weight."));
     add(tr("Softmax"), tr("The step that turns any numbers into shares from 0 to 1 that add up to 1."));
+    add(tr("Storage"),
+        tr("How a model keeps its weights: with 32, 16, 8 or about 4 bits each. Fewer bits take less memory, "
+           "and round the weights."));
     add(tr("Temperature"),
         tr("How daring the choice of the next token is: near 0 always the likeliest, above 1 more surprising ones."));
     add(tr("Token"), tr("A piece of text that the model reads as one unit: a word, a part of a word or a character."));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMemory = 1, kSpeed = 2; ///< columns
 
-QString sizeText(int64_t bytes) { return QLocale().formattedDataSize(bytes, 1, QLocale::DataSizeTraditionalFormat); }
+QString sizeText(int64_t bytes) { return QLocale().formattedDataSize(bytes, 1, QLocale::DataSizeIecFormat); }
 
 /// What a storage keeps of the numbers in the file.
 QString describe(Storage storage, const std::string& dtype) {
@@ -45,11 +45,13 @@ QString describe(Storage storage, const std::string& dtype) {
     return name;
 }
 
-/// A rate with two digits, for it is an estimate.
+/// A rate with two digits, for it is an estimate. @param rate 0: not known
 QString aboutText(double rate) {
+    if (rate <= 0) return StorageDialog::tr("unknown");
     const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
     const double rounded = std::round(rate / unit) * unit;
-    return StorageDialog::tr("about %1 tokens/s").arg(formatFixed(static_cast<float>(rounded), unit < 1 ? 1 : 0));
+    return StorageDialog::tr("about %1 tokens/s")
+        .arg(unit < 1 ? formatFixed(static_cast<float>(rounded), 1) : grouped(std::llround(rounded)));
 }
 
 } // namespace
@@ -65,16 +67,19 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
     setObjectName("storageDialog");
     setWindowTitle(tr("How to keep the weights"));
     const QString lead =
-        model_.operations > 0
-            ? tr("%1 has %2 parameters. With fewer bits for each weight, the model takes less memory and "
-                 "usually writes faster, but its weights are rounded, and its answers change a little. If you are not "
-                 "sure, choose the first row.")
-            : tr("%1 has %2 parameters. With fewer bits for each weight, the model takes less memory, but its "
-                 "weights are rounded, and its answers change a little. If you are not sure, choose the first row.");
-    table_->setColumnHidden(kSpeed, model_.operations == 0);
+        model_.writes()
+            ? tr("%1 has %2 parameters. With fewer bits for each weight, a model takes less memory, and a large one "
+                 "writes faster, but its weights are rounded, and its answers change a little. If you are not sure, "
+                 "choose the first row.")
+            : tr("%1 has %2 parameters. With fewer bits for each weight, a model takes less memory, but its weights "
+                 "are rounded, and its answers change a little. If you are not sure, choose the first row.");
+    table_->setColumnHidden(kSpeed, !model_.writes());
+    const int64_t bytesAsQ8 = model_.needs.at(static_cast<size_t>(Storage::Q8_0)).parameterBytes;
     for (const StorageNeeds& needs : model_.needs) {
+        const bool isQ8 = needs.storage == Storage::Q4_K && needs.parameterBytes == bytesAsQ8;
         QTreeWidgetItem* row = addPlainRow(
-            table_, {describe(needs.storage, model_.dtype), sizeText(needs.parameterBytes), tr("measuring …")});
+            table_, {isQ8 ? tr("q4_k: as q8_0 (the rows are too short)") : describe(needs.storage, model_.dtype),
+                     sizeText(needs.parameterBytes), tr("measuring …")});
         if (needs.storage == storage) table_->setCurrentItem(row);
     }
     table_->setFixedHeight(table_->header()->sizeHint().height() +
@@ -102,9 +107,9 @@ Storage StorageDialog::storage() const {
 }
 
 void StorageDialog::setSpeed(const WeightSpeed& speed) {
-    showSpeeds([&](const StorageNeeds& needs) { return aboutText(speed.tokensPerSecond(model_, needs)); });
+    showSpeeds([&](size_t row) { return aboutText(speed.tokensPerSecond[row]); });
     const QString free = sizeText(static_cast<int64_t>(speed.freeBytes)), device = QString::fromStdString(speed.device);
-    note_->setText(model_.operations > 0
+    note_->setText(model_.writes()
                        ? tr("The speeds are estimates from a short measurement on %1. It has about %2 of free memory.")
                              .arg(device, free)
                        : tr("%1 has about %2 of free memory.").arg(device, free));
@@ -115,14 +120,14 @@ void StorageDialog::setSpeed(const WeightSpeed& speed) {
 }
 
 void StorageDialog::setSpeedUnknown() {
-    showSpeeds([](const StorageNeeds&) { return tr("unknown"); });
+    showSpeeds([](size_t) { return tr("unknown"); });
     note_->setText(tr("The speed of the device could not be measured."));
 }
 
-void StorageDialog::showSpeeds(const std::function<QString(const StorageNeeds&)>& textOf) {
-    if (model_.operations == 0) return;
+void StorageDialog::showSpeeds(const std::function<QString(size_t)>& textOf) {
+    if (!model_.writes()) return;
     for (size_t i = 0; i < model_.needs.size(); ++i)
-        table_->topLevelItem(static_cast<int>(i))->setText(kSpeed, textOf(model_.needs[i]));
+        table_->topLevelItem(static_cast<int>(i))->setText(kSpeed, textOf(i));
 }
 
 } // namespace attn

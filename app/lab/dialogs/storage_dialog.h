@@ -27,7 +27,7 @@ public:
     void setSpeedUnknown();
 
 private:
-    void showSpeeds(const std::function<QString(const StorageNeeds&)>& textOf);
+    void showSpeeds(const std::function<QString(size_t row)>& textOf);
 
     StorageChoice model_;
     QTreeWidget* table_;

@@ -4,7 +4,7 @@
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/widgets/plain_table.h"
-#include "engine/inference/sampling.h"
+#include "engine/inference/vision_model.h"
 
 #include <QTreeWidget>
 
@@ -35,10 +35,11 @@ std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal
     }
     const auto& next = isOriginal ? snapshot.unedited : snapshot.next;
     if (!next || next->logits.empty()) return {};
-    std::vector<float> probabilities(next->logits.size());
-    for (const Candidate& each : rankCandidates(next->logits, {.greedy = false}, {}, -1))
-        probabilities[static_cast<size_t>(each.token)] = each.probability;
-    return probabilities;
+    std::vector<float> logits = next->logits;
+    std::ranges::replace_if(
+        logits, [](float logit) { return std::isnan(logit); }, -INFINITY);
+    if (std::ranges::max(logits) == -INFINITY) return {};
+    return probabilitiesOf(logits);
 }
 
 std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_t count) {

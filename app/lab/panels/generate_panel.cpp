@@ -170,7 +170,6 @@ GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, p
 QWidget* GeneratePanel::makePromptGroup() {
     prompt_ =
         named(new PromptEditor, "prompt", tr("Prompt"), tr("The text that the model continues. Ctrl+Return runs it."));
-    prompt_->setPlaceholderText(tr("Type a prompt. The model reads it as you type."));
     connect(prompt_, &QPlainTextEdit::textChanged, &typing_, qOverload<>(&QTimer::start));
     connect(prompt_, &PromptEditor::runRequested, this, &GeneratePanel::run);
     second_ = named(new QLineEdit, "second", tr("Second text"),
@@ -261,6 +260,8 @@ void GeneratePanel::showModel() {
     second_->setVisible(model && model->readsPairs);
     tree_->setVisible(model && model->readsTrees);
     generation_->setVisible(isWriting);
+    prompt_->setPlaceholderText(!model || model->hasTokenizer ? tr("Type a prompt. The model reads it as you type.")
+                                                              : tr("Type token ids, such as 1, 403, 407."));
     prompt_->setToolTip(readsSource()
                             ? tr("The source: the text that the model translates or rewrites. Ctrl+Return runs it.")
                         : isWriting ? tr("The text that the model continues. Ctrl+Return runs it.")

@@ -46,7 +46,7 @@ QString factsOf(const Snapshot& snapshot) {
     facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positions));
     facts << ModelPanel::tr("%1 parameters (%2 as %3 on the device, %4 in the file)")
                  .arg(grouped(model.parameterCount),
-                      QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeTraditionalFormat),
+                      QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeIecFormat),
                       QString::fromStdString(std::string(storageName(model.storage))),
                       QString::fromStdString(model.dtype));
     if (const std::string training = trainingSummary(snapshot.modelPath); !training.empty())

@@ -22,6 +22,7 @@
 #include "engine/training/attention_recipe.h"
 
 #include <QCheckBox>
+#include <QCoreApplication>
 #include <QEvent>
 #include <QPointer>
 #include <QPushButton>
@@ -319,14 +320,17 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
     int64_t planes = 1;
     for (const auto* maps : {&shown_->maps, &shown_->otherMaps})
         for (const PlaygroundMap& map : *maps) planes = std::max(planes, map.planes);
-    {
-        const QSignalBlocker quietHead(head_), quietPlane(plane_);
-        head_->setMaximum(static_cast<int>(shown_->heads) - 1);
-        plane_->setMaximum(static_cast<int>(planes) - 1);
-    }
+    const auto setLast = [](QSpinBox& box, int64_t last) {
+        if (box.maximum() == last) return; // to set it would lay out the panel again
+        const QSignalBlocker quiet(box);
+        box.setMaximum(static_cast<int>(last));
+    };
+    setLast(*head_, shown_->heads - 1);
+    setLast(*plane_, planes - 1);
     head_->setEnabled(shown_->heads > 1);
     plane_->setVisible(planes > 1);
     planeTitle_->setVisible(planes > 1);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest); // a later layout would draw every heatmap again
     refreshMaps();
 }
 
@@ -352,7 +356,7 @@ void PlaygroundPanel::refreshMaps() {
     else
         maps_->showMaps(shown_, head_->value(), plane_->value());
     pictures_->setCurrentIndex(shown_->comparison ? 1 : 0);
-    state_->clear();
+    state_->setText({}); // QLabel::clear() lays out the panel again, even if there was no text
 }
 
 std::vector<Panel::Place> PlaygroundPanel::places() {

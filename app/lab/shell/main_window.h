@@ -244,7 +244,6 @@ private:
     QString runOffer_;         ///< text of offerRun(), while its reason lasts
     QString offeredBeside_;    ///< path of the model that the views keep meanwhile
     BackgroundTask opening_, saving_, exporting_, measuring_;
-    std::optional<WeightSpeed> weightSpeed_; ///< of the device, once it has been measured
     ScopeMirror mirror_;
     SessionBridge bridge_;
     TrainingBridge training_;

@@ -13,15 +13,16 @@ void MainWindow::askStorage(const StorageChoice& model, Storage storage, const Q
     connect(dialog, &QDialog::accepted, this, [dialog, chosen = std::move(chosen)] { chosen(dialog->storage()); });
     if (cancelled) connect(dialog, &QDialog::rejected, this, std::move(cancelled));
     dialog->open();
-    if (weightSpeed_) return dialog->setSpeed(*weightSpeed_);
+    connect(dialog, &QDialog::finished, this, [this] { measuring_.cancel(); });
     measuring_.start<WeightSpeed>(
         "storage", // nobody reads why there is no speed: opening the model says so
-        [choice = bench_.device()](const std::atomic<bool>&) { return measureWeightSpeed(*Device::shared(choice)); },
-        [this, dialog = QPointer(dialog)](std::variant<WeightSpeed, Failure> measured) {
-            if (const auto* speed = std::get_if<WeightSpeed>(&measured)) weightSpeed_ = *speed;
+        [choice = bench_.device(), model](const std::atomic<bool>& isStopped) {
+            return measureWeightSpeed(choice, model, [&] { return isStopped.load(); });
+        },
+        [dialog = QPointer(dialog)](std::variant<WeightSpeed, Failure> measured) {
             if (!dialog) return;
-            if (weightSpeed_)
-                dialog->setSpeed(*weightSpeed_);
+            if (const auto* speed = std::get_if<WeightSpeed>(&measured))
+                dialog->setSpeed(*speed);
             else
                 dialog->setSpeedUnknown();
         });

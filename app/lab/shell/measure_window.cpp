@@ -1,21 +1,31 @@
 #include "app/lab/shell/measure_window.h"
 
+#include "app/lab/bridge/playground_bridge.h"
+#include "app/lab/bridge/session_bridge.h"
+#include "app/lab/bridge/training_bridge.h"
 #include "app/lab/shell/main_window.h"
+#include "app/lab/widgets/figure_view.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 
+#include <QAbstractItemView>
 #include <QAction>
 #include <QApplication>
+#include <QComboBox>
 #include <QElapsedTimer>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QStyle>
 #include <QTimer>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <thread>
@@ -26,11 +36,15 @@ namespace {
 constexpr int kRepetitions = 20;
 constexpr int kLongestMs = 20'000;
 constexpr int kRestMs = 400; ///< between two actions, so that animations and refinements of the last one are over
+constexpr int kQuietMs = 50; ///< without a paint event, after which views count as complete
 
-/// Notices the first paint event of a widget, or of one in it, that comes while a condition holds.
+/// Notices the first paint event of some widgets, or of one in them, that comes while a condition holds.
 class PaintWatch : public QObject {
 public:
-    explicit PaintWatch(QWidget& widget) : widget_(widget) { qApp->installEventFilter(this); }
+    explicit PaintWatch(QWidget& widget) : PaintWatch(std::vector<QWidget*>{&widget}) {}
+    explicit PaintWatch(std::vector<QWidget*> widgets) : widgets_(std::move(widgets)) {
+        qApp->installEventFilter(this);
+    }
     void start(std::function<bool()> condition) {
         condition_ = std::move(condition);
         isSeen_ = false;
@@ -46,11 +60,11 @@ protected:
 private:
     bool isHere(const QObject* watched) const {
         for (; watched; watched = watched->parent())
-            if (watched == &widget_) return true;
+            if (std::ranges::find(widgets_, watched) != widgets_.end()) return true;
         return false;
     }
 
-    QWidget& widget_;
+    std::vector<QWidget*> widgets_;
     std::function<bool()> condition_;
     bool isSeen_ = false;
 };
@@ -77,7 +91,9 @@ double timeOf(const std::function<void()>& action, std::function<bool()> conditi
 
 void print(const char* what, std::vector<double> times) {
     std::ranges::sort(times);
-    if (times.size() == 1)
+    if (times.empty())
+        std::printf("%-40s no view was painted\n", what);
+    else if (times.size() == 1)
         std::printf("%-40s %8.1f ms\n", what, times.front());
     else
         std::printf("%-40s %8.1f ms   longest %.1f ms of %zu\n", what, times[times.size() / 2], times.back(),
@@ -206,8 +222,110 @@ public:
         trigger("trainPlay");
     }
 
+    /// Every slider that changes a view. Those of the speeds, of the weight to paint and of a recipe change only a
+    /// number beside them; those of the first lesson change one small drawing.
+    void sliders() {
+        trigger("workspace.write");
+        trigger("panel.attention");
+        trigger("attentionAll");
+        dragAll("next");
+        trigger("panel.interventions");
+        rest();
+        child<QPushButton>("interventionAdd").click();
+        rest();
+        drag(child<QSlider>("interventionAmount"));
+        bench_.restoreOriginal();
+        trigger("workspace.inspect");
+        trigger("attentionAll");
+        drag(child<QSlider>("gate"));
+        trigger("attentionHead");
+        rest();
+        drag(child<QSlider>("gate"), ", one head shown");
+
+        trigger("workspace.build");
+        auto& playground = child<Panel>("playground");
+        const auto build = [&](const char* tab, const char* spec, const char* input) {
+            playground.restoreView({{"tab", tab}, {"spec", spec}, {"kind", input}});
+            rest();
+            dragAll(QByteArray(tab) == "maps" ? "playControls" : "positionLengths", QByteArray(", ") + input);
+        };
+        build("maps", "heads=grouped_query(4,2), position=t5, mask=causal & window(8)", "random");
+        build("maps", "heads=multi_head(4), position=rope, mask=causal", "sentence");
+        build("maps", "heads=multi_head(4), mask=causal", "picture");
+        build("positions", "heads=multi_head(4), position=rope, mask=causal", "random");
+
+        trigger("panel.attention");
+        trigger("attentionHead");
+        window_.open("builtin:vit-shapes");
+        wait([&] { return bench_.snapshot()->answer != nullptr; });
+        drag(child<QSlider>("attentionOpacity"));
+        child<QComboBox>("attentionView").setCurrentIndex(1);
+        drag(child<QSlider>("attentionDiscard"));
+        trigger("new");
+        wait([&] { return !bench_.readsPictures() && bench_.snapshot()->sequence; });
+    }
+
+    /// @pre a run has checkpoints
+    void timeline() { drag(child<QSlider>("timeline")); }
+
 private:
     template <class T> T& child(const char* name) { return *window_.findChild<T*>(name); }
+
+    /// Drags every slider in a widget.
+    void dragAll(const char* name, const QByteArray& condition = {}) {
+        for (QSlider* slider : child<QWidget>(name).findChildren<QSlider*>())
+            if (slider->isVisible() && slider->isEnabled()) drag(*slider, condition);
+    }
+
+    /// Presses the mouse on a slider, drags it to and fro, and measures how long each step takes until the last view
+    /// that it changes has been painted.
+    void drag(QSlider& slider, const QByteArray& condition = {}) {
+        std::vector<QWidget*> views;
+        for (QWidget* widget : window_.findChildren<QWidget*>())
+            if (widget->isVisible() &&
+                (dynamic_cast<FigureWidget*>(widget) || qobject_cast<QAbstractItemView*>(widget)))
+                views.push_back(widget);
+        PaintWatch paints(views);
+        const QString name = slider.accessibleName().section(", ", 0, 0);
+        const int initial = slider.value(), range = slider.maximum() - slider.minimum();
+        std::vector<double> times;
+        rest();
+        mouse(slider, QEvent::MouseButtonPress, placeOf(slider, initial));
+        for (int i = 1; i <= kRepetitions; ++i) {
+            const double share = 1 - std::abs(1 - 2.0 * i / kRepetitions);
+            const int value = slider.minimum() + static_cast<int>(std::lround(share * range));
+            const double time = untilQuiet([&] { mouse(slider, QEvent::MouseMove, placeOf(slider, value)); }, paints);
+            if (time >= 0) times.push_back(time);
+        }
+        mouse(slider, QEvent::MouseMove, placeOf(slider, initial));
+        mouse(slider, QEvent::MouseButtonRelease, placeOf(slider, initial));
+        print(("slider " + name.toUtf8() + condition).constData(), times);
+    }
+    static QPointF placeOf(const QSlider& slider, int value) {
+        const int handle = slider.style()->pixelMetric(QStyle::PM_SliderLength, nullptr, &slider);
+        return {QStyle::sliderPositionFromValue(slider.minimum(), slider.maximum(), value, slider.width() - handle) +
+                    handle / 2.0,
+                slider.height() / 2.0};
+    }
+    /// @return milliseconds until the last paint event, after which the program has nothing to do; -1: there was none
+    double untilQuiet(const std::function<void()>& action, PaintWatch& paints) {
+        QElapsedTimer since;
+        since.start();
+        double last = -1;
+        paints.start([] { return true; });
+        action();
+        for (double now = 0, busy = 0; now < busy + kQuietMs && now < kLongestMs;) {
+            QCoreApplication::processEvents();
+            now = static_cast<double>(since.nsecsElapsed()) / 1e6;
+            if (paints.isSeen()) {
+                last = busy = now;
+                paints.start([] { return true; });
+            }
+            if (!window_.bridge().waitIdle(0) || !bench_.playground().session().waitIdle(0)) busy = now;
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+        return last;
+    }
     void trigger(const char* action) { child<QAction>(action).trigger(); }
     void wait(const std::function<bool()>& condition) {
         QElapsedTimer since;
@@ -224,10 +342,11 @@ private:
         }
     }
     static void click(QWidget& widget, const QPointF& at) {
-        for (const QEvent::Type kind : {QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
-            QMouseEvent event(kind, at, widget.mapToGlobal(at), Qt::LeftButton, Qt::LeftButton, Qt::NoModifier);
-            QApplication::sendEvent(&widget, &event);
-        }
+        for (const QEvent::Type kind : {QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) mouse(widget, kind, at);
+    }
+    static void mouse(QWidget& widget, QEvent::Type kind, const QPointF& at) {
+        QMouseEvent event(kind, at, widget.mapToGlobal(at), Qt::LeftButton, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&widget, &event);
     }
 
     MainWindow& window_;
@@ -242,7 +361,9 @@ void measureAndQuit(MainWindow& window) {
     measurement.keys();
     measurement.thumbnails();
     measurement.textSize();
+    measurement.sliders();
     measurement.trainingFrames();
+    measurement.timeline();
     QApplication::exit(0);
 }
 

@@ -16,6 +16,7 @@ FormulaView::FormulaView(QWidget* parent) : QWidget(parent) {
 }
 
 void FormulaView::setText(const QString& text, bool hasVectors) {
+    if (text == text_ && hasVectors == hasVectors_) return;
     text_ = text;
     hasVectors_ = hasVectors;
     setAccessibleDescription(text);

@@ -53,13 +53,17 @@ void MaskTermControls::setMask(const MaskExpression& mask, double longest) {
     text_ = mask.text();
     std::vector<Term> terms = termsOf(text_, longest);
     const auto isSame = [](const Term& a, const Term& b) {
-        return a.part == b.part && std::ranges::equal(a.params, b.params, {}, &Param::maximum, &Param::maximum);
+        return a.part == b.part &&
+               std::ranges::equal(a.params, b.params, {}, ParamControls::hasSlider, ParamControls::hasSlider);
     };
     if (std::ranges::equal(terms, terms_, isSame)) {
         for (size_t t = 0; t < terms.size(); ++t) {
             terms[t].controls = terms_[t].controls;
-            for (size_t i = 0; i < terms[t].values.size(); ++i)
-                terms[t].controls->setValue(terms[t].params[i].id, terms[t].values[i]);
+            for (size_t i = 0; i < terms[t].values.size(); ++i) {
+                const Param& param = terms[t].params[i];
+                terms[t].controls->setMaximum(param.id, param.maximum);
+                terms[t].controls->setValue(param.id, terms[t].values[i]);
+            }
         }
         terms_ = std::move(terms);
         return;

@@ -59,8 +59,8 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             label->setBuddy(made.number);
             label->setToolTip(help);
             grid->addWidget(label, row, 0);
-            const bool hasSlider = (param.maximum - param.minimum) / param.step <= kMostSliderSteps;
-            if (hasSlider) {
+            const bool slides = hasSlider(param);
+            if (slides) {
                 made.slider = new QSlider(Qt::Horizontal, this);
                 made.slider->setRange(0, sliderPosition(param, param.maximum));
                 made.slider->setToolTip(help);
@@ -71,9 +71,9 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
                     number->setValue(param.minimum + position * param.step);
                 });
             }
-            if (!hasSlider && param.kind == Param::Kind::Real)
+            if (!slides && param.kind == Param::Kind::Real)
                 made.number->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
-            grid->addWidget(made.number, row, hasSlider ? 2 : 1, 1, hasSlider ? 1 : 2);
+            grid->addWidget(made.number, row, slides ? 2 : 1, 1, slides ? 1 : 2);
             connect(made.number, &QDoubleSpinBox::valueChanged, this,
                     [this, id, slider = made.slider, param](double value) {
                         if (slider) {
@@ -92,6 +92,21 @@ ParamControls::Control& ParamControls::control(std::string_view id) {
         if (candidate.param.id == id) return candidate;
     assert(false && "a control that no Param describes");
     return controls_.front();
+}
+
+bool ParamControls::hasSlider(const Param& param) {
+    return (param.maximum - param.minimum) / param.step <= kMostSliderSteps;
+}
+
+void ParamControls::setMaximum(std::string_view id, double maximum) {
+    Control& target = control(id);
+    if (target.toggle || target.param.maximum == maximum) return;
+    target.param.maximum = maximum;
+    const QSignalBlocker quietNumber(target.number);
+    target.number->setMaximum(maximum);
+    if (!target.slider) return;
+    const QSignalBlocker quietSlider(target.slider);
+    target.slider->setMaximum(sliderPosition(target.param, maximum));
 }
 
 void ParamControls::setShown(std::string_view id, bool on) {

@@ -25,6 +25,11 @@ public:
     double value(std::string_view id) const;
     /// Shows a value without emitting valueChanged().
     void setValue(std::string_view id, double value);
+    /// Moves the upper end of a number's range without emitting valueChanged().
+    /// @pre hasSlider() says the same of the parameter with this maximum
+    void setMaximum(std::string_view id, double maximum);
+    /// Whether a parameter has so few values that a slider is fine enough.
+    static bool hasSlider(const Param& param);
     /// Shows or hides a control.
     void setShown(std::string_view id, bool on);
 

@@ -24,6 +24,7 @@ protected:
 
 private:
     void arrange();
+    QSize fitMinimum(); ///< of every plot @return the least size of any plot
 
     QGridLayout* grid_;
     std::vector<QWidget*> plots_;

@@ -32,7 +32,7 @@ QString activityText(const Status& status) {
     return StatusStrip::tr("Ready");
 }
 
-QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLocale::DataSizeTraditionalFormat); }
+QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLocale::DataSizeIecFormat); }
 
 } // namespace
 

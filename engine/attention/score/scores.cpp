@@ -19,8 +19,10 @@ template <class Score> void forCells(ReferenceFlow& flow, Score&& score) {
 }
 
 double dotOf(const ReferenceFlow& flow, int64_t h, int64_t t, int64_t s) {
+    const double* q = flow.q.data.data() + (h * flow.queries + t) * flow.width;
+    const double* k = flow.k.data.data() + (h * flow.keys + s) * flow.width;
     double sum = 0;
-    for (int64_t d = 0; d < flow.width; ++d) sum += flow.q.at(h, t, d) * flow.k.at(h, s, d);
+    for (int64_t d = 0; d < flow.width; ++d) sum += q[d] * k[d];
     return sum;
 }
 
@@ -37,7 +39,8 @@ void buildDot(AttentionFlow& flow, PartValues) {
     flow.scores = factor == 1 ? scores : affine(scores, factor, 0);
 }
 void referenceDot(ReferenceFlow& flow, PartValues) {
-    forCells(flow, [&](int64_t h, int64_t t, int64_t s) { return flow.scoreScale() * dotOf(flow, h, t, s); });
+    const double scale = flow.scoreScale();
+    forCells(flow, [&](int64_t h, int64_t t, int64_t s) { return scale * dotOf(flow, h, t, s); });
 }
 
 void fuseDot(AttentionFlow& flow, PartValues, FusedScores& fused) { fused.scale = flow.scoreScale(); }
