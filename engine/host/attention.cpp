@@ -151,7 +151,7 @@ void gradientOfGroup(const Attention& of, const AttentionGradient& g, int64_t gr
 
 void attention(const Attention& of, float* z, float* statistics, Pool& pool) {
     if (of.T <= kMostSkinnyRows) {
-        constexpr int64_t kWork = 1 << 14; // of a thread, in multiply-adds
+        constexpr int64_t kWork = 1 << 12; // of a thread, in multiply-adds: their keys and values come from memory
         const int64_t least = kWork / std::max<int64_t>(of.S * of.D * (of.H / of.G), 1) + 1;
         pool.ranges(of.T * of.G, least, 1, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) attentionRow(of, i / of.G, i % of.G, z, statistics);
