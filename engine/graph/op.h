@@ -61,8 +61,8 @@ struct Op {
     /// computes the rows that are live.
     HostKernel (*host)(const OpTypes& types) = nullptr;
     /// One such kernel for several nodes that read the same first input and besides it only parameters, where that
-    /// saves time. It reads the inputs of all, one node after another, and writes their outputs in the same order. Null:
-    /// none. @param types at most kMostTogether
+    /// saves time. It reads the inputs of all, one node after another, and writes their outputs in the same order.
+    /// Null: none. @param types at most kMostTogether
     HostKernel (*hostTogether)(std::span<const OpTypes> types) = nullptr;
     static constexpr size_t kMostTogether = 4;
 

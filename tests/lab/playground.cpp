@@ -268,8 +268,11 @@ TEST_CASE("lab: maps of the Playground have cells of one size, with numbers besi
     wide["width"] = 64;
     lab.window().setView("playground", wide);
     REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.z").figure().columns() == 64; }));
-    lab.layOut();
-    CHECK(lab.find<MatrixView>("map.pattern").figureLayout().cellWidth == Approx(pattern.cellWidth).margin(0.1));
+    const auto cellWidth = [&] {
+        lab.layOut();
+        return lab.find<MatrixView>("map.pattern").figureLayout().cellWidth;
+    };
+    CHECK(lab.waitFor([&] { return cellWidth() == Approx(pattern.cellWidth).margin(0.1); }));
     CHECK(lab.find<MatrixView>("map.z").figureLayout().cellWidth < pattern.cellWidth * 0.6);
 }
 
