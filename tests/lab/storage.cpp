@@ -94,6 +94,12 @@ TEST_CASE("lab: the open model keeps its text, branches and views in another sto
     lab.press(lab.action("weightStorage"));
     waitForChoice(lab);
     CHECK(dialogOf(lab)->storage() == Storage::F32);
+    const auto rowOf = [&](Storage storage) {
+        return lab.find<QTreeWidget>("storages").topLevelItem(static_cast<int>(storage))->text(0);
+    };
+    CHECK(rowOf(Storage::Q8_0) == "q8_0: about 8 bits, rounded");
+    CHECK(rowOf(Storage::Q4_0) == "q4_0: about 4 bits, rounded coarsely");
+    CHECK(rowOf(Storage::Q4_K) == "q4_k: the same as q8_0 for this model"); // its rows are no multiple of 256
     choose(lab, Storage::Q8_0);
     const auto isBack = [&](Storage storage) {
         return lab.waitFor([&] {

@@ -21,9 +21,11 @@ constexpr int kMemory = 1, kSpeed = 2; ///< columns
 
 QString sizeText(int64_t bytes) { return QLocale().formattedDataSize(bytes, 1, QLocale::DataSizeIecFormat); }
 
+QString nameOf(Storage storage) { return QString::fromStdString(std::string(storageName(storage))); }
+
 /// What a storage keeps of the numbers in the file.
 QString describe(Storage storage, const std::string& dtype) {
-    const QString name = QString::fromStdString(std::string(storageName(storage)));
+    const QString name = nameOf(storage);
     const auto withBits = [&](int bits) {
         const bool isOfFile = QString::fromStdString(dtype).compare(name, Qt::CaseInsensitive) == 0;
         return isOfFile ? StorageDialog::tr("%1: %2 bits, as in the file").arg(name).arg(bits)
@@ -76,10 +78,10 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
     table_->setColumnHidden(kSpeed, !model_.writes());
     const int64_t bytesAsQ8 = model_.needs.at(static_cast<size_t>(Storage::Q8_0)).parameterBytes;
     for (const StorageNeeds& needs : model_.needs) {
-        const bool isQ8 = needs.storage == Storage::Q4_K && needs.parameterBytes == bytesAsQ8;
-        QTreeWidgetItem* row = addPlainRow(
-            table_, {isQ8 ? tr("q4_k: as q8_0 (the rows are too short)") : describe(needs.storage, model_.dtype),
-                     sizeText(needs.parameterBytes), tr("measuring …")});
+        const bool isQ8 = needs.storage != Storage::Q8_0 && needs.parameterBytes == bytesAsQ8; // its rows are too short
+        const QString text = isQ8 ? tr("%1: the same as q8_0 for this model").arg(nameOf(needs.storage))
+                                  : describe(needs.storage, model_.dtype);
+        QTreeWidgetItem* row = addPlainRow(table_, {text, sizeText(needs.parameterBytes), tr("measuring …")});
         if (needs.storage == storage) table_->setCurrentItem(row);
     }
     table_->setFixedHeight(table_->header()->sizeHint().height() +
