@@ -16,25 +16,24 @@ namespace attn::host {
 namespace {
 
 using Super = IntegerRows::Super;
-constexpr int64_t kGroups = IntegerRows::kGroups, kSuper = IntegerRows::kSuper, kBundle = IntegerRows::kBundle;
-constexpr int kDigitBits = IntegerRows::kDigitBits;
+constexpr int64_t kSuper = IntegerRows::kSuper;
+constexpr int kDigits = IntegerRows::kDigits, kDigitBits = IntegerRows::kDigitBits;
 
 ATTN_INTEGERS inline __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 
 /// How the lanes of a vector belong to groups.
 struct Lanes {
     __m512i transposed;    ///< of bytes of four words: those of a group together
-    __m512i groups[2];     ///< of each lane, in the first and the second 128 numbers
+    __m512i groups;        ///< of each lane of the sums
     __m512i scaleOrOffset; ///< 0 in eight lanes, then 1
     __m512i twice;         ///< 0 to 7 in eight lanes, then again
     ATTN_INTEGERS Lanes() {
         alignas(64) std::array<int8_t, 64> bytes;
         alignas(64) std::array<int32_t, 16> group;
         for (size_t i = 0; i < 64; ++i) bytes[i] = static_cast<int8_t>(i % 4 * 4 + i / 4 % 4);
-        for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i % 4);
         transposed = load(bytes.data());
-        groups[0] = load(group.data());
-        groups[1] = _mm512_add_epi32(groups[0], _mm512_set1_epi32(4));
+        for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i / 8 * 4 + i % 4);
+        groups = load(group.data());
         for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i / 8);
         scaleOrOffset = load(group.data());
         for (size_t i = 0; i < 16; ++i) group[i] = static_cast<int32_t>(i % 8);
@@ -71,51 +70,92 @@ ATTN_INTEGERS inline __m128 sumsOf(__m512 a, __m512 b, __m512 c, __m512 d) {
     return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
 }
 
+/// Half of the bytes of 256 numbers: those of words 8 * half to 8 * half + 7 of the first 128, then of the other 128.
+/// In each lane, the bytes of a group.
+ATTN_INTEGERS inline __m512i bytesOf(const std::byte* numbers, int half, const Lanes& lanes) {
+    const auto* from = reinterpret_cast<const __m256i*>(numbers) + half;
+    const __m512i first = _mm512_castsi256_si512(_mm256_loadu_si256(from));
+    return _mm512_shuffle_epi8(_mm512_mask_broadcast_i64x4(first, 0xf0, _mm256_loadu_si256(from + 2)),
+                               lanes.transposed);
+}
+
+ATTN_INTEGERS inline __m512i numbersOf(__m512i bytes, bool high) {
+    return _mm512_and_si512(high ? _mm512_srli_epi16(bytes, 4) : bytes, _mm512_set1_epi8(15));
+}
+
+/// The sums of eight groups of `count` rows of weights times those of one row of x, each in two lanes. The sums of each
+/// digit are kept apart until the end: they wait less for each other, and numbers are needed only once.
+template <int count>
+ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, const Super& x, const Lanes& lanes,
+                                         __m512i (&sums)[count]) {
+    __m512i ofDigits[kDigits][count];
+    for (auto& ofDigit : ofDigits)
+        for (__m512i& sum : ofDigit) sum = _mm512_setzero_si512();
+    for (int half = 0; half < 2; ++half) {
+        __m512i bytes[count];
+        for (int c = 0; c < count; ++c) bytes[c] = bytesOf(w + c * stride, half, lanes);
+        for (int high = 0; high < 2; ++high)
+            for (int c = 0; c < count; ++c) {
+                const __m512i numbers = numbersOf(bytes[c], high == 1);
+                for (size_t digit = 0; digit < kDigits; ++digit)
+                    ofDigits[digit][c] = _mm512_dpbusd_epi32(ofDigits[digit][c], numbers,
+                                                             load(x.digits[digit].data() + (2 * high + half) * 64));
+            }
+    }
+    for (int c = 0; c < count; ++c) {
+        sums[c] = ofDigits[0][c];
+        for (int digit = 1; digit < kDigits; ++digit)
+            sums[c] = _mm512_add_epi32(_mm512_slli_epi32(sums[c], kDigitBits), ofDigits[digit][c]);
+    }
+}
+
+/// The same for `rows` of x, which are `each` * 256 numbers apart.
+template <int rows, int count>
+ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, const Super* x, int64_t each,
+                                         const Lanes& lanes, __m512i (&sums)[rows][count]) {
+    if constexpr (rows == 1) return multiplyGroups(w, stride, *x, lanes, sums[0]);
+    __m512i numbers[4][count];
+    for (int half = 0; half < 2; ++half)
+        for (int c = 0; c < count; ++c) {
+            const __m512i bytes = bytesOf(w + c * stride, half, lanes);
+            for (int high = 0; high < 2; ++high) numbers[2 * high + half][c] = numbersOf(bytes, high == 1);
+        }
+    for (int m = 0; m < rows; ++m) {
+        auto& sum = sums[m];
+        for (__m512i& ofColumn : sum) ofColumn = _mm512_setzero_si512();
+        for (const auto& digit : x[m * each].digits) {
+            for (__m512i& ofColumn : sum) ofColumn = _mm512_slli_epi32(ofColumn, kDigitBits);
+            for (int part = 0; part < 4; ++part) {
+                const __m512i ofRow = load(digit.data() + part * 64);
+                for (int c = 0; c < count; ++c) sum[c] = _mm512_dpbusd_epi32(sum[c], numbers[part][c], ofRow);
+            }
+        }
+    }
+}
+
 /// `rows` of x against `count` rows of weights from row n on.
 template <Storage storage, int rows, int count>
-ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x, const std::byte* w,
-                                   const StoredRow& place, int64_t n, const Lanes& lanes) {
-    const std::byte* first = w + n * place.bytes;
-    const __m512i low = _mm512_set1_epi8(15);
-    fetchAhead(first + count * place.scalesAt, count * (place.bytes - place.scalesAt));
+ATTN_INTEGERS inline void multiply(const IntegerFactors& f, int64_t n, const Lanes& lanes) {
+    const SkinnyProduct& p = f.product;
+    const std::byte* first = f.w + n * f.place.bytes;
+    fetchAhead(first + count * f.place.scalesAt, count * (f.place.bytes - f.place.scalesAt));
     __m512 sums[rows][count];
     for (auto& row : sums)
         for (__m512& sum : row) sum = _mm512_setzero_ps();
     const int64_t each = p.K / kSuper;
     for (int64_t super = 0; super < each; ++super) {
-        const Super* ofRows = x.supers.data() + super;
-        __m512 factors[rows][count];
+        const Super* x = f.x.supers.data() + super;
+        constexpr int64_t kBytes = kSuper / 2;
+        fetchAhead(first + count * super * kBytes, count * kBytes);
+        __m512i dots[rows][count];
+        multiplyGroups<rows>(first + super * kBytes, f.place.bytes, x, each, lanes, dots);
         for (int c = 0; c < count; ++c) {
-            const __m512 ofWeights = factorsOf<storage>(first + c * place.bytes + place.scalesAt, super, lanes);
+            const __m512 ofWeights = factorsOf<storage>(first + c * f.place.bytes + f.place.scalesAt, super, lanes);
             for (int m = 0; m < rows; ++m) {
-                factors[m][c] = _mm512_mul_ps(ofWeights, _mm512_load_ps(ofRows[m * each].factors.data()));
-                sums[m][c] = _mm512_mask_add_ps(sums[m][c], 0xff00, sums[m][c], factors[m][c]); // offsets
-            }
-        }
-        for (int64_t bundle = 0; bundle < 2; ++bundle) {
-            const int64_t at = super * kSuper + bundle * kBundle;
-            fetchAhead(first + count * at / 2, count * kBundle / 2);
-            __m512i half[2][count];
-            for (int c = 0; c < count; ++c) {
-                const __m512i both = _mm512_shuffle_epi8(load(first + c * place.bytes + at / 2), lanes.transposed);
-                half[0][c] = _mm512_and_si512(both, low);
-                half[1][c] = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
-            }
-            for (int m = 0; m < rows; ++m) {
-                __m512i sum[count];
-                for (__m512i& ofColumn : sum) ofColumn = _mm512_setzero_si512();
-                for (const auto& digit : ofRows[m * each].digits[static_cast<size_t>(bundle)]) {
-                    const __m512i halfOfRow[2] = {load(digit.data()), load(digit.data() + kBundle / 2)};
-                    for (int c = 0; c < count; ++c) {
-                        sum[c] = _mm512_slli_epi32(sum[c], kDigitBits);
-                        sum[c] = _mm512_dpbusd_epi32(sum[c], half[0][c], halfOfRow[0]);
-                        sum[c] = _mm512_dpbusd_epi32(sum[c], half[1][c], halfOfRow[1]);
-                    }
-                }
-                for (int c = 0; c < count; ++c)
-                    sums[m][c] =
-                        _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[c]),
-                                        _mm512_permutexvar_ps(lanes.groups[bundle], factors[m][c]), sums[m][c]);
+                const __m512 factors = _mm512_mul_ps(ofWeights, _mm512_load_ps(x[m * each].factors.data()));
+                const __m512 sum = _mm512_mask_add_ps(sums[m][c], 0xff00, sums[m][c], factors); // offsets
+                sums[m][c] =
+                    _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[m][c]), _mm512_permutexvar_ps(lanes.groups, factors), sum);
             }
         }
     }
@@ -131,12 +171,11 @@ ATTN_INTEGERS inline void multiply(const SkinnyProduct& p, const IntegerRows& x,
 struct Avx512 {
     template <Storage storage, int rows>
     ATTN_INTEGERS static void multiply(const IntegerFactors& f, int64_t begin, int64_t end) {
-        constexpr int kTogether = rows == 1 ? 4 : 2; // wait less for each other's sums; more need more registers
+        constexpr int kCount = rows == 1 ? 4 : 2; // wait less for each other's sums; more need more registers
         const Lanes lanes;
         int64_t n = begin;
-        for (; n + kTogether <= end; n += kTogether)
-            host::multiply<storage, rows, kTogether>(f.product, f.x, f.w, f.place, n, lanes);
-        for (; n < end; ++n) host::multiply<storage, rows, 1>(f.product, f.x, f.w, f.place, n, lanes);
+        for (; n + kCount <= end; n += kCount) host::multiply<storage, rows, kCount>(f, n, lanes);
+        for (; n < end; ++n) host::multiply<storage, rows, 1>(f, n, lanes);
     }
 };
 

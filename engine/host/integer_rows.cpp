@@ -64,9 +64,9 @@ ATTN_AVX2 inline void store(__m256i a, __m256i b, __m256i c, __m256i d, int8_t* 
     const __m256i abHigh = _mm256_unpackhi_epi32(a, b), cdHigh = _mm256_unpackhi_epi32(c, d);
     auto* out = reinterpret_cast<__m256i*>(to);
     _mm256_store_si256(out, _mm256_unpacklo_epi64(ab, cd));
-    _mm256_store_si256(out + 1, _mm256_unpackhi_epi64(ab, cd));
-    _mm256_store_si256(out + 2, _mm256_unpacklo_epi64(abHigh, cdHigh));
-    _mm256_store_si256(out + 3, _mm256_unpackhi_epi64(abHigh, cdHigh));
+    _mm256_store_si256(out + 2, _mm256_unpackhi_epi64(ab, cd));
+    _mm256_store_si256(out + 4, _mm256_unpacklo_epi64(abHigh, cdHigh));
+    _mm256_store_si256(out + 6, _mm256_unpackhi_epi64(abHigh, cdHigh));
 }
 
 ATTN_AVX2 bool split(const float* x, Super& super) {
@@ -100,7 +100,7 @@ ATTN_AVX2 bool split(const float* x, Super& super) {
         }
         for (size_t digit = 0; digit < kDigits; ++digit)
             store(digits[0][digit], digits[1][digit], digits[2][digit], digits[3][digit],
-                  super.digits[half][digit].data());
+                  super.digits[digit].data() + half * 32);
     }
     return true;
 }

@@ -14,13 +14,12 @@ namespace attn::host {
 struct IntegerRows {
     static constexpr int kDigits = 3, kDigitBits = 7;
     static constexpr int64_t kGroup = 32, kGroups = 8, kSuper = kGroup * kGroups;
-    static constexpr int64_t kBundle = 128; ///< numbers; the half bytes of so many weights lie in the same 64 bytes
 
     /// Eight groups.
     struct alignas(64) Super {
-        /// Digits from -64 to 63 of four groups, then of four others; the highest digit first. Number i of group g of
-        /// the four is at i / 4 * 16 + g * 4 + i % 4, where weights are once the bytes of four words are transposed.
-        std::array<std::array<std::array<int8_t, kBundle>, kDigits>, 2> digits;
+        /// Digits from -64 to 63, the highest digit first. Number i of group g is at
+        /// i / 8 * 64 + g / 4 * 32 + i / 4 % 2 * 16 + g % 4 * 4 + i % 4.
+        std::array<std::array<int8_t, kSuper>, kDigits> digits;
         std::array<float, 2 * kGroups> factors; ///< the scales, then the sums made negative
     };
     std::vector<Super> supers; ///< [rows * K / 256]

@@ -182,10 +182,11 @@ TEST_CASE("rows of integers: digits of 7 bits stand for each number", "[host]") 
         return;
     }
     for (size_t i = 0; i < example.x.size(); ++i) {
-        const size_t within = i % 32, group = i / 32 % 8, at = within / 4 * 16 + group % 4 * 4 + within % 4;
+        const size_t within = i % 32, group = i / 32 % 8,
+                     at = within / 8 * 64 + group / 4 * 32 + within / 4 % 2 * 16 + group % 4 * 4 + within % 4;
         const IntegerRows::Super& super = integers.supers[i / 256];
         double value = 0, most = 0, sum = 0;
-        for (const auto& digit : super.digits[group / 4]) value = value * 128 + digit[at];
+        for (const auto& digit : super.digits) value = value * 128 + digit[at];
         for (size_t k = i - within; k < i - within + 32; ++k) {
             most = std::max(most, std::abs(static_cast<double>(example.x[k])));
             sum += static_cast<double>(example.x[k]);
