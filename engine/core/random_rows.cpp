@@ -16,9 +16,9 @@ double normal(uint64_t seed, uint64_t index) {
 
 } // namespace
 
-std::vector<float> gaussianRows(int64_t rows, int64_t width, double deviation, uint64_t seed) {
+std::vector<float> gaussianRows(int64_t rows, int64_t width, double deviation, uint64_t seed, int64_t first) {
     std::vector<float> values;
-    for (int64_t i = 0; i < rows * width; ++i)
+    for (int64_t i = first * width; i < rows * width; ++i)
         values.push_back(static_cast<float>(deviation * normal(seed, static_cast<uint64_t>(i))));
     return values;
 }

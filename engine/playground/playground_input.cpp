@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -23,34 +24,45 @@ void appendHead(std::vector<float>& to, std::span<const float> values, int64_t h
 
 } // namespace
 
-AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed) {
-    const auto rows = [&](int64_t count, const char* name) {
-        return gaussianRows(count, extents.width, 1, streamSeed(seed, name));
+AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed, AttentionNumbers former) {
+    const auto draw = [&](std::vector<float>& numbers, int64_t rows, const char* name) {
+        const int64_t count = rows * extents.width, known = std::min(count, static_cast<int64_t>(numbers.size()));
+        numbers.resize(static_cast<size_t>(known));
+        const std::vector<float> others = gaussianRows(count, 1, 1, streamSeed(seed, name), known);
+        numbers.insert(numbers.end(), others.begin(), others.end());
     };
     const int64_t keys = extents.groups * (extents.keys > 0 ? extents.keys : extents.tokens);
-    return {.q = rows(extents.heads * extents.tokens, "q"), .k = rows(keys, "k"), .v = rows(keys, "v")};
+    draw(former.q, extents.heads * extents.tokens, "q");
+    draw(former.k, keys, "k");
+    draw(former.v, keys, "v");
+    return former;
 }
 
-AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed) {
-    const int64_t F = features.width, D = extents.width;
+AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed,
+                                  AttentionNumbers former) {
+    const int64_t F = features.width, D = extents.width, ofGroup = extents.tokens * D;
     const double deviation = 1 / std::sqrt(static_cast<double>(F));
-    const auto project = [&](const char* name) {
-        const std::vector<float> matrices = gaussianRows(extents.groups * F, D, deviation, streamSeed(seed, name));
-        std::vector<float> result(static_cast<size_t>(extents.groups * extents.tokens * D), 0);
-        for (int64_t g = 0; g < extents.groups; ++g)
+    const auto project = [&](std::vector<float>& numbers, const char* name) {
+        const int64_t known = std::min(extents.groups, static_cast<int64_t>(numbers.size()) / ofGroup);
+        numbers.resize(static_cast<size_t>(known * ofGroup));
+        numbers.resize(static_cast<size_t>(extents.groups * ofGroup), 0);
+        const std::vector<float> matrices =
+            gaussianRows(extents.groups * F, D, deviation, streamSeed(seed, name), known * F);
+        for (int64_t g = known; g < extents.groups; ++g)
             for (int64_t t = 0; t < extents.tokens; ++t)
                 for (int64_t f = 0; f < F; ++f) {
                     const float x = features.values[static_cast<size_t>(t * F + f)];
-                    const float* row = matrices.data() + (g * F + f) * D;
-                    float* to = result.data() + (g * extents.tokens + t) * D;
+                    const float* row = matrices.data() + ((g - known) * F + f) * D;
+                    float* to = numbers.data() + g * ofGroup + t * D;
                     for (int64_t d = 0; d < D; ++d) to[d] += x * row[d]; // [T,F] . [F,D] -> [T,D]
                 }
-        return result;
     };
-    AttentionNumbers numbers{.q = {}, .k = project("k"), .v = project("v")};
+    project(former.k, "k");
+    project(former.v, "v");
+    former.q.clear();
     for (int64_t h = 0; h < extents.heads; ++h)
-        appendHead(numbers.q, numbers.k, h * extents.groups / extents.heads, extents.tokens, extents.tokens, D);
-    return numbers;
+        appendHead(former.q, former.k, h * extents.groups / extents.heads, extents.tokens, extents.tokens, D);
+    return former;
 }
 
 AttentionNumbers layerNumbers(const SiteInputs& inputs, const AttentionExtents& extents) {

@@ -29,11 +29,14 @@ struct AttentionExtents {
 };
 
 /// Standard normal random numbers. Fewer heads get the first numbers of more heads.
-AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed);
+/// @param former numbers of the same seed and any extents, of which the first ones are kept instead of drawn again
+AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed, AttentionNumbers former = {});
 
 /// Features times random matrices. Queries and keys of a group of heads share a matrix, so similar tokens attend to
 /// each other. Values have another one.
-AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed);
+/// @param former numbers of the same features, seed, tokens and width, of which the first groups are kept
+AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed,
+                                  AttentionNumbers former = {});
 
 /// The queries, keys and values of the first heads of a model's layer, or the rows of the stream before it.
 /// @throws Error if the layer shares keys in another way, has fewer heads or has none

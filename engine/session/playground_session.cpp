@@ -131,13 +131,19 @@ private:
         if (!inputs.numbers.q.empty() && inputs.extents == extents && inputs.seed == seed &&
             inputs.layer == query.layer && inputs.features == query.features)
             return;
+        AttentionExtents otherHeads = extents;
+        otherHeads.heads = inputs.extents.heads;
+        otherHeads.groups = inputs.extents.groups;
+        const bool continues = inputs.seed == seed && !inputs.layer && inputs.features == query.features &&
+                               (!query.features || inputs.extents == otherHeads);
+        AttentionNumbers former = continues ? std::move(inputs.numbers) : AttentionNumbers();
         inputs = {.extents = extents,
                   .seed = seed,
                   .layer = query.layer,
                   .features = query.features,
                   .numbers = query.layer      ? layerNumbers(*query.layer, extents)
-                             : query.features ? projectedNumbers(*query.features, extents, seed)
-                                              : randomNumbers(extents, seed)};
+                             : query.features ? projectedNumbers(*query.features, extents, seed, std::move(former))
+                                              : randomNumbers(extents, seed, std::move(former))};
     }
 
     // Only for the session's thread.

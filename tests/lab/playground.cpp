@@ -147,7 +147,7 @@ TEST_CASE("lab: dragging a slider of the mask changes the picture and the text",
     REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() != "causal & window(8)"; }));
 }
 
-TEST_CASE("lab: another number of tokens keeps the sliders of the mask and draws every heatmap once", "[lab]") {
+TEST_CASE("lab: other numbers of tokens and heads keep the sliders of the mask and draw every heatmap once", "[lab]") {
     PlaygroundWindow lab;
     type(lab.find<QLineEdit>("maskText"), "causal & window(3)");
     REQUIRE(lab.waitFor([&] { return shown(lab).query.spec.mask.text() == "causal & window(3)"; }));
@@ -168,13 +168,19 @@ TEST_CASE("lab: another number of tokens keeps the sliders of the mask and draws
         }
     } paints;
     lab.find<MatrixView>("map.pattern").installEventFilter(&paints);
-    const auto boxes = lab.find<QWidget>("playInputs").findChildren<QDoubleSpinBox*>();
-    const auto tokens = std::ranges::find(boxes, QStringLiteral("Tokens"), &QWidget::accessibleName);
-    REQUIRE(tokens != boxes.end());
-    (*tokens)->setValue(40);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == 40; }));
-    REQUIRE(lab.settle());
-    lab.layOut();
+    const auto change = [&](const QString& name, int value, const auto& isShown) {
+        const auto boxes = lab.find<QWidget>("playControls").findChildren<QDoubleSpinBox*>();
+        const auto box = std::ranges::find(boxes, name, &QWidget::accessibleName);
+        REQUIRE(box != boxes.end());
+        (*box)->setValue(value);
+        REQUIRE(lab.waitFor(isShown));
+        REQUIRE(lab.settle());
+        lab.layOut();
+    };
+    change("Query heads", 12, [&] { return shown(lab).heads == 12; }); // the heads to choose from become more
+    CHECK(paints.count == 1);
+    paints.count = 0;
+    change("Tokens", 40, [&] { return shown(lab).query.tokens == 40; });
     CHECK(slider() == before);
     CHECK(slider()->maximum() == 40 - 1); // of windows from 1 to 40
     CHECK(paints.count == 1);

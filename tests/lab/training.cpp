@@ -222,9 +222,9 @@ TEST_CASE("lab: timeline, samples and curves show one moment, and forget it when
     lab.find<QComboBox>("quantity").setCurrentIndex(0);
 
     timeline.setValue(3); // step 15, where nothing else is measured
-    REQUIRE(lab.waitFor([&] { return chart.figure().marked == 15; }));
+    REQUIRE(lab.waitFor([&] { return text("moment").find("step 15") != std::string::npos; }));
+    CHECK(chart.figure().marked == 15); // with the views, not a moment later
     CHECK_THAT(text("samplesHint"), CONTAINS("Step 15:") && !CONTAINS("were not checked"));
-    CHECK_THAT(text("moment"), CONTAINS("step 15"));
     CHECK_THAT(text("curvesMoment"), CONTAINS("step 15 of reverse"));
     timeline.setValue(0);
     REQUIRE(lab.waitFor([&] { return text("curvesMoment").find("step 0 of reverse") != std::string::npos; }));

@@ -140,6 +140,26 @@ TEST_CASE("playground input: grouped keys go to the heads that share them, and t
     CHECK_THROWS(layerNumbers(inputs, {.heads = 8, .groups = 2, .tokens = 2, .width = 1}));
 }
 
+TEST_CASE("playground input: numbers kept from other extents are those that would be drawn", "[session]") {
+    const auto isSame = [](const AttentionNumbers& a, const AttentionNumbers& b) {
+        return a.q == b.q && a.k == b.k && a.v == b.v;
+    };
+    constexpr int64_t T = 5, D = 4, F = 3;
+    TokenFeatures features{.tokens = T, .width = F, .values = {}};
+    for (int i = 0; i < T * F; ++i) features.values.push_back(0.1f * static_cast<float>(i));
+    const AttentionExtents few{.heads = 4, .groups = 2, .tokens = T, .width = D},
+        many{.heads = 6, .groups = 3, .tokens = T, .width = D},
+        longer{.heads = 3, .groups = 3, .tokens = T + 4, .width = D + 2, .keys = 7};
+    for (const auto& [from, to] : {std::pair(few, many), {many, few}, {few, few}}) {
+        const AttentionNumbers before = projectedNumbers(features, from, 9), drawn = projectedNumbers(features, to, 9);
+        CHECK(isSame(projectedNumbers(features, to, 9, before), drawn));
+        CHECK(drawn.q.size() == static_cast<size_t>(to.heads * T * D));
+        CHECK(std::ranges::all_of(drawn.v, [](float value) { return value != 0; }));
+    }
+    for (const auto& [from, to] : {std::pair(few, longer), {longer, many}, {many, few}})
+        CHECK(isSame(randomNumbers(to, 9, randomNumbers(from, 9)), randomNumbers(to, 9)));
+}
+
 TEST_CASE("playground input: tokens with the same features attend to each other as to themselves", "[session][gpu]") {
     auto features =
         std::make_shared<TokenFeatures>(TokenFeatures{.tokens = 3, .width = 2, .values = {1, -1, 1, -1, -1, 1}});

@@ -154,7 +154,10 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
         if (!refresh_.isActive()) refresh_.start();
     });
     connect(&bench_.training(), &TrainingBridge::momentChanged, this, [this] {
-        if (!refresh_.isActive()) refresh_.start();
+        if (!bench_.training().isFollowing())
+            refresh();
+        else if (!refresh_.isActive())
+            refresh_.start();
     });
     connect(logarithmic_, &QCheckBox::toggled, this, &CurvesPanel::refresh);
     connect(quantity_, &QComboBox::currentIndexChanged, this, &CurvesPanel::refresh);
@@ -166,7 +169,9 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
 void CurvesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const QString path = QString::fromStdString(snapshot->path());
     if (std::exchange(modelPath_, path) == path) return;
+    const bool hadRecorded = !recorded_.empty();
     recorded_ = recordedRuns(path);
+    if (!hadRecorded && recorded_.empty()) return;
     bundled_->setVisible(!recorded_.empty());
     refresh();
 }

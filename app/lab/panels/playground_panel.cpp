@@ -330,7 +330,9 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
     head_->setEnabled(shown_->heads > 1);
     plane_->setVisible(planes > 1);
     planeTitle_->setVisible(planes > 1);
-    QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest); // a later layout would draw every heatmap again
+    // A later layout would draw every heatmap again. Each layout asks for that of its parent.
+    for (QWidget* widget = head_->parentWidget(); widget; widget = widget->parentWidget())
+        QCoreApplication::sendPostedEvents(widget, QEvent::LayoutRequest);
     refreshMaps();
 }
 
