@@ -31,7 +31,7 @@ std::span<const Precision> precisions() {
         Precision{
             .dtype = DType::BF16,
             .id = "bf16",
-            .title = "bfloat16: 16 bits, of which 8 for the exponent",
+            .title = "16 bits (bfloat16)",
             .purpose = "The numbers that wait from the forward to the backward pass take half of the memory. "
                        "bfloat16 has the range of 32 bits, so that no gradient is too small for it.",
             .approximation = "Activations, their gradients and the matrices that products read are rounded to "
@@ -39,14 +39,14 @@ std::span<const Precision> precisions() {
                              "update would be rounded away.",
             .difference = "The paper has no bfloat16.",
             .result =
-                "A model of four layers needs 16.0 instead of 25.8 MiB for a step, and its loss after 200 steps is the "
+                "A model of four layers needs 16.0 instead of 25.4 MiB for a step, and its loss after 200 steps is the "
                 "same to three digits.",
             .command = kCommand,
             .source = kPaper},
         Precision{
             .dtype = DType::F16,
             .id = "f16",
-            .title = "Half precision: 16 bits, with a scale of the loss",
+            .title = "16 bits (half)",
             .purpose = "The numbers that wait from the forward to the backward pass take half of the memory. Half "
                        "precision has three digits, but no number below 0.00000006. The loss is therefore "
                        "multiplied by a scale, which makes all gradients larger, and the gradients of the "

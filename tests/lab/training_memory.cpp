@@ -43,6 +43,7 @@ TEST_CASE("lab: a card says what the chosen precision is for, and a run in it tr
     const auto& card = lab.find<QLabel>("precisionCard");
     CHECK(box.currentData().toString() == "f32");
     CHECK(card.text().isEmpty());
+    lab.find<QToolButton>("trainingSection").click();
     for (const DType dtype : {DType::BF16, DType::F16}) {
         const Precision& precision = precisionOf(dtype);
         const auto textOf = [](std::string_view text) {
@@ -55,6 +56,10 @@ TEST_CASE("lab: a card says what the chosen precision is for, and a run in it tr
         for (const std::string_view sentence : {precision.purpose, precision.approximation, precision.result,
                                                 precision.command, precision.source.address})
             CHECK(card.text().contains(textOf(sentence)));
+        lab.layOut();
+        const int gap = card.mapTo(train, QPoint()).y() - box.mapTo(train, QPoint(0, box.height())).y();
+        CHECK(card.isVisible());
+        CHECK((gap >= 0 && gap < box.height())); // where who has just chosen looks
         const auto& line = lab.find<QLabel>("trainMemory");
         REQUIRE(lab.waitFor([&] { return line.text().contains("With 32 bits it would need"); }));
     }

@@ -110,7 +110,7 @@ RecipeForm::RecipeForm(QWidget* parent)
     precisionCard_ = makeHintLabel("precisionCard");
     auto* precision = choice("precision", tr("Precision"), {}, {},
                              tr("How many bits activations and their gradients have from the forward to the backward "
-                                "pass. The card below says what each choice is for"));
+                                "pass. The text below says what each choice is for"));
     for (const Precision& each : precisions())
         precision->addItem(tr("Precision: %1").arg(fromView(each.title)), fromView(each.id));
     makeColumn(
@@ -125,8 +125,8 @@ RecipeForm::RecipeForm(QWidget* parent)
                                   {tr("Constant"), tr("Inverse square root"), tr("Cosine"), tr("Linear")},
                                   tr("The learning rate after the warm-up"))},
               {"precision", precision}},
-             trainingControls_),
-         precisionCard_, problem_});
+             trainingControls_, precisionCard_),
+         problem_});
     for (ParamControls* controls : {modelControls_, adapterControls_, trainingControls_})
         connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
             const std::string field = id.toStdString();
@@ -295,7 +295,7 @@ QComboBox* RecipeForm::choice(const char* field, const QString& title, const QSt
 }
 
 QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
-                                 ParamControls* controls) {
+                                 ParamControls* controls, QWidget* note) {
     auto* container = new QWidget;
     auto* header = named(new QToolButton, name, title, tr("Show or hide: %1").arg(title));
     header->setText(title);
@@ -310,6 +310,7 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
         inner->addWidget(each.box);
         choices_.push_back(each);
     }
+    if (note) inner->addWidget(note);
     inner->addWidget(controls);
     body->hide();
     makeColumn(container, 0, {header, body});

@@ -50,7 +50,7 @@ private:
     QWidget* makeTask();
     QWidget* makeModel();
     QWidget* makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
-                         ParamControls* controls);
+                         ParamControls* controls, QWidget* note = nullptr);
     QComboBox* choice(const char* field, const QString& title, const QStringList& ids, const QStringList& titles,
                       const QString& help);
     void choosePath(const QString& title, const char* field, QLineEdit* line);
