@@ -369,9 +369,7 @@ void groupSums(const SkinnyProduct& product, std::vector<float>& sums) {
     HWY_DYNAMIC_DISPATCH(groupSumsV)(product, sums.data());
 }
 void prepareRows(const SkinnyProduct& product, Storage storage, CompactRows& rows) {
-    const auto instructions = integerInstructions();
-    const bool hasKernel = (storage == Storage::Q4_0 || storage == Storage::Q4_K) && !instructions.empty();
-    rows.isInteger = hasKernel && splitRows(product, instructions.front(), rows.integers);
+    rows.isInteger = (storage == Storage::Q4_0 || storage == Storage::Q4_K) && splitRows(product, rows.integers);
     if (!rows.isInteger && storage == Storage::Q4_K) groupSums(product, rows.sums);
 }
 void compactProduct(const SkinnyProduct& product, Storage storage, const CompactRows& rows, const std::byte* w,

@@ -18,8 +18,6 @@ namespace {
 using Super = IntegerRows::Super;
 constexpr int64_t kSuper = IntegerRows::kSuper;
 constexpr int kDigits = IntegerRows::kDigits, kDigitBits = IntegerRows::kDigitBits;
-constexpr DigitOrder kOrder = digitOrder(IntegerInstructions::Avx512Vnni);
-static_assert(kOrder.fours == 32 && kOrder.eights == 64); // four groups of 16 numbers fill a vector with four others
 
 ATTN_INTEGERS inline __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 
@@ -85,11 +83,6 @@ ATTN_INTEGERS inline __m512i numbersOf(__m512i bytes, bool high) {
     return _mm512_and_si512(high ? _mm512_srli_epi16(bytes, 4) : bytes, _mm512_set1_epi8(15));
 }
 
-/// The digits that belong to numbersOf(bytesOf(half), high). @param part 2 * high + half
-ATTN_INTEGERS inline __m512i digitsOf(const Super& x, int digit, int part) {
-    return load(x.digits.data() + digit * kOrder.digits + part * kOrder.eights);
-}
-
 /// The sums of eight groups of `count` rows of weights times those of one row of x, each in two lanes. The sums of each
 /// digit are kept apart until the end: they wait less for each other, and numbers are needed only once.
 template <int count>
@@ -104,9 +97,9 @@ ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, con
         for (int high = 0; high < 2; ++high)
             for (int c = 0; c < count; ++c) {
                 const __m512i numbers = numbersOf(bytes[c], high == 1);
-                for (int digit = 0; digit < kDigits; ++digit)
-                    ofDigits[digit][c] =
-                        _mm512_dpbusd_epi32(ofDigits[digit][c], numbers, digitsOf(x, digit, 2 * high + half));
+                for (size_t digit = 0; digit < kDigits; ++digit)
+                    ofDigits[digit][c] = _mm512_dpbusd_epi32(ofDigits[digit][c], numbers,
+                                                             load(x.digits[digit].data() + (2 * high + half) * 64));
             }
     }
     for (int c = 0; c < count; ++c) {
@@ -130,10 +123,10 @@ ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, con
     for (int m = 0; m < rows; ++m) {
         auto& sum = sums[m];
         for (__m512i& ofColumn : sum) ofColumn = _mm512_setzero_si512();
-        for (int digit = 0; digit < kDigits; ++digit) {
+        for (const auto& digit : x[m * each].digits) {
             for (__m512i& ofColumn : sum) ofColumn = _mm512_slli_epi32(ofColumn, kDigitBits);
             for (int part = 0; part < 4; ++part) {
-                const __m512i ofRow = digitsOf(x[m * each], digit, part);
+                const __m512i ofRow = load(digit.data() + part * 64);
                 for (int c = 0; c < count; ++c) sum[c] = _mm512_dpbusd_epi32(sum[c], numbers[part][c], ofRow);
             }
         }

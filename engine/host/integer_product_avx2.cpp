@@ -14,7 +14,6 @@ namespace {
 using Super = IntegerRows::Super;
 constexpr int64_t kGroups = IntegerRows::kGroups, kSuper = IntegerRows::kSuper, kBundle = kSuper / 2;
 constexpr int kDigits = IntegerRows::kDigits, kDigitBits = IntegerRows::kDigitBits;
-constexpr DigitOrder kOrder = digitOrder(IntegerInstructions::Avx2);
 
 ATTN_AVX2 inline __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 
@@ -43,10 +42,9 @@ template <Storage storage> ATTN_AVX2 inline Factors factorsOf(const std::byte* s
 ATTN_AVX2 inline __m256i groupSums(const __m256i (&numbers)[4], const Super& x, int64_t bundle) {
     __m256i all = _mm256_setzero_si256();
     for (int digit = 0; digit < kDigits; ++digit) {
-        const int8_t* from = x.digits.data() + bundle * kOrder.fours + digit * kOrder.digits;
+        const int8_t* from = x.digits[static_cast<size_t>(digit)].data() + bundle * 32;
         __m256i sum = _mm256_maddubs_epi16(numbers[0], load(from)); // of eight products, each 15 * 64 at most
-        for (int i = 1; i < 4; ++i)
-            sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(numbers[i], load(from + kOrder.eights * i)));
+        for (int i = 1; i < 4; ++i) sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(numbers[i], load(from + 64 * i)));
         const auto place = static_cast<int16_t>(1 << (kDigitBits * (kDigits - 1 - digit)));
         all = _mm256_add_epi32(all, _mm256_madd_epi16(sum, _mm256_set1_epi16(place)));
     }

@@ -58,16 +58,18 @@ ATTN_AVX2 inline void digitsOf(const float* x, float by, __m256i (&digits)[kDigi
     digits[0] = bytesOf(integers);
 }
 
-/// Writes the same digit of four groups: fours of bytes of each in turn, those of eight numbers `step` bytes apart.
-ATTN_AVX2 inline void store(__m256i a, __m256i b, __m256i c, __m256i d, int8_t* to, int64_t step) {
+/// Writes the same digit of four groups: fours of bytes of each in turn.
+ATTN_AVX2 inline void store(__m256i a, __m256i b, __m256i c, __m256i d, int8_t* to) {
     const __m256i ab = _mm256_unpacklo_epi32(a, b), cd = _mm256_unpacklo_epi32(c, d);
     const __m256i abHigh = _mm256_unpackhi_epi32(a, b), cdHigh = _mm256_unpackhi_epi32(c, d);
-    const __m256i eights[4] = {_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd),
-                               _mm256_unpacklo_epi64(abHigh, cdHigh), _mm256_unpackhi_epi64(abHigh, cdHigh)};
-    for (int64_t i = 0; i < 4; ++i) _mm256_store_si256(reinterpret_cast<__m256i*>(to + i * step), eights[i]);
+    auto* out = reinterpret_cast<__m256i*>(to);
+    _mm256_store_si256(out, _mm256_unpacklo_epi64(ab, cd));
+    _mm256_store_si256(out + 2, _mm256_unpackhi_epi64(ab, cd));
+    _mm256_store_si256(out + 4, _mm256_unpacklo_epi64(abHigh, cdHigh));
+    _mm256_store_si256(out + 6, _mm256_unpackhi_epi64(abHigh, cdHigh));
 }
 
-ATTN_AVX2 bool split(const float* x, const DigitOrder& order, Super& super) {
+ATTN_AVX2 bool split(const float* x, Super& super) {
     __m256 largest[kGroups], sums[kGroups];
     const __m256 sign = _mm256_set1_ps(-0.0f);
     for (int64_t group = 0; group < kGroups; ++group) {
@@ -90,15 +92,15 @@ ATTN_AVX2 bool split(const float* x, const DigitOrder& order, Super& super) {
     _mm256_store_ps(super.factors.data() + kGroups, _mm256_xor_ps(sum, sign));
     alignas(32) std::array<float, kGroups> by;
     _mm256_store_ps(by.data(), _mm256_andnot_ps(isZero, _mm256_div_ps(_mm256_set1_ps(kMost), most)));
-    for (int64_t four = 0; four < kGroups / kTogether; ++four) {
+    for (size_t half = 0; half < 2; ++half) {
         __m256i digits[kTogether][kDigits];
-        for (int64_t i = 0; i < kTogether; ++i) {
-            const int64_t group = four * kTogether + i;
-            digitsOf(x + group * kGroup, by[static_cast<size_t>(group)], digits[i]);
+        for (size_t i = 0; i < kTogether; ++i) {
+            const size_t group = half * kTogether + i;
+            digitsOf(x + group * kGroup, by[group], digits[i]);
         }
-        for (int64_t digit = 0; digit < kDigits; ++digit)
+        for (size_t digit = 0; digit < kDigits; ++digit)
             store(digits[0][digit], digits[1][digit], digits[2][digit], digits[3][digit],
-                  super.digits.data() + four * order.fours + digit * order.digits, order.eights);
+                  super.digits[digit].data() + half * 32);
     }
     return true;
 }
@@ -115,15 +117,14 @@ std::span<const IntegerInstructions> integerInstructions() {
     return std::span(kAll).last(count);
 }
 
-bool splitRows(const SkinnyProduct& product, IntegerInstructions instructions, IntegerRows& rows) {
-    if (product.K % kSuper != 0) return false;
+bool splitRows(const SkinnyProduct& product, IntegerRows& rows) {
+    if (integerInstructions().empty() || product.K % kSuper != 0) return false;
     const int64_t each = product.K / kSuper;
     if (const auto count = static_cast<size_t>(product.rows * each); rows.supers.size() < count)
         rows.supers.resize(count);
     for (int64_t m = 0; m < product.rows; ++m)
         for (int64_t i = 0; i < each; ++i)
-            if (!split(product.x + m * product.xStride + i * kSuper, digitOrder(instructions),
-                       rows.supers[static_cast<size_t>(m * each + i)]))
+            if (!split(product.x + m * product.xStride + i * kSuper, rows.supers[static_cast<size_t>(m * each + i)]))
                 return false;
     return true;
 }
@@ -135,7 +136,7 @@ bool splitRows(const SkinnyProduct& product, IntegerInstructions instructions, I
 namespace attn::host {
 
 std::span<const IntegerInstructions> integerInstructions() { return {}; }
-bool splitRows(const SkinnyProduct&, IntegerInstructions, IntegerRows&) { return false; }
+bool splitRows(const SkinnyProduct&, IntegerRows&) { return false; }
 
 } // namespace attn::host
 

@@ -9,11 +9,6 @@
 
 namespace attn::host {
 
-/// The instructions of x86-64 processors that multiply in integers.
-enum class IntegerInstructions : uint8_t { Avx2, Avx512Vnni };
-/// Those of this processor, the fastest first.
-std::span<const IntegerInstructions> integerInstructions();
-
 /// A few rows of x, of whose numbers each group of 32 is integers of 21 bits times a scale. The error of a number is at
 /// most 2^-21 of the largest of its group: about what adding a row of floats costs.
 struct IntegerRows {
@@ -22,24 +17,21 @@ struct IntegerRows {
 
     /// Eight groups.
     struct alignas(64) Super {
-        std::array<int8_t, kDigits * kSuper> digits; ///< from -64 to 63, the highest digit first
-        std::array<float, 2 * kGroups> factors;      ///< the scales, then the sums made negative
+        /// Digits from -64 to 63, the highest digit first. Number i of group g is at
+        /// i / 8 * 64 + g / 4 * 32 + i / 4 % 2 * 16 + g % 4 * 4 + i % 4.
+        std::array<std::array<int8_t, kSuper>, kDigits> digits;
+        std::array<float, 2 * kGroups> factors; ///< the scales, then the sums made negative
     };
     std::vector<Super> supers; ///< [rows * K / 256]
 };
 
-/// Where digits lie: that of number i of group g is at
-/// g / 4 * fours + digit * digits + i / 8 * eights + i / 4 % 2 * 16 + g % 4 * 4 + i % 4.
-struct DigitOrder {
-    int64_t fours, digits, eights; ///< bytes from four groups, a digit, and eight numbers to the next ones
-};
-/// The order in which a kernel reads digits along with weights.
-constexpr DigitOrder digitOrder(IntegerInstructions instructions) {
-    return instructions == IntegerInstructions::Avx2 ? DigitOrder{384, 128, 32} : DigitOrder{32, 256, 64};
-}
+/// The instructions of x86-64 processors that multiply in integers.
+enum class IntegerInstructions : uint8_t { Avx2, Avx512Vnni };
+/// Those of this processor, the fastest first.
+std::span<const IntegerInstructions> integerInstructions();
 
-/// @param instructions those of the kernel that the digits are for; the processor has them
-/// @return false if K is no multiple of 256, or if a group holds a number above 1e30 or all of it is below 1e-30
-bool splitRows(const SkinnyProduct& product, IntegerInstructions instructions, IntegerRows& rows);
+/// @return false without such instructions, if K is no multiple of 256, or if a group holds a number above 1e30 or all
+/// of it is below 1e-30
+bool splitRows(const SkinnyProduct& product, IntegerRows& rows);
 
 } // namespace attn::host

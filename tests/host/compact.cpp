@@ -101,7 +101,7 @@ TEST_CASE("products in integers: their error is at most 2^-21 of the largest of 
                     const Example example(rows, K, 19, storage, 11);
                     std::vector<float> out;
                     const SkinnyProduct product = example.product(out);
-                    REQUIRE(splitRows(product, instructions, integers));
+                    REQUIRE(splitRows(product, integers));
                     const auto multiply = [&](int64_t begin, int64_t end) {
                         integerProduct(instructions, product, storage, integers, example.stored.data(), begin, end);
                     };
@@ -129,7 +129,7 @@ TEST_CASE("products in integers: tiny and huge numbers, groups of zeros and of n
                 }
                 std::vector<float> out;
                 const SkinnyProduct product = example.product(out);
-                REQUIRE(splitRows(product, instructions, integers));
+                REQUIRE(splitRows(product, integers));
                 integerProduct(instructions, product, example.storage, integers, example.stored.data(), 0, example.N);
                 INFO("numbers of about " << size << ", instructions " << static_cast<int>(instructions));
                 example.check(out, std::exp2(-21));
@@ -174,33 +174,27 @@ TEST_CASE("transposing: rows of any length, and nothing beside them", "[host]") 
 }
 
 TEST_CASE("rows of integers: digits of 7 bits stand for each number", "[host]") {
-    if (integerInstructions().empty()) {
+    const Example example(2, 512, 1, Storage::Q4_0, 19);
+    std::vector<float> out;
+    IntegerRows integers;
+    if (!splitRows(example.product(out), integers)) {
         WARN("skipped: this processor has no AVX2");
         return;
     }
-    const Example example(2, 512, 1, Storage::Q4_0, 19);
-    std::vector<float> out;
-    for (const IntegerInstructions instructions : integerInstructions()) {
-        IntegerRows integers;
-        REQUIRE(splitRows(example.product(out), instructions, integers));
-        const auto [fours, digits, eights] = digitOrder(instructions);
-        for (size_t i = 0; i < example.x.size(); ++i) {
-            const size_t within = i % 32, group = i / 32 % 8;
-            const auto at = static_cast<int64_t>(within / 4 % 2 * 16 + group % 4 * 4 + within % 4) +
-                            static_cast<int64_t>(group / 4) * fours + static_cast<int64_t>(within / 8) * eights;
-            const IntegerRows::Super& super = integers.supers[i / 256];
-            double value = 0, most = 0, sum = 0;
-            for (int digit = 0; digit < IntegerRows::kDigits; ++digit)
-                value = value * 128 + super.digits[static_cast<size_t>(at + digit * digits)];
-            for (size_t k = i - within; k < i - within + 32; ++k) {
-                most = std::max(most, std::abs(static_cast<double>(example.x[k])));
-                sum += static_cast<double>(example.x[k]);
-            }
-            INFO("number " << i);
-            REQUIRE(std::abs(value * static_cast<double>(super.factors[group]) - static_cast<double>(example.x[i])) <=
-                    most * (0.5 / (63 << 14) + 3 * std::exp2(-24))); // half a unit, and the rounding of three floats
-            REQUIRE(std::abs(sum + static_cast<double>(super.factors[8 + group])) <= most * 32 * std::exp2(-23));
+    for (size_t i = 0; i < example.x.size(); ++i) {
+        const size_t within = i % 32, group = i / 32 % 8,
+                     at = within / 8 * 64 + group / 4 * 32 + within / 4 % 2 * 16 + group % 4 * 4 + within % 4;
+        const IntegerRows::Super& super = integers.supers[i / 256];
+        double value = 0, most = 0, sum = 0;
+        for (const auto& digit : super.digits) value = value * 128 + digit[at];
+        for (size_t k = i - within; k < i - within + 32; ++k) {
+            most = std::max(most, std::abs(static_cast<double>(example.x[k])));
+            sum += static_cast<double>(example.x[k]);
         }
+        INFO("number " << i);
+        REQUIRE(std::abs(value * static_cast<double>(super.factors[group]) - static_cast<double>(example.x[i])) <=
+                most * (0.5 / (63 << 14) + 3 * std::exp2(-24))); // half a unit, and the rounding of three floats
+        REQUIRE(std::abs(sum + static_cast<double>(super.factors[8 + group])) <= most * 32 * std::exp2(-23));
     }
 }
 
@@ -241,8 +235,7 @@ TEST_CASE("products in integers: numbers that do not fit are left to floats", "[
             std::vector<float> out;
             const SkinnyProduct product = example.product(out);
             IntegerRows integers;
-            for (const IntegerInstructions instructions : integerInstructions())
-                CHECK_FALSE(splitRows(product, instructions, integers));
+            CHECK_FALSE(splitRows(product, integers));
             CompactRows prepared;
             prepareRows(product, Storage::Q4_K, prepared);
             CHECK_FALSE(prepared.isInteger);
