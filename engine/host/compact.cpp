@@ -278,25 +278,30 @@ HWY_ATTR void productOf(const SkinnyProduct& p, const float* sums, const std::by
     }
 }
 
-void widenV(Storage storage, int64_t columns, const std::byte* row, float* out) {
+/// Calls body(constant storage), for storages of fewer bits than f32.
+template <typename Body> HWY_ATTR void withStorage(Storage storage, const Body& body) {
     switch (storage) {
     case Storage::F32:
-        std::memcpy(out, row, static_cast<size_t>(columns) * sizeof(float));
         return;
     case Storage::F16:
-        return widenAs<Storage::F16>(columns, row, out);
+        return body(std::integral_constant<Storage, Storage::F16>());
     case Storage::BF16:
-        return widenAs<Storage::BF16>(columns, row, out);
+        return body(std::integral_constant<Storage, Storage::BF16>());
     case Storage::Q8_0:
-        return widenAs<Storage::Q8_0>(columns, row, out);
+        return body(std::integral_constant<Storage, Storage::Q8_0>());
     case Storage::Q4_0:
-        return widenAs<Storage::Q4_0>(columns, row, out);
+        return body(std::integral_constant<Storage, Storage::Q4_0>());
     case Storage::Q4_K:
-        return widenAs<Storage::Q4_K>(columns, row, out);
+        return body(std::integral_constant<Storage, Storage::Q4_K>());
     }
 }
 
-/// The same for rows of any length.
+void widenV(Storage storage, int64_t columns, const std::byte* row, float* out) {
+    if (storage == Storage::F32) std::memcpy(out, row, static_cast<size_t>(columns) * sizeof(float));
+    withStorage(storage, [&](auto kept) HWY_ATTR { widenAs<kept.value>(columns, row, out); });
+}
+
+/// widenTransposed() of floats, whose rows have any length.
 void floatsTransposed(int64_t rows, int64_t columns, const float* w, float* out, int64_t stride) {
     constexpr int64_t kRows = 16, kColumns = 128; // at once
     const int64_t step = (columns + 3) / 4 * 4;
@@ -312,38 +317,16 @@ void floatsTransposed(int64_t rows, int64_t columns, const float* w, float* out,
 
 void widenTransposedV(Storage storage, int64_t rows, int64_t columns, const std::byte* stored, float* out,
                       int64_t stride) {
-    switch (storage) {
-    case Storage::F32:
+    if (storage == Storage::F32)
         return floatsTransposed(rows, columns, reinterpret_cast<const float*>(stored), out, stride);
-    case Storage::F16:
-        return widenTransposedAs<Storage::F16>(rows, columns, stored, out, stride);
-    case Storage::BF16:
-        return widenTransposedAs<Storage::BF16>(rows, columns, stored, out, stride);
-    case Storage::Q8_0:
-        return widenTransposedAs<Storage::Q8_0>(rows, columns, stored, out, stride);
-    case Storage::Q4_0:
-        return widenTransposedAs<Storage::Q4_0>(rows, columns, stored, out, stride);
-    case Storage::Q4_K:
-        return widenTransposedAs<Storage::Q4_K>(rows, columns, stored, out, stride);
-    }
+    withStorage(storage,
+                [&](auto kept) HWY_ATTR { widenTransposedAs<kept.value>(rows, columns, stored, out, stride); });
 }
 
+/// @pre storage is not f32, whose products skinnyProduct() computes
 void compactProductV(const SkinnyProduct& product, Storage storage, const float* sums, const std::byte* w,
                      int64_t begin, int64_t end) {
-    switch (storage) {
-    case Storage::F32:
-        return; // skinnyProduct()
-    case Storage::F16:
-        return productOf<Storage::F16>(product, sums, w, begin, end);
-    case Storage::BF16:
-        return productOf<Storage::BF16>(product, sums, w, begin, end);
-    case Storage::Q8_0:
-        return productOf<Storage::Q8_0>(product, sums, w, begin, end);
-    case Storage::Q4_0:
-        return productOf<Storage::Q4_0>(product, sums, w, begin, end);
-    case Storage::Q4_K:
-        return productOf<Storage::Q4_K>(product, sums, w, begin, end);
-    }
+    withStorage(storage, [&](auto kept) HWY_ATTR { productOf<kept.value>(product, sums, w, begin, end); });
 }
 
 } // namespace attn::host::HWY_NAMESPACE

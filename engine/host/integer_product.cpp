@@ -79,6 +79,7 @@ ATTN_INTEGERS inline __m512i bytesOf(const std::byte* numbers, int half, const L
                                lanes.transposed);
 }
 
+/// The lower half bytes, or the higher ones.
 ATTN_INTEGERS inline __m512i numbersOf(__m512i bytes, bool high) {
     return _mm512_and_si512(high ? _mm512_srli_epi16(bytes, 4) : bytes, _mm512_set1_epi8(15));
 }

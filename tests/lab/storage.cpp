@@ -99,7 +99,7 @@ TEST_CASE("lab: the open model keeps its text, branches and views in another sto
     };
     CHECK(rowOf(Storage::Q8_0) == "q8_0: about 8 bits, rounded");
     CHECK(rowOf(Storage::Q4_0) == "q4_0: about 4 bits, rounded coarsely");
-    CHECK(rowOf(Storage::Q4_K) == "q4_k: the same as q8_0 for this model"); // its rows are no multiple of 256
+    CHECK(rowOf(Storage::Q4_K) == "q4_k is the same as q8_0 for this model"); // its rows are no multiple of 256
     choose(lab, Storage::Q8_0);
     const auto isBack = [&](Storage storage) {
         return lab.waitFor([&] {
