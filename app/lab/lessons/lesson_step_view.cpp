@@ -22,11 +22,7 @@
 namespace attn {
 namespace {
 
-QLabel* makeText(const char* name) {
-    auto* label = makeTextLabel(name);
-    label->setTextFormat(Qt::RichText);
-    return label;
-}
+QLabel* makeText(const char* name) { return readsMarkup(makeTextLabel(name)); }
 
 /// A frame in one of the theme's colours.
 QFrame* makeCard(const char* kind) {
@@ -64,9 +60,9 @@ void put(QLabel* label, const QString& text) {
 } // namespace
 
 ChoiceButton::ChoiceButton(const QString& key, const QString& text, QWidget* parent)
-    : QPushButton(parent), label_(new QLabel(QStringLiteral("<b>%1</b>&nbsp; %2").arg(key, text), this)) {
+    : QPushButton(parent), label_(readsMarkup(plainLabel({}, this))) {
+    label_->setText(QStringLiteral("<b>%1</b>&nbsp; %2").arg(key, text));
     label_->setWordWrap(true);
-    label_->setTextFormat(Qt::RichText);
     label_->setAttribute(Qt::WA_TransparentForMouseEvents);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(spacing::kGap, spacing::kGap, spacing::kGap, spacing::kGap);
@@ -91,8 +87,7 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Step of the lesson"));
     auto* column = layoutOf<QVBoxLayout>(this, spacing::kGap); // room for the ring of the focus
     place_ = makeHintLabel("lessonPlace");
-    title_ = identified(new Heading(TextSize::Title), "lessonTitle");
-    title_->setTextFormat(Qt::RichText);
+    title_ = identified(readsMarkup(new Heading(TextSize::Title)), "lessonTitle");
     title_->setWordWrap(true);
     text_ = makeText("lessonText");
     average_ = new AverageExercise;

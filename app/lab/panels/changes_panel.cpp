@@ -340,7 +340,7 @@ QWidget* ChangesPanel::makeForm() {
                     tr("The share that is replaced, or the factor of a direction. Drag to adjust the change that is "
                        "selected below."));
     amount_->setRange(0, kAmountSteps);
-    amountText_ = new QLabel;
+    amountText_ = plainLabel();
     amountText_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("−4.00 ")));
     add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
     add_->setIcon(themedIcon("add", QPalette::ButtonText));
@@ -389,7 +389,7 @@ QLayout* ChangesPanel::makeContinuations() {
                    tr("Compare continuations of the original and the changed run"),
                    tr("Continue the text by 24 tokens in the original and the changed run, always with the most likely "
                       "token"));
-    written_ = makeHintLabel("interventionsWritten");
+    written_ = readsMarkup(makeHintLabel("interventionsWritten"));
     written_->setAccessibleName(tr("Continuations of the original and the changed run"));
     written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     connect(write_, &QPushButton::clicked, this,

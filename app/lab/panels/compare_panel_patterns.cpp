@@ -257,7 +257,7 @@ void ComparePanel::showHeads(bool isOn) {
 
 QString ComparePanel::runName(const Snapshot& run) const {
     const QString text = run.sequence ? QString::fromStdString(run.sequence->text).simplified() : QString();
-    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return QString::fromStdString(run.model->name);
+    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return shownText(run.model->name);
     const QFontMetrics font = message_->fontMetrics();
     return QStringLiteral("“%1”").arg(font.elidedText(text, Qt::ElideRight, kTextStart * font.averageCharWidth()));
 }

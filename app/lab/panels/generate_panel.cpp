@@ -1,5 +1,6 @@
 #include "app/lab/panels/generate_panel.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
@@ -50,6 +51,7 @@ class TwoLineHint : public QLabel {
 public:
     explicit TwoLineHint(const QString& id) {
         setObjectName(id);
+        setTextFormat(Qt::PlainText);
         setWordWrap(true);
         setProperty("hint", true);
     }
@@ -223,7 +225,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     speed_->setPageStep(1);
     speed_->setMinimumWidth(48);
     speed_->setValue(kInitialSpeed);
-    speedLabel_ = new QLabel;
+    speedLabel_ = plainLabel();
     speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
     amount_ = named(new QSpinBox, "amount", tr("Maximum number of tokens that Run generates"));
     amount_->setRange(1, 100'000);
@@ -311,7 +313,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         if (isWriting && endsWithLoneSpace(*snapshot))
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
-        const QString notice = QString::fromStdString(snapshot->sequence->notice);
+        const QString notice = shownText(snapshot->sequence->notice);
         notice_->setText(!notice.isEmpty()              ? notice
                          : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
                          : snapshot->hasEnded ? tr("The text has ended. Run and Step write on after its end. Reset "

@@ -3,6 +3,7 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/tile_image.h"
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -335,7 +336,7 @@ void HeadTable::explain() {
     const HeadScores& to = reference_->in->heads[reference_->index];
     explanation_->setText(tr("Sorted by similarity to %1 of %2. Open another model to find similar heads there.")
                               .arg(fromEngine(to.label))
-                              .arg(QString::fromStdString(reference_->model->name)));
+                              .arg(shownText(reference_->model->name)));
 }
 
 QString HeadTable::explanationOf(const HeadScores& head) const {

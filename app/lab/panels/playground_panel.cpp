@@ -314,7 +314,7 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
     if (views_->currentWidget() == cards_) return;
     if (snapshot->query != asked_ && showsOneAttention()) return; // of the view before
     if (snapshot->query == asked_)
-        editor_->setFailure(snapshot->failure ? QString::fromStdString(snapshot->failure->sentence()) : QString());
+        editor_->setFailure(snapshot->failure ? shownText(snapshot->failure->sentence()) : QString());
     if (snapshot->failure || snapshot->maps.empty()) return;
     shown_ = snapshot;
     int64_t planes = 1;

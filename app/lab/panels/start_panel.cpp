@@ -1,5 +1,6 @@
 #include "app/lab/panels/start_panel.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -151,7 +152,7 @@ void StartPanel::makeContinue(QVBoxLayout* column) {
                         [this] { bench_.showPanel("playground"); }));
     for (const QString& path : offers_.recent.mid(0, kMostRecent)) {
         auto* button =
-            card("startRecent", tr("Recent\n%1").arg(QString::fromStdString(folderTitle(path.toStdString()))),
+            card("startRecent", tr("Recent\n%1").arg(shownText(folderTitle(path.toStdString()))),
                  tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
         button->setEnabled(offers_.mayOpen);
         row->addWidget(button);

@@ -137,7 +137,7 @@ QWidget* TrainPanel::makePace() {
     pace_->setRange(0, static_cast<int>(kPaces.size()));
     pace_->setPageStep(1);
     pace_->setValue(pace_->maximum());
-    paceLabel_ = new QLabel(tr("fastest"));
+    paceLabel_ = plainLabel(tr("fastest"));
     paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
     ownRate_ = named(new QCheckBox(tr("Learning rate")), "ownRate", tr("Set the learning rate yourself"),
                      tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));

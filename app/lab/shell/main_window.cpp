@@ -1,5 +1,6 @@
 #include "app/lab/shell/main_window.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/common/motion.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/lessons/lesson_panel.h"
@@ -101,7 +102,7 @@ private:
 
 /// Why the last run has no result; empty: it has one.
 QString problemOfRun(const Snapshot& snapshot) {
-    return snapshot.runFailure ? QString::fromStdString(snapshot.runFailure->sentence()) : QString();
+    return snapshot.runFailure ? shownText(snapshot.runFailure->sentence()) : QString();
 }
 
 } // namespace
@@ -298,9 +299,9 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         refreshRecent();
     }
     if (snapshot->model) {
-        const QString name = QString::fromStdString(snapshot->model->name);
+        const QString name = shownText(snapshot->model->name);
         setWindowTitle(snapshot->shown
-                           ? tr("%1 · %2 – Attention Lab").arg(name, QString::fromStdString(snapshot->shown->title))
+                           ? tr("%1 · %2 – Attention Lab").arg(name, shownText(snapshot->shown->title))
                            : tr("%1 – Attention Lab").arg(name));
     }
     // A session file that failed at the start is still named when the first model opens.
@@ -311,7 +312,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         failureBanner_->dismiss();
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
         offerBanner_->present(Banner::Kind::Success,
-                              tr("Saved: %1").arg(QString::fromStdString(snapshot->finishedExport)));
+                              tr("Saved: %1").arg(shownText(snapshot->finishedExport)));
     shownExport_ = snapshot->finishedExport;
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     bench_.setSnapshot(snapshot);
@@ -327,7 +328,7 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
     beforeRun_.reset();
     if (lessons_->before()) return lessonSteps_.clear(); // they are about the model before
     if (next.shown) beforeRun_ = document();
-    pushModelStep(tr("opening %1").arg(QString::fromStdString(next.model->name)), path);
+    pushModelStep(tr("opening %1").arg(shownText(next.model->name)), path);
 }
 
 void MainWindow::pushModelStep(const QString& text, const QString& path, std::function<void()> again) {
@@ -381,7 +382,7 @@ void MainWindow::prepareEngine() {
 
 void MainWindow::showFailure(const Failure& failure) {
     isFailureOfModel_ = false;
-    failureBanner_->present(Banner::Kind::Failure, QString::fromStdString(failure.sentence()));
+    failureBanner_->present(Banner::Kind::Failure, shownText(failure.sentence()));
 }
 
 void MainWindow::setTheme(ThemeId theme) {

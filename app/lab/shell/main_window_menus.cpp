@@ -1,3 +1,4 @@
+#include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/common/icons.h"
@@ -356,7 +357,7 @@ void MainWindow::refreshRecent() {
         const QString path = isUsed ? paths[i] : QString();
         action->setVisible(isUsed);
         action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
-        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QString::fromStdString(folderTitle(path.toStdString())))
+        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(shownText(folderTitle(path.toStdString())))
                                : tr("&%1 (empty)").arg(i + 1));
         action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Models and sessions that you open appear here"));
         action->setData(path);
@@ -483,16 +484,15 @@ void MainWindow::showHelp() {
         if (qobject_cast<const Panel*>(widget)) break;
     }
     if (lines.isEmpty()) return showShortcuts();
-    QWhatsThis::showText(at, lines.join("<br>"), this);
+    QWhatsThis::showText(at, QStringLiteral("<p>%1</p>").arg(lines.join("<br>")), this);
 }
 
 void MainWindow::showAbout() {
-    auto* box =
-        new QMessageBox(QMessageBox::Information, tr("About Attention Lab"),
-                        tr("<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, "
-                           "what attention does.</p><p>MIT licence. Built with Qt %2.</p>")
-                            .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())),
-                        QMessageBox::Close, this);
+    auto* box = readsMarkup(
+        new QMessageBox(QMessageBox::Information, tr("About Attention Lab"), {}, QMessageBox::Close, this));
+    box->setText(tr("<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, what "
+                    "attention does.</p><p>MIT licence. Built with Qt %2.</p>")
+                     .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())));
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->open();
 }

@@ -107,7 +107,7 @@ Export pictureExport(QWidget& widget, const QString& path) {
         pdf.setPageSize(QPageSize(QSizeF(widget.size()) * 72 / kScreenDpi, QPageSize::Point));
         draw(widget, pdf);
     }
-    return [bytes = buffer.data(), path](const std::atomic<bool>& isStopped) {
+    return [bytes = suffix == "svg" ? wellFormed(buffer.data()) : buffer.data(), path](const std::atomic<bool>& isStopped) {
         return isStopped ? std::nullopt : writeBytes(bytes, path);
     };
 }

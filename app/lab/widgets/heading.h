@@ -13,7 +13,9 @@ class Heading : public QLabel {
 
 public:
     explicit Heading(TextSize size, const QString& text = {}, QWidget* parent = nullptr)
-        : QLabel(text, parent), size_(size) {
+        : QLabel(parent), size_(size) {
+        setTextFormat(Qt::PlainText);
+        setText(text);
         setFont(textFont(size_));
     }
 

@@ -205,8 +205,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     list_->expandAll();
     list_->setItemsExpandable(false);
     const auto label = [](const char* id, const QString& name) {
-        QLabel* text = makeTextLabel(id);
-        text->setTextFormat(Qt::RichText);
+        QLabel* text = readsMarkup(makeTextLabel(id));
         text->setTextInteractionFlags(Qt::TextSelectableByMouse);
         text->setAlignment(Qt::AlignTop | Qt::AlignLeft);
         text->setAccessibleName(name);

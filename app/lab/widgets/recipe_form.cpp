@@ -156,9 +156,8 @@ QWidget* RecipeForm::makeModel() {
         init->addItem(tr("Initial weights: %1").arg(fromView(rule.title)),
                       QString::fromUtf8(rule.id.data(), static_cast<qsizetype>(rule.id.size())));
         init->setItemData(init->count() - 1,
-                          QStringLiteral("<p>%1</p><p><i>%2</i></p><p>%3 %4</p>")
-                              .arg(fromView(rule.idea).toHtmlEscaped(), fromView(rule.formula).toHtmlEscaped(),
-                                   fromView(rule.source.authors).toHtmlEscaped())
+                          QStringLiteral("%1\n%2\n%3 %4")
+                              .arg(fromView(rule.idea), fromView(rule.formula), fromView(rule.source.authors))
                               .arg(rule.source.year),
                           Qt::ToolTipRole);
     }
