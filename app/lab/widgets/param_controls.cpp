@@ -116,6 +116,12 @@ void ParamControls::setShown(std::string_view id, bool on) {
         if (widget) widget->setVisible(on);
 }
 
+void ParamControls::setUsable(std::string_view id, bool on) {
+    const Control& target = control(id);
+    for (QWidget* widget : std::initializer_list<QWidget*>{target.label, target.toggle, target.slider, target.number})
+        if (widget) widget->setEnabled(on);
+}
+
 int ParamControls::sliderPosition(const Param& param, double value) const {
     return static_cast<int>(std::lround((value - param.minimum) / param.step));
 }
