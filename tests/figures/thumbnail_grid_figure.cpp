@@ -107,16 +107,7 @@ TEST_CASE("thumbnails: heads that share keys stand under a bracket", "[figures]"
     CHECK_FALSE(hasKeyHue());
 }
 
-TEST_CASE("thumbnails: the table lists the newest rows", "[figures]") {
-    const ThumbnailGridFigure figure = figureOf(2, 2, 3);
-    const QStringList lines = figure.csv().split("\r\n", Qt::SkipEmptyParts);
-    REQUIRE(lines.size() == 1 + 2 * 2 * 3);
-    const QStringList fields = lines[1 + 2 * 3 + 3 + 2].split(',');
-    CHECK(fields.mid(0, 3) == QStringList{"1", "1", "2"});
-    CHECK(fields[3].toFloat() == samples::weightOf(2, 2, 1));
-}
-
-TEST_CASE("heads: the numbers of all heads are the patterns that are shown", "[figures]") {
+TEST_CASE("thumbnails: the numbers of all heads are the patterns that are shown", "[figures]") {
     ThumbnailGridFigure figure;
     const auto grid = samples::grid(2, 3, 5);
     figure.setGrid(grid);

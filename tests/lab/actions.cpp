@@ -237,7 +237,7 @@ TEST_CASE("lab: the finder knows help, controls, other words and what words mean
             CHECK(std::ranges::any_of(rows, [&](const QString& row) { return row.startsWith(wanted); }));
     }
     CHECK(found("fewer bits").mid(0, 2).filter("Weights in fewer bits   ·   Lens").size() == 1);
-    CHECK(found("fewer bits").filter("Keep the weights in fewer bits…   ·   Action").size() == 1);
+    CHECK(found("quantise").filter("Quantise weights…   ·   Action").size() == 1);
     for (const LensPage& lens : lensPages())
         CHECK(found(lens.title).mid(0, 2).filter(QString(lens.title) + "   ·   Lens").size() == 1);
     CHECK(found("what is a head?").front().startsWith("Head   ·   Word\nOne of the parts"));

@@ -127,9 +127,8 @@ void ChangesPanel::showModel() {
     const bool isPicture = snapshot_->readsPictures();
     kind_->setItemText(1, isPicture ? tr("Replace with a picture's mean") : tr("Replace with a text's mean"));
     kind_->setItemText(2, isPicture ? tr("Replace with a picture's value") : tr("Replace with a text's value"));
-    effect_->headerItem()->setText(0, isPicture ? tr("Class") : tr("Next token"));
-    write_->setVisible(!isPicture);
-    written_->setVisible(!isPicture);
+    effect_->headerItem()->setText(0, model ? answerTitle(*model) : tr("Next token"));
+    for (QWidget* each : std::initializer_list<QWidget*>{write_, written_}) each->setVisible(!model || model->writesText());
     showHead();
     showForm();
 }

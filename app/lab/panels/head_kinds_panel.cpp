@@ -62,8 +62,13 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const auto before = bench_.comparedAnalysis(*snapshot, HeadDetectionAnalysis{}.key());
     heads_->setDetection(found(), std::static_pointer_cast<const HeadDetection>(before), snapshot->model);
     const QString problem = failureIn(*snapshot, HeadDetectionAnalysis{}.key());
-    message_->setText(problem);
-    message_->setVisible(!problem.isEmpty());
+    const bool isKnown = found() != nullptr;
+    message_->setText(!problem.isEmpty()        ? problem
+                      : !isKnown                ? QString()
+                      : snapshot->readsPictures() ? tr("Measured on the picture, and on it with its patches shuffled.")
+                                                  : tr("Measured on repeated random tokens and a short text of the "
+                                                       "program's own, not on the prompt."));
+    message_->setVisible(!message_->text().isEmpty());
     detectIfNew();
 }
 

@@ -166,7 +166,6 @@ HeadTable::HeadTable(const QString& name, QWidget* parent)
                            {tr("Similar"), tr("Similarity to the head that all are compared with")}});
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents); // also with larger text
-    table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
     table_->setSortingEnabled(true);
     table_->sortByColumn(Kind, Qt::AscendingOrder);
     table_->setMinimumHeight(fontMetrics().height() * 4);

@@ -83,8 +83,8 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
     connect(draw, &QPushButton::clicked, this, &PictureInputPanel::drawPicture);
     auto* paste = helped(new QPushButton(tr("Paste")), "picturePaste", tr("Use the picture from the clipboard"));
     auto* drop = makeHintLabel(
-        "pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Of a picture that "
-                          "is not square the model sees the square in its middle."));
+        "pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Pictures "
+                          "are cropped to a square."));
     makeColumn(this, spacing::kGap, {controls_});
     auto* ways = new FlowLayout;
     for (QPushButton* way : {open, draw}) ways->addWidget(way);

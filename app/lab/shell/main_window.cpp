@@ -275,7 +275,7 @@ void MainWindow::startAutosave() {
     connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
     if (auto leftover = autosave_->takeLeftover()) {
         const QString text =
-            tr("The session \"%1\" was not saved when the program ended.").arg(leftover->title().left(60));
+            tr("Attention Lab closed unexpectedly. Restore “%1”?").arg(leftover->title().left(60));
         offerBanner_->present(
             Banner::Kind::Offer, text,
             {{tr("Restore"), tr("Restore the session that was not saved"), [this, leftover] { restore(*leftover); }}});
@@ -292,17 +292,11 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         before && (before->sequence != snapshot->sequence || before->picture != snapshot->picture);
     if (isNewModel) {
         leaveStart();
-        layout_->setAbsent(snapshot->readsPictures() ? textPanels_ : QStringList());
+        layout_->setAbsent(uselessPanels(*snapshot));
         keepModelBefore(*snapshot);
         const QString path = QString::fromStdString(snapshot->modelPath);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
         refreshRecent();
-    }
-    if (snapshot->model) {
-        const QString name = shownText(snapshot->model->name);
-        setWindowTitle(snapshot->shown
-                           ? tr("%1 · %2 – Attention Lab").arg(name, shownText(snapshot->shown->title))
-                           : tr("%1 – Attention Lab").arg(name));
     }
     // A session file that failed at the start is still named when the first model opens.
     const bool isFirst = !before || (!before->sequence && !before->picture);
@@ -316,7 +310,24 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     shownExport_ = snapshot->finishedExport;
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     bench_.setSnapshot(snapshot);
+    updateTitle();
     withdrawRunOffer();
+}
+
+void MainWindow::updateTitle() {
+    const Snapshot* snapshot = bench_.snapshot().get();
+    if (!snapshot || !snapshot->model) return;
+    QStringList parts{shownText(snapshot->model->name)};
+    if (snapshot->shown) parts << shownText(snapshot->shown->title);
+    if (!sessionPath_.isEmpty()) parts << shownText(QFileInfo(sessionPath_).fileName().toStdString());
+    setWindowTitle(tr("%1 – Attention Lab").arg(parts.join(QStringLiteral(" · "))));
+}
+
+QStringList MainWindow::uselessPanels(const Snapshot& snapshot) const {
+    if (!snapshot.model) return {};
+    if (snapshot.readsPictures()) return textPanels_;
+    // They write texts, or score what may be written.
+    return snapshot.model->writesText() ? QStringList() : QStringList{"branches", "text", "beams"};
 }
 
 void MainWindow::keepModelBefore(const Snapshot& next) {

@@ -127,7 +127,7 @@ void MainWindow::makeFileMenu() {
     }
     refreshRecent();
     menu->addSeparator();
-    addAction(menu, "weightStorage", tr("Keep the &weights in fewer bits…"),
+    addAction(menu, "weightStorage", tr("Quantise &weights…"),
               tr("See what memory the weights of the open model take in 32, 16, 8 and 4 bits and how fast it would "
                  "write, and choose how to keep them"),
               "Ctrl+Alt+B", "files", [this] { changeStorage(); });
@@ -193,7 +193,7 @@ void MainWindow::makeEditMenu() {
                                     tr("Show the difference your changes make in every view. Press again to go back."),
                                     "Ctrl+Shift+D", "heads", [this] { toggleShownRun(ShownRun::Difference); });
     for (QAction* each : {original, difference}) each->setCheckable(true);
-    addAction(menu, "formedPath", tr("Compare with the formed &path"),
+    addAction(menu, "formedPath", tr("Check against the exact &path"),
               tr("Check the program itself: show the prediction beside one that is computed step by step, without the "
                  "shortcuts that make a model fast. Both should be the same."),
               "Ctrl+Shift+F", "heads", [this] {
@@ -398,9 +398,10 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
+    const QStringList useless = bench_.snapshot() ? uselessPanels(*bench_.snapshot()) : QStringList();
     for (const QString& id : textPanels_) {
-        enableUnlessLocked(actions_.at("panel." + id), !bench_.readsPictures());
-        docks_.at(id)->toggleViewAction()->setEnabled(!bench_.readsPictures());
+        enableUnlessLocked(actions_.at("panel." + id), !useless.contains(id));
+        docks_.at(id)->toggleViewAction()->setEnabled(!useless.contains(id));
     }
     actions_.at("trainWithModel")->setEnabled(bench_.hasModel());
     enableUnlessLocked(actions_.at("weightStorage"), bench_.hasModel() && !bench_.snapshot()->shown);
@@ -421,7 +422,9 @@ void MainWindow::openInScope() {
                             .hint = "look at the model in this window"});
     const QStringList arguments = scopeArguments(*bench_.snapshot(), bench_.selection(), device_, mirror_.socketPath());
     const auto failure =
-        startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
+        startScope_ ? startScope_(arguments)
+                    : startScope(QCoreApplication::applicationDirPath(), arguments, this,
+                                 [this](const Failure& ended) { showFailure(ended); });
     if (failure) showFailure(*failure);
 }
 
