@@ -521,8 +521,9 @@ public:
                 int column) { return removalOf(static_cast<const AblationSweep&>(result), structure, row, column); }},
         {.id = "patching",
          .title = QT_TR_NOOP("Activation patching"),
-         .explanation = QT_TR_NOOP("Copy the residual stream from a second text of the same length, or from the other picture of "
-                                   "the Changes panel, one place at a time. Which place carries the difference?"),
+         .explanation =
+             QT_TR_NOOP("Copy the residual stream from a second text of the same length, or from the other picture of "
+                        "the Changes panel, one place at a time. Which place carries the difference?"),
          .usesTarget = true,
          .usesOther = true,
          .isQuick = false,

@@ -307,7 +307,8 @@ std::vector<float> ThumbnailGridFigure::newestValues() const {
 
 std::vector<float> ThumbnailGridFigure::visibleValues(int site, int head) const {
     const PatternTile& tile = grid_->at(site, head);
-    const ScaledTile scaled = before_ ? scaleDifference(tile, before_->at(site, head), scale, range()) : scaleTile(tile, scale);
+    const ScaledTile scaled =
+        before_ ? scaleDifference(tile, before_->at(site, head), scale, range()) : scaleTile(tile, scale);
     std::vector<float> values = scaled.values;
     for (size_t at = 0; at < values.size(); ++at)
         if (scaled.levels[at] == kNoLevel) values[at] = std::numeric_limits<float>::quiet_NaN();
@@ -332,8 +333,10 @@ QString ThumbnailGridFigure::csv() const {
             const std::vector<float> values = visibleValues(site, head);
             size_t at = 0;
             for (int row = 0; row < tile.rows; ++row) {
-                const QString begin =
-                    QStringLiteral("%1,%2,%3,").arg(site).arg(head).arg(place(row, tile.rows, tile.queryBegin, tile.queryEnd));
+                const QString begin = QStringLiteral("%1,%2,%3,")
+                                          .arg(site)
+                                          .arg(head)
+                                          .arg(place(row, tile.rows, tile.queryBegin, tile.queryEnd));
                 for (int column = 0; column < tile.columns; ++column)
                     text += begin + place(column, tile.columns, tile.keyBegin, tile.keyEnd) + ',' +
                             csvNumber(values[at++]) + QStringLiteral("\r\n");

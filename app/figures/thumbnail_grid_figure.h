@@ -76,8 +76,9 @@ struct ThumbnailGridFigure : Figure {
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// The patterns as they are shown: one line per layer, head and pixel.
     QString csv() const override;
-    /// "pattern" [layers, heads, queries, keys], or "pattern_pooled" where a pixel is the largest of several weights, and
-    /// the newest token's row [layers, heads, keys] at full length. Sites of different sizes have arrays of their own.
+    /// "pattern" [layers, heads, queries, keys], or "pattern_pooled" where a pixel is the largest of several weights,
+    /// and the newest token's row [layers, heads, keys] at full length. Sites of different sizes have arrays of their
+    /// own.
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return !isEmpty(); }
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<ThumbnailGridFigure>(*this); }

@@ -48,7 +48,7 @@ struct ModelInfo {
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
 
     // Models of text.
-    int vocabulary = 0;    ///< V, rows of the embedding; 0 for models of pictures
+    int vocabulary = 0;     ///< V, rows of the embedding; 0 for models of pictures
     int contextLength = 0;  ///< the largest number of tokens that the program runs this model on
     int64_t ownContext = 0; ///< the largest number of tokens that its configuration allows
     bool hasTokenizer = false;

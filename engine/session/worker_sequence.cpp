@@ -428,11 +428,12 @@ void Session::Worker::refreshSequence() {
         const auto most = static_cast<size_t>(text().capacity());
         sequence->notice = fmt::format("Too long: the model reads the last {} of {} tokens. ",
                                        groupDigits(tokens.size() - first), groupDigits(tokens.size()));
-        sequence->notice += next_.model->ownContext > text().capacity()
-                                ? fmt::format("Attention Lab reads at most {} of this model's {} tokens.",
-                                              groupDigits(most), groupDigits(static_cast<size_t>(next_.model->ownContext)))
-                                : fmt::format("Its context holds {}; when that is full, it forgets the oldest quarter.",
-                                              groupDigits(most));
+        sequence->notice +=
+            next_.model->ownContext > text().capacity()
+                ? fmt::format("Attention Lab reads at most {} of this model's {} tokens.", groupDigits(most),
+                              groupDigits(static_cast<size_t>(next_.model->ownContext)))
+                : fmt::format("Its context holds {}; when that is full, it forgets the oldest quarter.",
+                              groupDigits(most));
     }
     if (tokens.empty() && !tokenizer)
         sequence->notice = "This model has no tokenizer: enter token ids, separated by commas.";

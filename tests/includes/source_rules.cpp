@@ -82,9 +82,10 @@ void checkPartIds(const std::string& file, const std::string& text, std::vector<
 }
 
 void checkMarkup(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
-    static const std::regex guess("new QLabel\\b|Qt::(?:Rich|Auto|Markdown)Text|\\bQTextBrowser\\b|\\bQErrorMessage\\b|"
-                                  "(?:set|insert|append)Html\\(|setMarkdown\\(|fromHtml\\(|fromMarkdown\\(|"
-                                  "QMessageBox::(?:critical|warning|information|question|about)\\(|QWhatsThis::showText\\(");
+    static const std::regex guess(
+        "new QLabel\\b|Qt::(?:Rich|Auto|Markdown)Text|\\bQTextBrowser\\b|\\bQErrorMessage\\b|"
+        "(?:set|insert|append)Html\\(|setMarkdown\\(|fromHtml\\(|fromMarkdown\\(|"
+        "QMessageBox::(?:critical|warning|information|question|about)\\(|QWhatsThis::showText\\(");
     static const std::map<std::string, std::set<std::string>> homes{
         {"app/lab/widgets/widget_makers.h", {"new QLabel", "Qt::RichText"}},
         {"app/lab/common/lab_style.cpp", {"Qt::AutoText"}},

@@ -33,10 +33,12 @@ TEST_CASE("prompt: a text that is too long is refused, wherever it comes from", 
 
     lab.window().bridge().post(SetPromptCommand{.text = megabyte.toStdString(), .tokens = {}});
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
-    CHECK(banner(lab, "failureBanner").text().contains("1,048,576 bytes; the limit is 65,536; shorten the text, or score it in the Text tab"));
+    CHECK(banner(lab, "failureBanner")
+              .text()
+              .contains("1,048,576 bytes; the limit is 65,536; shorten the text, or score it in the Text tab"));
     lab.window().bridge().post(SetPromptCommand{.text = std::string(20'000, 'a'), .tokens = {}});
-    REQUIRE(
-        lab.waitFor([&] { return banner(lab, "failureBanner").text().contains("20,000 tokens; the limit is 16,384"); }));
+    REQUIRE(lab.waitFor(
+        [&] { return banner(lab, "failureBanner").text().contains("20,000 tokens; the limit is 16,384"); }));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->prompt == "abcabc");
 

@@ -376,7 +376,8 @@ TEST_CASE("lab: a text file becomes the prompt, and other files are refused by t
         return banner(lab, "failureBanner").text().toStdString();
     };
     CHECK_THAT(refusal(write("long.txt", QByteArray(70'000, 'a'))), CONTAINS("limit 65,536") && CONTAINS("Text tab"));
-    CHECK_THAT(refusal(write("model.gguf", "GGUF")), CONTAINS("GGUF files cannot be opened yet; get the same model as"));
+    CHECK_THAT(refusal(write("model.gguf", "GGUF")),
+               CONTAINS("GGUF files cannot be opened yet; get the same model as"));
     CHECK_THAT(refusal(write("model.onnx", "x")), CONTAINS("ONNX files cannot be opened yet"));
     CHECK_THAT(refusal(write("weights.bin", QByteArray(8, '\0'))), CONTAINS("can run code, so it is not opened"));
     CHECK_THAT(refusal(write("junk.dat", QByteArray(8, '\0'))),

@@ -327,26 +327,27 @@ TEST_CASE("lab: every part has a reference card with its source, and draws its o
     const auto& picture = lab.find<MatrixView>("partPicture");
     const auto* cards = lab.window().findChild<PartCards*>();
     const auto items = list.findItems("*", Qt::MatchWildcard | Qt::MatchRecursive);
-    const std::map<std::string, std::string> kPictures{{"heads.single", "Pattern"},
-                                                       {"heads.multi_head", "Pattern"},
-                                                       {"heads.grouped_query", "Pattern"},
-                                                       {"score.scaled_dot", "Scores"},
-                                                       {"score.additive", "Scores"},
-                                                       {"normaliser.softmax", "Pattern"},
-                                                       {"position.rope", "Pattern"},
-                                                       {"position.alibi", "Position bias"},
-                                                       {"position.t5", "Position bias"},
-                                                       {"position.shaw", "Query with relative key"},
-                                                       {"position.etc", "Query with label"},
-                                                       {"position.dependency_tree", "Query with place in the tree"},
-                                                       {"normaliser.reformer", "Hash buckets"},
-                                                       {"normaliser.routing", "Clusters"},
-                                                       {"normaliser.xcit", "Channel map"},
-                                                       {"normaliser.memory_compressed", "Weights of the compressed keys"},
-                                                       {"mixer.fnet", "Cosine matrix"},
-                                                       {"mixer.mlp_mixer", "Influence"},
-                                                       {"output.plain", "Output"},
-                                                       {"output.gated", "Gate"}};
+    const std::map<std::string, std::string> kPictures{
+        {"heads.single", "Pattern"},
+        {"heads.multi_head", "Pattern"},
+        {"heads.grouped_query", "Pattern"},
+        {"score.scaled_dot", "Scores"},
+        {"score.additive", "Scores"},
+        {"normaliser.softmax", "Pattern"},
+        {"position.rope", "Pattern"},
+        {"position.alibi", "Position bias"},
+        {"position.t5", "Position bias"},
+        {"position.shaw", "Query with relative key"},
+        {"position.etc", "Query with label"},
+        {"position.dependency_tree", "Query with place in the tree"},
+        {"normaliser.reformer", "Hash buckets"},
+        {"normaliser.routing", "Clusters"},
+        {"normaliser.xcit", "Channel map"},
+        {"normaliser.memory_compressed", "Weights of the compressed keys"},
+        {"mixer.fnet", "Cosine matrix"},
+        {"mixer.mlp_mixer", "Influence"},
+        {"output.plain", "Output"},
+        {"output.gated", "Gate"}};
     size_t seen = 0, rules = 0, checked = 0;
     for (QTreeWidgetItem* item : items) {
         if (!(item->flags() & Qt::ItemIsSelectable)) continue;

@@ -56,10 +56,11 @@ TEST_CASE("folders: a prompt to start with is there where config.json has none",
 
 TEST_CASE("bad folders: files of other formats are refused by their names, with what to do", "[models]") {
     const TemporaryFolder other;
-    for (const auto& [name, words] : {std::pair("m.gguf", "m.gguf: GGUF files cannot be opened yet; get the same model"),
-                                      {"m.ONNX", "m.ONNX: ONNX files cannot be opened yet; get the same model"},
-                                      {"m.bin", "m.bin: can run code, so it is not opened; save the model again with"},
-                                      {"m.pth", "m.pth: can run code, so it is not opened"}}) {
+    for (const auto& [name, words] :
+         {std::pair("m.gguf", "m.gguf: GGUF files cannot be opened yet; get the same model"),
+          {"m.ONNX", "m.ONNX: ONNX files cannot be opened yet; get the same model"},
+          {"m.bin", "m.bin: can run code, so it is not opened; save the model again with"},
+          {"m.pth", "m.pth: can run code, so it is not opened"}}) {
         writeFile(other / name, "x");
         CHECK_THAT(opening(other / name), CONTAINS(words));
     }

@@ -142,6 +142,8 @@ int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const 
     case PM_LayoutVerticalSpacing:
     case PM_DockWidgetTitleMargin:
         return spacing::kGap;
+    case PM_MenuPanelWidth: // Fusion gives menus no frame, and dark ones melt into the page
+        return 1;
     case PM_TabBarTabHSpace: // Fusion's leaves no room for four names in the column of a small window
         return spacing::kGap * 3 / 2;
     case PM_ButtonIconSize:

@@ -245,7 +245,7 @@ void LessonStepView::refresh() {
         button->setChecked(progress.choice == choice);
         button->setEnabled(!isAnswered || progress.choice == choice);
         const bool isRight = step.prediction->choices[static_cast<size_t>(choice)].isRight;
-        button->mark(isAnswered && isRight                                  ? ChoiceButton::Mark::Right
+        button->mark(isAnswered && isRight                                 ? ChoiceButton::Mark::Right
                      : isAnswered && progress.choice == choice && !isRight ? ChoiceButton::Mark::Wrong
                                                                            : ChoiceButton::Mark::None);
     }

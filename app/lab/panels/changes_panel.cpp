@@ -128,7 +128,8 @@ void ChangesPanel::showModel() {
     kind_->setItemText(1, isPicture ? tr("Replace with a picture's mean") : tr("Replace with a text's mean"));
     kind_->setItemText(2, isPicture ? tr("Replace with a picture's value") : tr("Replace with a text's value"));
     effect_->headerItem()->setText(0, model ? answerTitle(*model) : tr("Next token"));
-    for (QWidget* each : std::initializer_list<QWidget*>{write_, written_}) each->setVisible(!model || model->writesText());
+    for (QWidget* each : std::initializer_list<QWidget*>{write_, written_})
+        each->setVisible(!model || model->writesText());
     showHead();
     showForm();
 }

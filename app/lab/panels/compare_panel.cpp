@@ -100,8 +100,7 @@ QLayout* ComparePanel::makeChoice() {
 }
 
 QWidget* ComparePanel::makeEmpty() {
-    empty_ =
-        new EmptyState("compareEmpty", tr("See two runs side by side. Choose the second:"));
+    empty_ = new EmptyState("compareEmpty", tr("See two runs side by side. Choose the second:"));
     const auto offer = [this](SecondRun::With with, const QString& text, QWidget* field) {
         empty_->offer(text, {}, [this, with, field] {
             with_->setCurrentIndex(with);

@@ -202,8 +202,8 @@ QWidget* GeneratePanel::makePromptGroup() {
                          tr("Show the pieces into which the tokenizer splits the prompt, each with its id"));
     connect(showTokens_, &QCheckBox::toggled, chips_, &QWidget::setVisible);
     sourceTitle_ = identified(labelFor(prompt_, tr("Source")), "sourceTitle");
-    return group("prompt",
-                 makeColumn({sourceTitle_, prompt_, suggestions_, second_, tree_, makeRow({{tokenCount_, 1}, showTokens_}), chips_}));
+    return group("prompt", makeColumn({sourceTitle_, prompt_, suggestions_, second_, tree_,
+                                       makeRow({{tokenCount_, 1}, showTokens_}), chips_}));
 }
 
 QWidget* GeneratePanel::makeRunGroup() {
@@ -260,11 +260,11 @@ void GeneratePanel::type(const QString& text) { prompt_->showText(text); }
 
 QString GeneratePanel::titleNow() const {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
-    return !model               ? QString()
-           : model->readsSource ? tr("Translate")
+    return !model                ? QString()
+           : model->readsSource  ? tr("Translate")
            : model->writesText() ? QString()
-           : model->maskToken   ? tr("Fill the gap")
-                                : tr("Input");
+           : model->maskToken    ? tr("Fill the gap")
+                                 : tr("Input");
 }
 
 bool GeneratePanel::readsSource() const { return snapshot_ && snapshot_->model && snapshot_->model->readsSource; }
@@ -339,8 +339,8 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         const QString notice = shownText(snapshot->sequence->notice);
         notice_->setText(!notice.isEmpty()              ? notice
                          : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
-                         : snapshot->hasEnded ? tr("End of text. Run to write past it, Reset to start again.")
-                         : isWriting          ? tr("Stronger colour = more likely. Click a word to go back to it.")
+                         : snapshot->hasEnded           ? tr("End of text. Run to write past it, Reset to start again.")
+                         : isWriting ? tr("Stronger colour = more likely. Click a word to go back to it.")
                          : snapshot->model->maskToken
                              ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                                   "it again to show it.")

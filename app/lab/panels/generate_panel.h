@@ -77,8 +77,8 @@ private:
     QWidget* makePromptGroup();
     QWidget* makeRunGroup();
     QWidget* makeTextGroup();
-    bool postPrompt();   ///< of the editors, unless the model has it; false: it cannot be run
-    bool canRunPrompt(); ///< after it is posted
+    bool postPrompt();               ///< of the editors, unless the model has it; false: it cannot be run
+    bool canRunPrompt();             ///< after it is posted
     void refuse(const QString& why); ///< a text that is too long
     void hint(const QString& text, const QString& help = {}); ///< below the prompt. @param help empty: the text
     void syncPrompt(const Snapshot& snapshot);

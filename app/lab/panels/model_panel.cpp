@@ -48,8 +48,7 @@ QString factsOf(const Snapshot& snapshot) {
     facts << ModelPanel::tr("%1 parameters (%2 as %3 on the device, %4 in the file)")
                  .arg(grouped(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeIecFormat),
-                      QString::fromStdString(std::string(storageName(model.storage))),
-                      shownText(model.dtype));
+                      QString::fromStdString(std::string(storageName(model.storage))), shownText(model.dtype));
     if (const std::string training = trainingSummary(snapshot.modelPath); !training.empty())
         facts << ModelPanel::tr("trained: %1").arg(shownText(training));
     return facts.join(QStringLiteral(" · "));
@@ -58,9 +57,10 @@ QString factsOf(const Snapshot& snapshot) {
 } // namespace
 
 ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), facts_(plainLabel({}, this)), warnings_(plainLabel({}, this)), model_(new ParameterTreeModel(this)),
-      tree_(new QTreeView(this)), tabs_(new QTabWidget(this)), weight_(new WeightCanvas), config_(new QPlainTextEdit),
-      tokenizer_(plainLabel()), positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
+    : Panel(bench, parent), facts_(plainLabel({}, this)), warnings_(plainLabel({}, this)),
+      model_(new ParameterTreeModel(this)), tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
+      weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(plainLabel()),
+      positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
       filters_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Filters, bench)) {
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
     for (QLabel* label : {facts_, warnings_, tokenizer_}) {
@@ -124,8 +124,7 @@ void ModelPanel::showModel() {
     for (QWidget* page : {positions_, filters_}) tabs_->setTabVisible(tabs_->indexOf(page), model.readsPictures());
     facts_->setText(factsOf(*snapshot_));
     QStringList warnings;
-    for (const std::string& warning : model.warnings)
-        warnings << QStringLiteral("⚠ ") + shownText(warning);
+    for (const std::string& warning : model.warnings) warnings << QStringLiteral("⚠ ") + shownText(warning);
     warnings_->setText(warnings.join('\n'));
     warnings_->setVisible(!warnings.isEmpty());
     model_->setModel(snapshot_->model);

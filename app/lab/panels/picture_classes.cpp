@@ -18,8 +18,7 @@ constexpr size_t kMostClasses = 10;
 } // namespace
 
 QString knownClasses(const ModelInfo& info) {
-    if (info.classes == 1)
-        return PictureClasses::tr("It knows one class: %1.").arg(shownText(info.labelOf(0)));
+    if (info.classes == 1) return PictureClasses::tr("It knows one class: %1.").arg(shownText(info.labelOf(0)));
     QStringList names;
     for (int index = 0; index < std::min(info.classes, static_cast<int>(kMostClasses)); ++index)
         names << shownText(info.labelOf(index));
@@ -86,8 +85,7 @@ void PictureClasses::show() {
     for (const int index : likeliestAnswers(probabilities, kMostClasses)) {
         const auto at = static_cast<size_t>(index);
         const double value = static_cast<double>(probabilities[at]);
-        auto* item = new QTreeWidgetItem(
-            classes_, {shownText(info.labelOf(index)), formatPercent(value), QString()});
+        auto* item = new QTreeWidgetItem(classes_, {shownText(info.labelOf(index)), formatPercent(value), QString()});
         item->setData(0, Qt::UserRole, index);
         if (index == kept) classes_->setCurrentItem(item); // the keyboard focus stays on the class
         for (const int column : {1, 2}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);

@@ -82,9 +82,9 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
     auto* draw = helped(new QPushButton(tr("Draw a picture…")), "pictureDraw", tr("Draw a picture for the model"));
     connect(draw, &QPushButton::clicked, this, &PictureInputPanel::drawPicture);
     auto* paste = helped(new QPushButton(tr("Paste")), "picturePaste", tr("Use the picture from the clipboard"));
-    auto* drop = makeHintLabel(
-        "pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Pictures "
-                          "are cropped to a square."));
+    auto* drop =
+        makeHintLabel("pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Pictures "
+                                        "are cropped to a square."));
     makeColumn(this, spacing::kGap, {controls_});
     auto* ways = new FlowLayout;
     for (QPushButton* way : {open, draw}) ways->addWidget(way);

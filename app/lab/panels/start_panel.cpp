@@ -151,9 +151,8 @@ void StartPanel::makeContinue(QVBoxLayout* column) {
     row->addWidget(card("startPlay", tr("&Build\nattention from its parts"), tr("Show the playground"),
                         [this] { bench_.showPanel("playground"); }));
     for (const QString& path : offers_.recent.mid(0, kMostRecent)) {
-        auto* button =
-            card("startRecent", tr("Recent\n%1").arg(shownText(folderTitle(path.toStdString()))),
-                 tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
+        auto* button = card("startRecent", tr("Recent\n%1").arg(shownText(folderTitle(path.toStdString()))),
+                            tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
         button->setEnabled(offers_.mayOpen);
         row->addWidget(button);
     }

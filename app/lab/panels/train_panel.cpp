@@ -441,7 +441,7 @@ void TrainPanel::updateButtons() {
     progress_->setRange(0, isBusy ? 0 : std::max(1, static_cast<int>(steps)));
     progress_->setValue(isHere ? static_cast<int>(training_->step) : 0);
     QStringList details;
-    QString text = form_->recipe()               ? tr("Press Train to train a model on this task.")
+    QString text = form_->recipe()              ? tr("Press Train to train a model on this task.")
                    : form_->problem().isEmpty() ? tr("Correct the attention below, then press Train.")
                                                 : form_->problem();
     if (isBusy) {

@@ -274,8 +274,7 @@ void MainWindow::startAutosave() {
     if (!autosave_) return;
     connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
     if (auto leftover = autosave_->takeLeftover()) {
-        const QString text =
-            tr("Attention Lab closed unexpectedly. Restore “%1”?").arg(leftover->title().left(60));
+        const QString text = tr("Attention Lab closed unexpectedly. Restore “%1”?").arg(leftover->title().left(60));
         offerBanner_->present(
             Banner::Kind::Offer, text,
             {{tr("Restore"), tr("Restore the session that was not saved"), [this, leftover] { restore(*leftover); }}});
@@ -305,8 +304,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if ((isOver || isNewModel || isNewSequence) && (isFailureOfModel_ || !isFirst) && failureBanner_->isVisible())
         failureBanner_->dismiss();
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
-        offerBanner_->present(Banner::Kind::Success,
-                              tr("Saved: %1").arg(shownText(snapshot->finishedExport)));
+        offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(shownText(snapshot->finishedExport)));
     shownExport_ = snapshot->finishedExport;
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     bench_.setSnapshot(snapshot);

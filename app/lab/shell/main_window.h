@@ -185,7 +185,7 @@ private:
     void changeStorage();                               ///< of the open model, which opens again as it is
     bool isOpen(const SessionDocument& document) const; ///< its model, with its storage
     void tellNothingOpened();
-    void openText(const QString& path); ///< puts it into the prompt
+    void openText(const QString& path);                        ///< puts it into the prompt
     QStringList uselessPanels(const Snapshot& snapshot) const; ///< ids of those that show nothing of its model
     /// Opens the picture that was asked for last, once it is known whether the open model reads pictures.
     void openWaitingPicture();

@@ -50,8 +50,9 @@ void MainWindow::greet() {
     lessonToResume_ = QSettings().value(kOpenLesson).toString();
     if (QSettings().value(key).toBool()) return;
     QSettings().setValue(key, true);
-    const QString greeting = tr("Each tile is one attention head. Bright means more attention. Click one. New here? A lesson "
-                                "takes five minutes.");
+    const QString greeting =
+        tr("Each tile is one attention head. Bright means more attention. Click one. New here? A lesson "
+           "takes five minutes.");
     offerBanner_->present(Banner::Kind::Offer, greeting,
                           {{tr("Learn"), tr("Show the lessons and all other ways to start"),
                             [this] { layout_->enter(workspaceNamed("learn")); }}});
@@ -138,8 +139,9 @@ void MainWindow::takeTour(StartPanel::Tour tour) {
         enter("inspect", "head");
         postModel("builtin:induction-trained", {});
         bench_.selectHead(1, 0);
-        say(tr("Rows are letters that look, columns are letters that are looked at. This head copies: each letter looks "
-               "at what followed the same letter before. Click a bright cell to see its arithmetic."));
+        say(tr(
+            "Rows are letters that look, columns are letters that are looked at. This head copies: each letter looks "
+            "at what followed the same letter before. Click a bright cell to see its arithmetic."));
         break;
     case StartPanel::Tour::Train:
         enter("train", "all");

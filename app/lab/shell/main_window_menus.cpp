@@ -421,10 +421,9 @@ void MainWindow::openInScope() {
                             .where = bench_.snapshot()->model->name,
                             .hint = "look at the model in this window"});
     const QStringList arguments = scopeArguments(*bench_.snapshot(), bench_.selection(), device_, mirror_.socketPath());
-    const auto failure =
-        startScope_ ? startScope_(arguments)
-                    : startScope(QCoreApplication::applicationDirPath(), arguments, this,
-                                 [this](const Failure& ended) { showFailure(ended); });
+    const auto failure = startScope_ ? startScope_(arguments)
+                                     : startScope(QCoreApplication::applicationDirPath(), arguments, this,
+                                                  [this](const Failure& ended) { showFailure(ended); });
     if (failure) showFailure(*failure);
 }
 
@@ -491,8 +490,8 @@ void MainWindow::showHelp() {
 }
 
 void MainWindow::showAbout() {
-    auto* box = readsMarkup(
-        new QMessageBox(QMessageBox::Information, tr("About Attention Lab"), {}, QMessageBox::Close, this));
+    auto* box =
+        readsMarkup(new QMessageBox(QMessageBox::Information, tr("About Attention Lab"), {}, QMessageBox::Close, this));
     box->setText(tr("<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, what "
                     "attention does.</p><p>MIT licence. Built with Qt %2.</p>")
                      .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())));

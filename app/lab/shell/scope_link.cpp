@@ -17,7 +17,6 @@ namespace {
 constexpr qsizetype kMostSaid = 4000; ///< bytes of what a scope says last
 }
 
-
 QStringList scopeArguments(const Snapshot& snapshot, const Selection& selection, const QString& device,
                            const QString& socket) {
     QStringList arguments;
@@ -60,17 +59,18 @@ std::optional<Failure> startScope(const QString& folder, const QStringList& argu
                        .where = program.toStdString(),
                        .hint = "start it in a terminal to see why"};
     }
-    QObject::connect(process, &QProcess::finished, context,
-                     [process, said, ended = std::move(ended)](int code, QProcess::ExitStatus status) {
-                         process->deleteLater();
-                         if (code == 0 && status == QProcess::NormalExit) return;
-                         const QString last = QString::fromUtf8(said->readAll().right(kMostSaid)).trimmed().section('\n', -1);
-                         const QString name = QStringLiteral("attention-scope: ");
-                         ended({.what = last.isEmpty() ? "it ended without a word"
-                                                       : last.mid(last.startsWith(name) ? name.size() : 0).toStdString(),
-                                .where = "The scope",
-                                .hint = last.isEmpty() ? "start attention-scope in a terminal to see why" : ""});
-                     });
+    QObject::connect(
+        process, &QProcess::finished, context,
+        [process, said, ended = std::move(ended)](int code, QProcess::ExitStatus status) {
+            process->deleteLater();
+            if (code == 0 && status == QProcess::NormalExit) return;
+            const QString last = QString::fromUtf8(said->readAll().right(kMostSaid)).trimmed().section('\n', -1);
+            const QString name = QStringLiteral("attention-scope: ");
+            ended({.what = last.isEmpty() ? "it ended without a word"
+                                          : last.mid(last.startsWith(name) ? name.size() : 0).toStdString(),
+                   .where = "The scope",
+                   .hint = last.isEmpty() ? "start attention-scope in a terminal to see why" : ""});
+        });
     return std::nullopt;
 }
 

@@ -92,7 +92,8 @@ void CostView::refresh() {
     QStringList lines;
     for (qsizetype spec = 0; spec < names.size() && spec < static_cast<qsizetype>(query_.specs.size()); ++spec)
         lines << QStringLiteral("<b>%1</b> %2")
-                     .arg(names[spec].toHtmlEscaped(), qt(query_.specs[static_cast<size_t>(spec)].text()).toHtmlEscaped());
+                     .arg(names[spec].toHtmlEscaped(),
+                          qt(query_.specs[static_cast<size_t>(spec)].text()).toHtmlEscaped());
     legend_->setText(lines.join(QStringLiteral("<br>")));
 
     const bool isRunning = measured_ && measured_->isRunning;

@@ -73,7 +73,8 @@ std::vector<std::string> shownWithout(Slot slot, AttentionSpec spec) {
     return names;
 }
 
-/// @return the map that shows this part: what the same composition without it does not show; else what the part is there
+/// @return the map that shows this part: what the same composition without it does not show; else what the part is
+/// there
 ///         to make (a mask, scores, an output), or the pattern; null: none
 const PlaygroundMap* pictureOf(const Part& part, const PlaygroundSnapshot& snapshot) {
     const auto& maps = snapshot.maps;
@@ -92,10 +93,10 @@ const PlaygroundMap* pictureOf(const Part& part, const PlaygroundSnapshot& snaps
         if (isOwn && (!own || (part.slot == Slot::Mask && map.name.starts_with("mask.")))) own = &map;
     }
     if (own) return own;
-    const char* usual = part.slot == Slot::Mask                                     ? "mask"
-                        : part.slot == Slot::Score                                  ? "scores"
-                        : part.slot == Slot::Output                                 ? "z"
-                                                                                    : "pattern";
+    const char* usual = part.slot == Slot::Mask     ? "mask"
+                        : part.slot == Slot::Score  ? "scores"
+                        : part.slot == Slot::Output ? "z"
+                                                    : "pattern";
     if (const auto* map = findMap(maps, usual)) return map;
     return findMap(maps, "z");
 }

@@ -225,9 +225,9 @@ QWidget* RecipeForm::makeTask() {
 void RecipeForm::listTasks() {
     const auto isOf = [](const Task& task, int kind) {
         return kind == (task.hasImages() || task.readsData || !task.withoutData.empty() ? 3
-                        : task.hasSource                                             ? 2
-                        : task.readsText                                             ? 1
-                                                                                     : 0);
+                        : task.hasSource                                                ? 2
+                        : task.readsText                                                ? 1
+                                                                                        : 0);
     };
     const QString kinds[] = {tr("Puzzles"), tr("Your own text"), tr("One text into another"), tr("Pictures")};
     const auto& tasks = taskCatalogue();

@@ -259,8 +259,8 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
         row.isShown = true;
         row.shown = id;
         row.choice->setCurrentIndex(row.choice->findData(fromEngine(id)));
-        row.choice->setToolTip(
-            part ? fromEngine(part->idea) + '\n' + fromEngine(part->formula) : tr("The rest of the model decides"));
+        row.choice->setToolTip(part ? fromEngine(part->idea) + '\n' + fromEngine(part->formula)
+                                    : tr("The rest of the model decides"));
         showSentence(row.caution, part ? fromEngine(part->caution) : QString());
         for (QWidget* controls : std::initializer_list<QWidget*>{row.controls, row.list}) {
             if (!controls) continue;

@@ -38,7 +38,8 @@ QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLoc
 } // namespace
 
 StatusStrip::StatusStrip(QWidget* parent)
-    : QWidget(parent), activity_(plainLabel({}, this)), progress_(new QProgressBar(this)), cancel_(new QToolButton(this)) {
+    : QWidget(parent), activity_(plainLabel({}, this)), progress_(new QProgressBar(this)),
+      cancel_(new QToolButton(this)) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(spacing::kGap, 0, spacing::kGap, 0);
     row->setSpacing(spacing::kWide);
@@ -112,9 +113,9 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     isSessionIdle_ = status.activity == Activity::Idle;
     if (work_.isEmpty()) showSession();
     model_->setText(
-        snapshot.model ? tr("%1 · %2 parameters")
-                             .arg(shownText(snapshot.model->name), grouped(snapshot.model->parameterCount))
-                       : tr("no model"));
+        snapshot.model
+            ? tr("%1 · %2 parameters").arg(shownText(snapshot.model->name), grouped(snapshot.model->parameterCount))
+            : tr("no model"));
     // Drivers append their build to the name. The tooltip shows the full name.
     const QString device = shownText(status.device);
     device_->setText(device.section(" (", 0, 0));

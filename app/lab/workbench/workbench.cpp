@@ -78,7 +78,8 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         selectCell(std::nullopt);
         if (!isSameFolder) selectRow(std::nullopt);
         if (readsPictures()) selectHead(snapshot_->model->siteCount() - 1, 0);
-        if (!isSameFolder && snapshot_->model && snapshot_->model->readsSource) selectHead(crossSite(*snapshot_->model), 0);
+        if (!isSameFolder && snapshot_->model && snapshot_->model->readsSource)
+            selectHead(crossSite(*snapshot_->model), 0);
         pictures_->forgetModel();
     }
     // Changes that were posted are newer than the snapshot's, unless the session has taken or refused them.
