@@ -63,11 +63,20 @@ std::optional<Failure> writePng(const QImage& image, const QString& path) {
     return writeBytes(buffer.data(), path);
 }
 
+QByteArray wellFormed(const QByteArray& markup) {
+    QString text = QString::fromUtf8(markup);
+    for (QChar& c : text) {
+        const bool isSpace = c == u'\t' || c == u'\n' || c == u'\r';
+        if ((c < QChar(0x20) && !isSpace) || c.unicode() >= 0xfffe) c = QChar::ReplacementCharacter;
+    }
+    return text.toUtf8();
+}
+
 QByteArray svgOf(const Figure& figure, const FigureTheme& theme, const QSize& size) {
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     paintSvg(figure, theme, size, buffer);
-    return withSubstitutes(buffer.data());
+    return withSubstitutes(wellFormed(buffer.data()));
 }
 
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale) {

@@ -24,6 +24,10 @@ std::optional<Failure> writePng(const QImage& image, const QString& path);
 /// @param scale image pixels per logical pixel
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale = 2);
 
+/// A file of markup (SVG, HTML) without what XML forbids and a label may have: control characters, U+FFFE and U+FFFF.
+/// "�" stands in their place.
+QByteArray wellFormed(const QByteArray& markup);
+
 /// The figure as an SVG file.
 QByteArray svgOf(const Figure& figure, const FigureTheme& theme, const QSize& size);
 

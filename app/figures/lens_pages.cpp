@@ -521,9 +521,9 @@ public:
                 int column) { return removalOf(static_cast<const AblationSweep&>(result), structure, row, column); }},
         {.id = "patching",
          .title = QT_TR_NOOP("Activation patching"),
-         .explanation = QT_TR_NOOP("Which layer and token carry the difference to a second text with as many tokens. "
-                                   "For a picture: which layer and patch carry the difference to the other picture, "
-                                   "which the Changes panel names."),
+         .explanation =
+             QT_TR_NOOP("Copy the residual stream from a second text of the same length, or from the other picture of "
+                        "the Changes panel, one place at a time. Which place carries the difference?"),
          .usesTarget = true,
          .usesOther = true,
          .isQuick = false,

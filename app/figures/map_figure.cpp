@@ -63,6 +63,8 @@ public:
                 QT_TR_NOOP("the part of each score that depends on the distance")},
         MapText{"tree.keys", QT_TR_NOOP("Query with place in the tree"),
                 QT_TR_NOOP("the part of each score that depends on where the two words lie in the tree")},
+        MapText{"etc.labels", QT_TR_NOOP("Query with label"),
+                QT_TR_NOOP("the part of each score that depends on the relative label of the two tokens")},
         MapText{"xl.content", QT_TR_NOOP("(a) content"), QT_TR_NOOP("how well the query matches the key")},
         MapText{"xl.content_position", QT_TR_NOOP("(b) content to position"),
                 QT_TR_NOOP("how well the query matches the distance")},

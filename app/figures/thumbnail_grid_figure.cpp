@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -219,7 +220,7 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
         painter.drawPolyline(
             QPolygonF{QPointF(left, y + 4), QPointF(left, y), QPointF(right, y), QPointF(right, y + 4)});
         const QRectF room(left, at.brackets.top(), right - left, at.brackets.height() - 4);
-        const QString full = tr("key/value %1").arg(group);
+        const QString full = tr("shared keys and values %1").arg(group);
         drawLine(painter, room, Qt::AlignCenter,
                  textWidth(full, font) <= room.width() ? full : QStringLiteral("KV%1").arg(group), font, theme.key);
     }
@@ -304,25 +305,74 @@ std::vector<float> ThumbnailGridFigure::newestValues() const {
     return before ? changeOf(*newest, *before) : newest->values;
 }
 
+std::vector<float> ThumbnailGridFigure::visibleValues(int site, int head) const {
+    const PatternTile& tile = grid_->at(site, head);
+    const ScaledTile scaled =
+        before_ ? scaleDifference(tile, before_->at(site, head), scale, range()) : scaleTile(tile, scale);
+    std::vector<float> values = scaled.values;
+    for (size_t at = 0; at < values.size(); ++at)
+        if (scaled.levels[at] == kNoLevel) values[at] = std::numeric_limits<float>::quiet_NaN();
+    return values;
+}
+
 QString ThumbnailGridFigure::csv() const {
-    if (!newest || newest->keys <= 0) return {};
-    const QString title = comparableNewest() ? QStringLiteral("change") : QStringLiteral("probability");
-    QString text = QStringLiteral("layer,head,key,%1\r\n").arg(title);
-    const std::vector<float> values = newestValues();
-    size_t at = 0;
-    for (int layer = 0; layer < newest->sites; ++layer)
-        for (int head = 0; head < newest->heads; ++head)
-            for (int key = 0; key < newest->keys; ++key)
-                text += QStringLiteral("%1,%2,%3,").arg(layer).arg(head).arg(key) + csvNumber(values[at++]) +
-                        QStringLiteral("\r\n");
+    if (!hasNumbers()) return {};
+    const bool isExact = std::ranges::all_of(grid_->tiles, &PatternTile::isExact);
+    const char* what = before_ ? "change" : isExact ? "weight" : "largest_weight";
+    QString text = QStringLiteral("layer,head,%1,%2\r\n")
+                       .arg(isExact ? "query,key" : "first_query,last_query,first_key,last_key", what);
+    const auto place = [isExact](int pixel, int pixels, int begin, int end) {
+        const int first = tileToken(pixel, begin, end, pixels);
+        if (isExact) return QString::number(first);
+        const int next = pixel + 1 < pixels ? tileToken(pixel + 1, begin, end, pixels) : end;
+        return QStringLiteral("%1,%2").arg(first).arg(next - 1);
+    };
+    for (int site = 0; site < grid_->sites; ++site)
+        for (int head = 0; head < grid_->heads; ++head) {
+            const PatternTile& tile = grid_->at(site, head);
+            const std::vector<float> values = visibleValues(site, head);
+            size_t at = 0;
+            for (int row = 0; row < tile.rows; ++row) {
+                const QString begin = QStringLiteral("%1,%2,%3,")
+                                          .arg(site)
+                                          .arg(head)
+                                          .arg(place(row, tile.rows, tile.queryBegin, tile.queryEnd));
+                for (int column = 0; column < tile.columns; ++column)
+                    text += begin + place(column, tile.columns, tile.keyBegin, tile.keyEnd) + ',' +
+                            csvNumber(values[at++]) + QStringLiteral("\r\n");
+            }
+        }
     return text;
 }
 
 std::vector<NumberArray> ThumbnailGridFigure::numbers() const {
-    if (!newest || newest->keys <= 0) return {};
-    return {{comparableNewest() ? "newest_row_change" : "newest_row",
-             {newest->sites, newest->heads, newest->keys},
-             newestValues()}};
+    if (!hasNumbers()) return {};
+    const bool isExact = std::ranges::all_of(grid_->tiles, &PatternTile::isExact);
+    const std::string name = std::string(isExact ? "pattern" : "pattern_pooled") + (before_ ? "_change" : "");
+    const auto hasShape = [&](const PatternTile& tile) {
+        return tile.rows == grid_->tiles.front().rows && tile.columns == grid_->tiles.front().columns;
+    };
+    const bool isEven = std::ranges::all_of(grid_->tiles, hasShape); // else an array for each site
+    std::vector<NumberArray> arrays;
+    for (int site = 0; site < grid_->sites; ++site) {
+        const PatternTile& tile = grid_->at(site, 0);
+        if (site == 0 || !isEven)
+            arrays.push_back({.name = isEven ? name : name + "." + siteLabel(site).replace(' ', '_').toStdString(),
+                              .shape = {grid_->heads, tile.rows, tile.columns},
+                              .values = {}});
+        for (int head = 0; head < grid_->heads; ++head) {
+            std::vector<float> values = visibleValues(site, head);
+            values.resize(static_cast<size_t>(tile.rows) * static_cast<size_t>(tile.columns),
+                          std::numeric_limits<float>::quiet_NaN()); // a site may have fewer heads
+            arrays.back().values.insert(arrays.back().values.end(), values.begin(), values.end());
+        }
+    }
+    if (isEven) arrays.front().shape.insert(arrays.front().shape.begin(), grid_->sites);
+    if (newest && newest->keys > 0)
+        arrays.push_back({comparableNewest() ? "newest_row_change" : "newest_row",
+                          {newest->sites, newest->heads, newest->keys},
+                          newestValues()});
+    return arrays;
 }
 
 } // namespace attn

@@ -74,16 +74,21 @@ struct ThumbnailGridFigure : Figure {
     QSizeF smallestSize(const FigureTheme& theme) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// The newest token's row: one line per layer, head and key.
+    /// The patterns as they are shown: one line per layer, head and pixel.
     QString csv() const override;
+    /// "pattern" [layers, heads, queries, keys], or "pattern_pooled" where a pixel is the largest of several weights,
+    /// and the newest token's row [layers, heads, keys] at full length. Sites of different sizes have arrays of their
+    /// own.
     std::vector<NumberArray> numbers() const override;
-    bool hasNumbers() const override { return newest && newest->keys > 0; }
+    bool hasNumbers() const override { return !isEmpty(); }
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<ThumbnailGridFigure>(*this); }
 
 private:
     int groupSize() const;
     const NewestRows* comparableNewest() const; ///< newestBefore if it has the same keys, otherwise null
     std::vector<float> newestValues() const;    ///< the weights or their differences
+    /// [rows, columns] of a tile: its weights or their differences, NaN where it has no colour.
+    std::vector<float> visibleValues(int site, int head) const;
     double headerHeight(const FigureTheme& theme) const;
     double labelWidth(const FigureTheme& theme) const; ///< of the labels of sites, with a gap
     const QImage& pixels(int layer, int column, const QSize& size) const;

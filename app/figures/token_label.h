@@ -5,6 +5,7 @@
 #include <QString>
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -13,6 +14,10 @@ namespace attn {
 /// as "⇥", other control characters as their symbols, zero-width and direction marks as "U+200B". A single combining
 /// mark is put on "◌".
 QString visibleText(const QString& text);
+
+/// A text of the engine that may come from a file, such as a class, a path or a sentence about them, with control
+/// characters and direction marks made visible. Lines and spaces stay.
+QString shownText(std::string_view text);
 
 /// The label of a token; "#id" if the model has no text for it.
 QString tokenLabel(const TokenInfo& token);

@@ -218,7 +218,7 @@ QByteArray webPage(const Figure& figure, const QString& title, const std::vector
     html += "</dl>\n<script type=\"application/json\" id=\"data\">" +
             inScript(isHeatmap ? dataOf(*heatmap) : dataOf(figure)) + "</script>\n";
     if (isHeatmap) html += QByteArray("<script>") + kHeatmapScript + "</script>\n";
-    return html + "</body>\n</html>\n";
+    return wellFormed(html + "</body>\n</html>\n");
 }
 
 } // namespace attn

@@ -207,7 +207,7 @@ double TokenScores::perplexity() const { return std::exp(meanLoss()); }
 std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
     LanguageModel& model = languageModel(running);
     if (model.config().readout != TextReadout::NextToken)
-        throw Error({.what = "this model predicts the token that it reads, not the one after it",
+        throw Error({.what = "this model fills gaps, so it has no next-token loss",
                      .where = model.info().name,
                      .hint = "use the logit lens with [MASK] in the text"});
     auto scores = std::make_shared<TokenScores>();

@@ -103,10 +103,10 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
     const size_t count = replaced.size();
     replaced = readsSource ? sourceTokensOf(reader, text) : tokensOf(reader, text);
     if (replaced.size() == count) return other;
-    throw Error({.what = fmt::format("the {} has {} tokens, the other text {}", readsSource ? "source" : "prompt",
-                                     count, replaced.size()),
+    throw Error({.what = fmt::format("both texts need the same number of tokens: {} {}, other {}",
+                                     readsSource ? "source" : "prompt", count, replaced.size()),
                  .where = {},
-                 .hint = "change a word so that both have the same number of tokens"});
+                 .hint = "change a word"});
 }
 
 } // namespace

@@ -46,4 +46,10 @@ std::string printableLines(std::string_view text) {
 
 std::string inQuotes(std::string_view text, size_t most) { return fmt::format("\"{}\"", printable(text, most)); }
 
+std::string groupDigits(size_t number) {
+    std::string digits = std::to_string(number);
+    for (size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+    return digits;
+}
+
 } // namespace attn

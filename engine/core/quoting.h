@@ -18,6 +18,9 @@ std::string printable(std::string_view text, size_t most = kMostQuotedBytes);
 /// printable() of a whole text, which keeps its lines and tabs: for a terminal.
 std::string printableLines(std::string_view text);
 
+/// A number for readers: 46040 as "46,040".
+std::string groupDigits(size_t number);
+
 /// The text in double quotes, as printable() shows it.
 std::string inQuotes(std::string_view text, size_t most = kMostQuotedBytes);
 

@@ -2,6 +2,7 @@
 
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/models/decoder.h"
 #include "engine/models/model_source.h"
 #include "engine/models/vision_source.h"
@@ -74,9 +75,11 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     info.positions = positionsOf(config);
     info.vocabulary = static_cast<int>(config.vocabulary);
     info.contextLength = static_cast<int>(capacity);
+    info.ownContext = config.context;
     if (config.context > capacity)
-        info.warnings.push_back(
-            fmt::format("the model allows {} tokens; this program uses {}", config.context, capacity));
+        info.warnings.push_back(fmt::format("Attention Lab reads at most {} of this model's {} tokens",
+                                            groupDigits(static_cast<size_t>(capacity)),
+                                            groupDigits(static_cast<size_t>(config.context))));
     info.readsTrees = treeSpec(config) != nullptr;
     const Tokenizer* tokenizer = source.tokenizer();
     info.hasTokenizer = tokenizer != nullptr;

@@ -48,8 +48,9 @@ struct ModelInfo {
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
 
     // Models of text.
-    int vocabulary = 0;    ///< V, rows of the embedding; 0 for models of pictures
-    int contextLength = 0; ///< the largest number of tokens that the program runs this model on
+    int vocabulary = 0;     ///< V, rows of the embedding; 0 for models of pictures
+    int contextLength = 0;  ///< the largest number of tokens that the program runs this model on
+    int64_t ownContext = 0; ///< the largest number of tokens that its configuration allows
     bool hasTokenizer = false;
     std::string tokenizerSummary;        ///< e.g. "BPE with byte fallback, 512 tokens"
     std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer

@@ -30,6 +30,7 @@ struct Sequence {
     std::string prompt;              ///< the prompt text as posted: of a model with an encoder, the source
     std::string second;              ///< the second text of a pair as posted; empty: none
     std::vector<int> parents;        ///< the dependency tree as posted: see TextInput::parents
+    int forgotten = 0;               ///< tokens before the first one, which the context no longer holds
     /// A rule that changed the sequence, e.g. "Too long: the model reads the last 485 of 1,381 tokens.".
     std::string notice;
 };

@@ -11,12 +11,17 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
 #include <utility>
 
 namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kSaveSafely = "save the model again with safe_serialization=True";
 
 /// Whether there is such a file. @throws Error if a link leads nowhere or it cannot be told
 bool isThere(const fs::path& path) {
@@ -79,6 +84,8 @@ fs::path modelFolder(const fs::path& path) {
     if (fs::is_directory(path, error)) return isThere(path / "config.json") ? path : currentSnapshot(path);
     if (path.extension() == ".safetensors" || path.filename() == "config.json")
         return path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    if (const auto other = otherModelFormat(path))
+        throw Error({.what = other->what, .where = other->where, .hint = other->hint});
     const std::string suffix = path.extension().string();
     throw Error({.what = suffix.empty() ? "this file is not a model"
                                         : fmt::format("{} files cannot be opened", inQuotes(suffix)),
@@ -88,7 +95,31 @@ fs::path modelFolder(const fs::path& path) {
 
 } // namespace
 
+std::optional<Failure> otherModelFormat(const fs::path& path) {
+    std::string suffix = path.extension().string(), magic(4, '\0');
+    std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::error_code error;
+    if (fs::is_regular_file(path, error)) std::ifstream(path, std::ios::binary).read(magic.data(), 4);
+    if (magic == "GGUF") suffix = ".gguf";
+    constexpr std::array kProgram{".bin", ".pt", ".pth", ".ckpt", ".pkl"}; // pickles
+    constexpr std::array kOther{".gguf", ".ggml", ".onnx", ".tflite", ".h5", ".msgpack", ".npz"};
+    if (std::ranges::find(kProgram, suffix) != kProgram.end())
+        return Failure{.what = "can run code, so it is not opened", .where = path.string(), .hint = kSaveSafely};
+    if (std::ranges::find(kOther, suffix) == kOther.end()) return {};
+    std::string format = suffix.substr(1);
+    std::ranges::transform(format, format.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return Failure{.what = fmt::format("{} files cannot be opened yet", format),
+                   .where = path.string(),
+                   .hint = "get the same model as safetensors: a folder with config.json and model.safetensors"};
+}
+
 WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
+    if (!isThere(configFile()) && path.extension() == ".safetensors") {
+        addFile(path); // names the file if it is damaged
+        throw Error({.what = "has no config.json beside it, which says what the weights are for",
+                     .where = path.string(),
+                     .hint = "put the model's config.json into the same folder"});
+    }
     if (!isThere(configFile()))
         throw Error(
             {.what = fmt::format("this folder is no model: it has no config.json; it holds {}", contentsOf(folder_)),
@@ -108,12 +139,13 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
         openShards(index);
     } else {
         throw Error(
-            {.what = fmt::format("has no model.safetensors; it holds {}", contentsOf(folder_)),
-             .where = folder_.string(),
-             .hint =
-                 isThere(folder_ / "pytorch_model.bin")
-                     ? "pytorch_model.bin can run code and is not opened: save the model with safe_serialization=True"
-                     : "fetch model.safetensors"});
+            isThere(folder_ / "pytorch_model.bin")
+                ? Error::Fields{.what = "pytorch_model.bin can run code, so it is not opened",
+                                .where = folder_.string(),
+                                .hint = kSaveSafely}
+                : Error::Fields{.what = fmt::format("has no model.safetensors; it holds {}", contentsOf(folder_)),
+                                .where = folder_.string(),
+                                .hint = "fetch model.safetensors"});
     }
 }
 

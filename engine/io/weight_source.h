@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/failure.h"
 #include "engine/io/safetensors.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,11 +8,16 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace attn {
+
+/// Why a file is not opened that holds a model in another format, such as GGUF. @return no value: it is none that is
+/// known
+std::optional<Failure> otherModelFormat(const std::filesystem::path& path);
 
 /// A Hugging Face model on disk: a folder with config.json and one or several safetensors files (symlinks of a cache
 /// snapshot included), a cache's `models--*` folder, or a .safetensors file with its config.json beside it.

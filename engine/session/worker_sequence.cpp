@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/cell_explainer.h"
 #include "engine/session/worker.h"
@@ -14,13 +15,6 @@ namespace attn {
 namespace {
 
 constexpr size_t kLongPrefill = 64; ///< number of tokens from which prefill is announced
-
-/// 46040 as "46,040".
-std::string groupDigits(size_t number) {
-    std::string digits = std::to_string(number);
-    for (size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
-    return digits;
-}
 
 /// The word of a token in the text that it came from.
 ByteRange wordOf(const Encoding& encoding, size_t token, const Tokenizer& tokenizer) {
@@ -65,9 +59,9 @@ void Session::Worker::on(const SetPromptCommand& command) {
     text();
     const auto check = [](size_t length, size_t most, const char* unit) {
         if (length > most)
-            throw Error({.what = fmt::format("the prompt has {} {}, but at most {} can be shown", length, unit, most),
+            throw Error({.what = fmt::format("{} {}; the limit is {}", groupDigits(length), unit, groupDigits(most)),
                          .where = "prompt",
-                         .hint = "shorten it; attention-cli perplexity reads texts of any length"});
+                         .hint = "shorten the text, or score it in the Text tab"});
     };
     check(command.text.size() + command.second.size(), kMostPromptBytes, "bytes");
     Prompt prompt;
@@ -429,11 +423,18 @@ void Session::Worker::refreshSequence() {
     sequence->prompt = prompt_.text;
     sequence->second = prompt_.second;
     sequence->parents = prompt_.parents;
-    if (first > 0)
-        sequence->notice = fmt::format("Too long: the model reads the last {} of {} tokens. When its context of {} is "
-                                       "full, it drops a quarter at once.",
-                                       groupDigits(tokens.size() - first), groupDigits(tokens.size()),
-                                       groupDigits(static_cast<size_t>(text().capacity())));
+    sequence->forgotten = static_cast<int>(first);
+    if (first > 0) {
+        const auto most = static_cast<size_t>(text().capacity());
+        sequence->notice = fmt::format("Too long: the model reads the last {} of {} tokens. ",
+                                       groupDigits(tokens.size() - first), groupDigits(tokens.size()));
+        sequence->notice +=
+            next_.model->ownContext > text().capacity()
+                ? fmt::format("Attention Lab reads at most {} of this model's {} tokens.", groupDigits(most),
+                              groupDigits(static_cast<size_t>(next_.model->ownContext)))
+                : fmt::format("Its context holds {}; when that is full, it forgets the oldest quarter.",
+                              groupDigits(most));
+    }
     if (tokens.empty() && !tokenizer)
         sequence->notice = "This model has no tokenizer: enter token ids, separated by commas.";
     next_.hasEnded =

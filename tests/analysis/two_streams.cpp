@@ -167,7 +167,8 @@ TEST_CASE("two streams: patches from another source agree with PyTorch", "[analy
     CHECK(patterns->sites == std::vector<int>{decoder, decoder + 2});
     CHECK(std::isfinite(patterns->effects.back()));
     analysis.text = "1,2";
-    CHECK_THROWS_WITH(golden.run<PatchSweep>(analysis), CONTAINS("the source has 14 tokens, the other text 2"));
+    CHECK_THROWS_WITH(golden.run<PatchSweep>(analysis),
+                      CONTAINS("both texts need the same number of tokens: source 14, other 2"));
 }
 
 TEST_CASE("two streams: circuits say that they need one stack", "[analysis][gpu]") {

@@ -117,11 +117,16 @@ TEST_CASE("difference: thumbnails share their range, and their strips show it", 
     };
     figure.newest = rowsOf({0.2f, 0.7f, 0.1f, 0.2f, 0.3f, 0.5f});
     figure.newestBefore = rowsOf({0.2f, 0.3f, 0.5f, 0.2f, 0.3f, 0.5f});
-    CHECK(figure.csv().startsWith("layer,head,key,change"));
-    REQUIRE(figure.numbers().size() == 1);
-    CHECK(figure.numbers().front().name == "newest_row_change");
-    CHECK(figure.numbers().front().values[1] == Approx(0.4f));
-    CHECK(figure.numbers().front().values[4] == 0);
+    CHECK(figure.csv().startsWith("layer,head,query,key,change"));
+    REQUIRE(figure.numbers().size() == 2);
+    const NumberArray patterns = figure.numbers()[0], rows = figure.numbers()[1];
+    CHECK(patterns.name == "pattern_change");
+    CHECK(patterns.shape == std::vector<int64_t>{1, 2, 3, 3});
+    CHECK(patterns.values[7] == Approx(kAfter[7] - kBefore[7])); // query 2 to key 1 of head 0
+    CHECK(std::isnan(patterns.values[1]));                       // a key after the query
+    CHECK(rows.name == "newest_row_change");
+    CHECK(rows.values[1] == Approx(0.4f));
+    CHECK(rows.values[4] == 0);
 
     figure.setGrid(gridOf(kAfter, little), samples::grid(1, 2, 8)); // of more tokens
     CHECK(figure.before() == nullptr);

@@ -9,6 +9,7 @@
 #include <QPainter>
 #include <QSvgRenderer>
 #include <QTemporaryDir>
+#include <QXmlStreamReader>
 
 using namespace attn;
 
@@ -30,6 +31,26 @@ QByteArray contents(const QString& path) {
 }
 
 } // namespace
+
+TEST_CASE("export: a figure with any label is well-formed XML", "[figures]") {
+    HeatmapFigure figure = sample();
+    QString controls;
+    for (char16_t c = 1; c < 0x20; ++c) controls += QChar(c);
+    const QString half(QChar(0xd800)), forbidden = QString(QChar(0xfffe)) + QChar(0xffff) + QChar(0);
+    figure.setLabels({"<b>&amp;", "a]]>b", controls, half, half + "x", forbidden, "\"'<!--", "<![CDATA["});
+    figure.title = "</text><script>" + controls + half + forbidden + "]]>";
+    QXmlStreamReader reader(svgOf(figure, FigureTheme::light(), {900, 900}));
+    QString text;
+    while (!reader.atEnd()) {
+        const auto token = reader.readNext();
+        CHECK_FALSE((token == QXmlStreamReader::StartElement && reader.name() == QLatin1String("script")));
+        if (token == QXmlStreamReader::Characters) text += reader.text();
+    }
+    INFO(reader.errorString().toStdString());
+    CHECK_FALSE(reader.hasError());
+    CHECK(text.contains("a]]>b"));
+    CHECK(text.contains("</text><script>"));
+}
 
 TEST_CASE("export: PNG has twice the pixels of the screen", "[figures]") {
     const QTemporaryDir folder;

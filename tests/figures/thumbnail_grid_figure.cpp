@@ -107,11 +107,35 @@ TEST_CASE("thumbnails: heads that share keys stand under a bracket", "[figures]"
     CHECK_FALSE(hasKeyHue());
 }
 
-TEST_CASE("thumbnails: the table lists the newest rows", "[figures]") {
-    const ThumbnailGridFigure figure = figureOf(2, 2, 3);
-    const QStringList lines = figure.csv().split("\r\n", Qt::SkipEmptyParts);
-    REQUIRE(lines.size() == 1 + 2 * 2 * 3);
-    const QStringList fields = lines[1 + 2 * 3 + 3 + 2].split(',');
-    CHECK(fields.mid(0, 3) == QStringList{"1", "1", "2"});
-    CHECK(fields[3].toFloat() == samples::weightOf(2, 2, 1));
+TEST_CASE("thumbnails: the numbers of all heads are the patterns that are shown", "[figures]") {
+    ThumbnailGridFigure figure;
+    const auto grid = samples::grid(2, 3, 5);
+    figure.setGrid(grid);
+    const std::vector<NumberArray> arrays = figure.numbers();
+    REQUIRE(arrays.size() == 1);
+    CHECK(arrays[0].name == "pattern");
+    CHECK(arrays[0].shape == std::vector<int64_t>{2, 3, 5, 5});
+    const QStringList lines = figure.csv().split("\r\n");
+    REQUIRE(lines.size() == 2 + 2 * 3 * 5 * 5);
+    CHECK(lines[0] == "layer,head,query,key,weight");
+    size_t at = 0;
+    for (int layer = 0; layer < 2; ++layer)
+        for (int head = 0; head < 3; ++head)
+            for (int query = 0; query < 5; ++query)
+                for (int key = 0; key < 5; ++key, ++at) {
+                    const float value = arrays[0].values[at];
+                    if (key > query)
+                        CHECK(std::isnan(value));
+                    else
+                        CHECK(value == grid->at(layer, head).at(query, key));
+                    CHECK(lines[static_cast<qsizetype>(at) + 1].startsWith(
+                        QStringLiteral("%1,%2,%3,%4,").arg(layer).arg(head).arg(query).arg(key)));
+                }
+
+    auto pooled = std::make_shared<PatternGrid>(*grid);
+    for (PatternTile& tile : pooled->tiles) tile.queryEnd = tile.keyEnd = 10;
+    figure.setGrid(pooled);
+    CHECK(figure.numbers()[0].name == "pattern_pooled");
+    CHECK(figure.csv().split("\r\n")[0] == "layer,head,first_query,last_query,first_key,last_key,largest_weight");
+    CHECK(figure.csv().split("\r\n")[1].startsWith("0,0,0,1,0,1,"));
 }

@@ -35,3 +35,10 @@ TEST_CASE("token label: signs that few people know have a remark", "[figures]") 
     CHECK(tokenRemark(visibleText(" time")).contains("is a space"));
     CHECK(tokenRemark("time").isEmpty());
 }
+
+TEST_CASE("labels: texts of files keep their lines and show what is invisible in them", "[figures]") {
+    CHECK(shownText("a\nb") == "a\nb");
+    CHECK(shownText(" a\x1b[31m ") == QString(" a") + QChar(0x241b) + "[31m ");
+    CHECK(shownText("a\u202eb\u2066c\u061c") == "aU+202EbU+2066cU+061C");
+    CHECK(shownText("👨‍👩‍👧") == QString::fromUtf8("👨‍👩‍👧"));
+}

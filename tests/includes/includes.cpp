@@ -136,3 +136,25 @@ TEST_CASE("includes: one place spells the names of hooks and parameters", "[incl
           Problems{"app/lab/b.cpp:2: this spells the name of a block. Use inBlock or attentionHook of "
                    "engine/models/hook_names.h"});
 }
+
+TEST_CASE("includes: no text of a file is read as markup", "[includes]") {
+    CHECK(guessedMarkup(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+
+    const MadeUp tree;
+    tree.write("app/lab/widgets/widget_makers.h", "auto* label = new QLabel(parent);\n");
+    tree.write("app/lab/a.cpp", "auto* label = plainLabel(text); // not new QLabel\n");
+    tree.write("app/lab/b.h", "class B : public QLabel {\n    B() { setTextFormat(Qt::PlainText); }\n};\n");
+    CHECK(guessedMarkup(tree.root()) == Problems());
+    for (const char* leak : {"new QLabel", "Qt::AutoText", "Qt::RichText", "setHtml(", "QMessageBox::critical("}) {
+        INFO(leak);
+        tree.write("app/lab/c.cpp", std::string("\nx = ") + leak + " text);\n");
+        CHECK(guessedMarkup(tree.root()) ==
+              Problems{std::string("app/lab/c.cpp:2: ") + leak +
+                       " may read a text of a file as markup. Make labels with plainLabel() of "
+                       "app/lab/widgets/widget_makers.h, and ask for markup with readsMarkup()"});
+    }
+    tree.write("app/lab/c.cpp", "class C : public QLabel {\n};\n");
+    CHECK(guessedMarkup(tree.root()) ==
+          Problems{"app/lab/c.cpp: a kind of QLabel guesses whether a text is markup. Call "
+                   "setTextFormat(Qt::PlainText) in its constructor"});
+}

@@ -4,7 +4,9 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 namespace fs = std::filesystem;
@@ -79,6 +81,35 @@ void checkPartIds(const std::string& file, const std::string& text, std::vector<
                                "field of Part, or ask MaskExpression::sight");
 }
 
+void checkMarkup(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
+    static const std::regex guess(
+        "new QLabel\\b|Qt::(?:Rich|Auto|Markdown)Text|\\bQTextBrowser\\b|\\bQErrorMessage\\b|"
+        "(?:set|insert|append)Html\\(|setMarkdown\\(|fromHtml\\(|fromMarkdown\\(|"
+        "QMessageBox::(?:critical|warning|information|question|about)\\(|QWhatsThis::showText\\(");
+    static const std::map<std::string, std::set<std::string>> homes{
+        {"app/lab/widgets/widget_makers.h", {"new QLabel", "Qt::RichText"}},
+        {"app/lab/common/lab_style.cpp", {"Qt::AutoText"}},
+        {"app/lab/lessons/lesson.cpp", {"fromHtml("}}, // checked texts
+        {"app/lab/lessons/lesson_step_view.cpp", {"fromHtml("}},
+        {"app/lab/shell/main_window_menus.cpp", {"QWhatsThis::showText("}}}; // escapes what it shows
+    if (!file.starts_with("app/lab/")) return;
+    const auto home = homes.find(file);
+    std::istringstream lines(text);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+        std::smatch found;
+        const std::string code = line.substr(0, line.find("//"));
+        if (std::regex_search(code, found, guess) && (home == homes.end() || !home->second.contains(found.str())))
+            problems.push_back(file + ":" + std::to_string(number) + ": " + found.str() +
+                               " may read a text of a file as markup. Make labels with plainLabel() of "
+                               "app/lab/widgets/widget_makers.h, and ask for markup with readsMarkup()");
+    }
+    if (text.find("public QLabel {") != std::string::npos &&
+        text.find("setTextFormat(Qt::PlainText)") == std::string::npos)
+        problems.push_back(file + ": a kind of QLabel guesses whether a text is markup. Call "
+                                  "setTextFormat(Qt::PlainText) in its constructor");
+}
+
 using Check = void (*)(const std::string& file, const std::string& text, std::vector<std::string>& problems);
 
 std::vector<std::string> checked(const fs::path& root, Check check) {
@@ -104,5 +135,7 @@ std::vector<std::string> throwingFileCalls(const fs::path& root) { return checke
 std::vector<std::string> spelledBlockNames(const fs::path& root) { return checked(root, checkNames); }
 
 std::vector<std::string> partsToldById(const fs::path& root) { return checked(root, checkPartIds); }
+
+std::vector<std::string> guessedMarkup(const fs::path& root) { return checked(root, checkMarkup); }
 
 } // namespace attn::test

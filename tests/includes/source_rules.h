@@ -19,4 +19,9 @@ std::vector<std::string> spelledBlockNames(const std::filesystem::path& root);
 /// in which parts and mask terms are defined. A field of Part states such a fact. One sentence for each.
 std::vector<std::string> partsToldById(const std::filesystem::path& root);
 
+/// The places in app/lab that could read a text of a file as markup, which may name files that Qt would open: labels
+/// that are not made by plainLabel(), markup that readsMarkup() has not asked for, and Qt's boxes and documents of
+/// markup. One sentence for each.
+std::vector<std::string> guessedMarkup(const std::filesystem::path& root);
+
 } // namespace attn::test

@@ -65,7 +65,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     const auto& message = lab.find<QLabel>("compareMessage");
     const QString caption = message.text();
     CHECK(caption.startsWith("A is “the quick fox the qu”. B is “the very quick fox the qu”."));
-    CHECK(caption.contains("A has 20 tokens and B has 25. The program compares 20 pairs of them."));
+    CHECK(caption.contains("20 of A's 20 tokens line up with B's 25."));
     CHECK(heads.topLevelItemCount() == 4);
     CHECK(difference.figure().rows() == 20);
     CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));

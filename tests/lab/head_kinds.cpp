@@ -15,6 +15,7 @@ TEST_CASE("lab: heads whose kinds were not found, and a comparison that fails, s
     REQUIRE(lab.waitFor([&] { return lab.find<QTreeWidget>("kindHeads").topLevelItemCount() == 4; }));
     auto& message = lab.find<QLabel>("kindMessage");
     CHECK(message.isHidden());
+    CHECK(lab.find<QLabel>("kindMeasured").text().startsWith("Measured on repeated random tokens"));
     for (int i = 0; i < 20 && message.isHidden(); ++i) { // the analysis is short: it may be done before the stop comes
         lab.click("kindDetect");
         lab.window().bridge().post(StopCommand{});
@@ -35,7 +36,7 @@ TEST_CASE("lab: heads whose kinds were not found, and a comparison that fails, s
         REQUIRE(lab.waitFor([&] { return panel.second().waitIdle(1) && said.text().contains(answer); }));
     };
     compare("the brown fox the br", "B is “the brown fox the br”");
-    compare(QString(20'000, 'a'), "20000 tokens");
+    compare(QString(20'000, 'a'), "20,000 tokens");
     lab.window().workbench().selectHead(1, 1); // asks B for other views
     REQUIRE(lab.settle());
     REQUIRE(panel.second().waitIdle(10));

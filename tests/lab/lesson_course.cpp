@@ -322,3 +322,26 @@ TEST_CASE("lessons: a lesson that was open when the window closed goes on at its
     QTest::qWait(100);
     CHECK_FALSE(window->lessons().isPlaying());
 }
+
+TEST_CASE("lessons: after the answer the right option is marked, and nothing above it moves", "[lab][lessons]") {
+    Student lab;
+    lab.start(2);
+    REQUIRE(lab.waitFor([&] { return lab.player().isReady(); }, kPatienceMs));
+    lab.layOut();
+    const auto rightOnes = [&] {
+        int count = 0;
+        for (auto* button : lab.window().findChildren<QPushButton*>())
+            if (button->property("choice").toBool() && !button->isHidden() && button->property("right").toBool())
+                ++count;
+        return count;
+    };
+    CHECK(rightOnes() == 0);
+    const QPoint before = lab.find<QPushButton>("lessonChoice0").pos();
+    lab.click("lessonChoice0"); // "a model only looks back": wrong
+    lab.layOut();
+    CHECK(lab.find<QPushButton>("lessonChoice0").pos() == before);
+    CHECK(rightOnes() == 1);
+    CHECK(lab.find<QPushButton>("lessonChoice1").property("right").toBool());
+    CHECK(lab.find<QPushButton>("lessonChoice0").accessibleDescription() == "not the right answer");
+    CHECK(lab.find<QPushButton>("lessonShow").isVisible());
+}

@@ -25,18 +25,20 @@ TEST_CASE("prompt: a text that is too long is refused, wherever it comes from", 
     const QString megabyte(kMegabyte, QChar('a'));
     paste(prompt, megabyte);
     CHECK(prompt.toPlainText() == "abcabc");
-    CHECK(count.text().contains("at most 65536"));
+    CHECK(count.text().contains("(limit 65,536). Use the Text tab"));
     auto& scored = lab.find<QPlainTextEdit>("scoredText");
     paste(scored, megabyte);
     CHECK(scored.toPlainText().isEmpty());
-    CHECK(lab.find<QLabel>("textSummary").text().contains("at most 200000"));
+    CHECK(lab.find<QLabel>("textSummary").text().contains("(limit 200,000)"));
 
     lab.window().bridge().post(SetPromptCommand{.text = megabyte.toStdString(), .tokens = {}});
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
-    CHECK(banner(lab, "failureBanner").text().contains("the prompt has 1048576 bytes, but at most 65536"));
+    CHECK(banner(lab, "failureBanner")
+              .text()
+              .contains("1,048,576 bytes; the limit is 65,536; shorten the text, or score it in the Text tab"));
     lab.window().bridge().post(SetPromptCommand{.text = std::string(20'000, 'a'), .tokens = {}});
-    REQUIRE(
-        lab.waitFor([&] { return banner(lab, "failureBanner").text().contains("20000 tokens, but at most 16384"); }));
+    REQUIRE(lab.waitFor(
+        [&] { return banner(lab, "failureBanner").text().contains("20,000 tokens; the limit is 16,384"); }));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->prompt == "abcabc");
 

@@ -354,3 +354,87 @@ TEST_CASE("opening: a failure goes when its command succeeds, and by itself afte
     expiry.start(1);
     CHECK(lab.waitFor([&] { return !failure.isVisible(); }, 10'000));
 }
+
+TEST_CASE("lab: a text file becomes the prompt, and other files are refused by their names", "[lab]") {
+    LabWindow lab("builtin:induction", "abab");
+    const auto write = [&](const char* name, const QByteArray& bytes) {
+        QFile file(lab.folder() + "/" + name);
+        REQUIRE(file.open(QFile::WriteOnly));
+        file.write(bytes);
+        return file.fileName();
+    };
+    lab.window().open(write("notes.txt", "cabcab\n"));
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cabcab");
+    CHECK(lab.snapshot().sequence->prompt == "cabcab");
+    lab.act("undo");
+    CHECK(lab.snapshot().sequence->prompt == "abab");
+    const auto refusal = [&](const QString& path) {
+        lab.window().open(path);
+        REQUIRE(lab.settle());
+        REQUIRE(banner(lab, "failureBanner").isVisible());
+        return banner(lab, "failureBanner").text().toStdString();
+    };
+    CHECK_THAT(refusal(write("long.txt", QByteArray(70'000, 'a'))), CONTAINS("limit 65,536") && CONTAINS("Text tab"));
+    CHECK_THAT(refusal(write("model.gguf", "GGUF")),
+               CONTAINS("GGUF files cannot be opened yet; get the same model as"));
+    CHECK_THAT(refusal(write("model.onnx", "x")), CONTAINS("ONNX files cannot be opened yet"));
+    CHECK_THAT(refusal(write("weights.bin", QByteArray(8, '\0'))), CONTAINS("can run code, so it is not opened"));
+    CHECK_THAT(refusal(write("junk.dat", QByteArray(8, '\0'))),
+               CONTAINS("“junk.dat” isn't a model, picture, session, lesson or text"));
+    CHECK_THAT(refusal(write("broken.safetensors", "garbage")), CONTAINS("broken.safetensors"));
+    CHECK(lab.snapshot().sequence->prompt == "abab");
+}
+
+TEST_CASE("lab: the title names the session's file, and capturing offers hooks and a name", "[lab]") {
+    LabWindow lab("builtin:induction", "abab");
+    lab.saveSession(lab.folder() + "/class 7.attnlab");
+    CHECK(lab.window().windowTitle() == "induction · class 7.attnlab – Attention Lab");
+    lab.press(lab.action("capture"));
+    auto& hooks = lab.find<QInputDialog>("captureDialog");
+    CHECK(hooks.textValue() == "*attn.hook_pattern,logits");
+    CHECK(hooks.comboBoxItems().size() > 3);
+    CHECK(hooks.isComboBoxEditable());
+    hooks.accept();
+    auto& file = lab.find<QFileDialog>("fileDialog");
+    CHECK(file.selectedFiles().front().endsWith("/induction-activations.npz"));
+    file.reject();
+}
+
+TEST_CASE("lab: panels show what the open model can do", "[lab]") {
+    LabWindow lab("builtin:induction", "abab");
+    const auto title = [&](const char* id) {
+        return lab.find<QDockWidget>((std::string("dock.") + id).c_str()).windowTitle().toStdString();
+    };
+    const auto isThere = [&](const char* id) { return lab.action((std::string("panel.") + id).c_str()).isEnabled(); };
+    CHECK(title("generate") == "Generate");
+    CHECK(title("next") == "Next token");
+    for (const char* id : {"branches", "text", "beams"}) CHECK(isThere(id));
+    CHECK_FALSE(lab.find<QLabel>("sourceTitle").isVisibleTo(&lab.window()));
+
+    lab.window().open("builtin:masked");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "masked"; }));
+    REQUIRE(lab.settle());
+    CHECK(title("generate") == "Fill the gap");
+    CHECK(title("next") == "Hidden word");
+    for (const char* id : {"branches", "text", "beams"}) CHECK_FALSE(isThere(id));
+    for (auto* box : lab.window().findChildren<QDoubleSpinBox*>())
+        if (box->accessibleName() == "Temperature") CHECK_FALSE(box->isVisible());
+    CHECK(lab.find<QTreeWidget>("interventionsEffect").headerItem()->text(0) == "Hidden word");
+
+    lab.window().open("builtin:numbers-de");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "numbers-de"; }));
+    REQUIRE(lab.settle());
+    CHECK(title("generate") == "Translate");
+    const Site& site = lab.snapshot().model->site(lab.window().workbench().selection().site);
+    CHECK(site.queryStream != site.keyStream); // attention to the source changes while the target is written
+    CHECK(lab.find<QLabel>("sourceTitle").text() == "Source");
+    CHECK(lab.find<QLabel>("targetTitle").text() == "Target");
+    auto& amount = lab.find<QSpinBox>("amount");
+    CHECK(amount.value() == lab.snapshot().model->contextLength);
+    lab.window().open("builtin:induction");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
+    REQUIRE(lab.settle());
+    CHECK(amount.value() == 100);
+    CHECK(isThere("branches"));
+}

@@ -327,7 +327,28 @@ TEST_CASE("lab: every part has a reference card with its source, and draws its o
     const auto& picture = lab.find<MatrixView>("partPicture");
     const auto* cards = lab.window().findChild<PartCards*>();
     const auto items = list.findItems("*", Qt::MatchWildcard | Qt::MatchRecursive);
-    size_t seen = 0, rules = 0;
+    const std::map<std::string, std::string> kPictures{
+        {"heads.single", "Pattern"},
+        {"heads.multi_head", "Pattern"},
+        {"heads.grouped_query", "Pattern"},
+        {"score.scaled_dot", "Scores"},
+        {"score.additive", "Scores"},
+        {"normaliser.softmax", "Pattern"},
+        {"position.rope", "Pattern"},
+        {"position.alibi", "Position bias"},
+        {"position.t5", "Position bias"},
+        {"position.shaw", "Query with relative key"},
+        {"position.etc", "Query with label"},
+        {"position.dependency_tree", "Query with place in the tree"},
+        {"normaliser.reformer", "Hash buckets"},
+        {"normaliser.routing", "Clusters"},
+        {"normaliser.xcit", "Channel map"},
+        {"normaliser.memory_compressed", "Weights of the compressed keys"},
+        {"mixer.fnet", "Cosine matrix"},
+        {"mixer.mlp_mixer", "Influence"},
+        {"output.plain", "Output"},
+        {"output.gated", "Gate"}};
+    size_t seen = 0, rules = 0, checked = 0;
     for (QTreeWidgetItem* item : items) {
         if (!(item->flags() & Qt::ItemIsSelectable)) continue;
         ++seen;
@@ -353,7 +374,13 @@ TEST_CASE("lab: every part has a reference card with its source, and draws its o
         CHECK(text.contains(
             QString::fromUtf8(part.title.data(), static_cast<qsizetype>(part.title.size())).toHtmlEscaped()));
         CHECK(lab.waitFor([&] { return !picture.figure().isEmpty(); }));
+        const std::string title = picture.figure().title.toStdString();
+        for (const char* ofKernel : {"Running maximum", "Running sum", "Tiles walked over"}) CHECK(title != ofKernel);
+        const auto known = kPictures.find(std::string(nameOf(part.slot)) + "." + std::string(part.id));
+        if (known != kPictures.end()) CHECK(title == known->second);
+        if (known != kPictures.end()) ++checked;
     }
+    CHECK(checked == kPictures.size());
     CHECK(rules == initialisations().size());
     CHECK(seen == partCatalogue().size() + rules);
     lab.click("trainPart");

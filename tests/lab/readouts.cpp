@@ -54,7 +54,8 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     LabWindow lab;
     lab.showPanel("train");
     choose(lab, "task", "Classes of texts");
-    CHECK(lab.find<QLabel>("recipeProblem").text() == "Choose a text file to train on.");
+    CHECK(lab.find<QLabel>("recipeProblem").text() == "Choose a text file, then press Train.");
+    CHECK(lab.find<QLabel>("trainState").text() == "Choose a text file, then press Train."); // at the greyed button
     auto& family = lab.find<QComboBox>("family");
     for (const char* id : {"bert", "gpt2", "llama"}) CHECK(family.findData(id) >= 0);
 

@@ -236,7 +236,7 @@ TEST_CASE("lab: timeline, samples and curves show one moment, and forget it when
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("curvesMoment").isHidden(); }));
     CHECK(answers().isEmpty());
     CHECK_THAT(text("samplesHint"), CONTAINS("another model"));
-    CHECK_THAT(text("moment"), CONTAINS("Drag to see the moments of this run."));
+    CHECK_THAT(text("moment"), CONTAINS("Drag to replay the run."));
 
     lab.find<QToolButton>("live").click();
     REQUIRE(lab.waitFor([&] { return text("samplesHint").find("Step 40:") == 0 && chart.figure().marked == 40; }));

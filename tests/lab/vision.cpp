@@ -234,7 +234,7 @@ TEST_CASE("lab: a picture keeps its shape: the model sees the square in its midd
     CHECK(shown.size() == ImageSize{32, 32});
     CHECK(shown.at(0, 0, 0) == 0); // nothing of the red sides
     CHECK(shown.at(31, 31, 2) == 255);
-    CHECK(lab.find<QLabel>("pictureHint").text().contains("the square in its middle"));
+    CHECK(lab.find<QLabel>("pictureHint").text().contains("cropped to a square"));
     CHECK(lab.find<QLabel>("pictureModel").text().contains("light on a dark ground"));
 }
 

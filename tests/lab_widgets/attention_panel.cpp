@@ -286,7 +286,7 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: locked controls hold agains
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: exports what is on screen", "[lab]") {
     CHECK(panel->figure() == grid());
-    CHECK(panel->numbers().csv().startsWith("layer,head,key"));
+    CHECK(panel->numbers().csv().startsWith("layer,head,query,key"));
     panel->setLevel(AttentionLevel::OneHead);
     CHECK(panel->figure() == heatmap());
     CHECK(panel->numbers().csv() == heatmap()->figure().csv());

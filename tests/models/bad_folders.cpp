@@ -54,6 +54,23 @@ TEST_CASE("folders: a prompt to start with is there where config.json has none",
     CHECK(openModelSource((fs::path(ATTN_TEST_DIR) / "golden/distilbert").string())->example() == "Once upon a time");
 }
 
+TEST_CASE("bad folders: files of other formats are refused by their names, with what to do", "[models]") {
+    const TemporaryFolder other;
+    for (const auto& [name, words] :
+         {std::pair("m.gguf", "m.gguf: GGUF files cannot be opened yet; get the same model"),
+          {"m.ONNX", "m.ONNX: ONNX files cannot be opened yet; get the same model"},
+          {"m.bin", "m.bin: can run code, so it is not opened; save the model again with"},
+          {"m.pth", "m.pth: can run code, so it is not opened"}}) {
+        writeFile(other / name, "x");
+        CHECK_THAT(opening(other / name), CONTAINS(words));
+    }
+    writeFile(other / "renamed", "GGUF....");
+    CHECK_THAT(opening(other / "renamed"), CONTAINS("renamed: GGUF files cannot be opened yet"));
+    writeFile(other / "broken.safetensors", "garbage");
+    CHECK_THAT(opening(other / "broken.safetensors"), CONTAINS("broken.safetensors: "));
+    CHECK_THAT(opening(other / "broken.safetensors"), !CONTAINS("config.json"));
+}
+
 TEST_CASE("bad folders: what is no model at all", "[models]") {
     const TemporaryFolder folder;
     CHECK_THAT(opening(folder / "nowhere"), CONTAINS("nowhere: there is no such file or folder; check the path"));

@@ -5,6 +5,7 @@
 
 #include <QAbstractItemView>
 #include <QApplication>
+#include <QLabel>
 #include <QPainter>
 #include <QStyleOption>
 
@@ -28,6 +29,12 @@ constexpr double kRadius = 2; ///< of Fusion's corners
 } // namespace
 
 LabStyle::LabStyle() : QProxyStyle("Fusion") {}
+
+void LabStyle::polish(QWidget* widget) {
+    QProxyStyle::polish(widget);
+    if (auto* label = qobject_cast<QLabel*>(widget); label && label->textFormat() == Qt::AutoText)
+        label->setTextFormat(Qt::PlainText);
+}
 
 void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                              const QWidget* widget) const {
@@ -57,7 +64,11 @@ void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* optio
         drawOutline(*painter, option->rect, *option, option->rect.width() / 2.0);
         break;
     case PE_Frame:
-        if (option->state & State_Sunken) drawOutline(*painter, option->rect, *option, 0);
+        if (option->state & State_Sunken || (widget && widget->inherits("QComboBoxPrivateContainer")))
+            drawOutline(*painter, option->rect, *option, 0);
+        break;
+    case PE_FrameMenu:
+        drawOutline(*painter, option->rect, *option, 0);
         break;
     default:
         break;
@@ -131,6 +142,8 @@ int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const 
     case PM_LayoutVerticalSpacing:
     case PM_DockWidgetTitleMargin:
         return spacing::kGap;
+    case PM_MenuPanelWidth: // Fusion gives menus no frame, and dark ones melt into the page
+        return 1;
     case PM_TabBarTabHSpace: // Fusion's leaves no room for four names in the column of a small window
         return spacing::kGap * 3 / 2;
     case PM_ButtonIconSize:

@@ -10,6 +10,11 @@ class LabStyle : public QProxyStyle {
 public:
     LabStyle();
 
+    /// Has labels, tool tips and boxes that Qt makes show their texts as they are, unless readsMarkup() has asked for
+    /// markup: Qt guesses whether a text is markup.
+    void polish(QWidget* widget) override;
+    using QProxyStyle::polish;
+
     void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                        const QWidget* widget) const override;
     void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,

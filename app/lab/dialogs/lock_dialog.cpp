@@ -26,7 +26,7 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
         choice->setCurrentIndex(static_cast<int>(locks.value(group.id, ControlState::Free)));
         choice->setAccessibleName(title);
         choice->setToolTip(tr("Lock or hide: %1").arg(title));
-        auto* label = new QLabel(title, this);
+        auto* label = plainLabel(title, this);
         label->setBuddy(choice);
         form->addRow(label, choice);
         choices_[group.id] = choice;

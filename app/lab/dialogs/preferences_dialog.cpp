@@ -1,5 +1,6 @@
 #include "app/lab/dialogs/preferences_dialog.h"
 
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/gpu/device_list.h"
 
 #include <QCheckBox>
@@ -64,7 +65,7 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
     moves_->setAccessibleName(tr("Motion"));
     moves_->setToolTip(tr("Columns and messages slide in. Switch this off if motion disturbs you."));
     form->addRow(moves_);
-    auto* note = new QLabel(
+    auto* note = plainLabel(
         tr("A new device, number of threads or choice of kernels takes effect when you restart the program."), this);
     note->setProperty("hint", true);
     form->addRow(note);

@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/lens_answer.h"
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -95,10 +96,9 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(table_, &QTreeWidget::itemDoubleClicked, this, &QDialog::accept);
-    makeColumn(
-        this, spacing::kWide,
-        {makeTextLabel("storageLead", lead.arg(QString::fromStdString(model_.name), grouped(model_.parameterCount))),
-         table_, note_, room(), buttons});
+    makeColumn(this, spacing::kWide,
+               {makeTextLabel("storageLead", lead.arg(shownText(model_.name), grouped(model_.parameterCount))), table_,
+                note_, room(), buttons});
     const int width = fontMetrics().averageCharWidth() * 84;
     resize(width, layout()->totalHeightForWidth(width)); // Qt's hint forgets that the texts wrap
     table_->setFocus();

@@ -91,7 +91,7 @@ AverageExercise::AverageExercise(QWidget* parent)
     grid->setColumnStretch(1, 1);
     for (int i = 0; i < 3; ++i) {
         const auto at = static_cast<size_t>(i);
-        auto* label = labels_[at] = new QLabel(this);
+        auto* label = labels_[at] = plainLabel({}, this);
         auto* slider = sliders_[at] = new QSlider(Qt::Horizontal, this);
         auto* box = weights_[at] = new QDoubleSpinBox(this);
         named(slider, QStringLiteral("averageSlider%1").arg(i), tr("Weight %1, slider").arg(i + 1),

@@ -12,6 +12,7 @@
 #include <QJsonObject>
 #include <QRegularExpression>
 #include <QSettings>
+#include <QTextDocumentFragment>
 #include <QWidget>
 
 #include <algorithm>
@@ -210,6 +211,9 @@ Failure failureOf(const Problem& problem, const QString& where) {
     return {.what = problem.what.toStdString(), .where = where.toStdString(), .hint = problem.hint.toStdString()};
 }
 
+/// A checked text as it reads in lists and tool tips, which show no markup.
+QString withoutMarkup(const QString& text) { return QTextDocumentFragment::fromHtml(text).toPlainText(); }
+
 const QString kUnfinished = QStringLiteral("lessonUnfinished");
 
 } // namespace
@@ -228,8 +232,8 @@ std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QStri
             throw Problem{QStringLiteral("this is not a lesson file"),
                           QStringLiteral("choose a file that has a \"title\" and \"steps\"")};
         const Fields fields(object, {"title", "summary", "minutes", "steps"});
-        lesson.title = fields.text("title", true);
-        lesson.summary = fields.text("summary", true);
+        lesson.title = withoutMarkup(fields.text("title", true));
+        lesson.summary = withoutMarkup(fields.text("summary", true));
         lesson.minutes = static_cast<int>(fields.number("minutes", 1, 600));
         const QJsonArray steps = fields.list("steps");
         if (steps.isEmpty()) throw Problem{QStringLiteral("the lesson has no steps"), {}};

@@ -176,8 +176,8 @@ void setAttention(LessonStage& stage, const QJsonValue& value) {
 }
 
 QString playgroundProblem(const QJsonValue& value) {
-    const QString problem = fieldsOf(
-        value, {"spec", "other", "head", "kind", "tokens", "keys", "width", "seed", "layer", "picture", "compared"});
+    const QString problem = fieldsOf(value, {"spec", "other", "head", "kind", "tokens", "keys", "width", "seed",
+                                             "layer", "picture", "compared", "reach"});
     if (!problem.isEmpty()) return problem;
     for (const char* key : {"spec", "other"})
         if (const QString text = value.toObject().value(QLatin1String(key)).toString(); !text.isEmpty())

@@ -12,6 +12,7 @@
 #include <QRegularExpression>
 #include <QScrollArea>
 #include <QShortcut>
+#include <QStyle>
 #include <QTextDocumentFragment>
 #include <QTimer>
 
@@ -22,11 +23,9 @@
 namespace attn {
 namespace {
 
-QLabel* makeText(const char* name) {
-    auto* label = makeTextLabel(name);
-    label->setTextFormat(Qt::RichText);
-    return label;
-}
+constexpr int kAverageLines = 17; ///< height of the exercise
+
+QLabel* makeText(const char* name) { return readsMarkup(makeTextLabel(name)); }
 
 /// A frame in one of the theme's colours.
 QFrame* makeCard(const char* kind) {
@@ -64,9 +63,9 @@ void put(QLabel* label, const QString& text) {
 } // namespace
 
 ChoiceButton::ChoiceButton(const QString& key, const QString& text, QWidget* parent)
-    : QPushButton(parent), label_(new QLabel(QStringLiteral("<b>%1</b>&nbsp; %2").arg(key, text), this)) {
+    : QPushButton(parent), label_(readsMarkup(plainLabel({}, this))), key_(key), text_(text) {
+    mark(Mark::None);
     label_->setWordWrap(true);
-    label_->setTextFormat(Qt::RichText);
     label_->setAttribute(Qt::WA_TransparentForMouseEvents);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(spacing::kGap, spacing::kGap, spacing::kGap, spacing::kGap);
@@ -76,9 +75,26 @@ ChoiceButton::ChoiceButton(const QString& key, const QString& text, QWidget* par
     setSizePolicy(policy);
     setProperty("choice", true);
     setCheckable(true);
-    label_->setForegroundRole(QPalette::Text);
-    connect(this, &QPushButton::toggled, label_,
-            [this](bool on) { label_->setForegroundRole(on ? QPalette::HighlightedText : QPalette::Text); });
+    connect(this, &QPushButton::toggled, this, &ChoiceButton::showRole);
+}
+
+void ChoiceButton::showRole() {
+    const bool isOnAccent = isChecked() && !property("right").toBool();
+    label_->setForegroundRole(isOnAccent ? QPalette::HighlightedText : QPalette::Text);
+}
+
+void ChoiceButton::mark(Mark mark) {
+    const QString sign = mark == Mark::Right   ? QStringLiteral("✓")
+                         : mark == Mark::Wrong ? QStringLiteral("✗")
+                                               : QString();
+    label_->setText(QStringLiteral("<b>%1</b>&nbsp; %2").arg(sign.isEmpty() ? key_ : sign, text_));
+    setAccessibleDescription(mark == Mark::Right   ? LessonStepView::tr("the right answer")
+                             : mark == Mark::Wrong ? LessonStepView::tr("not the right answer")
+                                                   : QString());
+    setProperty("right", mark == Mark::Right);
+    style()->unpolish(this);
+    style()->polish(this);
+    showRole();
 }
 
 int ChoiceButton::heightForWidth(int width) const { return layout()->totalHeightForWidth(width); }
@@ -91,13 +107,13 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Step of the lesson"));
     auto* column = layoutOf<QVBoxLayout>(this, spacing::kGap); // room for the ring of the focus
     place_ = makeHintLabel("lessonPlace");
-    title_ = identified(new Heading(TextSize::Title), "lessonTitle");
-    title_->setTextFormat(Qt::RichText);
+    title_ = identified(readsMarkup(new Heading(TextSize::Title)), "lessonTitle");
     title_->setWordWrap(true);
     text_ = makeText("lessonText");
     average_ = new AverageExercise;
     for (QWidget* widget : std::initializer_list<QWidget*>{place_, title_, text_}) column->addWidget(widget);
-    column->addWidget(average_, 4);
+    average_->setFixedHeight(fontMetrics().lineSpacing() * kAverageLines); // else answers below move when replies come
+    column->addWidget(average_);
     makeQuestion(column);
     taskCard_ = makeCard("task");
     task_ = makeText("lessonTask");
@@ -228,6 +244,10 @@ void LessonStepView::refresh() {
         const int choice = button->objectName().right(1).toInt();
         button->setChecked(progress.choice == choice);
         button->setEnabled(!isAnswered || progress.choice == choice);
+        const bool isRight = step.prediction->choices[static_cast<size_t>(choice)].isRight;
+        button->mark(isAnswered && isRight                                 ? ChoiceButton::Mark::Right
+                     : isAnswered && progress.choice == choice && !isRight ? ChoiceButton::Mark::Wrong
+                                                                           : ChoiceButton::Mark::None);
     }
     number_->setEnabled(!isAnswered);
     answer_->setEnabled(!isAnswered);
@@ -235,7 +255,7 @@ void LessonStepView::refresh() {
     put(reply_, player_->reply());
     taskCard_->setVisible(isAnswered && !step.task.isEmpty());
     task_->setText((progress.isDone ? tr("<b>Done:</b> ") : tr("<b>Now:</b> ")) + step.task);
-    show_->setVisible(!step.pointAt.isEmpty());
+    show_->setVisible(!step.pointAt.isEmpty() && !progress.isDone);
     const bool showsOutcome = progress.isDone && !step.outcome.isEmpty();
     outcomeCard_->setVisible(showsOutcome);
     const QString verdict = !step.prediction   ? QString()

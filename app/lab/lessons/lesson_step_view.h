@@ -24,9 +24,14 @@ public:
     int heightForWidth(int width) const override;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+    enum class Mark { None, Right, Wrong };
+    void mark(Mark mark); ///< after the answer
 
 private:
+    void showRole();
+
     QLabel* label_;
+    QString key_, text_; ///< the text with the tags of lessons
 };
 
 /// Shows one step of a lesson: its text, prediction, task and outcome, and the buttons between steps.

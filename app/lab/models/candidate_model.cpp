@@ -90,7 +90,7 @@ std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snaps
         return same == earlier.end() ? std::nanf("") : answer.probability - same->probability;
     };
     for (const ClassAnswer& answer : classAnswers(classes, from, kLimit)) {
-        QString text = QString::fromStdString(classes.labels[static_cast<size_t>(answer.label)]);
+        QString text = shownText(classes.labels[static_cast<size_t>(answer.label)]);
         if (!readsOneRow(readout_)) {
             const auto begin = static_cast<size_t>(answer.begin), end = static_cast<size_t>(answer.end);
             if (end > tokens.size()) continue;

@@ -1,6 +1,7 @@
 #include "app/lab/models/image_prediction_model.h"
 
 #include "app/figures/read_image.h"
+#include "app/figures/token_label.h"
 
 #include <QPainter>
 #include <QPixmap>
@@ -41,13 +42,13 @@ int ImagePredictionModel::rightCount() const {
 }
 
 QString ImagePredictionModel::labelOf(int row) const {
-    return QString::fromStdString(
+    return shownText(
         predictions_->labels[static_cast<size_t>(predictions_->examples[static_cast<size_t>(row)].example.label)]);
 }
 
 QString ImagePredictionModel::givenOf(int row) const {
     const auto& probabilities = predictions_->examples[static_cast<size_t>(row)].probabilities;
-    return QString::fromStdString(predictions_->labels[static_cast<size_t>(likeliest(probabilities))]);
+    return shownText(predictions_->labels[static_cast<size_t>(likeliest(probabilities))]);
 }
 
 QVariant ImagePredictionModel::data(const QModelIndex& index, int role) const {

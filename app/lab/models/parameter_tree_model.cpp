@@ -1,6 +1,7 @@
 #include "app/lab/models/parameter_tree_model.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 
 #include <QStringList>
 
@@ -30,7 +31,7 @@ void ParameterTreeModel::setModel(std::shared_ptr<const ModelInfo> model) {
             Item& leaf = items_[static_cast<size_t>(at)];
             leaf.parameter = fullName;
             leaf.shape = sizes.join(QStringLiteral(" × "));
-            leaf.source = QString::fromStdString(parameter.sourceName);
+            leaf.source = shownText(parameter.sourceName);
             for (int up = at;; up = items_[static_cast<size_t>(up)].parent) {
                 items_[static_cast<size_t>(up)].count += parameter.count;
                 if (up == 0) break;

@@ -1,6 +1,7 @@
 #include "app/lab/models/run_list_model.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
@@ -31,7 +32,7 @@ RunListModel::RunListModel(QString folder, QObject* parent) : QAbstractTableMode
         [folder = folder_](const std::atomic<bool>& isStopped) { return list(folder, isStopped); },
         [this](std::variant<Listing, Failure> result) {
             if (auto* failure = std::get_if<Failure>(&result))
-                problems_ << QString::fromStdString(failure->sentence());
+                problems_ << shownText(failure->sentence());
             else
                 addListed(std::get<Listing>(std::move(result)));
             emit listed();
@@ -70,7 +71,7 @@ RunListModel::Listing RunListModel::list(const QString& folder, const std::atomi
                                     .points = readMetrics(path),
                                     .isShown = false});
         } catch (const std::exception& problem) { // damaged, forbidden or of a newer program: leave its files unchanged
-            listing.problems << QString::fromUtf8(problem.what());
+            listing.problems << shownText(problem.what());
         }
     }
     return listing;
@@ -229,7 +230,7 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
         return QString::fromStdString(run.recipe.task);
     case StartColumn: {
         const std::string& start = run.recipe.start.model;
-        return start.empty() ? tr("new parameters") : QString::fromStdString(titleOfModel(start));
+        return start.empty() ? tr("new parameters") : shownText(titleOfModel(start));
     }
     case StepColumn:
         return run.points.empty() ? QVariant(0) : QVariant(qlonglong(run.points.back().step));

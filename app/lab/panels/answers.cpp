@@ -6,6 +6,7 @@
 #include "app/lab/widgets/plain_table.h"
 #include "engine/inference/vision_model.h"
 
+#include <QCoreApplication>
 #include <QTreeWidget>
 
 #include <algorithm>
@@ -18,6 +19,10 @@ namespace attn {
 namespace {
 
 constexpr size_t kShownAnswers = 10; ///< most rows of a table
+
+struct AnswersText {
+    Q_DECLARE_TR_FUNCTIONS(attn::Answers)
+};
 
 /// The name of an answer: a class, a token, or "#id" if the model has no text for it.
 std::string answerName(const ModelInfo& model, int answer) {
@@ -50,6 +55,13 @@ std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_
                               [&](int at) { return std::pair(-probabilities[static_cast<size_t>(at)], at); });
     order.resize(count);
     return order;
+}
+
+QString answerTitle(const ModelInfo& model) {
+    return model.readsPictures() ? AnswersText::tr("Class")
+           : model.writesText()  ? AnswersText::tr("Next token")
+           : model.maskToken     ? AnswersText::tr("Hidden word")
+                                 : AnswersText::tr("Answer");
 }
 
 int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to) {

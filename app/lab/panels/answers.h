@@ -17,6 +17,9 @@ std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal
 /// The `count` most likely answers, likeliest first.
 std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_t count);
 
+/// What the answers of a model are, as the title of a column: "Next token", "Hidden word", "Class" or "Answer".
+QString answerTitle(const ModelInfo& model);
+
 /// The answer of another model with the same name; -1: it has none.
 int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to);
 

@@ -121,7 +121,6 @@ QWidget* AttentionPanel::makeWords() {
     auto* words = new QWidget;
     wordsTitle_ = identified(new Heading(TextSize::Title), "attentionWordsTitle");
     wordsTitle_->setWordWrap(true);
-    wordsTitle_->setTextFormat(Qt::PlainText); // of tokens
     wordsMeaning_ = makeHintLabel("attentionWordsMeaning");
     strip_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     auto* scale = spoken(new TokenStrip, "attentionWordsScale", tr("Colours of attention weights from 0 to 1"));
@@ -168,7 +167,7 @@ QWidget* AttentionPanel::makeBreadcrumbs() {
     makeLevelAction(AttentionLevel::OneCell, cellButton_, "attentionCellLevel", QKeySequence("Ctrl+3"),
                     tr("Show the arithmetic of one query and one key"));
     for (QToolButton* button : {allButton_, headButton_, cellButton_}) {
-        if (button != allButton_) row->addWidget(new QLabel(QStringLiteral("›")));
+        if (button != allButton_) row->addWidget(plainLabel(QStringLiteral("›")));
         row->addWidget(button);
     }
     return bar;

@@ -125,12 +125,13 @@ void BeamsPanel::show() {
         beams->finished.empty() ? nullptr : &beams->nodes[static_cast<size_t>(beams->finished.front())];
     const auto all =
         std::ranges::count_if(beams->nodes, [](const BeamNode& node) { return node.fate == BeamNode::Fate::Finished; });
-    hint_->setText(best ? tr("Of %2 finished texts, the %1 best are kept. The best has the score %3; the largest "
-                             "score possible is 0. Click a box: every view then shows the attention of its text.")
-                              .arg(beams->finished.size())
-                              .arg(all)
-                              .arg(formatNumber(best->score, 4))
-                        : tr("No text is finished yet. Click a box: every view then shows the attention of its text."));
+    hint_->setText(
+        best ? tr("%1 texts finished, of which %2 are kept. Best score %3 (0 is perfect). Click a box to see the "
+                  "attention of its text.")
+                   .arg(all)
+                   .arg(beams->finished.size())
+                   .arg(best->score, 0, 'f', 2)
+             : tr("No text is finished yet. Click a box: every view then shows the attention of its text."));
     const QSize size = figure->pageSize({}, tree_->theme()).toSize();
     const auto* bar = scroll_->horizontalScrollBar();
     tree_->setFigure(std::move(figure));

@@ -27,9 +27,9 @@ void ByInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
         isPicture_ = page == picture_;
         text_->setVisible(!isPicture_);
         picture_->setVisible(isPicture_);
-        showTitle();
     }
     page->setSnapshot(snapshot); // the other page keeps the last snapshot that it can show
+    showTitle();
 }
 
 void ByInputPanel::showTitle() {
@@ -37,7 +37,9 @@ void ByInputPanel::showTitle() {
     for (QWidget* up = parentWidget(); up; up = up->parentWidget())
         if (auto* dock = qobject_cast<QDockWidget*>(up)) {
             if (textTitle_.isEmpty()) textTitle_ = dock->windowTitle();
-            dock->setWindowTitle(shown() == picture_ ? pictureTitle_ : textTitle_);
+            const QString now = text_->titleNow();
+            const QString title = isPicture_ ? pictureTitle_ : now.isEmpty() ? textTitle_ : now;
+            if (dock->windowTitle() != title) dock->setWindowTitle(title);
             return;
         }
 }

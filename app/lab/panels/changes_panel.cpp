@@ -127,9 +127,9 @@ void ChangesPanel::showModel() {
     const bool isPicture = snapshot_->readsPictures();
     kind_->setItemText(1, isPicture ? tr("Replace with a picture's mean") : tr("Replace with a text's mean"));
     kind_->setItemText(2, isPicture ? tr("Replace with a picture's value") : tr("Replace with a text's value"));
-    effect_->headerItem()->setText(0, isPicture ? tr("Class") : tr("Next token"));
-    write_->setVisible(!isPicture);
-    written_->setVisible(!isPicture);
+    effect_->headerItem()->setText(0, model ? answerTitle(*model) : tr("Next token"));
+    for (QWidget* each : std::initializer_list<QWidget*>{write_, written_})
+        each->setVisible(!model || model->writesText());
     showHead();
     showForm();
 }
@@ -340,7 +340,7 @@ QWidget* ChangesPanel::makeForm() {
                     tr("The share that is replaced, or the factor of a direction. Drag to adjust the change that is "
                        "selected below."));
     amount_->setRange(0, kAmountSteps);
-    amountText_ = new QLabel;
+    amountText_ = plainLabel();
     amountText_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("−4.00 ")));
     add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
     add_->setIcon(themedIcon("add", QPalette::ButtonText));
@@ -389,7 +389,7 @@ QLayout* ChangesPanel::makeContinuations() {
                    tr("Compare continuations of the original and the changed run"),
                    tr("Continue the text by 24 tokens in the original and the changed run, always with the most likely "
                       "token"));
-    written_ = makeHintLabel("interventionsWritten");
+    written_ = readsMarkup(makeHintLabel("interventionsWritten"));
     written_->setAccessibleName(tr("Continuations of the original and the changed run"));
     written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     connect(write_, &QPushButton::clicked, this,

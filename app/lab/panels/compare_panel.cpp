@@ -100,9 +100,7 @@ QLayout* ComparePanel::makeChoice() {
 }
 
 QWidget* ComparePanel::makeEmpty() {
-    empty_ =
-        new EmptyState("compareEmpty", tr("The attention of two runs stands here side by side, with their difference. "
-                                          "Choose the second run."));
+    empty_ = new EmptyState("compareEmpty", tr("See two runs side by side. Choose the second:"));
     const auto offer = [this](SecondRun::With with, const QString& text, QWidget* field) {
         empty_->offer(text, {}, [this, with, field] {
             with_->setCurrentIndex(with);
@@ -266,7 +264,7 @@ void ComparePanel::show() {
     showHeads(isOn); // the caption, too, if they can be compared
     say();
     answers_->setVisible(isOn);
-    answers_->headerItem()->setText(0, isPicture ? tr("Class") : tr("Next token"));
+    if (isOn) answers_->headerItem()->setText(0, answerTitle(*first_->model));
     if (isOn)
         showAnswers(*answers_,
                     likelyAnswers(*first_->model, answerProbabilities(*first_), *second_.snapshot()->model,

@@ -84,11 +84,9 @@ QString ComparePanel::alignedText() const {
     for (size_t token = 0; token < countA; ++token)
         if (partners_[token] >= 0 && a[token] != b[static_cast<size_t>(partners_[token])]) ++differing;
     if (count == countA && count == countB && differing == 0) return {};
-    return tr("A has %1 tokens and B has %2. The program compares %3 pairs of them. In %4 pairs the two tokens differ.")
-        .arg(countA)
-        .arg(countB)
-        .arg(count)
-        .arg(differing);
+    const QString sentence = tr("%1 of A's %2 tokens line up with B's %3.").arg(count).arg(countA).arg(countB);
+    if (differing == 0) return sentence;
+    return sentence + ' ' + (differing == 1 ? tr("1 pair differs.") : tr("%1 pairs differ.").arg(differing));
 }
 
 bool ComparePanel::isSame() const {
@@ -257,7 +255,7 @@ void ComparePanel::showHeads(bool isOn) {
 
 QString ComparePanel::runName(const Snapshot& run) const {
     const QString text = run.sequence ? QString::fromStdString(run.sequence->text).simplified() : QString();
-    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return QString::fromStdString(run.model->name);
+    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return shownText(run.model->name);
     const QFontMetrics font = message_->fontMetrics();
     return QStringLiteral("“%1”").arg(font.elidedText(text, Qt::ElideRight, kTextStart * font.averageCharWidth()));
 }

@@ -1,6 +1,7 @@
 #include "app/lab/panels/curves_panel.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/engine_text.h"
@@ -68,7 +69,7 @@ std::vector<RunListModel::Run> recordedRuns(const QString& path) {
         if (!fs::exists(each / kMetricsFile, ignored)) continue;
         try {
             runs.push_back({.folder = QString::fromStdString(each.string()),
-                            .name = QString::fromStdString(each.filename().string()),
+                            .name = shownText(each.filename().string()),
                             .recipe = readRecipe(each / "recipe.json"),
                             .points = readMetrics(each),
                             .isShown = true,

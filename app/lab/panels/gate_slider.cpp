@@ -11,7 +11,7 @@ constexpr int kGateSteps = 100;
 }
 
 GateSlider::GateSlider(const char* id, Workbench& bench)
-    : bench_(bench), head_(new QLabel), value_(new QLabel), gate_(new QSlider(Qt::Horizontal)) {
+    : bench_(bench), head_(plainLabel()), value_(plainLabel()), gate_(new QSlider(Qt::Horizontal)) {
     named(gate_, id, tr("Gate of the selected head"));
     gate_->setRange(0, kGateSteps);
     gate_->setValue(kGateSteps);

@@ -1,5 +1,6 @@
 #include "app/lab/panels/generate_panel.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
@@ -24,6 +25,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -33,6 +35,7 @@ constexpr double kFastMs = 30;     ///< per prompt, of one that can
 /// Tokens per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kSpeeds = {0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 35.0, 60.0, 100.0};
 constexpr int kInitialSpeed = 5;
+constexpr int kMostAmount = 100'000; ///< tokens of a run
 
 /// A button that can be as narrow as its text.
 class NarrowButton : public QPushButton {
@@ -50,6 +53,7 @@ class TwoLineHint : public QLabel {
 public:
     explicit TwoLineHint(const QString& id) {
         setObjectName(id);
+        setTextFormat(Qt::PlainText);
         setWordWrap(true);
         setProperty("hint", true);
     }
@@ -186,7 +190,7 @@ QWidget* GeneratePanel::makePromptGroup() {
     suggestions_ = spoken(new PromptSuggestions, "suggestions", tr("Prompts to try"));
     connect(suggestions_, &PromptSuggestions::chosen, prompt_, &QPlainTextEdit::setPlainText);
     tokenCount_ = new TwoLineHint("promptCount");
-    connect(prompt_, &LimitedEditor::refused, this, [this](const QString& why) { hint(why); });
+    connect(prompt_, &LimitedEditor::refused, this, &GeneratePanel::refuse);
     chips_ = spoken(new TokenChips, "promptTokens", tr("Tokens of the prompt"));
     chips_->setEmptyText(tr("The prompt's tokens appear here."));
     chips_->setMaximumHeight(fontMetrics().height() * 5);
@@ -197,8 +201,9 @@ QWidget* GeneratePanel::makePromptGroup() {
     showTokens_ = helped(new QCheckBox(tr("Show tokens")), "showTokens",
                          tr("Show the pieces into which the tokenizer splits the prompt, each with its id"));
     connect(showTokens_, &QCheckBox::toggled, chips_, &QWidget::setVisible);
-    return group("prompt",
-                 makeColumn({prompt_, suggestions_, second_, tree_, makeRow({{tokenCount_, 1}, showTokens_}), chips_}));
+    sourceTitle_ = identified(labelFor(prompt_, tr("Source")), "sourceTitle");
+    return group("prompt", makeColumn({sourceTitle_, prompt_, suggestions_, second_, tree_,
+                                       makeRow({{tokenCount_, 1}, showTokens_}), chips_}));
 }
 
 QWidget* GeneratePanel::makeRunGroup() {
@@ -223,10 +228,10 @@ QWidget* GeneratePanel::makeRunGroup() {
     speed_->setPageStep(1);
     speed_->setMinimumWidth(48);
     speed_->setValue(kInitialSpeed);
-    speedLabel_ = new QLabel;
+    speedLabel_ = plainLabel();
     speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
     amount_ = named(new QSpinBox, "amount", tr("Maximum number of tokens that Run generates"));
-    amount_->setRange(1, 100'000);
+    amount_->setRange(1, kMostAmount);
     amount_->setValue(100);
     amount_->setSuffix(tr(" tokens"));
     connect(speed_, &QSlider::valueChanged, this, [this] {
@@ -247,7 +252,19 @@ QWidget* GeneratePanel::makeTextGroup() {
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::clickToken);
     notice_ = makeHintLabel();
-    return group("text", makeColumn({{text_, 1}, notice_}));
+    targetTitle_ = identified(labelFor(text_, tr("Target")), "targetTitle");
+    return group("text", makeColumn({targetTitle_, {text_, 1}, notice_}));
+}
+
+void GeneratePanel::type(const QString& text) { prompt_->showText(text); }
+
+QString GeneratePanel::titleNow() const {
+    const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
+    return !model                ? QString()
+           : model->readsSource  ? tr("Translate")
+           : model->writesText() ? QString()
+           : model->maskToken    ? tr("Fill the gap")
+                                 : tr("Input");
 }
 
 bool GeneratePanel::readsSource() const { return snapshot_ && snapshot_->model && snapshot_->model->readsSource; }
@@ -257,6 +274,14 @@ void GeneratePanel::showModel() {
     if (model && model->writtenPicture) // one press writes all of it
         amount_->setValue(std::max(amount_->value(), static_cast<int>(model->writtenPicture->values())));
     const bool isFilling = model && model->maskToken, isWriting = !model || model->writesText();
+    for (QLabel* title : {sourceTitle_, targetTitle_}) title->setVisible(readsSource());
+    if (readsSource()) { // a target cannot be longer
+        wantedAmount_ = std::max(wantedAmount_, amount_->value());
+        amount_->setMaximum(model->contextLength);
+    } else {
+        amount_->setMaximum(kMostAmount);
+        if (const int wanted = std::exchange(wantedAmount_, 0); wanted > 0) amount_->setValue(wanted);
+    }
     second_->setVisible(model && model->readsPairs);
     tree_->setVisible(model && model->readsTrees);
     generation_->setVisible(isWriting);
@@ -311,12 +336,11 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         if (isWriting && endsWithLoneSpace(*snapshot))
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
-        const QString notice = QString::fromStdString(snapshot->sequence->notice);
+        const QString notice = shownText(snapshot->sequence->notice);
         notice_->setText(!notice.isEmpty()              ? notice
                          : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
-                         : snapshot->hasEnded ? tr("The text has ended. Run and Step write on after its end. Reset "
-                                                   "returns to the prompt.")
-                         : isWriting          ? tr("Shaded by probability. Click a token to go back to it.")
+                         : snapshot->hasEnded           ? tr("End of text. Run to write past it, Reset to start again.")
+                         : isWriting ? tr("Stronger colour = more likely. Click a word to go back to it.")
                          : snapshot->model->maskToken
                              ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                                   "it again to show it.")
@@ -343,6 +367,8 @@ void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
     }
     shownPrompt_ = prompt;
 }
+
+void GeneratePanel::refuse(const QString& why) { hint(tr("%1 Use the Text tab for long texts.").arg(why)); }
 
 void GeneratePanel::hint(const QString& text, const QString& help) {
     tokenCount_->setText(text);
@@ -372,7 +398,7 @@ bool GeneratePanel::postPrompt() {
     };
     const QString shown = prompt_->toPlainText();
     if (const QString why = prompt_->objectionTo(shown.size()); !why.isEmpty()) {
-        hint(why);
+        refuse(why);
         return false;
     }
     const std::vector<int> parents = snapshot_->model->readsTrees ? typedTree() : std::vector<int>();

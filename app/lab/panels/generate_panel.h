@@ -55,6 +55,7 @@ public:
     explicit GeneratePanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString titleNow() const override;
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
 
@@ -65,6 +66,8 @@ public:
     void reset();
     void focusPrompt();
     const QString& typed() const { return typed_; } ///< the last text that was typed; empty: none
+    /// Puts a text into the prompt, as if it were typed.
+    void type(const QString& text);
     /// While a lesson runs, what is typed is not the user's own text.
     void setLesson(bool isLesson) { isLesson_ = isLesson; }
     /// Puts a prompt that was typed, but that the model has not read yet, into a document in place of its text.
@@ -74,8 +77,9 @@ private:
     QWidget* makePromptGroup();
     QWidget* makeRunGroup();
     QWidget* makeTextGroup();
-    bool postPrompt();   ///< of the editors, unless the model has it; false: it cannot be run
-    bool canRunPrompt(); ///< after it is posted
+    bool postPrompt();               ///< of the editors, unless the model has it; false: it cannot be run
+    bool canRunPrompt();             ///< after it is posted
+    void refuse(const QString& why); ///< a text that is too long
     void hint(const QString& text, const QString& help = {}); ///< below the prompt. @param help empty: the text
     void syncPrompt(const Snapshot& snapshot);
     void clickToken(int tokenIndex);
@@ -92,6 +96,8 @@ private:
     PromptSuggestions* suggestions_;
     QCheckBox* showTokens_;
     TokenChips* chips_;
+    QLabel *sourceTitle_, *targetTitle_; ///< of a model with an encoder
+    int wantedAmount_ = 0;               ///< of tokens, while a target bounds them; 0: none does
     QLabel* tokenCount_;
     QWidget* generation_;
     QPushButton *run_, *step_, *stop_, *reset_;

@@ -12,13 +12,13 @@
 namespace attn {
 
 HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), detect_(new QPushButton(tr("Find head kinds"))), message_(makeHintLabel("kindMessage")),
-      heads_(new HeadTable("kind")) {
+    : Panel(bench, parent), detect_(new QPushButton(tr("Find head kinds"))), measured_(makeHintLabel("kindMeasured")),
+      message_(makeHintLabel("kindMessage")), heads_(new HeadTable("kind")) {
     named(detect_, "kindDetect", tr("Find the kind of each head"),
           tr("Score every head: on repeated random tokens and a short text, or on the picture and on the "
              "same picture with its patches shuffled"));
-    makeColumn(this, spacing::kGap, {detect_, message_, {heads_, 1}});
-    message_->hide();
+    makeColumn(this, spacing::kGap, {detect_, measured_, message_, {heads_, 1}});
+    for (QLabel* label : {measured_, message_}) label->hide();
     connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
     connect(heads_, &HeadTable::headChosen, this, [this](int site, int head) {
         if (bench_.readsPictures())
@@ -64,6 +64,10 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const QString problem = failureIn(*snapshot, HeadDetectionAnalysis{}.key());
     message_->setText(problem);
     message_->setVisible(!problem.isEmpty());
+    measured_->setText(snapshot->readsPictures() ? tr("Measured on the picture, and on it with its patches shuffled.")
+                                                 : tr("Measured on repeated random tokens and a short text of the "
+                                                      "program's own, not on the prompt."));
+    measured_->setVisible(found() != nullptr);
     detectIfNew();
 }
 

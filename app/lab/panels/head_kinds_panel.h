@@ -32,7 +32,8 @@ private:
     uint64_t askedVersion_ = 0;              ///< of the input then
     FrontWatch* front_ = nullptr;
     QPushButton* detect_;
-    QLabel* message_; ///< that the heads are being measured, or why they are not
+    QLabel* measured_; ///< on what
+    QLabel* message_;  ///< that the heads are being measured, or why they are not
     HeadTable* heads_;
 };
 

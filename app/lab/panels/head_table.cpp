@@ -3,6 +3,7 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/tile_image.h"
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -165,7 +166,6 @@ HeadTable::HeadTable(const QString& name, QWidget* parent)
                            {tr("Similar"), tr("Similarity to the head that all are compared with")}});
     table_->header()->setStretchLastSection(false);
     table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents); // also with larger text
-    table_->header()->setSectionResizeMode(Kind, QHeaderView::Stretch);
     table_->setSortingEnabled(true);
     table_->sortByColumn(Kind, Qt::AscendingOrder);
     table_->setMinimumHeight(fontMetrics().height() * 4);
@@ -335,7 +335,7 @@ void HeadTable::explain() {
     const HeadScores& to = reference_->in->heads[reference_->index];
     explanation_->setText(tr("Sorted by similarity to %1 of %2. Open another model to find similar heads there.")
                               .arg(fromEngine(to.label))
-                              .arg(QString::fromStdString(reference_->model->name)));
+                              .arg(shownText(reference_->model->name)));
 }
 
 QString HeadTable::explanationOf(const HeadScores& head) const {

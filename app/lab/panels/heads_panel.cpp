@@ -105,7 +105,7 @@ void HeadsPanel::showRows() {
         grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
     }
     const bool isPicture = snapshot_ && snapshot_->readsPictures();
-    const QString places = tr("One small picture for each head; the rows are layers.");
+    const QString places = tr("One tile per head; the rows are layers.");
     caption_->setText(places + ' ' +
                       (isPicture              ? tr("Bright patches get much attention.")
                        : grid_->showsChange() ? tr("Red: the last token looks there more than in the original run. "

@@ -91,7 +91,7 @@ void LensesPanel::layOut() {
     view_->insert(overlay_, 4);
     form_->setContentsMargins(0, 0, 0, 0);
     form_->addRow(tr("After token"), position_);
-    form_->addRow(tr("Logit"), makeRow({{target_, 1}, new QLabel(tr("−")), {against_, 1}}));
+    form_->addRow(tr("Logit"), makeRow({{target_, 1}, plainLabel(tr("−")), {against_, 1}}));
     form_->addRow(tr("Other text"), text_);
     makeColumn(this, spacing::kGap, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
 }
@@ -123,7 +123,7 @@ int LensesPanel::choiceOf(const QString& text) const {
     if (isNumber && (text.startsWith('#') || readsPictures() || !model.hasTokenizer)) return id;
     if (readsPictures()) {
         for (int index = 0; index < model.classes; ++index)
-            if (QString::fromStdString(model.labelOf(index)) == text) return index;
+            if (shownText(model.labelOf(index)) == text) return index;
         return -1;
     }
     for (const bool isLoose : {false, true}) // exact text first, then without leading spaces
@@ -158,7 +158,7 @@ void LensesPanel::listTargets() {
     target_->clear();
     if (readsPictures())
         for (int index = 0; index < snapshot_->model->classes; ++index)
-            target_->addItem(QString::fromStdString(snapshot_->model->labelOf(index)));
+            target_->addItem(shownText(snapshot_->model->labelOf(index)));
     target_->setEditText(choiceOf(text) < 0 ? QString() : text);
     const bool readsSource = snapshot_->model && snapshot_->model->readsSource;
     static_cast<QLabel*>(form_->labelForField(text_))->setText(readsSource ? tr("Other source") : tr("Other text"));

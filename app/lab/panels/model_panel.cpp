@@ -1,6 +1,7 @@
 #include "app/lab/panels/model_panel.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 #include "app/lab/models/parameter_tree_model.h"
 #include "app/lab/panels/patch_embedding_page.h"
 #include "app/lab/widgets/long_words.h"
@@ -43,28 +44,27 @@ QString factsOf(const Snapshot& snapshot) {
                      .arg(model.classes);
     else
         facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
-    facts << ModelPanel::tr("positions: %1").arg(QString::fromStdString(model.positions));
+    facts << ModelPanel::tr("positions: %1").arg(shownText(model.positions));
     facts << ModelPanel::tr("%1 parameters (%2 as %3 on the device, %4 in the file)")
                  .arg(grouped(model.parameterCount),
                       QLocale().formattedDataSize(model.parameterBytes, 1, QLocale::DataSizeIecFormat),
-                      QString::fromStdString(std::string(storageName(model.storage))),
-                      QString::fromStdString(model.dtype));
+                      QString::fromStdString(std::string(storageName(model.storage))), shownText(model.dtype));
     if (const std::string training = trainingSummary(snapshot.modelPath); !training.empty())
-        facts << ModelPanel::tr("trained: %1").arg(QString::fromStdString(training));
+        facts << ModelPanel::tr("trained: %1").arg(shownText(training));
     return facts.join(QStringLiteral(" · "));
 }
 
 } // namespace
 
 ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), facts_(new QLabel(this)), warnings_(new QLabel(this)), model_(new ParameterTreeModel(this)),
-      tree_(new QTreeView(this)), tabs_(new QTabWidget(this)), weight_(new WeightCanvas), config_(new QPlainTextEdit),
-      tokenizer_(new QLabel), positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
+    : Panel(bench, parent), facts_(plainLabel({}, this)), warnings_(plainLabel({}, this)),
+      model_(new ParameterTreeModel(this)), tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
+      weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(plainLabel()),
+      positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
       filters_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Filters, bench)) {
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
     for (QLabel* label : {facts_, warnings_, tokenizer_}) {
         label->setWordWrap(true);
-        label->setTextFormat(Qt::PlainText);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     }
     warnings_->setAccessibleName(tr("Warnings about the model"));
@@ -124,8 +124,7 @@ void ModelPanel::showModel() {
     for (QWidget* page : {positions_, filters_}) tabs_->setTabVisible(tabs_->indexOf(page), model.readsPictures());
     facts_->setText(factsOf(*snapshot_));
     QStringList warnings;
-    for (const std::string& warning : model.warnings)
-        warnings << QStringLiteral("⚠ ") + QString::fromStdString(warning);
+    for (const std::string& warning : model.warnings) warnings << QStringLiteral("⚠ ") + shownText(warning);
     warnings_->setText(warnings.join('\n'));
     warnings_->setVisible(!warnings.isEmpty());
     model_->setModel(snapshot_->model);
@@ -136,7 +135,7 @@ void ModelPanel::showModel() {
     config_->setWordWrapMode(LongWords().add(config));
     config_->setPlainText(config);
     tokenizer_->setText(model.hasTokenizer
-                            ? QString::fromStdString(model.tokenizerSummary)
+                            ? shownText(model.tokenizerSummary)
                             : tr("This model has no tokenizer: prompts are token ids, such as 1, 403, 407."));
 }
 

@@ -6,6 +6,7 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/panels/answers.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/item_delegates.h"
@@ -26,7 +27,7 @@ namespace {
 constexpr Param kGreedy{
     .id = "greedy",
     .title = "Greedy",
-    .help = "Always take the most likely token. Changing the temperature or another control switches this off.",
+    .help = "Always take the most likely token. Switch this off to draw tokens at random, with the controls below.",
     .kind = Param::Kind::Toggle,
     .minimum = 0,
     .maximum = 1,
@@ -118,6 +119,11 @@ void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     showEnd();
 }
 
+QString NextTokenPanel::titleNow() const {
+    const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
+    return !model || model->writesText() ? QString() : answerTitle(*model);
+}
+
 void NextTokenPanel::showEnd() {
     if (!snapshot_->hasEnded) goesOnAfter_ = -1;
     const bool isShown = snapshot_->hasEnded && snapshot_->branches->current != goesOnAfter_;
@@ -165,20 +171,20 @@ void NextTokenPanel::rank() {
     candidates_->rank(*snapshot_, bench_.sampling(),
                       bench_.shownRun() == ShownRun::Difference ? snapshot_->unedited.get() : nullptr);
     list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
-    sampling_->setVisible(candidates_->listsTokens());
+    sampling_->setVisible(candidates_->listsTokens() && snapshot_->model && snapshot_->model->writesText());
 }
 
 void NextTokenPanel::change(const QString& id, double value) {
     Sampling sampling = bench_.sampling();
     setSamplingValue(sampling, id.toStdString(), value);
-    // A control that greedy choice ignores must have an effect, so greedy is switched off.
-    if (!isSamplingFieldUsed(sampling, id.toStdString())) sampling.greedy = false;
     bench_.setSampling(sampling);
 }
 
 void NextTokenPanel::showSampling() {
-    for (const Param& param : controlParams())
+    for (const Param& param : controlParams()) {
         controls_->setValue(param.id, samplingValue(bench_.sampling(), param.id));
+        controls_->setUsable(param.id, isSamplingFieldUsed(bench_.sampling(), param.id));
+    }
     rank();
 }
 

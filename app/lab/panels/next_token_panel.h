@@ -20,6 +20,7 @@ public:
     explicit NextTokenPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString titleNow() const override;
     ExportNumbers numbers() const override;
 
 protected:

@@ -41,7 +41,7 @@ PatternEditor::PatternEditor(Workbench& bench)
     matrix_->installEventFilter(this);
     weight_->setRange(0, kWeightSteps);
     weight_->setValue(kWeightSteps);
-    auto* amount = identified(new QLabel, "interventionBrushAmount");
+    auto* amount = identified(plainLabel(), "interventionBrushAmount");
     const auto showAmount = [this, amount] {
         amount->setText(QString::number(static_cast<double>(weight_->value()) / kWeightSteps, 'f', 2));
     };

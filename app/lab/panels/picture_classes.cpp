@@ -2,6 +2,7 @@
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -17,11 +18,10 @@ constexpr size_t kMostClasses = 10;
 } // namespace
 
 QString knownClasses(const ModelInfo& info) {
-    if (info.classes == 1)
-        return PictureClasses::tr("It knows one class: %1.").arg(QString::fromStdString(info.labelOf(0)));
+    if (info.classes == 1) return PictureClasses::tr("It knows one class: %1.").arg(shownText(info.labelOf(0)));
     QStringList names;
     for (int index = 0; index < std::min(info.classes, static_cast<int>(kMostClasses)); ++index)
-        names << QString::fromStdString(info.labelOf(index));
+        names << shownText(info.labelOf(index));
     const int others = info.classes - static_cast<int>(names.size());
     if (others > 0) names << PictureClasses::tr("and %1 others").arg(others);
     return PictureClasses::tr("It knows %1 classes: %2.").arg(info.classes).arg(names.join(QStringLiteral(", ")));
@@ -65,7 +65,7 @@ void PictureClasses::show() {
         : hasClasses
             ? tr("The model answers: %1, with %2 % (in %3 ms). %4 It always divides 100 % among them, so "
                  "a picture of anything else can get a high number, too.")
-                  .arg(QString::fromStdString(info.labelOf(likeliest)))
+                  .arg(shownText(info.labelOf(likeliest)))
                   .arg(static_cast<double>(answer->probabilities[static_cast<size_t>(likeliest)]) * 100, 0, 'f', 1)
                   .arg(answer->elapsedMs, 0, 'f', 0)
                   .arg(knownClasses(info))
@@ -85,8 +85,7 @@ void PictureClasses::show() {
     for (const int index : likeliestAnswers(probabilities, kMostClasses)) {
         const auto at = static_cast<size_t>(index);
         const double value = static_cast<double>(probabilities[at]);
-        auto* item = new QTreeWidgetItem(
-            classes_, {QString::fromStdString(info.labelOf(index)), formatPercent(value), QString()});
+        auto* item = new QTreeWidgetItem(classes_, {shownText(info.labelOf(index)), formatPercent(value), QString()});
         item->setData(0, Qt::UserRole, index);
         if (index == kept) classes_->setCurrentItem(item); // the keyboard focus stays on the class
         for (const int column : {1, 2}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);

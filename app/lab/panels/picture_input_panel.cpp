@@ -1,6 +1,7 @@
 #include "app/lab/panels/picture_input_panel.h"
 
 #include "app/figures/read_image.h"
+#include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/panels/picture_classes.h"
 #include "app/lab/panels/picture_files.h"
@@ -48,7 +49,7 @@ QString headsText(const ModelInfo& info) {
 
 QString textOf(const ModelInfo& info) {
     const QString shape = PictureInputPanel::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels.")
-                              .arg(QString::fromStdString(info.name), QString::fromStdString(info.familyTitle))
+                              .arg(shownText(info.name), QString::fromStdString(info.familyTitle))
                               .arg(info.layers)
                               .arg(headsText(info))
                               .arg(info.grid.height)
@@ -81,9 +82,9 @@ PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
     auto* draw = helped(new QPushButton(tr("Draw a picture…")), "pictureDraw", tr("Draw a picture for the model"));
     connect(draw, &QPushButton::clicked, this, &PictureInputPanel::drawPicture);
     auto* paste = helped(new QPushButton(tr("Paste")), "picturePaste", tr("Use the picture from the clipboard"));
-    auto* drop = makeHintLabel(
-        "pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Of a picture that "
-                          "is not square the model sees the square in its middle."));
+    auto* drop =
+        makeHintLabel("pictureHint", tr("You can also drop or paste a picture, or drop a folder of pictures. Pictures "
+                                        "are cropped to a square."));
     makeColumn(this, spacing::kGap, {controls_});
     auto* ways = new FlowLayout;
     for (QPushButton* way : {open, draw}) ways->addWidget(way);
@@ -147,11 +148,11 @@ void PictureInputPanel::showModel() {
     if (!snapshot_ || !snapshot_->model) return;
     const ModelInfo& model = *snapshot_->model;
     QString text = textOf(model);
-    if (snapshot_->shown) text.prepend(tr("%1 of ").arg(QString::fromStdString(snapshot_->shown->title)));
+    if (snapshot_->shown) text.prepend(tr("%1 of ").arg(shownText(snapshot_->shown->title)));
     if (!task_.isEmpty()) text += '\n' + task_;
     if (brightness_ < kDark)
         text += "\n" + tr("Its examples are light on a dark ground. A dark drawing on white paper is new to it.");
-    for (const std::string& warning : model.warnings) text += "\n" + QString::fromStdString(warning);
+    for (const std::string& warning : model.warnings) text += "\n" + shownText(warning);
     modelText_->setText(text);
 }
 
@@ -159,7 +160,7 @@ void PictureInputPanel::showMessage() {
     const bool isRunning = snapshot_ && snapshot_->picture && snapshot_->picture->image && !snapshot_->answer &&
                            snapshot_->status.activity != Activity::Loading;
     message_->setText(!problem_.isEmpty()                  ? problem_
-                      : isRunning && snapshot_->runFailure ? QString::fromStdString(snapshot_->runFailure->sentence())
+                      : isRunning && snapshot_->runFailure ? shownText(snapshot_->runFailure->sentence())
                                                            : tr("Running the model…"));
     message_->setVisible(isRunning || !problem_.isEmpty());
 }
@@ -401,7 +402,7 @@ void PictureInputPanel::decodeAside(BackgroundTask& task, const QString& name,
             if (auto* image = std::get_if<Image>(&result))
                 return then(name, std::make_shared<const Image>(std::move(*image)));
             then(name, nullptr);
-            showProblem(QString::fromStdString(std::get<Failure>(result).sentence()));
+            showProblem(shownText(std::get<Failure>(result).sentence()));
         });
 }
 

@@ -1,5 +1,6 @@
 #include "app/lab/panels/picture_tools.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/panels/attention_settings.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
@@ -93,7 +94,7 @@ void PictureTools::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
         weighted_->clear();
         weighted_->addItem(tr("Nothing"), -1);
         for (int index = 0; index < model_->classes; ++index)
-            weighted_->addItem(QString::fromStdString(model_->labelOf(index)), index);
+            weighted_->addItem(shownText(model_->labelOf(index)), index);
         weighted_->setEnabled(model_->classes > 0);
     }
     show();

@@ -314,7 +314,7 @@ void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& s
     if (views_->currentWidget() == cards_) return;
     if (snapshot->query != asked_ && showsOneAttention()) return; // of the view before
     if (snapshot->query == asked_)
-        editor_->setFailure(snapshot->failure ? QString::fromStdString(snapshot->failure->sentence()) : QString());
+        editor_->setFailure(snapshot->failure ? shownText(snapshot->failure->sentence()) : QString());
     if (snapshot->failure || snapshot->maps.empty()) return;
     shown_ = snapshot;
     int64_t planes = 1;
@@ -379,6 +379,7 @@ QJsonObject PlaygroundPanel::saveView() const {
                      {"other", setup_.query.other ? QString::fromStdString(setup_.query.other->text()) : QString()},
                      {"compared", comparison_->kind()},
                      {"positions", positions_->saveView()},
+                     {"reach", painter_->saveReach()},
                      {"tab", QLatin1String(kPlaygroundTabs[views_->currentIndex()])},
                      {"head", head_->value()}};
     const QJsonObject input = InputControls::saved(setup_);
@@ -398,6 +399,7 @@ void PlaygroundPanel::restoreView(const QJsonObject& view) {
     comparison_->setKind(view.value("compared").toString());
     positions_->restoreView(view.value("positions").toObject());
     apply(setup);
+    painter_->restoreReach(view.value("reach").toArray());
     head_->setMaximum(std::max(head_->maximum(), view.value("head").toInt()));
     head_->setValue(view.value("head").toInt());
     for (int tab = 0; tab < views_->count(); ++tab)

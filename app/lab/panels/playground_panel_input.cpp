@@ -1,4 +1,5 @@
 #include "app/figures/read_image.h"
+#include "app/figures/token_label.h"
 #include "app/lab/panels/playground_panel.h"
 #include "app/lab/widgets/input_controls.h"
 #include "app/lab/widgets/patch_view.h"
@@ -106,7 +107,7 @@ void PlaygroundPanel::readPicture() {
         [this](std::variant<QImage, Failure> read) {
             if (const auto* failure = std::get_if<Failure>(&read)) {
                 pictureName_.clear(); // the next query tries again
-                return editor_->setFailure(QString::fromStdString(failure->sentence()));
+                return editor_->setFailure(shownText(failure->sentence()));
             }
             picture_ = std::get<QImage>(std::move(read));
             ask();

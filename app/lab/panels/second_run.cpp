@@ -1,5 +1,6 @@
 #include "app/lab/panels/second_run.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/panels/answers.h"
 #include "app/lab/workbench/picture_bench.h"
@@ -141,7 +142,7 @@ QString SecondRun::problem() const {
         return tr("Choose the other picture.");
     if (with_ == OtherInput && !isPicture && text_.isEmpty()) return tr("Type the other text and press Compare.");
     if (with_ == OtherModel && path_.isEmpty()) return tr("Choose the other model and press Compare.");
-    if (second_->runFailure) return QString::fromStdString(second_->runFailure->sentence());
+    if (second_->runFailure) return shownText(second_->runFailure->sentence());
     if (with_ == OtherModel && isOpen_ && second_->readsPictures() != isPicture)
         return tr("Both models must read texts, or both must read pictures.");
     return {};

@@ -99,7 +99,7 @@ PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal) {
 
 QString failureIn(const Snapshot& snapshot, const std::string& key) {
     const auto found = snapshot.failedAnalyses.find(key);
-    return found == snapshot.failedAnalyses.end() ? QString() : QString::fromStdString(found->second.sentence());
+    return found == snapshot.failedAnalyses.end() ? QString() : shownText(found->second.sentence());
 }
 
 } // namespace attn

@@ -1,5 +1,6 @@
 #include "app/lab/panels/start_comparison.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/training/training_summary.h"
@@ -45,7 +46,7 @@ void StartComparison::showRun(const RunListModel::Run* run, uint64_t checkpoints
     const std::string start = run->recipe.start.model, folder = run->folder.toStdString();
     text_->setText(tr("Weight matrices of attention, against %1: norm of the difference as a share of the norm before "
                       "· rank of the difference")
-                       .arg(QString::fromStdString(titleOfModel(start))));
+                       .arg(shownText(titleOfModel(start))));
     using Sites = std::vector<SiteChange>;
     reading_.start<Sites>(
         folder,
@@ -55,7 +56,7 @@ void StartComparison::showRun(const RunListModel::Run* run, uint64_t checkpoints
         [this](const std::variant<Sites, Failure>& found) {
             if (const auto* changes = std::get_if<Sites>(&found)) return show(*changes);
             table_->clear();
-            text_->setText(QString::fromStdString(std::get<Failure>(found).sentence()));
+            text_->setText(shownText(std::get<Failure>(found).sentence()));
         });
 }
 

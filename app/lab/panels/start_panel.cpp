@@ -1,5 +1,6 @@
 #include "app/lab/panels/start_panel.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -150,9 +151,8 @@ void StartPanel::makeContinue(QVBoxLayout* column) {
     row->addWidget(card("startPlay", tr("&Build\nattention from its parts"), tr("Show the playground"),
                         [this] { bench_.showPanel("playground"); }));
     for (const QString& path : offers_.recent.mid(0, kMostRecent)) {
-        auto* button =
-            card("startRecent", tr("Recent\n%1").arg(QString::fromStdString(folderTitle(path.toStdString()))),
-                 tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
+        auto* button = card("startRecent", tr("Recent\n%1").arg(shownText(folderTitle(path.toStdString()))),
+                            tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
         button->setEnabled(offers_.mayOpen);
         row->addWidget(button);
     }

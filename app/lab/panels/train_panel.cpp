@@ -70,8 +70,8 @@ QString sentenceOn(const TrainingMemory::Alternative& other) {
 TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), training_(bench.training().snapshot()) {
     form_ = new RecipeForm;
-    assignControlGroup(form_, "recipe");
-    makeColumn(this, spacing::kGap, {makeButtons(), makePace(), makeTimeline(), form_, room()});
+    for (QWidget* part : std::initializer_list<QWidget*>{form_->task(), form_}) assignControlGroup(part, "recipe");
+    makeColumn(this, spacing::kGap, {form_->task(), makeButtons(), makePace(), makeTimeline(), form_, room()});
     TrainingBridge& bridge = bench_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);
@@ -137,7 +137,7 @@ QWidget* TrainPanel::makePace() {
     pace_->setRange(0, static_cast<int>(kPaces.size()));
     pace_->setPageStep(1);
     pace_->setValue(pace_->maximum());
-    paceLabel_ = new QLabel(tr("fastest"));
+    paceLabel_ = plainLabel(tr("fastest"));
     paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
     ownRate_ = named(new QCheckBox(tr("Learning rate")), "ownRate", tr("Set the learning rate yourself"),
                      tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
@@ -394,7 +394,7 @@ void TrainPanel::showTimeline() {
                      : isBehind           ? tr("Showing step %1; the newest follows.").arg(moment->step)
                      : isLive             ? tr("Showing the current step.")
                      : isOfRun            ? tr("Showing step %1 of the run.").arg(moment->step)
-                                          : tr("Drag to see the moments of this run."));
+                                          : tr("Drag to replay the run."));
 }
 
 void TrainPanel::scrub(int position) {
@@ -441,7 +441,9 @@ void TrainPanel::updateButtons() {
     progress_->setRange(0, isBusy ? 0 : std::max(1, static_cast<int>(steps)));
     progress_->setValue(isHere ? static_cast<int>(training_->step) : 0);
     QStringList details;
-    QString text = form_->problem().isEmpty() ? tr("Choose a task below and press Train.") : form_->problem();
+    QString text = form_->recipe()              ? tr("Press Train to train a model on this task.")
+                   : form_->problem().isEmpty() ? tr("Correct the attention below, then press Train.")
+                                                : form_->problem();
     if (isBusy) {
         text = tr("Preparing…");
     } else if (isHere && steps > 0) {
@@ -480,7 +482,7 @@ void TrainPanel::updateButtons() {
     } else if (isKnown) {
         text = isPaused ? tr("Press Continue to train this run further, from its last checkpoint.")
                         : tr("Press Train to train this run.");
-    } else if (!bench_.runs().active().isEmpty()) {
+    } else if (form_->recipe() && !bench_.runs().active().isEmpty()) {
         text = tr("You have changed the settings of the open run. Press Train to start a new run with them.");
     }
     state_->setText(text);

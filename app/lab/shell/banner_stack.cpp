@@ -5,6 +5,7 @@
 
 #include <QEvent>
 #include <QMainWindow>
+#include <QMenuBar>
 #include <QStatusBar>
 
 #include <algorithm>
@@ -80,6 +81,7 @@ void BannerStack::place() {
         const int room = window_.width() - from - 2 * kMargin, width = areOffers ? room : std::min(kWidest, room);
         for (const Entry& entry : entries_) {
             if (entry.holder->isHidden() || (entry.banner->kind() == Banner::Kind::Offer) != areOffers) continue;
+            if (isAtTop(entry)) continue;
             const int height = entry.banner->heightForWidth(width);
             const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
             entry.holder->setGeometry((from + window_.width() - width) / 2, bottom - height + offset, width, height);
@@ -90,8 +92,31 @@ void BannerStack::place() {
     };
     placeAll(true, 0);
     reserve(reserved);
+    placeSuccesses();
     if (fills) bottom -= window_.fontMetrics().height() * 3;
     placeAll(false, begin);
+}
+
+int BannerStack::beginOfTop() const {
+    const QMenuBar* menus = window_.findChild<QMenuBar*>(QString(), Qt::FindDirectChildrenOnly);
+    if (!menus || !menus->isVisible() || menus->actions().isEmpty()) return window_.width();
+    return menus->actionGeometry(menus->actions().back()).right() + kMargin;
+}
+
+bool BannerStack::isAtTop(const Entry& entry) const {
+    constexpr int kLeast = 320; ///< pixels; a narrower text would cover what is below the menus
+    return entry.banner->kind() == Banner::Kind::Success && window_.width() - beginOfTop() - kMargin >= kLeast;
+}
+
+void BannerStack::placeSuccesses() {
+    const int width = std::min(kWidest, window_.width() - beginOfTop() - kMargin);
+    for (const Entry& entry : entries_) {
+        if (entry.holder->isHidden() || !isAtTop(entry)) continue;
+        const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
+        entry.holder->setGeometry(window_.width() - kMargin - width, spacing::kTight - offset, width,
+                                  entry.banner->heightForWidth(width));
+        entry.holder->raise();
+    }
 }
 
 void BannerStack::reserve(int height) {

@@ -15,7 +15,8 @@ namespace attn {
 
 /// The messages of a window, at its lower edge. Offers stay until they are dismissed: they have a place of their own
 /// above the status bar. Other messages lie over the window, so that nothing below them moves, and go by themselves:
-/// failures after half a minute and successes after some seconds, unless the pointer is on them.
+/// failures after half a minute and successes after some seconds, unless the pointer is on them. Successes lie beside
+/// the menus, where they cover no figure, if there is room.
 class BannerStack : public QObject {
     Q_OBJECT
 
@@ -41,6 +42,9 @@ private:
     void present(const Entry& entry);
     void place();
     void reserve(int height); ///< for offers
+    int beginOfTop() const;   ///< pixels: right of the menus
+    bool isAtTop(const Entry& entry) const;
+    void placeSuccesses(); ///< beside the menus, where no figure is
 
     QWidget& window_;
     QStatusBar& status_;                   ///< of the window

@@ -28,7 +28,10 @@ namespace {
 
 /// Says in a box why the program ends, for those who did not start it in a terminal.
 void showLastWords(const QString& sentence) {
-    QMessageBox::critical(nullptr, QStringLiteral("Attention Lab"), sentence + '.');
+    QMessageBox box(QMessageBox::Critical, QStringLiteral("Attention Lab"), {}, QMessageBox::Ok);
+    box.setTextFormat(Qt::PlainText); // the theme may not be there yet
+    box.setText(sentence + '.');
+    box.exec();
 }
 
 /// Ends the program with a sentence if an event handler runs out of memory. The automatic copy of the session stays.

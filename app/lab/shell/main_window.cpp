@@ -1,5 +1,6 @@
 #include "app/lab/shell/main_window.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/common/motion.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/lessons/lesson_panel.h"
@@ -101,7 +102,7 @@ private:
 
 /// Why the last run has no result; empty: it has one.
 QString problemOfRun(const Snapshot& snapshot) {
-    return snapshot.runFailure ? QString::fromStdString(snapshot.runFailure->sentence()) : QString();
+    return snapshot.runFailure ? shownText(snapshot.runFailure->sentence()) : QString();
 }
 
 } // namespace
@@ -273,8 +274,7 @@ void MainWindow::startAutosave() {
     if (!autosave_) return;
     connect(autosave_.get(), &Autosave::failed, this, &MainWindow::showFailure);
     if (auto leftover = autosave_->takeLeftover()) {
-        const QString text =
-            tr("The session \"%1\" was not saved when the program ended.").arg(leftover->title().left(60));
+        const QString text = tr("Attention Lab closed unexpectedly. Restore “%1”?").arg(leftover->title().left(60));
         offerBanner_->present(
             Banner::Kind::Offer, text,
             {{tr("Restore"), tr("Restore the session that was not saved"), [this, leftover] { restore(*leftover); }}});
@@ -291,17 +291,11 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         before && (before->sequence != snapshot->sequence || before->picture != snapshot->picture);
     if (isNewModel) {
         leaveStart();
-        layout_->setAbsent(snapshot->readsPictures() ? textPanels_ : QStringList());
+        layout_->setAbsent(uselessPanels(*snapshot));
         keepModelBefore(*snapshot);
         const QString path = QString::fromStdString(snapshot->modelPath);
         if (!path.startsWith("builtin:") && !snapshot->shown) addRecentPath(path);
         refreshRecent();
-    }
-    if (snapshot->model) {
-        const QString name = QString::fromStdString(snapshot->model->name);
-        setWindowTitle(snapshot->shown
-                           ? tr("%1 · %2 – Attention Lab").arg(name, QString::fromStdString(snapshot->shown->title))
-                           : tr("%1 – Attention Lab").arg(name));
     }
     // A session file that failed at the start is still named when the first model opens.
     const bool isFirst = !before || (!before->sequence && !before->picture);
@@ -310,12 +304,28 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if ((isOver || isNewModel || isNewSequence) && (isFailureOfModel_ || !isFirst) && failureBanner_->isVisible())
         failureBanner_->dismiss();
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
-        offerBanner_->present(Banner::Kind::Success,
-                              tr("Saved: %1").arg(QString::fromStdString(snapshot->finishedExport)));
+        offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(shownText(snapshot->finishedExport)));
     shownExport_ = snapshot->finishedExport;
     if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     bench_.setSnapshot(snapshot);
+    updateTitle();
     withdrawRunOffer();
+}
+
+void MainWindow::updateTitle() {
+    const Snapshot* snapshot = bench_.snapshot().get();
+    if (!snapshot || !snapshot->model) return;
+    QStringList parts{shownText(snapshot->model->name)};
+    if (snapshot->shown) parts << shownText(snapshot->shown->title);
+    if (!sessionPath_.isEmpty()) parts << shownText(QFileInfo(sessionPath_).fileName().toStdString());
+    setWindowTitle(tr("%1 – Attention Lab").arg(parts.join(QStringLiteral(" · "))));
+}
+
+QStringList MainWindow::uselessPanels(const Snapshot& snapshot) const {
+    if (!snapshot.model) return {};
+    if (snapshot.readsPictures()) return textPanels_;
+    // They write texts, or score what may be written.
+    return snapshot.model->writesText() ? QStringList() : QStringList{"branches", "text", "beams"};
 }
 
 void MainWindow::keepModelBefore(const Snapshot& next) {
@@ -327,7 +337,7 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
     beforeRun_.reset();
     if (lessons_->before()) return lessonSteps_.clear(); // they are about the model before
     if (next.shown) beforeRun_ = document();
-    pushModelStep(tr("opening %1").arg(QString::fromStdString(next.model->name)), path);
+    pushModelStep(tr("opening %1").arg(shownText(next.model->name)), path);
 }
 
 void MainWindow::pushModelStep(const QString& text, const QString& path, std::function<void()> again) {
@@ -381,7 +391,7 @@ void MainWindow::prepareEngine() {
 
 void MainWindow::showFailure(const Failure& failure) {
     isFailureOfModel_ = false;
-    failureBanner_->present(Banner::Kind::Failure, QString::fromStdString(failure.sentence()));
+    failureBanner_->present(Banner::Kind::Failure, shownText(failure.sentence()));
 }
 
 void MainWindow::setTheme(ThemeId theme) {

@@ -167,8 +167,9 @@ private:
     /// At the very first start, compiles the kernels of training once the first picture is there.
     void prepareEngine();
     void showFailure(const Failure& failure);
+    void updateTitle(); ///< the model, its moment in a training run, and the session's file
     void continueRestore();
-    enum class Kind { Model, Picture, Lesson };
+    enum class Kind { Model, Picture, Lesson, Text };
     /// Reads the file: not for the window's thread. @return why there is nothing to open in it
     static std::variant<Kind, Failure> kindOf(const QString& path);
     /// What there is to open in a file.
@@ -184,6 +185,8 @@ private:
     void changeStorage();                               ///< of the open model, which opens again as it is
     bool isOpen(const SessionDocument& document) const; ///< its model, with its storage
     void tellNothingOpened();
+    void openText(const QString& path);                        ///< puts it into the prompt
+    QStringList uselessPanels(const Snapshot& snapshot) const; ///< ids of those that show nothing of its model
     /// Opens the picture that was asked for last, once it is known whether the open model reads pictures.
     void openWaitingPicture();
     void showTraining(const TrainingSnapshot& snapshot); ///< in the status bar
@@ -211,7 +214,6 @@ private:
     void saveSession();
     void chooseSessionPath();
     void chooseCapture();
-    void captureTo(const QString& path);
     void chooseExport(const QString& suffix);
     QString suggestedName(const QString& suffix) const; ///< for the file of the current figure
     Provenance provenance(const Panel& panel) const;

@@ -5,6 +5,7 @@
 #include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/banner.h"
 #include "app/lab/widgets/status_strip.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/inference/named_changes.h"
 #include "engine/io/run_folder.h"
 
@@ -12,6 +13,7 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QGuiApplication>
+#include <QInputDialog>
 
 // What the window exports.
 
@@ -117,6 +119,31 @@ void MainWindow::exportFigure(const QString& path) {
             offerBanner_->present(Banner::Kind::Success, tr("Saved %1: %2").arg(title, path));
         });
     showWork(tr("Saving %1").arg(QFileInfo(path).fileName().left(60)), [this] { return exporting_.isRunning(); });
+}
+
+void MainWindow::chooseCapture() {
+    auto* dialog = identified(new QInputDialog(this), "captureDialog");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Capture activations"));
+    dialog->setLabelText(tr("Hooks to save, between commas; * stands for anything:"));
+    dialog->setComboBoxItems({QStringLiteral("*attn.hook_pattern,logits"), QStringLiteral("*attn.hook_pattern"),
+                              QStringLiteral("*hook_resid_*"), QStringLiteral("*hook_q,*hook_k,*hook_v,*hook_z"),
+                              QStringLiteral("*attn.hook_scores,*attn.hook_pattern"), QStringLiteral("*")});
+    dialog->setComboBoxEditable(true);
+    dialog->setOkButtonText(tr("Choose a file"));
+    connect(dialog, &QInputDialog::textValueSelected, this, [this](const QString& hooks) {
+        auto* file = makeFileDialog(this, tr("Capture activations"), QFileDialog::AnyFile);
+        file->setAcceptMode(QFileDialog::AcceptSave);
+        file->setNameFilter(tr("NumPy archive (*.npz);;Safetensors (*.safetensors)"));
+        file->setDefaultSuffix("npz");
+        const ModelInfo& model = *bench_.snapshot()->model;
+        file->selectFile(fileNameOf({QString::fromStdString(model.name), QStringLiteral("activations")}, "npz"));
+        connect(file, &QFileDialog::fileSelected, this, [this, hooks](const QString& path) {
+            bridge_.post(CaptureCommand{.hooks = hooks.toStdString(), .path = path.toStdString()});
+        });
+        file->open();
+    });
+    dialog->open();
 }
 
 void MainWindow::exportRun(const QString& path) {

@@ -10,6 +10,7 @@
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_link.h"
+#include "engine/io/weight_source.h"
 #include "engine/session/publisher.h"
 
 #include <QClipboard>
@@ -20,6 +21,7 @@
 #include <QInputDialog>
 #include <QKeyEvent>
 #include <QSettings>
+#include <QStringDecoder>
 #include <QTimer>
 
 namespace attn {
@@ -53,6 +55,39 @@ void choosePath(QWidget* parent, const QString& title, QFileDialog::FileMode mod
     dialog->open();
 }
 
+/// Whether a file begins as a text does.
+bool isText(const QString& path) {
+    constexpr qint64 kBeginning = 4096;
+    QFile file(path);
+    if (!file.open(QFile::ReadOnly)) return false;
+    const QByteArray beginning = file.read(kBeginning);
+    QStringDecoder decoder(QStringDecoder::Utf8); // keeps a character that is cut off for later
+    const QString text = decoder(beginning);
+    const bool isOfText = std::ranges::all_of(text, [](QChar c) { return c >= u' ' || c.isSpace(); });
+    return !text.isEmpty() && !decoder.hasError() && isOfText;
+}
+
+/// Reads a text for the prompt.
+std::variant<QString, Failure> promptFrom(const QString& path) {
+    QFile file(path);
+    if (!file.open(QFile::ReadOnly))
+        return Failure{.what = "cannot be read", .where = path.toStdString(), .hint = file.errorString().toStdString()};
+    if (file.size() > static_cast<qint64>(kMostPromptBytes))
+        return Failure{.what = QStringLiteral("too long for the prompt: %L1 bytes (limit %L2)")
+                                   .arg(file.size())
+                                   .arg(kMostPromptBytes)
+                                   .toStdString(),
+                       .where = path.toStdString(),
+                       .hint = "use the Text tab for long texts, or the Train panel to learn from it"};
+    const QByteArray bytes = file.readAll();
+    QStringDecoder decoder(QStringDecoder::Utf8);
+    QString text = decoder(bytes);
+    if (decoder.hasError() || text.contains(QChar(0)))
+        return Failure{.what = "is not a text in UTF-8", .where = path.toStdString(), .hint = "save it as UTF-8"};
+    if (text.endsWith('\n')) text.chop(1); // of the last line
+    return text;
+}
+
 } // namespace
 
 void MainWindow::open(const QString& path, const QString& prompt) {
@@ -83,10 +118,12 @@ std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) 
     if (!QImageReader::imageFormat(path).isEmpty()) return Kind::Picture;
     if (file.suffix() == "safetensors" || file.fileName() == "config.json") return Kind::Model;
     if (file.suffix() == "json") return Kind::Lesson;
-    return Failure{.what = "this is no model, no picture, no session and no lesson",
-                   .where = path.toStdString(),
-                   .hint = "open a model folder, a .safetensors file, a picture, an .attnlab file or a lesson's .json "
-                           "file, or paste a text into the prompt"};
+    if (const auto other = otherModelFormat(path.toStdString())) return *other;
+    if (isText(path)) return Kind::Text;
+    return Failure{.what = "“" + file.fileName().toStdString() + "” isn't a model, picture, session, lesson or text",
+                   .where = {},
+                   .hint = "open a model's folder, a .safetensors file, a picture, an .attnlab file, a lesson's .json "
+                           "file or a text"};
 }
 
 std::variant<MainWindow::Found, Failure> MainWindow::foundAt(const QString& path) {
@@ -100,6 +137,7 @@ std::variant<MainWindow::Found, Failure> MainWindow::foundAt(const QString& path
 
 void MainWindow::openAs(const Found& found, const QString& path, const QString& prompt) {
     if (found.kind == Kind::Lesson) return openLesson(path);
+    if (found.kind == Kind::Text) return openText(path);
     leavesStart_ = true;
     if (found.kind == Kind::Model) {
         constexpr int64_t kLarge = int64_t{64} << 20; // bytes; smaller models write fast anyway
@@ -116,6 +154,23 @@ void MainWindow::openAs(const Found& found, const QString& path, const QString& 
     leaveStart();
     waitingPicture_ = path;
     openWaitingPicture();
+}
+
+void MainWindow::openText(const QString& path) {
+    if (!firstPath_.isEmpty()) postModel(std::exchange(firstPath_, {}), {}); // it reads the text
+    if (bench_.readsPictures())
+        return showFailure({.what = "is a text, and the open model reads pictures",
+                            .where = path.toStdString(),
+                            .hint = "open a model of texts first"});
+    opening_.start<QString>(
+        path.toStdString(), [path](const std::atomic<bool>&) { return promptFrom(path); },
+        [this, path](std::variant<QString, Failure> read) {
+            status_->setWork({});
+            if (auto* failure = std::get_if<Failure>(&read)) return showUnopened(path, *failure);
+            leaveStart();
+            generate_->type(std::get<QString>(read));
+            bench_.showPanel("generate");
+        });
 }
 
 void MainWindow::openWaitingPicture() {
@@ -200,6 +255,7 @@ void MainWindow::openSession(const QString& path) {
             }
             leavesStart_ = true;
             sessionPath_ = path;
+            updateTitle();
             addRecentPath(path);
             refreshRecent();
             restore(std::get<SessionDocument>(std::move(loaded)));
@@ -213,6 +269,7 @@ void MainWindow::openLink(const QString& link) {
     const QString instead = std::exchange(firstPath_, {});
     if (auto* session = std::get_if<SessionDocument>(&read)) {
         sessionPath_.clear();
+        updateTitle();
         session->locks = locks_;
         leavesStart_ = true;
         return restore(std::move(*session));
@@ -330,6 +387,7 @@ void MainWindow::saveSessionAs(const QString& path) {
         [this, path](std::variant<bool, Failure> saved) {
             if (const auto* failure = std::get_if<Failure>(&saved)) return showFailure(*failure);
             sessionPath_ = path;
+            updateTitle();
             addRecentPath(path);
             refreshRecent();
             offerBanner_->present(Banner::Kind::Success, tr("Session saved: %1").arg(path));
@@ -368,16 +426,6 @@ void MainWindow::chooseModelFile() {
 void MainWindow::choosePicture() {
     choosePath(this, tr("Choose a picture"), QFileDialog::ExistingFile, QFileDialog::AcceptOpen, {}, {},
                [this](const QString& path) { open(path); });
-}
-
-void MainWindow::chooseCapture() {
-    choosePath(this, tr("Capture activations"), QFileDialog::AnyFile, QFileDialog::AcceptSave,
-               tr("NumPy archive (*.npz);;Safetensors (*.safetensors)"), "npz",
-               [this](const QString& path) { captureTo(path); });
-}
-
-void MainWindow::captureTo(const QString& path) {
-    bridge_.post(CaptureCommand{.hooks = "*attn.hook_pattern,logits", .path = path.toStdString()});
 }
 
 void MainWindow::chooseExport(const QString& suffix) {

@@ -50,8 +50,9 @@ void MainWindow::greet() {
     lessonToResume_ = QSettings().value(kOpenLesson).toString();
     if (QSettings().value(key).toBool()) return;
     QSettings().setValue(key, true);
-    const QString greeting = tr("Each small picture is one attention head: dark is little, bright is much attention. "
-                                "Click one. New here? A lesson takes five minutes.");
+    const QString greeting =
+        tr("Each tile is one attention head. Bright means more attention. Click one. New here? A lesson "
+           "takes five minutes.");
     offerBanner_->present(Banner::Kind::Offer, greeting,
                           {{tr("Learn"), tr("Show the lessons and all other ways to start"),
                             [this] { layout_->enter(workspaceNamed("learn")); }}});
@@ -124,22 +125,31 @@ void MainWindow::takeTour(StartPanel::Tour tour) {
             look[QLatin1String(field)] = value;
         setView("attention", look);
     };
+    const auto say = [this](const QString& text) { offerBanner_->present(Banner::Kind::Offer, text); };
     switch (tour) {
     case StartPanel::Tour::Write:
         enter("write", "all");
         openFresh(); // the text that is open may fill the context
         generate_->write();
+        say(tr("The model writes one word after another. Each tile is one attention head: its lowest row is the newest "
+               "word, and bright cells are the words that it looks at. Click a tile to see it large. Undo brings back "
+               "the text that was open."));
         break;
     case StartPanel::Tour::Look:
         enter("inspect", "head");
         postModel("builtin:induction-trained", {});
         bench_.selectHead(1, 0);
+        say(tr(
+            "Rows are letters that look, columns are letters that are looked at. This head copies: each letter looks "
+            "at what followed the same letter before. Click a bright cell to see its arithmetic."));
         break;
     case StartPanel::Tour::Train:
         enter("train", "all");
         bench_.post(StopCommand{});
         train_->play();
         training_.follow(true); // also if a text is still being written
+        say(tr("A new model learns to sort digits, and its heads form. At first they look everywhere; soon each row "
+               "looks at the digit that it must write next. Afterwards, drag the timeline to replay the run."));
         break;
     }
 }

@@ -1,3 +1,4 @@
+#include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/common/icons.h"
@@ -126,7 +127,7 @@ void MainWindow::makeFileMenu() {
     }
     refreshRecent();
     menu->addSeparator();
-    addAction(menu, "weightStorage", tr("Keep the &weights in fewer bits…"),
+    addAction(menu, "weightStorage", tr("Quantise &weights…"),
               tr("See what memory the weights of the open model take in 32, 16, 8 and 4 bits and how fast it would "
                  "write, and choose how to keep them"),
               "Ctrl+Alt+B", "files", [this] { changeStorage(); });
@@ -192,7 +193,7 @@ void MainWindow::makeEditMenu() {
                                     tr("Show the difference your changes make in every view. Press again to go back."),
                                     "Ctrl+Shift+D", "heads", [this] { toggleShownRun(ShownRun::Difference); });
     for (QAction* each : {original, difference}) each->setCheckable(true);
-    addAction(menu, "formedPath", tr("Compare with the formed &path"),
+    addAction(menu, "formedPath", tr("Check against the exact &path"),
               tr("Check the program itself: show the prediction beside one that is computed step by step, without the "
                  "shortcuts that make a model fast. Both should be the same."),
               "Ctrl+Shift+F", "heads", [this] {
@@ -356,7 +357,7 @@ void MainWindow::refreshRecent() {
         const QString path = isUsed ? paths[i] : QString();
         action->setVisible(isUsed);
         action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
-        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(QString::fromStdString(folderTitle(path.toStdString())))
+        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(shownText(folderTitle(path.toStdString())))
                                : tr("&%1 (empty)").arg(i + 1));
         action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Models and sessions that you open appear here"));
         action->setData(path);
@@ -397,9 +398,10 @@ void MainWindow::updateActions() {
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
+    const QStringList useless = bench_.snapshot() ? uselessPanels(*bench_.snapshot()) : QStringList();
     for (const QString& id : textPanels_) {
-        enableUnlessLocked(actions_.at("panel." + id), !bench_.readsPictures());
-        docks_.at(id)->toggleViewAction()->setEnabled(!bench_.readsPictures());
+        enableUnlessLocked(actions_.at("panel." + id), !useless.contains(id));
+        docks_.at(id)->toggleViewAction()->setEnabled(!useless.contains(id));
     }
     actions_.at("trainWithModel")->setEnabled(bench_.hasModel());
     enableUnlessLocked(actions_.at("weightStorage"), bench_.hasModel() && !bench_.snapshot()->shown);
@@ -419,8 +421,9 @@ void MainWindow::openInScope() {
                             .where = bench_.snapshot()->model->name,
                             .hint = "look at the model in this window"});
     const QStringList arguments = scopeArguments(*bench_.snapshot(), bench_.selection(), device_, mirror_.socketPath());
-    const auto failure =
-        startScope_ ? startScope_(arguments) : startScope(QCoreApplication::applicationDirPath(), arguments);
+    const auto failure = startScope_ ? startScope_(arguments)
+                                     : startScope(QCoreApplication::applicationDirPath(), arguments, this,
+                                                  [this](const Failure& ended) { showFailure(ended); });
     if (failure) showFailure(*failure);
 }
 
@@ -483,16 +486,15 @@ void MainWindow::showHelp() {
         if (qobject_cast<const Panel*>(widget)) break;
     }
     if (lines.isEmpty()) return showShortcuts();
-    QWhatsThis::showText(at, lines.join("<br>"), this);
+    QWhatsThis::showText(at, QStringLiteral("<p>%1</p>").arg(lines.join("<br>")), this);
 }
 
 void MainWindow::showAbout() {
     auto* box =
-        new QMessageBox(QMessageBox::Information, tr("About Attention Lab"),
-                        tr("<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, "
-                           "what attention does.</p><p>MIT licence. Built with Qt %2.</p>")
-                            .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())),
-                        QMessageBox::Close, this);
+        readsMarkup(new QMessageBox(QMessageBox::Information, tr("About Attention Lab"), {}, QMessageBox::Close, this));
+    box->setText(tr("<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, what "
+                    "attention does.</p><p>MIT licence. Built with Qt %2.</p>")
+                     .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())));
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->open();
 }

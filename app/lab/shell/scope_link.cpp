@@ -4,19 +4,27 @@
 #include <QLocalSocket>
 #include <QProcess>
 #include <QStandardPaths>
+#include <QTemporaryFile>
 #include <QUuid>
 
 #include <algorithm>
+#include <utility>
+
+#include <unistd.h>
 
 namespace attn {
+namespace {
+constexpr qsizetype kMostSaid = 4000; ///< bytes of what a scope says last
+}
 
 QStringList scopeArguments(const Snapshot& snapshot, const Selection& selection, const QString& device,
                            const QString& socket) {
     QStringList arguments;
-    if (snapshot.sequence && snapshot.model && snapshot.model->hasTokenizer) {
+    const bool isWhole = snapshot.sequence && snapshot.sequence->forgotten == 0;
+    if (isWhole && snapshot.model && snapshot.model->hasTokenizer) {
         if (!snapshot.sequence->prompt.empty())
             arguments << "--prompt=" + QString::fromStdString(snapshot.sequence->prompt);
-    } else if (snapshot.sequence) {
+    } else if (snapshot.sequence) { // of a text that is longer than the context: what the model reads of it
         QStringList ids;
         for (const TokenInfo& token : snapshot.sequence->tokens)
             if (token.isPrompt) ids << QString::number(token.id);
@@ -29,16 +37,40 @@ QStringList scopeArguments(const Snapshot& snapshot, const Selection& selection,
     return arguments;
 }
 
-std::optional<Failure> startScope(const QString& folder, const QStringList& arguments) {
+std::optional<Failure> startScope(const QString& folder, const QStringList& arguments, QObject* context,
+                                  std::function<void(const Failure&)> ended) {
     const QString program = QStandardPaths::findExecutable("attention-scope", {folder});
     if (program.isEmpty())
         return Failure{.what = "attention-scope is not installed in this program's folder",
                        .where = folder.toStdString(),
                        .hint = "install it there, or build it (it needs GLFW and Dear ImGui)"};
-    if (!QProcess::startDetached(program, arguments))
+    auto* process = new QProcess; // has no owner, because the scope may outlive this program
+    auto* said = new QTemporaryFile(process);
+    if (said->open()) process->setStandardErrorFile(said->fileName());
+    process->setStandardInputFile(QProcess::nullDevice());
+    process->setStandardOutputFile(QProcess::nullDevice());
+    process->setChildProcessModifier([] { ::setsid(); }); // Ctrl-C in this program's terminal ends this program alone
+    process->start(program, arguments);
+    const bool isStarted = process->waitForStarted();
+    QFile::remove(said->fileName()); // both hold it open
+    if (!isStarted) {
+        process->deleteLater();
         return Failure{.what = "attention-scope could not be started",
                        .where = program.toStdString(),
                        .hint = "start it in a terminal to see why"};
+    }
+    QObject::connect(
+        process, &QProcess::finished, context,
+        [process, said, ended = std::move(ended)](int code, QProcess::ExitStatus status) {
+            process->deleteLater();
+            if (code == 0 && status == QProcess::NormalExit) return;
+            const QString last = QString::fromUtf8(said->readAll().right(kMostSaid)).trimmed().section('\n', -1);
+            const QString name = QStringLiteral("attention-scope: ");
+            ended({.what = last.isEmpty() ? "it ended without a word"
+                                          : last.mid(last.startsWith(name) ? name.size() : 0).toStdString(),
+                   .where = "The scope",
+                   .hint = last.isEmpty() ? "start attention-scope in a terminal to see why" : ""});
+        });
     return std::nullopt;
 }
 

@@ -20,8 +20,10 @@ QStringList scopeArguments(const Snapshot& snapshot, const Selection& selection,
                            const QString& socket = {});
 
 /// Starts the attention-scope in a folder as an independent process.
+/// @param ended is told why, if it ends with an error while `context` lives
 /// @return the failure, if it did not start
-std::optional<Failure> startScope(const QString& folder, const QStringList& arguments);
+std::optional<Failure> startScope(const QString& folder, const QStringList& arguments, QObject* context,
+                                  std::function<void(const Failure&)> ended);
 
 using ScopeStarter = std::function<std::optional<Failure>(const QStringList& arguments)>;
 

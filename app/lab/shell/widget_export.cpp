@@ -107,9 +107,8 @@ Export pictureExport(QWidget& widget, const QString& path) {
         pdf.setPageSize(QPageSize(QSizeF(widget.size()) * 72 / kScreenDpi, QPageSize::Point));
         draw(widget, pdf);
     }
-    return [bytes = buffer.data(), path](const std::atomic<bool>& isStopped) {
-        return isStopped ? std::nullopt : writeBytes(bytes, path);
-    };
+    return [bytes = suffix == "svg" ? wellFormed(buffer.data()) : buffer.data(),
+            path](const std::atomic<bool>& isStopped) { return isStopped ? std::nullopt : writeBytes(bytes, path); };
 }
 
 Export webPageExport(const QWidget& widget, const QString& title, const Provenance& from, const QString& path) {

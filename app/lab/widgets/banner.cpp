@@ -1,7 +1,7 @@
 #include "app/lab/widgets/banner.h"
 
-#include "app/figures/spacing.h"
 #include "app/lab/common/icons.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QClipboard>
 #include <QGuiApplication>
@@ -13,11 +13,10 @@
 namespace attn {
 
 Banner::Banner(QWidget* parent)
-    : QFrame(parent), row_(new QHBoxLayout(this)), symbol_(new QLabel(this)), label_(new QLabel(this)) {
+    : QFrame(parent), row_(new QHBoxLayout(this)), symbol_(plainLabel({}, this)), label_(plainLabel({}, this)) {
     setObjectName("banner");
     row_->setContentsMargins(spacing::kWide, spacing::kGap, spacing::kGap, spacing::kGap);
     label_->setWordWrap(true);
-    label_->setTextFormat(Qt::PlainText);
     label_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     row_->addWidget(symbol_);
     row_->addWidget(label_, 1);

@@ -42,7 +42,7 @@ CostView::CostView(QWidget* parent) : QWidget(parent) {
     progress_->hide();
     remark_ = makeHintLabel("costRemark");
     column->addLayout(makeRow({run_, progress_, {remark_, 1}}));
-    legend_ = makeTextLabel("costLegend");
+    legend_ = readsMarkup(makeTextLabel("costLegend"));
     legend_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     column->addWidget(legend_);
     const std::array titles{tr("Pairs of query and key"), tr("Operations"), tr("Memory"), tr("Time")};
@@ -92,7 +92,8 @@ void CostView::refresh() {
     QStringList lines;
     for (qsizetype spec = 0; spec < names.size() && spec < static_cast<qsizetype>(query_.specs.size()); ++spec)
         lines << QStringLiteral("<b>%1</b> %2")
-                     .arg(names[spec], qt(query_.specs[static_cast<size_t>(spec)].text()).toHtmlEscaped());
+                     .arg(names[spec].toHtmlEscaped(),
+                          qt(query_.specs[static_cast<size_t>(spec)].text()).toHtmlEscaped());
     legend_->setText(lines.join(QStringLiteral("<br>")));
 
     const bool isRunning = measured_ && measured_->isRunning;

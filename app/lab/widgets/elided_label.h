@@ -11,7 +11,7 @@ namespace attn {
 /// A label of one line that never widens its place. Text that does not fit ends in "…", and the tool tip is the whole.
 class ElidedLabel : public QLabel {
 public:
-    using QLabel::QLabel;
+    explicit ElidedLabel(QWidget* parent = nullptr) : QLabel(parent) { setTextFormat(Qt::PlainText); }
     QSize sizeHint() const override { return {0, QLabel::sizeHint().height()}; }
     QSize minimumSizeHint() const override { return sizeHint(); }
     /// What is visible of the text.

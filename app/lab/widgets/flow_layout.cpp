@@ -19,7 +19,7 @@ FlowLayout::~FlowLayout() { qDeleteAll(items_); }
 
 QWidget* FlowLayout::addLabelled(const QString& text, QWidget* control) {
     auto* pair = new QWidget;
-    auto* label = new QLabel(text);
+    auto* label = plainLabel(text);
     label->setBuddy(control);
     makeRow(pair, 0, {label, control});
     addWidget(pair);

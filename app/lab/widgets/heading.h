@@ -12,8 +12,9 @@ class Heading : public QLabel {
     Q_OBJECT
 
 public:
-    explicit Heading(TextSize size, const QString& text = {}, QWidget* parent = nullptr)
-        : QLabel(text, parent), size_(size) {
+    explicit Heading(TextSize size, const QString& text = {}, QWidget* parent = nullptr) : QLabel(parent), size_(size) {
+        setTextFormat(Qt::PlainText);
+        setText(text);
         setFont(textFont(size_));
     }
 

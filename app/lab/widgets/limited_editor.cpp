@@ -13,7 +13,7 @@ LimitedEditor::LimitedEditor(int most, QWidget* parent) : QPlainTextEdit(parent)
 
 QString LimitedEditor::objectionTo(qsizetype length) const {
     if (length <= most_) return {};
-    return tr("The text has %1 characters; at most %2 fit here. Shorten it.").arg(length).arg(most_);
+    return tr("Too long: %L1 characters (limit %L2).").arg(length).arg(most_);
 }
 
 void LimitedEditor::showText(const QString& text) {

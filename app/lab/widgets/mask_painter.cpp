@@ -10,6 +10,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QJsonArray>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QSignalBlocker>
@@ -199,6 +200,19 @@ void MaskPainter::showReach() {
     next.kind = MatrixFigure::Kind::Cells;
     reach_->setFigure(std::move(next));
     remark_->setText(remark);
+}
+
+QJsonArray MaskPainter::saveReach() const {
+    const bool isLast = token_->value() == token_->maximum(); // also of another number of tokens
+    return {isLast ? -1 : token_->value(), layers_->value()};
+}
+
+void MaskPainter::restoreReach(const QJsonArray& reach) {
+    if (reach.size() != 2) return;
+    const int token = reach[0].toInt();
+    token_->setMaximum(std::max({token_->maximum(), static_cast<int>(tokens_) - 1, token})); // it may not be drawn yet
+    token_->setValue(token < 0 ? token_->maximum() : token);
+    layers_->setValue(reach[1].toInt());
 }
 
 void MaskPainter::setTheme(const FigureTheme& theme) {

@@ -7,6 +7,7 @@
 
 class QCheckBox;
 class QComboBox;
+class QJsonArray;
 class QLabel;
 class QSpinBox;
 
@@ -57,6 +58,9 @@ public:
 
     void setMask(const MaskExpression& mask, int64_t tokens);
     void setTheme(const FigureTheme& theme);
+    /// The token whose sources are traced (-1: the last one) and the number of layers, for session files and lessons.
+    QJsonArray saveReach() const;
+    void restoreReach(const QJsonArray& reach);
 
 signals:
     /// @param mask the term painted(...)

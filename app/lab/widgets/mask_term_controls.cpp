@@ -78,7 +78,7 @@ void MaskTermControls::setMask(const MaskExpression& mask, double longest) {
     terms_ = std::move(terms);
     for (size_t t = 0; t < terms_.size(); ++t) {
         Term& term = terms_[t];
-        auto* title = new QLabel(QString::fromStdString(std::string(term.part->title)), this);
+        auto* title = plainLabel(QString::fromStdString(std::string(term.part->title)), this);
         title->setToolTip(QString::fromStdString(std::string(term.part->idea)));
         layout()->addWidget(title);
         term.controls = new ParamControls(term.params, this);

@@ -1,7 +1,8 @@
 #include "app/lab/widgets/param_controls.h"
 
-#include "app/figures/spacing.h"
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/widget_makers.h"
+
 #include <QCheckBox>
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
@@ -47,7 +48,7 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             made.toggle = box;
             connect(box, &QCheckBox::toggled, this, [this, id](bool on) { emit valueChanged(id, on ? 1 : 0); });
         } else {
-            auto* label = new QLabel(title, this);
+            auto* label = plainLabel(title, this);
             made.number = new QDoubleSpinBox(this);
             made.number->setDecimals(decimalsFor(param));
             made.number->setRange(param.minimum, param.maximum);
@@ -113,6 +114,12 @@ void ParamControls::setShown(std::string_view id, bool on) {
     const Control& target = control(id);
     for (QWidget* widget : std::initializer_list<QWidget*>{target.label, target.toggle, target.slider, target.number})
         if (widget) widget->setVisible(on);
+}
+
+void ParamControls::setUsable(std::string_view id, bool on) {
+    const Control& target = control(id);
+    for (QWidget* widget : std::initializer_list<QWidget*>{target.label, target.toggle, target.slider, target.number})
+        if (widget) widget->setEnabled(on);
 }
 
 int ParamControls::sliderPosition(const Param& param, double value) const {

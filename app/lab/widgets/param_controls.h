@@ -32,6 +32,8 @@ public:
     static bool hasSlider(const Param& param);
     /// Shows or hides a control.
     void setShown(std::string_view id, bool on);
+    /// Enables a control, or greys it because it has no effect now.
+    void setUsable(std::string_view id, bool on);
 
 signals:
     void valueChanged(const QString& id, double value);

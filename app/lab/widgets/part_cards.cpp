@@ -11,6 +11,7 @@
 #include "engine/attention/findings.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/playground/attention_run.h"
 #include "engine/playground/part_growth.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/initial_weights.h"
@@ -59,12 +60,24 @@ AttentionSpec specOfCard(const Part& part) {
     return mended(std::move(spec));
 }
 
-/// @return the map that only this part makes; else its mask, the pattern, or the output; null: none
-const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap>& maps) {
-    const auto find = [&](auto isMeant) {
-        const auto found = std::ranges::find_if(maps, [&](const PlaygroundMap& map) { return isMeant(map.name); });
-        return found == maps.end() ? nullptr : &*found;
-    };
+/// The names of what a composition without the part of a slot shows.
+std::vector<std::string> shownWithout(Slot slot, AttentionSpec spec) {
+    if (slot == Slot::Mask)
+        spec.mask = {};
+    else
+        spec.reset(slot);
+    const AttentionSpec base = mended(std::move(spec));
+    std::vector<std::string> names;
+    const AttentionGraph built = attentionGraph(base, {.queries = kTokens, .keys = kTokens}, false);
+    for (const auto& [name, tensor] : built.flow.shown) names.push_back(name);
+    return names;
+}
+
+/// @return the map that shows this part: what the same composition without it does not show; else what the part is
+/// there
+///         to make (a mask, scores, an output), or the pattern; null: none
+const PlaygroundMap* pictureOf(const Part& part, const PlaygroundSnapshot& snapshot) {
+    const auto& maps = snapshot.maps;
     if (isOfBlock(part)) { // the last one: of a norm, its output
         const std::string own = std::string(nameOf(part.slot)) + '.';
         const auto found = std::ranges::find_if(maps.rbegin(), maps.rend(),
@@ -72,13 +85,20 @@ const PlaygroundMap* pictureOf(const Part& part, const std::vector<PlaygroundMap
         return found == maps.rend() ? nullptr : &*found;
     }
     static constexpr std::array kCommon{"scores", "mask", "pattern", "z"};
-    const auto isOwn = [](const std::string& name) { return std::ranges::find(kCommon, name) == kCommon.end(); };
-    if (part.slot == Slot::Mask)
-        if (const auto* map = find([](const std::string& name) { return name.starts_with("mask."); })) return map;
-    if (part.slot == Slot::Mask) return find([](const std::string& name) { return name == "mask"; });
-    if (const auto* map = find(isOwn)) return map;
-    if (const auto* map = find([](const std::string& name) { return name == "pattern"; })) return map;
-    return find([](const std::string& name) { return name == "z"; });
+    const auto others = shownWithout(part.slot, snapshot.query.spec);
+    const PlaygroundMap* own = nullptr;
+    for (const PlaygroundMap& map : maps) {
+        const bool isOwn = std::ranges::find(kCommon, map.name) == kCommon.end() &&
+                           std::ranges::find(others, map.name) == others.end();
+        if (isOwn && (!own || (part.slot == Slot::Mask && map.name.starts_with("mask.")))) own = &map;
+    }
+    if (own) return own;
+    const char* usual = part.slot == Slot::Mask     ? "mask"
+                        : part.slot == Slot::Score  ? "scores"
+                        : part.slot == Slot::Output ? "z"
+                                                    : "pattern";
+    if (const auto* map = findMap(maps, usual)) return map;
+    return findMap(maps, "z");
 }
 
 QString titleText(std::string_view title, std::string_view idea) {
@@ -205,8 +225,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     list_->expandAll();
     list_->setItemsExpandable(false);
     const auto label = [](const char* id, const QString& name) {
-        QLabel* text = makeTextLabel(id);
-        text->setTextFormat(Qt::RichText);
+        QLabel* text = readsMarkup(makeTextLabel(id));
         text->setTextInteractionFlags(Qt::TextSelectableByMouse);
         text->setAlignment(Qt::AlignTop | Qt::AlignLeft);
         text->setAccessibleName(name);
@@ -275,7 +294,7 @@ void PartCards::setButtons() {
 
 void PartCards::showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     if (!part_ || snapshot->query != query_) return;
-    if (const PlaygroundMap* map = pictureOf(*part_, snapshot->maps))
+    if (const PlaygroundMap* map = pictureOf(*part_, *snapshot))
         picture_->setFigure(mapFigure(*map, snapshot->query.spec, 0, 0));
 }
 

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/position_view.h"
 
 #include "app/figures/map_figure.h"
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/formula_view.h"
 #include "app/lab/widgets/lines_view.h"
@@ -53,7 +54,7 @@ PositionView::PositionView(QWidget* parent) : QWidget(parent) {
     for (const Param& param : kLengths) lengths_->setValue(param.id, param.initial);
     title_ = makeHintLabel("positionTitle");
     formula_ = identified(new FormulaView, "positionFormula");
-    reading_ = identified(new QLabel, "positionReading");
+    reading_ = identified(plainLabel(), "positionReading");
     reading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     grid_ = new PlotGrid("positionPlots");
     encodings_ = matrix("positionEncodings");
@@ -165,7 +166,7 @@ void PositionView::showTree(const DependencyTree& tree) {
 
 void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     if (snapshot->positionFailure) {
-        title_->setText(QString::fromStdString(snapshot->positionFailure->sentence()));
+        title_->setText(shownText(snapshot->positionFailure->sentence()));
         formula_->hide();
         return grid_->setPlots({});
     }

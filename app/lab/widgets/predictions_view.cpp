@@ -1,5 +1,6 @@
 #include "app/lab/widgets/predictions_view.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -23,7 +24,7 @@ MatrixFigure confusionFigure(const ImagePredictions& predictions) {
     figure.rowTitle = tr("true class");
     figure.columnTitle = tr("predicted class");
     figure.kind = MatrixFigure::Kind::Weights;
-    for (const std::string& label : predictions.labels) figure.rowLabels.push_back(QString::fromStdString(label));
+    for (const std::string& label : predictions.labels) figure.rowLabels.push_back(shownText(label));
     figure.columnLabels = figure.rowLabels;
     std::vector<float> shares;
     for (size_t row = 0; row < classes; ++row) {

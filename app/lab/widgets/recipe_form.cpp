@@ -21,6 +21,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
+#include <QStandardItemModel>
 #include <QToolButton>
 
 #include <algorithm>
@@ -113,9 +114,10 @@ RecipeForm::RecipeForm(QWidget* parent)
                                 "pass. The text below says what each choice is for"));
     for (const Precision& each : precisions())
         precision->addItem(tr("Precision: %1").arg(fromView(each.title)), fromView(each.id));
+    taskPart_ = makeTask();
     makeColumn(
         this, 0,
-        {makeTask(), model_ = makeModel(),
+        {makeSettings(), model_ = makeModel(),
          makeSection(
              tr("Training"), "trainingSection",
              {{"optimiser",
@@ -156,9 +158,8 @@ QWidget* RecipeForm::makeModel() {
         init->addItem(tr("Initial weights: %1").arg(fromView(rule.title)),
                       QString::fromUtf8(rule.id.data(), static_cast<qsizetype>(rule.id.size())));
         init->setItemData(init->count() - 1,
-                          QStringLiteral("<p>%1</p><p><i>%2</i></p><p>%3 %4</p>")
-                              .arg(fromView(rule.idea).toHtmlEscaped(), fromView(rule.formula).toHtmlEscaped(),
-                                   fromView(rule.source.authors).toHtmlEscaped())
+                          QStringLiteral("%1\n%2\n%3 %4")
+                              .arg(fromView(rule.idea), fromView(rule.formula), fromView(rule.source.authors))
                               .arg(rule.source.year),
                           Qt::ToolTipRole);
     }
@@ -188,20 +189,8 @@ QWidget* RecipeForm::makeModel() {
 QWidget* RecipeForm::makeTask() {
     auto* container = new QWidget;
     task_ = named(new QComboBox, "task", tr("Task"), tr("What the model learns"));
-    for (const Task* task : taskCatalogue()) task_->addItem(fromView(task->title));
+    listTasks();
     summary_ = makeHintLabel("taskSummary");
-    taskColumn_ = makeColumn(container, 0, {task_, summary_});
-    from_ = new QWidget;
-    trained_ = choice("trained", tr("Trained parameters"), {"all", "norms and readout"},
-                      {tr("Train all parameters"), tr("Train only norms and readout")},
-                      tr("Which parameters training changes. The others stay as they are"));
-    choices_.push_back({"trained", trained_});
-    adapterControls_ = new ParamControls(kAdapterParams);
-    QWidget* row = makePathRow(fromPath_, "from", tr("Model to start from"),
-                               tr("A folder with a model that is trained further. It sets the architecture"));
-    fromPath_->setPlaceholderText(tr("Start from: new parameters"));
-    makeColumn(from_, 0, {row, trained_, adapterControls_});
-    taskColumn_->addWidget(from_);
     text_ = new QWidget;
     tokens_ = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000", kModelTokens},
                      {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)"),
@@ -225,13 +214,45 @@ QWidget* RecipeForm::makeTask() {
     makeColumn(text_, 0,
                {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns from")),
                 translation_, tokens_, warning_ = makeHintLabel("recipeWarning")});
-    taskColumn_->addWidget(text_);
-    taskColumn_->addWidget(makeLanguages());
     data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
                         tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "
                            "pictures per class. The task Pixels also takes pictures without classes"));
-    taskColumn_->addWidget(data_);
-    connect(task_, &QComboBox::activated, this, &RecipeForm::chooseTask);
+    makeColumn(container, 0, {task_, summary_, text_, makeLanguages(), data_});
+    connect(task_, &QComboBox::activated, this, [this] { chooseTask(task_->currentData().toInt()); });
+    return container;
+}
+
+void RecipeForm::listTasks() {
+    const auto isOf = [](const Task& task, int kind) {
+        return kind == (task.hasImages() || task.readsData || !task.withoutData.empty() ? 3
+                        : task.hasSource                                                ? 2
+                        : task.readsText                                                ? 1
+                                                                                        : 0);
+    };
+    const QString kinds[] = {tr("Puzzles"), tr("Your own text"), tr("One text into another"), tr("Pictures")};
+    const auto& tasks = taskCatalogue();
+    for (int kind = 0; kind < 4; ++kind) {
+        task_->addItem(kinds[kind]);
+        static_cast<QStandardItemModel*>(task_->model())->item(task_->count() - 1)->setFlags(Qt::NoItemFlags);
+        for (size_t index = 0; index < tasks.size(); ++index)
+            if (isOf(*tasks[index], kind)) task_->addItem(fromView(tasks[index]->title), static_cast<int>(index));
+    }
+    task_->setMaxVisibleItems(14);
+}
+
+QWidget* RecipeForm::makeSettings() {
+    auto* container = new QWidget;
+    from_ = new QWidget;
+    trained_ = choice("trained", tr("Trained parameters"), {"all", "norms and readout"},
+                      {tr("Train all parameters"), tr("Train only norms and readout")},
+                      tr("Which parameters training changes. The others stay as they are"));
+    choices_.push_back({"trained", trained_});
+    adapterControls_ = new ParamControls(kAdapterParams);
+    QWidget* row = makePathRow(fromPath_, "from", tr("Model to start from"),
+                               tr("A folder with a model that is trained further. It sets the architecture"));
+    fromPath_->setPlaceholderText(tr("Start from: new parameters"));
+    makeColumn(from_, 0, {row, trained_, adapterControls_});
+    taskColumn_ = makeColumn(container, 0, {from_});
     return container;
 }
 
@@ -360,7 +381,7 @@ void RecipeForm::makeTaskControls() {
     const Task& task = **found;
     {
         const QSignalBlocker quiet(task_);
-        task_->setCurrentIndex(static_cast<int>(found - tasks.begin()));
+        task_->setCurrentIndex(task_->findData(static_cast<int>(found - tasks.begin())));
     }
     summary_->setText(fromView(task.summary));
     text_->setVisible(task.readsText);
@@ -479,9 +500,9 @@ void RecipeForm::settle() {
     try {
         Recipe recipe = recipeFromJson(*json_, "the recipe");
         if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
-            problem = tr("Choose a text file to train on.");
+            problem = tr("Choose a text file, then press Train.");
         else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())
-            problem = tr("Choose a folder of pictures to train on.");
+            problem = tr("Choose a folder of pictures, then press Train.");
         else
             recipe_ = std::move(recipe);
     } catch (const Error& error) {

@@ -35,6 +35,8 @@ public:
     QString problem() const;
     void setRecipe(const Recipe& recipe);
     void chooseTask(int index); ///< of taskCatalogue()
+    /// The task with its data, which stands above the button that trains; the form holds the rest.
+    QWidget* task() const { return taskPart_; }
 
 signals:
     void changed();
@@ -48,6 +50,8 @@ private:
     };
 
     QWidget* makeTask();
+    void listTasks();        ///< by kind
+    QWidget* makeSettings(); ///< of the task, and the model to start from
     QWidget* makeModel();
     QWidget* makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
                          ParamControls* controls, QWidget* note = nullptr);
@@ -69,6 +73,7 @@ private:
 
     std::unique_ptr<nlohmann::json> json_; ///< never null; behind a pointer to keep json.hpp out of this header
     std::optional<Recipe> recipe_;
+    QWidget* taskPart_;
     QComboBox* task_;
     QLabel *summary_, *problem_, *warning_, *precisionCard_;
     QVBoxLayout* taskColumn_;

@@ -1,6 +1,5 @@
 #include "app/lab/widgets/spec_editor.h"
 
-#include "app/figures/formula.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/engine_text.h"
 #include "app/lab/widgets/idea_list.h"
@@ -260,10 +259,8 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
         row.isShown = true;
         row.shown = id;
         row.choice->setCurrentIndex(row.choice->findData(fromEngine(id)));
-        row.choice->setToolTip(
-            part ? QStringLiteral("<p>%1</p><p>%2</p>")
-                       .arg(fromEngine(part->idea).toHtmlEscaped(), Formula(fromEngine(part->formula)).html())
-                 : tr("The rest of the model decides"));
+        row.choice->setToolTip(part ? fromEngine(part->idea) + '\n' + fromEngine(part->formula)
+                                    : tr("The rest of the model decides"));
         showSentence(row.caution, part ? fromEngine(part->caution) : QString());
         for (QWidget* controls : std::initializer_list<QWidget*>{row.controls, row.list}) {
             if (!controls) continue;

@@ -36,7 +36,7 @@ void putText(QLineEdit* line, const std::string& text, const std::function<bool(
 
 SpecLine::SpecLine(const QString& title, const QString& help, const QString& name, QWidget* parent) : QWidget(parent) {
     auto* column = layoutOf<QVBoxLayout>(this);
-    auto* label = new QLabel(title);
+    auto* label = plainLabel(title);
     line_ = named(new QLineEdit, name + "Text", title, help);
     label->setBuddy(line_);
     error_ = makeHintLabel(name + "Error");

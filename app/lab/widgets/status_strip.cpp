@@ -1,6 +1,7 @@
 #include "app/lab/widgets/status_strip.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QLocale>
@@ -13,7 +14,7 @@ namespace attn {
 namespace {
 
 QString activityText(const Status& status) {
-    const QString detail = QString::fromStdString(status.detail);
+    const QString detail = shownText(status.detail);
     switch (status.activity) {
     case Activity::Loading:
         return StatusStrip::tr("Loading %1").arg(detail);
@@ -37,7 +38,8 @@ QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLoc
 } // namespace
 
 StatusStrip::StatusStrip(QWidget* parent)
-    : QWidget(parent), activity_(new QLabel(this)), progress_(new QProgressBar(this)), cancel_(new QToolButton(this)) {
+    : QWidget(parent), activity_(plainLabel({}, this)), progress_(new QProgressBar(this)),
+      cancel_(new QToolButton(this)) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(spacing::kGap, 0, spacing::kGap, 0);
     row->setSpacing(spacing::kWide);
@@ -65,7 +67,7 @@ StatusStrip::StatusStrip(QWidget* parent)
 }
 
 QLabel* StatusStrip::addField(const QString& help) {
-    auto* label = new QLabel(this);
+    auto* label = plainLabel({}, this);
     label->setToolTip(help);
     label->setMinimumWidth(1); // large text is cut rather than widening the window
     layout()->addWidget(label);
@@ -111,11 +113,11 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     isSessionIdle_ = status.activity == Activity::Idle;
     if (work_.isEmpty()) showSession();
     model_->setText(
-        snapshot.model ? tr("%1 · %2 parameters")
-                             .arg(QString::fromStdString(snapshot.model->name), grouped(snapshot.model->parameterCount))
-                       : tr("no model"));
+        snapshot.model
+            ? tr("%1 · %2 parameters").arg(shownText(snapshot.model->name), grouped(snapshot.model->parameterCount))
+            : tr("no model"));
     // Drivers append their build to the name. The tooltip shows the full name.
-    const QString device = QString::fromStdString(status.device);
+    const QString device = shownText(status.device);
     device_->setText(device.section(" (", 0, 0));
     device_->setToolTip(device.isEmpty() ? tr("No device yet") : tr("%1. Choose another in Preferences.").arg(device));
     speed_->setText(status.tokensPerSecond > 0

@@ -44,9 +44,25 @@ template <class Widget> Widget* identified(Widget* widget, const QString& id) {
     return widget;
 }
 
+/// @return a label that shows its text as it is. A label of Qt guesses whether a text is markup, and markup, which may
+///         come from a file, can name files that Qt would open
+inline QLabel* plainLabel(const QString& text = {}, QWidget* parent = nullptr) {
+    auto* label = new QLabel(parent);
+    label->setTextFormat(Qt::PlainText);
+    label->setText(text);
+    return label;
+}
+
+/// Has a label read its text as markup. Give it texts of the program and of checked lessons alone, and put other texts
+/// into them only by toHtmlEscaped().
+template <class Label> Label* readsMarkup(Label* label) {
+    label->setTextFormat(Qt::RichText);
+    return label;
+}
+
 /// @return a label whose text wraps over several lines
 inline QLabel* makeTextLabel(const QString& name = {}, const QString& text = {}) {
-    auto* label = new QLabel(text);
+    auto* label = plainLabel(text);
     label->setObjectName(name);
     label->setWordWrap(true);
     return label;
@@ -99,7 +115,7 @@ inline QVBoxLayout* makeColumn(QWidget* owner, int margin, std::initializer_list
 
 /// A label whose key gives the focus to a control.
 inline QLabel* labelFor(QWidget* control, const QString& text) {
-    auto* label = new QLabel(text);
+    auto* label = plainLabel(text);
     label->setBuddy(control);
     return label;
 }

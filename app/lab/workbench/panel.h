@@ -24,6 +24,9 @@ public:
     /// Receives each new snapshot, after the workbench. Parts that did not change are the same objects as before.
     virtual void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) { Q_UNUSED(snapshot) }
 
+    /// How its dock is called for the open model; empty: as the catalogue of panels calls it.
+    virtual QString titleNow() const { return {}; }
+
     /// View settings for session files, under keys of the panel's choice.
     virtual QJsonObject saveView() const { return {}; }
     virtual void restoreView(const QJsonObject& view) { Q_UNUSED(view) }

@@ -13,6 +13,13 @@ namespace {
 
 using ChangesEdit = StateEdit<Changes, 2>;
 
+/// The first attention from a target to its source: the one that changes while the target is written.
+int crossSite(const ModelInfo& model) {
+    const auto& sites = model.structure.sites;
+    const auto found = std::ranges::find_if(sites, [](const Site& site) { return site.queryStream != site.keyStream; });
+    return found == sites.end() ? 0 : static_cast<int>(found - sites.begin());
+}
+
 bool areEqual(const std::shared_ptr<const Changes>& a, const std::shared_ptr<const Changes>& b) {
     return a == b || ((!a || a->empty()) && (!b || b->empty()));
 }
@@ -71,6 +78,8 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         selectCell(std::nullopt);
         if (!isSameFolder) selectRow(std::nullopt);
         if (readsPictures()) selectHead(snapshot_->model->siteCount() - 1, 0);
+        if (!isSameFolder && snapshot_->model && snapshot_->model->readsSource)
+            selectHead(crossSite(*snapshot_->model), 0);
         pictures_->forgetModel();
     }
     // Changes that were posted are newer than the snapshot's, unless the session has taken or refused them.
