@@ -1,5 +1,6 @@
 #include "app/lab/shell/main_window.h"
 
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/common/motion.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/lessons/lesson_panel.h"
@@ -165,6 +166,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         restoreGeometry(QSettings().value("geometry").toByteArray());
         layout_->load();
     }
+    fitScreen(*this);
     layout_->enter(workspaceNamed(remembersLayout_ ? QSettings().value("workspace").toString() : QString()));
     startAutosave();
     makeLessons(setup.lessonFolder);
