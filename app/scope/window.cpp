@@ -65,6 +65,12 @@ Window::Window(const DisplayConnection&, int width, int height) {
     glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
     glfwWindowHintString(GLFW_X11_CLASS_NAME, "attention-scope");
     glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "attention-scope");
+    if (GLFWmonitor* monitor = glfwGetPrimaryMonitor()) {
+        int left = 0, top = 0, most = 0, tallest = 0;
+        glfwGetMonitorWorkarea(monitor, &left, &top, &most, &tallest);
+        width = std::min(width, std::max(most, kSmallestWidth));
+        height = std::min(height, std::max(tallest, kSmallestHeight));
+    }
     window_ = glfwCreateWindow(width, height, "Attention Scope", nullptr, nullptr);
     if (window_ == nullptr)
         throw Error(

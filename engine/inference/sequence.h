@@ -46,7 +46,8 @@ struct BranchNode {
 
 struct BranchTree {
     std::vector<BranchNode> nodes;
-    int current = 0; ///< node of the last token of the sequence
+    int current = 0;      ///< node of the last token of the sequence
+    int promptLength = 0; ///< number of tokens of the whole prompt, wherever the sequence ends
 };
 
 /// The logits after the last token, or those of a hidden word. Views compute sampling probabilities from them without

@@ -61,6 +61,7 @@ struct SetPromptCommand {
     std::string second{};       ///< second text of a pair; empty: none
     std::vector<int> target{};  ///< with a source in `tokens`: the first tokens of its target, as if they were written
     std::vector<int> parents{}; ///< see TextInput::parents
+    uint64_t number = 0;        ///< of who posts prompts, rising: see Snapshot::promptNumber
 };
 /// Replaces the picture that a vision model reads.
 struct SetPictureCommand {
@@ -119,6 +120,7 @@ struct RestoreBranchesCommand {
     int promptLength = 0;       ///< number of tokens, counted from the root, that belong to the prompt
     std::string second{};       ///< as in SetPromptCommand
     std::vector<int> parents{}; ///< likewise
+    std::vector<int> source{};  ///< of a model with an encoder: the tokens of the prompt; empty: as it spells them
 };
 struct SetSamplingCommand {
     Sampling sampling;

@@ -54,8 +54,11 @@ struct BeamTree {
 
 /// The state that views show. Consecutive snapshots share the parts that did not change.
 struct Snapshot {
-    uint64_t version = 0;         ///< increases by one with each snapshot
-    uint64_t openings = 0;        ///< number of OpenModelCommands that have begun
+    uint64_t version = 0;  ///< increases by one with each snapshot
+    uint64_t openings = 0; ///< number of OpenModelCommands that have begun
+    /// The largest SetPromptCommand::number that was taken. Prompts up to this one are in the snapshot, or never will
+    /// be: they failed, or a newer command has taken their place.
+    uint64_t promptNumber = 0;
     uint64_t sequenceVersion = 0; ///< changes when the input or the run changes; the parts below belong to it
     Status status;
     std::shared_ptr<const ModelInfo> model;

@@ -24,7 +24,7 @@ int TokenPath::child(int parent, int token, std::optional<float> probability) {
 void TokenPath::setPrompt(const std::vector<int>& tokens) {
     tree_ = {.nodes = {BranchNode{}}, .current = 0};
     for (int token : tokens) tree_.current = child(tree_.current, token, std::nullopt);
-    promptLength_ = static_cast<int>(tokens.size());
+    tree_.promptLength = static_cast<int>(tokens.size());
     promptEnd_ = tree_.current;
 }
 
@@ -58,15 +58,25 @@ void TokenPath::restore(const std::vector<SavedToken>& nodes, int current, int p
                      .where = "branches",
                      .hint = "the session file is damaged"});
     restored.tree_.current = current < 0 ? 0 : made[static_cast<size_t>(current)];
-    const std::vector<int> path = restored.nodes();
-    restored.promptLength_ = std::clamp(promptLength, 0, static_cast<int>(path.size()));
-    restored.promptEnd_ = restored.promptLength_ == 0 ? 0 : path[static_cast<size_t>(restored.promptLength_ - 1)];
+    // The prompt was there before all that branches from it.
+    for (; restored.tree_.promptLength < promptLength; ++restored.tree_.promptLength) {
+        const std::vector<int>& next = restored.tree_.nodes[static_cast<size_t>(restored.promptEnd_)].children;
+        if (next.empty()) break;
+        restored.promptEnd_ = next.front();
+    }
     *this = std::move(restored);
 }
 
-std::vector<int> TokenPath::nodes() const {
+int TokenPath::promptLength() const {
+    const std::vector<int> path = nodes(), prompt = nodesTo(promptEnd_);
+    return static_cast<int>(std::ranges::mismatch(path, prompt).in1 - path.begin());
+}
+
+std::vector<int> TokenPath::nodes() const { return nodesTo(tree_.current); }
+
+std::vector<int> TokenPath::nodesTo(int last) const {
     std::vector<int> path;
-    for (int node = tree_.current; node > 0; node = tree_.nodes[static_cast<size_t>(node)].parent) path.push_back(node);
+    for (int node = last; node > 0; node = tree_.nodes[static_cast<size_t>(node)].parent) path.push_back(node);
     std::ranges::reverse(path);
     return path;
 }

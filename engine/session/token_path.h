@@ -24,14 +24,15 @@ public:
 
     std::vector<int> nodes() const; ///< from the first token to the current node
     std::vector<int> tokens() const;
-    int promptLength() const { return promptLength_; }
+    /// The number of leading tokens that belong to the prompt. The path may end within the prompt, or leave it.
+    int promptLength() const;
     const BranchTree& tree() const { return tree_; }
     void setText(int node, std::string text) { tree_.nodes[static_cast<size_t>(node)].text = std::move(text); }
 
 private:
     int child(int parent, int token, std::optional<float> probability);
+    std::vector<int> nodesTo(int last) const; ///< from the first token
     BranchTree tree_{.nodes = {BranchNode{}}, .current = 0};
-    int promptLength_ = 0;
     int promptEnd_ = 0; ///< node of the last prompt token
 };
 

@@ -94,6 +94,7 @@ private:
     /// @throws Error if there is no input
     void catchUp();
     std::vector<int> promptTokens() const; ///< of the current path
+    std::string textOf(int token) const;   ///< as BranchNode::text
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, Prompt prompt);
     void tellPrefix(size_t dropped); ///< says which tokens a model may read in both directions: those of the prompt

@@ -30,8 +30,7 @@ void Session::Worker::workOut(const Changes& changes) {
         return model().setChanges(changes, readsPictures ? vision().patchesOf(*given_.image) : std::vector<float>(),
                                   readsPictures ? otherPicture() : std::nullopt);
     }
-    std::vector<int> prompt = path_.tokens(); // the path may end within the prompt
-    prompt.resize(std::min(prompt.size(), static_cast<size_t>(path_.promptLength())));
+    std::vector<int> prompt = promptTokens();
     std::vector<int> types = prompt_.encoding.types;
     types.resize(std::min(types.size(), prompt.size()));
     text().setChanges(changes,

@@ -81,6 +81,7 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     Snapshot fresh;
     fresh.version = next_.version;
     fresh.openings = next_.openings;
+    fresh.promptNumber = next_.promptNumber;
     fresh.failureCount = next_.failureCount;
     fresh.sequenceVersion = next_.sequenceVersion;
     fresh.status.device = model_->device().name();

@@ -56,6 +56,7 @@ Session::Worker::Prompt Session::Worker::sourcePrompt(std::string text, std::vec
 }
 
 void Session::Worker::on(const SetPromptCommand& command) {
+    next_.promptNumber = std::max(next_.promptNumber, command.number);
     text();
     const auto check = [](size_t length, size_t most, const char* unit) {
         if (length > most)
@@ -132,8 +133,8 @@ void Session::Worker::moveTo(TokenPath path, Prompt prompt) {
 }
 
 std::vector<int> Session::Worker::promptTokens() const {
-    std::vector<int> tokens = path_.tokens(); // the path may end within the prompt
-    tokens.resize(std::min(tokens.size(), static_cast<size_t>(path_.promptLength())));
+    std::vector<int> tokens = path_.tokens();
+    tokens.resize(static_cast<size_t>(path_.promptLength()));
     return tokens;
 }
 
@@ -291,6 +292,11 @@ void Session::Worker::on(const GoToBranchCommand& command) {
     moveTo(std::move(path), prompt_);
 }
 
+std::string Session::Worker::textOf(int token) const {
+    const Tokenizer* tokenizer = text().tokenizer();
+    return tokenizer ? tokenizer->tokenText(token) : std::to_string(token);
+}
+
 void Session::Worker::on(const RestoreBranchesCommand& command) {
     for (const SavedToken& node : command.nodes)
         checkToken(node.token, "branches", "open the model with which the session was saved");
@@ -299,11 +305,16 @@ void Session::Worker::on(const RestoreBranchesCommand& command) {
     hasStaleChanges_ = true;
     if (path.tokens().empty())
         throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
+    for (size_t node = 1; node < path.tree().nodes.size(); ++node)
+        path.setText(static_cast<int>(node), textOf(path.tree().nodes[node].token));
     Prompt prompt{.text = command.prompt, .second = command.second};
-    if (text().tokenizer() || text().info().readsSource) prompt = encoded(command.prompt, command.second);
+    if (!command.source.empty())
+        prompt = sourcePrompt(command.prompt, command.source);
+    else if (text().tokenizer() || text().info().readsSource)
+        prompt = encoded(command.prompt, command.second);
     prompt.parents = command.parents;
-    std::vector<int> tokens = path.tokens(); // the path may end within the prompt
-    tokens.resize(std::min(tokens.size(), static_cast<size_t>(command.promptLength)));
+    std::vector<int> tokens = path.tokens();
+    tokens.resize(static_cast<size_t>(path.promptLength()));
     if (!std::ranges::equal(tokens,
                             std::span(prompt.encoding.ids).first(std::min(tokens.size(), prompt.encoding.ids.size()))))
         prompt.encoding = {}; // the session was saved with another tokenizer, or with token ids
@@ -386,12 +397,12 @@ void Session::Worker::refreshSequence() {
     std::optional<StreamDecoder> decoder;
     if (tokenizer) decoder.emplace(*tokenizer, true);
     const Encoding& encoding = prompt_.encoding;
+    const int promptLength = path_.promptLength();
     for (size_t i = 0; i < nodes.size(); ++i) {
         const BranchNode& node = path_.tree().nodes[static_cast<size_t>(nodes[i])];
-        if (node.text.empty())
-            path_.setText(nodes[i], tokenizer ? tokenizer->tokenText(node.token) : std::to_string(node.token));
+        if (node.text.empty()) path_.setText(nodes[i], textOf(node.token));
         if (i < first) continue;
-        const bool isPrompt = static_cast<int>(i) < path_.promptLength(),
+        const bool isPrompt = static_cast<int>(i) < promptLength,
                    isSpecial = tokenizer && tokenizer->isSpecial(node.token);
         const std::string& text = path_.tree().nodes[static_cast<size_t>(nodes[i])].text;
         std::string written = decoder ? decoder->push(node.token) : text + ' ';

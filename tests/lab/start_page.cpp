@@ -226,3 +226,17 @@ TEST_CASE("start page: the model that opens first is unsure of its next token, s
         if (box->accessibleName() == "Temperature") box->setValue(1.2);
     CHECK(probability(0) < before - 0.02);
 }
+
+TEST_CASE("start page: finds its size in every window, with and without a bar", "[lab]") {
+    LabWindow lab;
+    lab.action("workspace.learn").trigger();
+    auto& dock = lab.find<QDockWidget>("dock.start");
+    dock.setFloating(true);
+    // Cards on narrower lines may need less height: a size that follows the bar then never comes to rest.
+    for (int width = 240; width < 900; width += 11)
+        for (int height = 200; height < 900; height += 23) {
+            dock.resize(width, height);
+            QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+        }
+    CHECK(dock.isVisible());
+}

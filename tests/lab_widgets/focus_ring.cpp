@@ -34,3 +34,18 @@ TEST_CASE("focus ring: is as wide as its control after a scroll bar has gone", "
     REQUIRE(QTest::qWaitFor([&] { return !area.verticalScrollBar()->isVisible() && control->width() > narrow; }));
     CHECK(QTest::qWaitFor(isAround, 1000));
 }
+
+TEST_CASE("focus ring: goes from window to window as the same widget", "[lab]") {
+    QWidget first, second;
+    const FocusRing ring(&first);
+    std::vector<QLineEdit*> fields;
+    for (QWidget* window : {&first, &second}) fields.push_back(new QLineEdit(window));
+    present(first, {240, 160});
+    fields[0]->setFocus();
+    QPointer<QWidget> mark;
+    REQUIRE(QTest::qWaitFor([&] { return (mark = first.findChild<QWidget*>("focusRing")) != nullptr; }));
+    present(second, {240, 160});
+    fields[1]->setFocus();
+    REQUIRE(QTest::qWaitFor([&] { return second.findChild<QWidget*>("focusRing") != nullptr; }));
+    CHECK(mark == second.findChild<QWidget*>("focusRing")); // Qt may hold it in a list of children that it shows
+}

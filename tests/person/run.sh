@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a script of this folder on a display and a session bus of its own: run.sh teacher|memory PROGRAM FOLDER [OPTIONS]
+# Runs a script of this folder on a display and a session bus of its own: run.sh teacher|memory|walk PROGRAM FOLDER [OPTIONS]
 # Ends with 77 where a thing that it needs is missing.
 for tool in Xvfb dbus-run-session xdotool convert; do
     command -v "$tool" >/dev/null || { echo "skipped: $tool is missing" && exit 77; }
@@ -20,6 +20,8 @@ done
 DISPLAY=:$(cat "$XDG_RUNTIME_DIR/display")
 export DISPLAY XDG_RUNTIME_DIR
 unset WAYLAND_DISPLAY XAUTHORITY
+# A window manager moves and frames windows as on a desktop; without one, the walk does without.
+[ "$1" != walk ] || ! command -v openbox >/dev/null || openbox 2>/dev/null &
 script=$(dirname "$0")/$1.py
 shift
 dbus-run-session -- /usr/bin/python3 "$script" "$@" </dev/null

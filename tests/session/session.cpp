@@ -52,6 +52,30 @@ TEST_CASE("branches: taking, going back and restoring", "[session]") {
     CHECK(restored.tokens() == std::vector<int>{5, 6, 8}); // a damaged list changes nothing
 }
 
+TEST_CASE("branches: the prompt keeps its length wherever the path ends", "[session]") {
+    TokenPath path;
+    path.setPrompt({5, 6, 7});
+    path.take(1, 0.5f);
+    CHECK(path.promptLength() == 3);
+    path.goTo(2); // within the prompt
+    CHECK(path.promptLength() == 2);
+    path.take(9, 0.5f); // in the place of its third token
+    CHECK(path.tokens() == std::vector<int>{5, 6, 9});
+    CHECK(path.promptLength() == 2);
+    CHECK(path.tree().promptLength == 3);
+    std::vector<SavedToken> saved;
+    for (const BranchNode& node : path.tree().nodes)
+        if (node.parent >= 0) saved.push_back({node.parent - 1, node.token, node.probability});
+    TokenPath restored;
+    restored.restore(saved, path.tree().current - 1, path.tree().promptLength);
+    CHECK(restored.promptLength() == 2);
+    CHECK(restored.tree().promptLength == 3);
+    restored.reset();
+    CHECK(restored.tokens() == std::vector<int>{5, 6, 7});
+    restored.restore({{-1, 5}, {0, 6}}, 1, 9); // a list that is shorter than it says
+    CHECK(restored.tree().promptLength == 2);
+}
+
 TEST_CASE("session: opens, generates, branches and explains on the worker thread", "[session][gpu]") {
     Session session({.validation = true});
     session.post(OpenModelCommand{.path = "builtin:induction"});

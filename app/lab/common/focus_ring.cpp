@@ -26,8 +26,11 @@ void FocusRing::follow(QWidget* widget) {
         QWidget* above = each->parentWidget();
         if (above && (above->isWindow() || qobject_cast<QAbstractScrollArea*>(above->parentWidget()))) holder = above;
     }
-    if (ring_ && ring_->parentWidget() != holder) delete ring_;
-    if (!holder) return;
+    disconnect(tabMoved_);
+    if (!holder) {
+        if (ring_) ring_->hide();
+        return;
+    }
     holder->installEventFilter(this); // it cuts the ring off at its edges
     ancestors_ << holder;
     if (!ring_) {
@@ -38,10 +41,12 @@ void FocusRing::follow(QWidget* widget) {
         ring_->setAttribute(Qt::WA_TransparentForMouseEvents);
         ring_->setBackgroundRole(QPalette::Highlight);
         ring_->setAutoFillBackground(true);
-        ring_->setParent(holder);
     }
+    // It moves and is never deleted: the focus also changes while Qt shows or hides the children of its holder one by
+    // one.
+    if (ring_->parentWidget() != holder) ring_->setParent(holder);
     if (auto* tabs = qobject_cast<QTabBar*>(target_))
-        connect(tabs, &QTabBar::currentChanged, ring_, [this] { place(); });
+        tabMoved_ = connect(tabs, &QTabBar::currentChanged, this, [this] { place(); });
     place();
 }
 
@@ -83,6 +88,11 @@ QWidget* focusableIn(QWidget& group) {
     for (QWidget* inner : group.findChildren<QWidget*>())
         if (inner->focusPolicy() != Qt::NoFocus && inner->isVisible() && inner->isEnabled()) return inner;
     return &group;
+}
+
+bool isInSight(const QWidget& widget) {
+    const QRect place(widget.mapTo(widget.window(), QPoint()), widget.size());
+    return widget.isVisible() && widget.window()->rect().intersects(place);
 }
 
 } // namespace attn

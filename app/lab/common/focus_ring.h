@@ -24,9 +24,13 @@ private:
     QPointer<QWidget> ring_;             ///< a child of the window, or of the scroll area, that holds the control
     QPointer<QWidget> target_;           ///< has the focus
     QList<QPointer<QWidget>> ancestors_; ///< the target, and what moves it
+    QMetaObject::Connection tabMoved_;   ///< of a tab bar that has the focus
 };
 
 /// The widget that takes the focus for a group of controls: the group itself, or its first control in sight.
 QWidget* focusableIn(QWidget& group);
+
+/// Whether a widget is on screen: Qt keeps a panel whose tab is behind others outside its window, and calls it visible.
+bool isInSight(const QWidget& widget);
 
 } // namespace attn

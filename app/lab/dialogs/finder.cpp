@@ -1,5 +1,6 @@
 #include "app/lab/dialogs/finder.h"
 
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QAbstractButton>
@@ -102,6 +103,7 @@ Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     connect(words_, &QLineEdit::returnPressed, this, [this] { choose(list_->currentRow()); });
     connect(list_, &QListWidget::itemClicked, this, [this] { choose(list_->currentRow()); });
     resize(fontMetrics().averageCharWidth() * 80, fontMetrics().height() * 22);
+    fitScreen(*this);
     find({});
 }
 

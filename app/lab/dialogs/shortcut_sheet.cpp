@@ -1,5 +1,6 @@
 #include "app/lab/dialogs/shortcut_sheet.h"
 
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/widgets/plain_table.h"
 
@@ -72,6 +73,7 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
     column->addWidget(list_, 1);
     column->addWidget(buttons);
     resize(fontMetrics().averageCharWidth() * 130, fontMetrics().height() * 30);
+    fitScreen(*this);
 }
 
 QTreeWidgetItem* ShortcutSheet::addGroup(const QString& title) {

@@ -3,6 +3,7 @@
 #include "app/figures/drawing.h"
 #include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -101,6 +102,7 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
                 note_, room(), buttons});
     const int width = fontMetrics().averageCharWidth() * 84;
     resize(width, layout()->totalHeightForWidth(width)); // Qt's hint forgets that the texts wrap
+    fitScreen(*this);
     table_->setFocus();
 }
 

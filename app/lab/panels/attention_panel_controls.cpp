@@ -2,6 +2,7 @@
 #include "app/lab/panels/attention_panel.h"
 
 #include "app/lab/common/control_groups.h"
+#include "app/lab/common/focus_ring.h"
 #include "app/lab/panels/picture_tools.h"
 #include "app/lab/panels/picture_views.h"
 #include "app/lab/widgets/arcs_view.h"
@@ -184,8 +185,12 @@ void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, 
     auto* action = helped(new QAction(toolTip, this), id, toolTip);
     action->setShortcut(keys);
     addAction(action);
-    connect(action, &QAction::triggered, this, [this, level] { chooseLevel(level); });
-    connect(button, &QToolButton::clicked, action, &QAction::trigger);
+    connect(action, &QAction::triggered, this, [this, level] {
+        bench_.showPanel("attention"); // first: a workspace brings its own level
+        chooseLevel(level);
+        focusableIn(*(this->level() == AttentionLevel::OneCell ? pictureOfHead() : figure()))->setFocus();
+    });
+    connect(button, &QToolButton::clicked, this, [this, level] { chooseLevel(level); });
 }
 
 QWidget* AttentionPanel::makeTools() {

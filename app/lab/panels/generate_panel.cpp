@@ -314,10 +314,6 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         suggestions_->showFor(QString::fromStdString(snapshot->path()));
         showModel();
     }
-    if (snapshot->failureCount != failureCount_) {
-        failureCount_ = snapshot->failureCount;
-        inFlight_.clear(); // a prompt that failed never appears in a snapshot
-    }
     if (isNewSequence && snapshot->sequence) {
         syncPrompt(*snapshot);
         const auto& tokens = snapshot->sequence->tokens;
@@ -349,15 +345,15 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
                              : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }
+    std::erase_if(inFlight_, [&](const Posted& each) { return each.number <= snapshot->promptNumber; });
     updateButtons();
 }
 
 void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
     const Typed prompt = promptOf(snapshot);
-    if (const auto echo = std::find(inFlight_.begin(), inFlight_.end(), prompt); echo != inFlight_.end()) {
-        inFlight_.erase(inFlight_.begin(), echo + 1);
-    } else if (prompt != shownPrompt_ &&
-               prompt != Typed{prompt_->toPlainText().toStdString(), second_->text().toStdString(), typedTree()}) {
+    const bool isEcho = std::ranges::find(inFlight_, prompt, &Posted::prompt) != inFlight_.end();
+    if (!isEcho && prompt != shownPrompt_ &&
+        prompt != Typed{prompt_->toPlainText().toStdString(), second_->text().toStdString(), typedTree()}) {
         const QSignalBlocker quiet(prompt_), quietSecond(second_), quietTree(tree_);
         prompt_->showText(QString::fromStdString(prompt.text));
         prompt_->moveCursor(QTextCursor::End);
@@ -409,7 +405,7 @@ bool GeneratePanel::postPrompt() {
     SetPromptCommand command = promptCommand(
         {shown.toStdString(), snapshot_->model->readsPairs ? second_->text().toStdString() : std::string(), parents});
     const Typed typed{hasTokenizer ? command.text : joinIds(command.tokens), command.second, command.parents};
-    const bool isPosted = typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back());
+    const bool isPosted = typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back().prompt);
     if (typed.text.empty()) {
         if (hasTokenizer)
             hint(tr("The prompt is empty. Type something."));
@@ -421,8 +417,9 @@ bool GeneratePanel::postPrompt() {
     if (isPosted) return true;
     // While a prompt that was typed before is still running, the snapshot is older than that one.
     Command before = SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
-    if (!inFlight_.empty()) before = promptCommand(inFlight_.back());
-    inFlight_.push_back(typed);
+    if (!inFlight_.empty()) before = promptCommand(inFlight_.back().prompt);
+    command.number = ++lastNumber_;
+    inFlight_.push_back({typed, command.number});
     if (hasTokenizer && !isLesson_) typed_ = shown;
     bench_.undoStack().push(
         new PromptEdit(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
@@ -431,11 +428,12 @@ bool GeneratePanel::postPrompt() {
 
 void GeneratePanel::addUnread(SessionDocument& document) const {
     const bool isUnread = typing_.isActive() || !inFlight_.empty();
-    if (!isUnread || !snapshot_ || !snapshot_->model || !snapshot_->model->hasTokenizer) return;
+    if (!isUnread || !snapshot_ || !snapshot_->model) return;
     document.prompt = prompt_->toPlainText();
     document.second = second_->text();
     document.parents = typedTree();
     document.branches.clear(); // of the prompt before
+    document.source.clear();
     document.current = -1;
     document.promptLength = 0;
 }

@@ -115,16 +115,20 @@ private:
         std::vector<int> parents{};
         bool operator==(const Typed&) const = default;
     };
+    struct Posted {
+        Typed prompt;
+        uint64_t number = 0; ///< SetPromptCommand::number
+    };
     static Typed promptOf(const Snapshot& snapshot);
     std::vector<int> typedTree() const; ///< empty if there is none, or it cannot be read
     /// Why what is typed is no tree; empty if it is one, or none is typed.
     QString objectionToTree(const std::vector<int>& parents) const;
     /// Prompts that were posted but not yet shown. A snapshot with one of them must not overwrite newer typing.
-    std::deque<Typed> inFlight_;
+    std::deque<Posted> inFlight_;
+    uint64_t lastNumber_ = 0;
     QString typed_;
     bool isLesson_ = false;
     Typed shownPrompt_; ///< prompt of the last snapshot
-    uint64_t failureCount_ = 0;
 };
 
 } // namespace attn

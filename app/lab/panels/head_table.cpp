@@ -206,8 +206,6 @@ void HeadTable::setDetection(std::shared_ptr<const HeadDetection> detection,
     const auto current = selected ? std::optional(std::pair(selected->site, selected->head)) : std::nullopt;
     // The same head on another picture.
     if (reference_ && detection && model == reference_->model) reference_->in = detection;
-    const bool hasOtherKinds =
-        (shown_ ? shown_->kinds.data() : nullptr) != (detection ? detection->kinds.data() : nullptr);
     shown_ = std::move(detection);
     before_ = std::move(before);
     model_ = std::move(model);
@@ -219,7 +217,11 @@ void HeadTable::setDetection(std::shared_ptr<const HeadDetection> detection,
             ++number;
             for (const size_t at : group) groups_[at] = number;
         }
-    if (hasOtherKinds && shown_) listOrders();
+    if (shown_ && shown_->kinds.data() != kinds_.data()) {
+        kinds_ = shown_->kinds;
+        listOrders();
+        sort();
+    }
     list();
     const QSignalBlocker quiet(table_);
     for (size_t at = 0; current && at < groups_.size(); ++at)
@@ -233,8 +235,8 @@ void HeadTable::listOrders() {
     order_->addItem(tr("By kind"), kByKind);
     order_->addItem(tr("By layer"), kByPlace);
     order_->addItem(tr("Grouped by similar pattern"), kByGroup);
-    for (size_t kind = 0; shown_ && kind < shown_->kinds.size(); ++kind)
-        order_->addItem(tr("By “%1”").arg(titleOf(shown_->kinds[kind])), static_cast<int>(kind));
+    for (size_t kind = 0; kind < kinds_.size(); ++kind)
+        order_->addItem(tr("By “%1”").arg(titleOf(kinds_[kind])), static_cast<int>(kind));
 }
 
 void HeadTable::select(size_t index) {
@@ -267,7 +269,7 @@ void HeadTable::list() {
     table_->headerItem()->setToolTip(
         Score,
         order >= 0
-            ? tr("The score of every head for the kind “%1”").arg(titleOf(shown_->kinds[static_cast<size_t>(order)]))
+            ? tr("The score of every head for the kind “%1”").arg(titleOf(kinds_[static_cast<size_t>(order)]))
             : tr("The score of each head for its own kind. To compare heads by one score, choose a kind above."));
     if (shown_) {
         std::vector<int> ranks(shown_->heads.size());

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 class QComboBox;
 class QLabel;
@@ -51,6 +52,7 @@ private:
     void sortBySimilarity();
 
     std::shared_ptr<const HeadDetection> shown_, before_;
+    std::span<const HeadKind> kinds_; ///< that the list of orders names: those of the last detection
     std::shared_ptr<const ModelInfo> model_;
     struct Reference {
         std::shared_ptr<const HeadDetection> in;

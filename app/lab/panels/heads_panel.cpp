@@ -34,6 +34,7 @@ HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
     connect(grid_, &HeadsGrid::selected, this, [this](int layer, int head) { bench_.selectHead(layer, head); });
     connect(grid_, &HeadsGrid::gateRequested, this, setGate);
     connect(pictures_, &PointedView::activated, this, [this, setGate](int item) {
+        if (!bench_.hasModel()) return;
         const int layer = item / bench_.snapshot()->model->heads, head = item % bench_.snapshot()->model->heads;
         setGate(layer, head, bench_.shownShare(layer, head) > 0 ? 0.0f : 1.0f);
     });

@@ -189,7 +189,8 @@ void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const I
     next.given.image = std::move(picture);
     next.given.hidden.clear();
     pictures_.edit(next, tr("choosing a picture"), "picture");
-    if (bench_.readsPictures() && !bench_.snapshot()->picture->image) pictures_.post(); // the same as before
+    const auto* given = bench_.readsPictures() ? bench_.snapshot()->picture.get() : nullptr;
+    if (bench_.readsPictures() && !(given && given->image)) pictures_.post(); // the same as before
 }
 
 void PictureInputPanel::showPicture(const QString& name, const std::shared_ptr<const Image>& picture,

@@ -155,7 +155,7 @@ void PictureTools::restoreViewOfModel() {
     VisionLook look = pictures_.look();
     const int head = view["head"].toInt(look.head);
     if (head >= VisionLook::Maximum && head < model_->heads) look.head = head;
-    bench_.selectHead(savedSite(view, look.site, bench_), std::max(0, head));
+    bench_.selectHead(savedSite(view, look.site, bench_), head >= 0 ? head : bench_.selection().head);
     pictures_.setLook(look);
     if (const int at = weighted_->findData(view["weighted"].toInt(-1)); at >= 0) weighted_->setCurrentIndex(at);
 }

@@ -49,6 +49,7 @@ PictureHeads::PictureHeads(const char* id, Kind kind, Workbench& bench)
       kind_(kind), bench_(bench) {
     setObjectName(QString::fromLatin1(id));
     connect(this, &PointedView::chosen, this, [this](int item) { // both number the heads of layer 0 first
+        if (!bench_.hasModel()) return;
         const int heads = bench_.snapshot()->model->heads;
         bench_.pictures().showHead(item / heads, item % heads);
     });

@@ -10,6 +10,7 @@
 #include <QIcon>
 #include <QResizeEvent>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QToolButton>
 
 #include <algorithm>
@@ -66,9 +67,16 @@ protected:
     }
 
 private:
+    /// The size of the viewport would not do: cards on narrower lines can need less height, so the bar would take
+    /// itself away and come back without end.
     void fit() {
-        const int width = viewport()->width();
-        widget()->resize(width, std::max(widget()->layout()->totalHeightForWidth(width), viewport()->height()));
+        const QSize room = maximumViewportSize();
+        int width = room.width(), height = widget()->layout()->totalHeightForWidth(width);
+        if (height > room.height()) {
+            width -= verticalScrollBar()->sizeHint().width();
+            height = widget()->layout()->totalHeightForWidth(width);
+        }
+        widget()->resize(width, std::max(height, room.height()));
     }
 };
 

@@ -339,7 +339,7 @@ void TextPanel::restoreView(const QJsonObject& view) {
 }
 
 ExportNumbers TextPanel::numbers() const {
-    if (!scores_) return {};
+    if (!scores_ || !snapshot_->model) return {};
     const auto csv = [scores = scores_, model = snapshot_->model] {
         QString text = "token,text,loss,entropy,rank\n";
         for (size_t token = 0; token < scores->tokens.size(); ++token) {

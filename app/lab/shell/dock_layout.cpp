@@ -4,6 +4,8 @@
 #include "app/lab/workbench/panel.h"
 
 #include <QApplication>
+#include <QCloseEvent>
+#include <QCursor>
 #include <QDataStream>
 #include <QDockWidget>
 #include <QEvent>
@@ -12,6 +14,7 @@
 #include <QMouseEvent>
 #include <QPointer>
 #include <QSettings>
+#include <QTabBar>
 #include <QToolBar>
 #include <QToolButton>
 
@@ -31,6 +34,8 @@ QString settingsKey(const Workspace& workspace) { return QStringLiteral("workspa
 
 DockLayout::DockLayout(QMainWindow& window, std::map<QString, QDockWidget*> docks)
     : QObject(&window), window_(window), docks_(std::move(docks)), workspace_(&workspaces().front()) {
+    // A dock that slides to its place is in no arrangement yet, and Qt shows freed widgets if another one takes over.
+    window_.setAnimated(false);
     resized_.setSingleShot(true);
     connect(&resized_, &QTimer::timeout, this, &DockLayout::useSizes);
     window_.installEventFilter(this);
@@ -44,6 +49,7 @@ void DockLayout::enter(const Workspace& workspace) {
 
 void DockLayout::change(const Workspace& workspace) {
     const QPointer<QWidget> focused = window_.focusWidget();
+    endDrag();
     keep();
     if (isKept_ || (isLesson_ && hasLesson_)) emit left(*workspace_);
     isLesson_ = false;
@@ -63,15 +69,14 @@ void DockLayout::change(const Workspace& workspace) {
 void DockLayout::giveFocus(QWidget* control) {
     if (const auto* rail = qobject_cast<QToolBar*>(control->parentWidget())) // a second button would look chosen
         return rail->findChild<QToolButton*>(QStringLiteral("workspace.") + workspace_->id)->setFocus();
-    // A tab that is not in front lies outside the window.
-    const QRect place(control->mapTo(&window_, QPoint()), control->size());
-    if (control->isVisible() && window_.rect().intersects(place)) return control->setFocus();
+    if (isInSight(*control)) return control->setFocus();
     QDockWidget* main = frontOf(workspace_->main);
     if (auto* panel = main ? main->findChild<Panel*>() : nullptr) focusableIn(*panel->figure())->setFocus();
 }
 
 void DockLayout::reset() {
     if (isLesson_) return arrangeFor(QStringList(lesson_));
+    endDrag();
     isKept_ = true;
     kept_.erase(workspace_->id);
     columns_.erase(workspace_->id);
@@ -82,6 +87,7 @@ void DockLayout::reset() {
 
 void DockLayout::setAbsent(const QStringList& panels) {
     if (panels == absent_) return;
+    endDrag();
     absent_ = panels;
     if (const QDockWidget* main = front(); main && absent_.contains(main->objectName().section('.', 1)))
         showPanel(workspace_->main.front());
@@ -99,6 +105,23 @@ void DockLayout::leaveOutAbsent() {
         if (dock->isHidden()) continue;
         dock->hide();
         leftOut_ << id;
+    }
+}
+
+void DockLayout::endDrag() {
+    if (std::exchange(isDragging_, false)) keepColumn();
+    if (QApplication::mouseButtons() == Qt::NoButton) return;
+    const auto release = [](QWidget& widget) {
+        const QPoint at = QCursor::pos();
+        QMouseEvent event(QEvent::MouseButtonRelease, widget.mapFromGlobal(at), at, Qt::LeftButton, Qt::NoButton,
+                          Qt::NoModifier);
+        QCoreApplication::sendEvent(&widget, &event);
+    };
+    release(window_); // an edge
+    for (QTabBar* tabs : window_.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly)) release(*tabs);
+    for (const auto& [id, dock] : docks_) { // closing ends a drag; the event alone hides nothing
+        QCloseEvent event;
+        QCoreApplication::sendEvent(dock, &event);
     }
 }
 
@@ -136,6 +159,7 @@ void DockLayout::arrange() {
 
 void DockLayout::showPanel(const QString& id) {
     QDockWidget* dock = docks_.at(id);
+    endDrag();
     if (dock->isHidden() && !isLesson_ && !workspace_->holds(id))
         for (const Workspace& each : workspaces())
             if (each.holds(id)) {
@@ -148,6 +172,7 @@ void DockLayout::showPanel(const QString& id) {
 }
 
 void DockLayout::arrangeFor(const QStringList& panels) {
+    endDrag();
     if (!isLesson_) {
         if (!hasLesson_) beforeLesson_ = workspace_;
         change(workspaceNamed("learn"));

@@ -1,5 +1,6 @@
 #include "app/lab/shell/dock_titles.h"
 
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QApplication>
@@ -77,6 +78,7 @@ void DockTitles::showMenu(QTabBar& tabs, int tab, const QPoint& position) {
         // Qt keeps a dock that is not in front outside the screen.
         dock->resize(dock->size().expandedTo({room * 2 / 3, room / 2}));
         dock->move(position);
+        fitScreen(*dock);
         dock->raise();
     };
     menu->addAction(tr("&Show in a separate window"), dock, giveWindow)->setObjectName("floatDock");

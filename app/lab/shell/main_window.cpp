@@ -1,6 +1,7 @@
 #include "app/lab/shell/main_window.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/common/motion.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/lessons/lesson_panel.h"
@@ -166,6 +167,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
         restoreGeometry(QSettings().value("geometry").toByteArray());
         layout_->load();
     }
+    fitScreen(*this);
     layout_->enter(workspaceNamed(remembersLayout_ ? QSettings().value("workspace").toString() : QString()));
     startAutosave();
     makeLessons(setup.lessonFolder);

@@ -1,3 +1,4 @@
+#include "app/lab/common/focus_ring.h"
 #include "app/lab/dialogs/lock_dialog.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
@@ -343,6 +344,8 @@ void MainWindow::continueRestore() {
     // After the workspace, which chooses between all heads and one.
     for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
     setLocks(document.locks);
+    auto* focused = document.focus.isEmpty() ? nullptr : findChild<QWidget*>(document.focus);
+    if (focused && isInSight(*focused)) focused->setFocus();
     firstPath_.clear();
 }
 
@@ -356,6 +359,9 @@ SessionDocument MainWindow::document() const {
     document.layout = layout_->save();
     document.workspace = layout_->workspace().id;
     document.locks = locks_;
+    if (const QWidget* focused = focusWidget(); focused && focused != this && isInSight(*focused))
+        document.focus = focused->objectName();
+    generate_->addUnread(document);
     return document;
 }
 
@@ -364,9 +370,7 @@ SessionDocument MainWindow::ownDocument() const {
     const bool trains = training_.snapshot()->state == TrainingSnapshot::State::Training;
     if (trains && bench_.snapshot() && bench_.snapshot()->shown && beforeRun_)
         return *beforeRun_; // the next start offers the run by itself
-    SessionDocument own = document();
-    generate_->addUnread(own);
-    return own;
+    return document();
 }
 
 QJsonObject MainWindow::view(const QString& panel) const { return panels_.at(panel)->saveView(); }

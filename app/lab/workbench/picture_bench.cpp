@@ -30,7 +30,6 @@ void PictureBench::forgetModel() {
     rollout_.target.reset();
     rolledOut_ = 0;
     pointed_.reset();
-    emit lookChanged();
 }
 
 void PictureBench::post() {

@@ -39,6 +39,7 @@ public:
     /// @param text for the Edit menu  @param what names what changed
     void edit(const PictureSetup& setup, const QString& text, const QString& what);
     /// Takes back what refers to the former model: the class of the rollout, the head and the patch under the pointer.
+    /// The workbench emits lookChanged() once every panel has the new model.
     void forgetModel();
     /// Sends the picture to the session again, for another model.
     void post();

@@ -168,7 +168,7 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
         document.prompt = QString::fromStdString(snapshot.sequence->prompt);
         document.second = QString::fromStdString(snapshot.sequence->second);
         document.parents = snapshot.sequence->parents;
-        for (const TokenInfo& token : snapshot.sequence->tokens) document.promptLength += token.isPrompt ? 1 : 0;
+        for (const TokenInfo& token : snapshot.sequence->source) document.source.push_back(token.id);
     }
     if (snapshot.branches) {
         // The root, node 0, holds no token and is not written.
@@ -176,6 +176,7 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
         for (size_t i = 1; i < nodes.size(); ++i)
             document.branches.push_back({nodes[i].parent - 1, nodes[i].token, nodes[i].probability});
         document.current = snapshot.branches->current - 1;
+        document.promptLength = snapshot.branches->promptLength;
     }
     return document;
 }
@@ -186,14 +187,16 @@ RestoreBranchesCommand SessionDocument::restoreCommand() const {
             .prompt = prompt.toStdString(),
             .promptLength = promptLength,
             .second = second.toStdString(),
-            .parents = parents};
+            .parents = parents,
+            .source = source};
 }
 
 QString SessionDocument::title() const { return prompt.isEmpty() ? QFileInfo(modelPath).fileName() : prompt; }
 
 QByteArray sessionToJson(const SessionDocument& document) {
-    QJsonArray nodes, probabilities, tree;
+    QJsonArray nodes, probabilities, tree, source;
     for (const int parent : document.parents) tree.append(parent);
+    for (const int token : document.source) source.append(token);
     for (const auto& [parent, token, probability] : document.branches) {
         nodes.append(QJsonArray{parent, token});
         probabilities.append(probability ? QJsonValue(static_cast<double>(*probability)) : QJsonValue());
@@ -205,6 +208,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
         {"prompt", document.prompt},
         {"second", document.second},
         {"tree", tree},
+        {"source", source},
         {"branches", QJsonObject{{"nodes", nodes},
                                  {"probabilities", probabilities},
                                  {"current", document.current},
@@ -213,6 +217,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
         {"view", document.view},
         {"layout", QString::fromLatin1(document.layout.toBase64())},
         {"workspace", document.workspace},
+        {"focus", document.focus},
         {"locks", locksToJson(document.locks)},
     };
     return QJsonDocument(root).toJson();
@@ -251,11 +256,17 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
         document.parents.push_back(parent.toInt(-1));
     if (std::ranges::any_of(document.parents, [](int parent) { return parent < 0; }))
         reader.complain("\"tree\" does not hold the numbers of words");
+    for (const QJsonValue& token : parsed.object().value("source").toArray())
+        document.source.push_back(token.toInt(-1));
+    if (std::ranges::any_of(document.source, [](int token) { return token < 0; }) ||
+        document.source.size() > kMostPromptTokens)
+        reader.complain("\"source\" does not hold the tokens of a text");
     branchesFromJson(reader.object("branches"), reader, document);
     document.sampling = samplingFromJson(reader.object("sampling"), reader);
     document.view = reader.object("view");
     document.layout = QByteArray::fromBase64(reader.text("layout").toLatin1());
     if (parsed.object().contains("workspace")) document.workspace = reader.text("workspace");
+    if (parsed.object().contains("focus")) document.focus = reader.text("focus");
     document.locks = locksFromJson(reader.object("locks"));
     if (!reader.problem().isEmpty()) return unreadable("the session file is damaged: " + reader.problem(), where);
     return document;

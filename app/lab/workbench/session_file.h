@@ -23,6 +23,7 @@ struct SessionDocument {
     QString prompt;
     QString second;                   ///< second text of a pair; empty: none
     std::vector<int> parents;         ///< of the words: see TextInput::parents
+    std::vector<int> source;          ///< tokens of the prompt that an encoder reads; empty without one
     int promptLength = 0;             ///< number of tokens, from the root, that belong to the prompt
     std::vector<SavedToken> branches; ///< as in RestoreBranchesCommand
     int current = -1;
@@ -30,6 +31,7 @@ struct SessionDocument {
     QJsonObject view;  ///< the state of each panel, by keys that the panels choose
     QByteArray layout; ///< QMainWindow::saveState, may be empty
     QString workspace; ///< for a document without a layout: its id; empty: the present one
+    QString focus;     ///< name of the control that has the keyboard; empty: not known
     ControlLocks locks;
 
     bool operator==(const SessionDocument&) const = default;

@@ -21,12 +21,15 @@ Failure unreadable(const char* what) {
 /// Leaves the tokens from the root to the current one.
 void keepCurrentBranch(SessionDocument& document) {
     std::vector<SavedToken> path;
-    for (int at = document.current; at >= 0; at = document.branches[static_cast<size_t>(at)].parent)
+    int promptLength = 0; // of this branch, which may leave the prompt; the prompt was there first
+    for (int at = document.current; at >= 0; at = document.branches[static_cast<size_t>(at)].parent) {
         path.push_back(document.branches[static_cast<size_t>(at)]);
+        promptLength += at < document.promptLength ? 1 : 0;
+    }
     std::ranges::reverse(path);
     for (size_t at = 0; at < path.size(); ++at) path[at].parent = static_cast<int>(at) - 1;
     document.current = static_cast<int>(path.size()) - 1;
-    document.promptLength = std::min(document.promptLength, static_cast<int>(path.size()));
+    document.promptLength = promptLength;
     document.branches = std::move(path);
 }
 
@@ -53,6 +56,7 @@ bool isSessionLink(const QString& text) { return text.trimmed().startsWith(kSche
 
 QString sessionLink(SessionDocument document) {
     document.layout.clear();
+    document.focus.clear();
     document.locks.clear();
     if (document.branches.size() > kMostBranches) keepCurrentBranch(document);
     QString link = linkTo(document);

@@ -70,6 +70,7 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
     const bool isSameFolder = snapshot_ && snapshot_->path() == snapshot->path(); // another moment of a training run
     snapshot_ = snapshot;
+    isGivingOut_ = true;
     if (isNewModel) {
         postedPattern_.reset();
         postedProfile_ = {};
@@ -91,12 +92,27 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     explainIfStale();
     pictures_->askForRollout();
     emit snapshotChanged(snapshot);
+    isGivingOut_ = false;
+    tell();
+    if (isNewModel) emit pictures_->lookChanged();
     emit snapshotShown(snapshot);
 }
 
 void Workbench::adoptChanges() {
     const auto now = snapshot_->changes ? snapshot_->changes : std::make_shared<const Changes>();
-    if (*std::exchange(changes_, now) != *now) emit changesChanged();
+    changes_ = now;
+    tell();
+}
+
+void Workbench::tell() {
+    if (isGivingOut_) return;
+    const Selection before = std::exchange(toldSelection_, selection_);
+    const bool hasOtherChanges = *std::exchange(toldChanges_, changes_) != *changes_;
+    if (std::exchange(toldRun_, shownRun_) != shownRun_) emit shownRunChanged(shownRun_);
+    if (hasOtherChanges) emit changesChanged();
+    if (before.site != selection_.site || before.head != selection_.head)
+        emit headSelected(selection_.site, selection_.head);
+    if (before != selection_) emit selectionChanged();
 }
 
 // The selection -------------------------------------------------------------------------------------------------------
@@ -111,12 +127,10 @@ void Workbench::select(Selection selection) {
             selection.cell.reset();
     }
     if (selection == selection_) return;
-    const Selection before = std::exchange(selection_, selection);
+    selection_ = selection;
     postViews();
     explainIfStale();
-    if (before.site != selection_.site || before.head != selection_.head)
-        emit headSelected(selection_.site, selection_.head);
-    emit selectionChanged();
+    tell();
 }
 
 void Workbench::selectHead(int site, int head) { select({site, head, selection_.row, selection_.cell}); }
@@ -205,13 +219,13 @@ void Workbench::setChanges(Changes changes) {
     areChangesPosted_ = true;
     failuresBefore_ = snapshot_ ? snapshot_->failureCount : 0;
     post(SetChangesCommand{changes_});
-    emit changesChanged();
+    tell();
 }
 
 void Workbench::showRun(ShownRun run) {
     if (std::exchange(shownRun_, run) == run) return;
     post(ShowRunCommand{run});
-    emit shownRunChanged(run);
+    tell();
 }
 
 const UneditedViews* Workbench::compared(const Snapshot& snapshot) const {

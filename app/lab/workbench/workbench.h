@@ -173,6 +173,9 @@ signals:
 private:
     int rowCount() const; ///< number of tokens of the text, or of patches
     void adoptChanges();
+    /// Tells what has changed in the shared state since this was last told. While a snapshot is given out, some panels
+    /// do not have it yet: they would read the old one with the new state. They are told once every panel has it.
+    void tell();
     void postViews();
     void explainIfStale();
 
@@ -187,11 +190,13 @@ private:
     ThemeId theme_ = ThemeId::Light;
 
     std::shared_ptr<const Snapshot> snapshot_;
-    Selection selection_;
+    bool isGivingOut_ = false; ///< some panels have snapshot_, others do not
+    Selection selection_, toldSelection_;
     std::shared_ptr<const Changes> changes_ = std::make_shared<Changes>();
     bool areChangesPosted_ = false; ///< changes_ was posted, and no snapshot has it yet
     uint64_t failuresBefore_ = 0;   ///< Snapshot::failureCount when changes_ was posted
-    ShownRun shownRun_ = ShownRun::Changed;
+    std::shared_ptr<const Changes> toldChanges_ = changes_;
+    ShownRun shownRun_ = ShownRun::Changed, toldRun_ = ShownRun::Changed;
     Sampling sampling_;
     std::map<const QObject*, WantedViews> wanted_;
     std::optional<PatternRequest> postedPattern_;
