@@ -266,12 +266,13 @@ void ComparePanel::show() {
     showHeads(isOn); // the caption, too, if they can be compared
     say();
     answers_->setVisible(isOn);
-    answers_->headerItem()->setText(0, isPicture ? tr("Class") : tr("Next token"));
+    answers_->headerItem()->setText(0, first_ && first_->model && first_->model->classes > 0 ? tr("Class")
+                                                                                             : tr("Next token"));
     if (isOn)
         showAnswers(*answers_,
                     likelyAnswers(*first_->model, answerProbabilities(*first_), *second_.snapshot()->model,
                                   answerProbabilities(*second_.snapshot())),
-                    1);
+                    1, first_->model->activation);
 }
 
 QJsonObject ComparePanel::saveView() const {
