@@ -185,13 +185,14 @@ void PromptOptions::addSourceTo(Command& command) {
                                .textOption("--source TEXT", into(source),
                                            "text to translate or to rewrite, for a model that reads a source; "
                                            "--prompt is then the beginning of what it writes")
-                               .defaultText("the model's own example");
+                               .defaultText("the model's own example, if no --prompt is given");
     command.textOption("--source-tokens IDS", into(sourceTokens), "token ids of the source").excludes(asText);
 }
 
 std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
     if (sourceTokens) return parseTokenIds(*sourceTokens);
-    if (!source && (!model.config().hasEncoder() || !model.sourceTokenizer())) return {};
+    const bool usesExample = !text && !tokens && model.config().hasEncoder() && model.sourceTokenizer();
+    if (!source && !usesExample) return {};
     if (!model.sourceTokenizer())
         throw Error({.what = "this model has no tokenizer",
                      .where = model.info().name,

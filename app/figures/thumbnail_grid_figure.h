@@ -82,6 +82,7 @@ struct ThumbnailGridFigure : Figure {
 
 private:
     int groupSize() const;
+    bool hasTile(int layer, int column) const;  ///< false: the layer has fewer heads than another
     const NewestRows* comparableNewest() const; ///< newestBefore if it has the same keys, otherwise null
     std::vector<float> newestValues() const;    ///< the weights or their differences
     double headerHeight(const FigureTheme& theme) const;
