@@ -262,9 +262,22 @@ const Command& Command::chosen() const {
     return *this;
 }
 
+bool Command::takesValue(const std::string& flag) const {
+    return std::ranges::any_of(options_,
+                               [&](const auto& each) { return each->name_ == flag && !each->value_.empty(); }) ||
+           std::ranges::any_of(subcommands_, [&](const auto& each) { return each->takesValue(flag); });
+}
+
 std::optional<Reply> Command::parse(std::vector<std::string> arguments) {
     if (arguments.size() == 1 && arguments.front() == "--help=markdown") return Reply{markdownOf(pages()), 0};
     if (arguments.size() == 1 && arguments.front() == "--help=man") return Reply{manualOf(pages()), 0};
+    // "--prompt=" gives an empty text; CLI11 would take the next argument.
+    for (size_t at = 0; at < arguments.size() && arguments[at] != "--"; ++at)
+        if (arguments[at].starts_with("--") && arguments[at].find('=') == arguments[at].size() - 1 &&
+            takesValue(arguments[at].substr(0, arguments[at].size() - 1))) {
+            arguments[at].pop_back();
+            arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(++at), std::string());
+        }
     std::ranges::reverse(arguments); // CLI11 takes them from the back
     try {
         app_->parse(std::move(arguments));

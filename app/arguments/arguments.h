@@ -103,8 +103,9 @@ private:
     Command(std::string path, std::string name, std::string summary, std::string group);
     Option& added(const std::string& name, std::string help, CLI::Option* parsed, bool isPositional);
     template <class T> Option& numeric(const std::string& name, std::function<void(const T&)> take, std::string help);
-    const Command& chosen() const;       ///< the innermost command that the arguments name
-    std::vector<HelpPage> pages() const; ///< its own, then those of all subcommands
+    const Command& chosen() const;                  ///< the innermost command that the arguments name
+    bool takesValue(const std::string& flag) const; ///< whether an option of it or of its commands has this name
+    std::vector<HelpPage> pages() const;            ///< its own, then those of all subcommands
 
     std::string path_, name_, summary_, group_;
     std::unique_ptr<CLI::App> owned_; ///< the program has it, subcommands do not

@@ -34,7 +34,7 @@ void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
     };
     std::vector<Row> rows;
     for (int site = 0; site < effects.sites; ++site) {
-        for (int head = 0; head < effects.heads; ++head)
+        for (int head = 0; head < asked.info().site(site).heads; ++head)
             rows.push_back(
                 {asked.headName(site, head), effects.headEffects[static_cast<size_t>(site * effects.heads + head)]});
         const float mlp = effects.mlpEffects.empty() ? std::nanf("") : effects.mlpEffects[static_cast<size_t>(site)];
@@ -89,7 +89,10 @@ void printPatching(const Asked& asked, const PatchEffects& effects, bool isJson)
 
 void addAblate(Command& command) {
     const auto options = std::make_shared<AblateOptions>();
-    command.about("Each row is the change of the logit when this head or MLP is removed, the largest fall first.");
+    command.about(
+        "Each row is the change of the logit when this head or MLP is removed, the largest fall first. Of a "
+        "text, the logit is that of the token after the last one; in a model that fills in words, that of the "
+        "last [MASK], or of the last token if there is none.");
     options->asked.addTo(command);
     options->asked.addTargetTo(command);
     addJson(command, options->json);
@@ -107,7 +110,8 @@ void addAblate(Command& command) {
 void addPatch(Command& command) {
     const auto options = std::make_shared<PatchOptions>();
     command.about("The model reads two inputs. Each number is the share of the gap between their logits that closes "
-                  "when one layer's value at one token comes from the other run.");
+                  "when one layer's value at one token comes from the other run. Shares carry the rounding of the "
+                  "logits divided by their gap: where both runs have nearly the same logit, they are noise.");
     options->asked.addTo(command);
     command
         .option("--from INPUT", options->from,

@@ -39,7 +39,8 @@ std::vector<CapturedHook> capturePicture(const CaptureOptions& options) {
 
 void addCapture(Command& command) {
     const auto options = std::make_shared<CaptureOptions>();
-    command.about("The names and shapes of the written hooks go to standard error.");
+    command.about("The names and shapes of the written hooks go to standard error. Where a query does not see a key, "
+                  "hook_attn_scores holds -1e30 (TransformerLens: minus infinity); hook_pattern holds 0 in both.");
     options->model.addTo(command);
     options->prompt.addTo(command);
     options->prompt.addPairTo(command);

@@ -24,6 +24,17 @@ struct ClassifyOptions {
     bool json = false;
 };
 
+/// A probability in percent; of a regression, the number.
+std::string shown(float said, ClassActivation activation) {
+    const auto value = static_cast<double>(said);
+    return activation == ClassActivation::None ? fmt::format("{:10.4f}", value) : fmt::format("{:6.2f} %", value * 100);
+}
+
+/// Says what the printed numbers are, unless they are probabilities that sum to 1.
+void noteActivation(ClassActivation activation) {
+    if (activation != ClassActivation::Softmax) fmt::print(stderr, "attention-cli: {}\n", meaningOf(activation));
+}
+
 /// @throws Error for a model without a readout of classes
 int classifyText(const ClassifyOptions& options) {
     const auto model = options.model.open(false);
@@ -55,14 +66,17 @@ int classifyText(const ClassifyOptions& options) {
         if (!isOne) row.update({{"text", text}, {"first_token", answer.begin}, {"last_token", answer.end - 1}});
         rows.push_back(row);
         if (!options.json)
-            fmt::print("{:6.2f} %  {}\n", static_cast<double>(answer.probability) * 100,
+            fmt::print("{}  {}\n", shown(answer.probability, classes.activation),
                        printable(isOne    ? label
                                  : isSpan ? text
                                           : text + "  " + label));
     }
-    if (options.json)
+    if (!options.json)
+        noteActivation(classes.activation);
+    else
         print(nlohmann::json{{"model", model->info().name},
                              {"tokens", input.tokens},
+                             {"activation", nameOf(classes.activation)},
                              {isOne    ? "classes"
                               : isSpan ? "answers"
                                        : "words",
@@ -80,7 +94,7 @@ int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);
     const ModelInfo& info = model->info();
-    const std::vector<float> logits = model->predict(model->patchesOf(image)), shares = probabilitiesOf(logits);
+    const std::vector<float> logits = model->predict(model->patchesOf(image)), shares = saidOf(logits, info.activation);
     std::vector<int> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::greater<>(), [&](int index) { return logits[static_cast<size_t>(index)]; });
@@ -92,15 +106,20 @@ int classify(const ClassifyOptions& options) {
             classes.push_back(
                 {{"index", index}, {"label", info.labelOf(index)}, {"probability", shares[at]}, {"logit", logits[at]}});
         else
-            fmt::print("{:6.2f} %  {}\n", static_cast<double>(shares[at]) * 100, printable(info.labelOf(index)));
+            fmt::print("{}  {}\n", shown(shares[at], info.activation), printable(info.labelOf(index)));
     }
-    if (options.json)
+    nlohmann::json warnings = info.warnings;
+    if (!image.remark.empty()) warnings.push_back(image.remark);
+    if (!options.json)
+        noteActivation(info.activation);
+    else
         print(nlohmann::json{{"model", info.name},
                              {"image", options.picture.image},
                              {"width", info.image.width},
                              {"height", info.image.height},
+                             {"activation", nameOf(info.activation)},
                              {"classes", classes},
-                             {"warnings", info.warnings}});
+                             {"warnings", warnings}});
     return kDone;
 }
 
@@ -111,7 +130,10 @@ void addClassify(Command& command) {
     command.about(
         "Prints the most probable classes with their probabilities: of a picture (ViT, DeiT, DINOv2 and Swin, "
         "in the layouts of Hugging Face and timm), of a text or of a pair of texts, of each token, or the "
-        "most probable answers in a passage (--prompt is the question, --second the passage).");
+        "most probable answers in a passage (--prompt is the question, --second the passage). As in transformers, "
+        "problem_type in config.json decides what a probability is: softmax (one class of several; they sum to 1), "
+        "sigmoid (multi_label_classification, or a single label: each label is there or not), or none (regression: the "
+        "number itself, in the place of the probability).");
     options->model.addTo(command);
     options->picture.addTo(command, false);
     options->prompt.addTo(command);

@@ -221,6 +221,9 @@ int generate(const GenerateOptions& options) {
 void addGenerate(Command& command) {
     const auto options = std::make_shared<GenerateOptions>();
     Sampling& sampling = options->sampling;
+    command.about(
+        "The repetition penalty counts the tokens of the prompt, too. It comes first, then the temperature, top-k, "
+        "top-p of the tokens that are left, and min-p.");
     options->model.addTo(command);
     options->prompt.addTo(command);
     options->prompt.addTreeTo(command);
@@ -244,7 +247,8 @@ void addGenerate(Command& command) {
         .atLeast(0);
     command
         .option("--length-penalty X", options->beam.lengthPenalty,
-                "of beam search: a text scores log p / tokens^X; 0 favours short ones")
+                "of beam search: a text scores log p / tokens^X, where the end token counts (Wu et al. 2016 divide by "
+                "((5 + tokens) / 6)^X); 0 favours short ones. A finished text takes no place in the beam")
         .atLeast(0);
     command
         .wholeNumberOption(

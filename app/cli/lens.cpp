@@ -241,9 +241,9 @@ void composition(const LensInput& input) {
     std::vector<Pair> pairs;
     for (int kind = 0; kind < 3; ++kind)
         for (int layer = 1; layer < found->sites; ++layer)
-            for (int head = 0; head < found->heads; ++head)
+            for (int head = 0; head < input.asked.info().site(layer).heads; ++head)
                 for (int before = 0; before < layer; ++before)
-                    for (int other = 0; other < found->heads; ++other)
+                    for (int other = 0; other < input.asked.info().site(before).heads; ++other)
                         pairs.push_back(
                             {kind, layer, head, before, other,
                              found->at(static_cast<CompositionScores::Kind>(kind), layer, head, before, other)});
@@ -318,7 +318,7 @@ void addLens(Command& command) {
     command.option("--what LENS", options->what, "lens to use, see below").choices(std::move(names));
     command.option("--position N", options->position, "token to explain, counted from 0")
         .atLeast(0)
-        .defaultText("the last token; all tokens for logit");
+        .defaultText("the last token, also where it is a [SEP]; all tokens for logit");
     command
         .option("--layer N", options->layer,
                 "layer, counted from 0, for weighted and circuits; with an encoder and a decoder, the attention in the "

@@ -4,6 +4,7 @@
 #include "app/figures/read_image.h"
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
@@ -110,7 +111,9 @@ Image ImageOptions::read() const {
     auto result = readImage(QString::fromStdString(image));
     if (const auto* failure = std::get_if<Failure>(&result))
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
-    return std::get<Image>(std::move(result));
+    Image picture = std::get<Image>(std::move(result));
+    if (!picture.remark.empty()) fmt::print(stderr, "attention-cli: {}: {}\n", printable(image), picture.remark);
+    return picture;
 }
 
 void PromptOptions::addTo(Command& command) {
@@ -178,20 +181,23 @@ std::vector<int> PromptOptions::readTree(const LanguageModel& model, size_t leng
 }
 
 void PromptOptions::addSourceTo(Command& command) {
-    const Option& asText = command.textOption("--source TEXT", into(source),
-                                              "text to translate or to rewrite, for a model that reads a source; "
-                                              "--prompt is then the beginning of what it writes");
+    const Option& asText = command
+                               .textOption("--source TEXT", into(source),
+                                           "text to translate or to rewrite, for a model that reads a source; "
+                                           "--prompt is then the beginning of what it writes")
+                               .defaultText("the model's own example, if no --prompt is given");
     command.textOption("--source-tokens IDS", into(sourceTokens), "token ids of the source").excludes(asText);
 }
 
 std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
     if (sourceTokens) return parseTokenIds(*sourceTokens);
-    if (!source) return {};
+    const bool usesExample = !text && !tokens && model.config().hasEncoder() && model.sourceTokenizer();
+    if (!source && !usesExample) return {};
     if (!model.sourceTokenizer())
         throw Error({.what = "this model has no tokenizer",
                      .where = model.info().name,
                      .hint = "give token ids, for example --source-tokens 1,2,3"});
-    return model.sourceTokenizer()->encode(*source).ids;
+    return model.sourceTokenizer()->encode(source ? *source : model.source().example()).ids;
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {

@@ -112,13 +112,21 @@ int storage(const StorageOptions& options) {
     fmt::print("{:<8} {:>9} {:>10} {:>13} {:>15} {:>11}  {}\n", "storage", "MiB",
                asked.isText() ? "tokens/s" : "pictures/s", asked.isText() ? "perplexity" : "classes, bits",
                "largest change", "divergence", "most changed pattern");
+    if (asked.isText() && std::isnan(found->effects.front().perplexity))
+        fmt::print(stderr, "The text has no token that follows another, so it has no perplexity; {}.\n",
+                   asked.info().readsSource ? "give --source, and the beginning of what the model writes with --prompt"
+                                            : "give a longer text");
     for (const StorageEffects::Effect& effect : found->effects)
-        fmt::print("{:<8} {:>9.1f} {:>10.0f} {:>13} {:>13.2f} % {:>11.5f}  {}\n", storageName(effect.storage),
-                   static_cast<double>(effect.parameterBytes) / (1 << 20), effect.perSecond,
-                   asked.isText() ? fmt::format("{:.3f}", effect.perplexity)
-                                  : fmt::format("{:.5f}", effect.predictionDivergence),
-                   static_cast<double>(effect.largestChange) * 100, effect.meanDivergence(),
-                   effect.storage == Storage::F32 ? "" : mostChanged(asked, effect));
+        fmt::print("{:<8} {:>9.1f} {:>10} {:>13} {:>15} {:>11.5f}  {}\n", storageName(effect.storage),
+                   static_cast<double>(effect.parameterBytes) / (1 << 20),
+                   effect.perSecond > 0 ? fmt::format("{:.0f}", effect.perSecond) : "–", // a model that keeps no cache
+                   asked.isText() ? (std::isnan(effect.perplexity) ? "–" : fmt::format("{:.3f}", effect.perplexity))
+                   : std::isnan(effect.predictionDivergence) ? "–"
+                                                             : fmt::format("{:.5f}", effect.predictionDivergence),
+                   asked.info().activation == ClassActivation::None
+                       ? fmt::format("{:.4f}", effect.largestChange) // of a number, not of a probability
+                       : fmt::format("{:.2f} %", static_cast<double>(effect.largestChange) * 100),
+                   effect.meanDivergence(), effect.storage == Storage::F32 ? "" : mostChanged(asked, effect));
     return kDone;
 }
 
@@ -127,7 +135,8 @@ int storage(const StorageOptions& options) {
 void addPerplexity(Command& command) {
     const auto options = std::make_shared<PerplexityOptions>();
     command.about(
-        "Texts longer than the context are read in windows that overlap by half. Ranks count from 1: the most "
+        "Texts longer than the context are read in windows that overlap by half. Windows after the first have no token "
+        "that begins a text (BOS), which raises the perplexity of models that rely on it. Ranks count from 1: the most "
         "probable token has rank 1.");
     options->model.addTo(command);
     options->prompt.addTo(command);

@@ -22,6 +22,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -308,6 +309,7 @@ int evaluate(const EvalOptions& options) {
                         : options.split == "train" ? Split::Train
                                                    : Split::Validation;
     const int64_t count = exampleCount(trainer, split);
+    std::set<std::pair<int, int>> closed; // layer and head
     for (const std::string& place : options.closed) {
         constexpr int64_t kMost = 65535; // layers and heads that exist are far fewer
         const auto numbers = wholeNumbers(place, ".");
@@ -315,7 +317,9 @@ int evaluate(const EvalOptions& options) {
             throw Error({.what = fmt::format("\"{}\" is not written as LAYER.HEAD", place),
                          .where = "--close",
                          .hint = "write for example --close 3.5"});
-        trainer.setEvaluationGate(static_cast<int>(numbers->front()), static_cast<int>(numbers->back()), 0);
+        const std::pair head(static_cast<int>(numbers->front()), static_cast<int>(numbers->back()));
+        trainer.setEvaluationGate(head.first, head.second, 0);
+        closed.insert(head);
     }
     const Trainer::Evaluation evaluation = trainer.evaluate(split, count);
     printEvaluation(trainer, evaluation, options.split);
@@ -324,11 +328,16 @@ int evaluate(const EvalOptions& options) {
     if (trainer.images()) printConfusion(trainer, evaluation);
     if (!options.sweepsHeads) return kDone;
     const ModelStructure& structure = trainer.objective().structure();
+    constexpr int64_t kMostSwept = 256;
+    const int64_t swept = std::min(count, kMostSwept);
+    fmt::print("with every {}head: ", options.closed.empty() ? "" : "other "); // on the examples of the sweep
+    printEvaluation(trainer, swept < count ? trainer.evaluate(split, swept) : evaluation, options.split);
     for (int site = 0; site < static_cast<int>(structure.sites.size()); ++site)
         for (int head = 0; head < structure.sites[static_cast<size_t>(site)].heads; ++head) {
+            if (closed.contains({site, head})) continue;
             trainer.setEvaluationGate(site, head, 0);
             fmt::print("without {} H{}: ", structure.labelOf(site), head);
-            printEvaluation(trainer, trainer.evaluate(split, std::min<int64_t>(count, 256)), options.split);
+            printEvaluation(trainer, trainer.evaluate(split, swept), options.split);
             std::fflush(stdout);
             trainer.setEvaluationGate(site, head, 1);
         }
@@ -506,7 +515,10 @@ void addEval(Command& command) {
     addDevice(command, options->device);
     command.option("--close LAYER.HEAD", options->closed,
                    "remove this head first, for example 3.5; repeat it for more");
-    command.flag("--sweep-heads", options->sweepsHeads, "also measure without each head in turn");
+    command.flag(
+        "--sweep-heads", options->sweepsHeads,
+        "also measure without each head in turn, on the first 256 examples; the first line has every head on the same "
+        "examples");
     command.example("attention-cli eval builtin:sort --sweep-heads");
     command.action([=] { return evaluate(*options); });
 }

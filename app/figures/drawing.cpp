@@ -126,6 +126,10 @@ QString formatShort(double value, int digits) {
     return text;
 }
 
+QString formatSaid(double said, ClassActivation activation) {
+    return activation == ClassActivation::None ? formatNumber(said, 4) : formatPercent(said);
+}
+
 QString formatPercent(double share, int decimals) { return formatNumber(share * 100, decimals) + QStringLiteral(" %"); }
 
 std::optional<double> readNumber(const QString& text) {

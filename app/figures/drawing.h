@@ -3,6 +3,8 @@
 #include "app/figures/colour_map.h"
 #include "app/figures/figure_theme.h"
 
+#include "engine/models/class_activation.h"
+
 #include <QPainter>
 #include <QRectF>
 #include <QString>
@@ -77,6 +79,8 @@ QString formatNumber(double value, int decimals);
 QString formatShort(double value, int digits);
 /// A share of 1 as "12.3 %".
 QString formatPercent(double share, int decimals = 1);
+/// What a classifier says of a class: a percentage, or the number of a regression.
+QString formatSaid(double said, ClassActivation activation);
 /// The number that formatNumber() or formatShort() wrote; none: it is another text.
 std::optional<double> readNumber(const QString& text);
 /// "3,245,760" for 3245760.

@@ -46,6 +46,8 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
     if (subject.model.readsSource)
         answer.summary += ' ' + LensText::tr("A row of the encoder is the prediction if the decoder reads that layer "
                                              "instead of the encoder's last one.");
+    if (!lens.isOfTokens && subject.model.activation == ClassActivation::Sigmoid)
+        answer.summary += ' ' + LensText::tr("Each label has a probability of its own (sigmoid).");
     answer.matrix.title = lens.isOfTokens ? LensText::tr("Probability of the final prediction")
                                           : LensText::tr("Probability of each class");
     answer.matrix.rowTitle = LensText::tr("after");
@@ -225,22 +227,29 @@ LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject
     return answer;
 }
 
-LensAnswer showComposition(const AnalysisResult& result, const LensSubject&) {
+LensAnswer showComposition(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const CompositionScores&>(result);
-    const int all = found.sites * found.heads;
+    std::vector<std::pair<int, int>> heads; // by layer; layers may have different numbers of them
+    for (int site = 0; site < found.sites; ++site)
+        for (int head = 0; head < subject.model.site(site).heads; ++head) heads.emplace_back(site, head);
+    const int all = static_cast<int>(heads.size());
     LensAnswer answer{
         .summary = LensText::tr("How strongly later heads read from earlier heads, computed from weight matrices: "
                                 "the largest of Q-, K- and V-composition.")};
     std::vector<float> largest(static_cast<size_t>(all * all), 0);
-    const auto name = [&](int at) { return headLabel(at / found.heads, at % found.heads); };
+    const auto name = [&](int at) {
+        return headLabel(heads[static_cast<size_t>(at)].first, heads[static_cast<size_t>(at)].second);
+    };
     for (int later = 0; later < all; ++later) {
         answer.matrix.rowLabels.push_back(name(later));
         answer.matrix.columnLabels.push_back(name(later));
         for (int earlier = 0; earlier < all; ++earlier) {
             float scores[3];
             for (int kind = 0; kind < 3; ++kind)
-                scores[kind] = found.at(static_cast<CompositionScores::Kind>(kind), later / found.heads,
-                                        later % found.heads, earlier / found.heads, earlier % found.heads);
+                scores[kind] =
+                    found.at(static_cast<CompositionScores::Kind>(kind), heads[static_cast<size_t>(later)].first,
+                             heads[static_cast<size_t>(later)].second, heads[static_cast<size_t>(earlier)].first,
+                             heads[static_cast<size_t>(earlier)].second);
             largest[static_cast<size_t>(later * all + earlier)] = *std::max_element(scores, scores + 3);
             answer.remarks.push_back(LensText::tr("%1 reads from %2: Q %3, K %4, V %5")
                                          .arg(name(later), name(earlier), formatFixed(scores[0]),
@@ -354,7 +363,7 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
             effect.perSecond > 0 ? grouped(std::llround(effect.perSecond)) : LensText::tr("none")};
         if (!isPicture || hasClasses)
             row << (isPicture ? formatFixed(effect.predictionDivergence, 5) : formatFixed(effect.perplexity, 3))
-                << formatPercent(static_cast<double>(effect.largestChange));
+                << formatSaid(static_cast<double>(effect.largestChange), subject.model.activation);
         answer.rows.push_back(row);
         if (&effect == &original) continue;
         answer.matrix.rowLabels.push_back(name);

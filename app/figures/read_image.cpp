@@ -4,7 +4,7 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 #include <QImageReader>
-#include <QPainter>
+#include <QRgba64>
 
 #include <algorithm>
 
@@ -39,6 +39,19 @@ Failure failureOf(const QString& where, const QString& what, const std::string& 
     return {.what = what.toStdString(), .where = where.toStdString(), .hint = hint};
 }
 
+/// Gives the one transparent grey of a PNG its value again: Qt writes black into the ramp of greys that it makes.
+QImage withItsGrey(QImage image) {
+    const QList<QRgb> table = image.colorTable();
+    const auto greyAt = [&](qsizetype at) { return static_cast<int>(at * 255 / (table.size() - 1)); };
+    const qsizetype clear = table.indexOf(QRgb(0));
+    if (clear < 0 || table.size() < 2) return image;
+    for (qsizetype at = 0; at < table.size(); ++at)
+        if (at != clear && table[at] != qRgb(greyAt(at), greyAt(at), greyAt(at))) return image; // a palette
+    const int grey = greyAt(clear);
+    image.setColor(static_cast<int>(clear), qRgba(grey, grey, grey, 0));
+    return image;
+}
+
 std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where) {
     const auto failure = [&](const QString& what, const std::string& hint) { return failureOf(where, what, hint); };
     static const bool isLimited = (QImageReader::setAllocationLimit(kMostMebibytes), true); // once: threads read it
@@ -57,7 +70,7 @@ std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where)
                        "fetch the file again");
     if (const QString objection = objectionTo(image.size()); !objection.isEmpty())
         return failure(objection, "make it smaller");
-    return imageFrom(image);
+    return imageFrom(withItsGrey(image));
 }
 
 } // namespace
@@ -80,20 +93,32 @@ std::variant<Image, Failure> readImage(const QByteArray& bytes, const QString& w
 }
 
 Image imageFrom(const QImage& image) {
-    QImage opaque = image;
-    if (image.hasAlphaChannel()) {
-        opaque = QImage(image.size(), QImage::Format_RGB32);
-        opaque.fill(Qt::white);
-        QPainter painter(&opaque);
-        painter.drawImage(0, 0, image);
-    }
-    opaque = opaque.convertToFormat(QImage::Format_RGB888);
-    Image result{.height = opaque.height(), .width = opaque.width()};
+    // 64 bits hold every format exactly; transparent colours are not multiplied.
+    const bool isDeep = image.depth() == 64 || image.format() == QImage::Format_Grayscale16;
+    const QImage pixels = image.convertToFormat(isDeep ? QImage::Format_RGBA64 : QImage::Format_ARGB32);
+    Image result{.height = pixels.height(), .width = pixels.width()};
     result.rgb.reserve(static_cast<size_t>(result.size().area() * 3));
-    for (int row = 0; row < opaque.height(); ++row) {
-        const uchar* line = opaque.constScanLine(row);
-        result.rgb.insert(result.rgb.end(), line, line + static_cast<ptrdiff_t>(opaque.width()) * 3);
+    int64_t clear = 0;
+    const auto take = [&](int red, int green, int blue, bool isOpaque) {
+        for (const int value : {red, green, blue}) result.rgb.push_back(static_cast<uint8_t>(value));
+        clear += isOpaque ? 0 : 1;
+    };
+    for (int row = 0; row < pixels.height(); ++row) {
+        const auto* deep = reinterpret_cast<const QRgba64*>(pixels.constScanLine(row));
+        const auto* plain = reinterpret_cast<const QRgb*>(pixels.constScanLine(row));
+        for (int column = 0; column < pixels.width(); ++column)
+            if (isDeep)
+                take(deep[column].red() >> 8, deep[column].green() >> 8, deep[column].blue() >> 8,
+                     deep[column].isOpaque());
+            else
+                take(qRed(plain[column]), qGreen(plain[column]), qBlue(plain[column]), qAlpha(plain[column]) == 255);
     }
+    if (clear > 0)
+        result.remark = ReadImageText::tr("%1 of %2 pixels are transparent. The model reads the colours that the file "
+                                          "stores for them, as timm and transformers do")
+                            .arg(clear)
+                            .arg(result.size().area())
+                            .toStdString();
     return result;
 }
 

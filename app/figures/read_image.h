@@ -11,8 +11,9 @@
 
 namespace attn {
 
-/// Decodes a picture of any format that Qt reads. Applies its EXIF rotation, puts transparent parts on white, and
-/// converts it to 8 bits per colour.
+/// Decodes a picture of any format that Qt reads. Applies its EXIF rotation and converts it to 8 bits per colour. As in
+/// Pillow, which the programs use that trained the models, a transparent pixel keeps the colour that the file stores
+/// for it, and a colour of 16 bits keeps its higher byte; `remark` says which pixels were transparent.
 /// @return a failure if the file does not exist, is not a picture, is damaged, or has no pixels or too many
 std::variant<Image, Failure> readImage(const QString& path);
 

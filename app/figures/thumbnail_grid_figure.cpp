@@ -21,9 +21,11 @@ constexpr double kSmallest = 22, kLargest = 200; ///< pixels across a thumbnail
 std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer, HeadAggregate kind) {
     auto result = std::make_shared<PatternTile>(grid.at(layer, 0));
     result->head = -1;
+    int counted = 1; // a layer may have fewer heads than the grid
     for (int head = 1; head < grid.heads; ++head) {
         const std::vector<float>& values = grid.at(layer, head).values;
-        if (values.size() != result->values.size()) continue;
+        if (values.empty() || values.size() != result->values.size()) continue;
+        ++counted;
         for (size_t i = 0; i < values.size(); ++i) {
             if (kind == HeadAggregate::Mean)
                 result->values[i] += values[i];
@@ -32,7 +34,7 @@ std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer,
         }
     }
     if (kind == HeadAggregate::Mean)
-        for (float& value : result->values) value /= static_cast<float>(grid.heads);
+        for (float& value : result->values) value /= static_cast<float>(counted);
     return result;
 }
 
@@ -168,9 +170,13 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
         if (layer < 0 || layer >= grid_->sites ||
             point.y() - first.top() - layer * at.stepY >= first.height() + at.strip)
             return {};
-        return choiceOf(layer, column);
+        return hasTile(layer, column) ? std::optional(choiceOf(layer, column)) : std::nullopt;
     }
     return {};
+}
+
+bool ThumbnailGridFigure::hasTile(int layer, int column) const {
+    return column >= grid_->heads || tiles_[static_cast<size_t>(layer * columns() + column)]->rows > 0;
 }
 
 QSizeF ThumbnailGridFigure::smallestSize(const FigureTheme& theme) const {
@@ -228,6 +234,7 @@ void ThumbnailGridFigure::paintHeader(QPainter& painter, const Layout& at, const
 
 void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, const FigureTheme& theme, int layer,
                                          int column) const {
+    if (!hasTile(layer, column)) return;
     const QRectF rect = thumbnailRect(at, layer, column);
     const int size = groupSize();
     // Every other group of heads has a background in a tint of the keys' hue.

@@ -85,6 +85,7 @@ struct ThumbnailGridFigure : Figure {
 
 private:
     int groupSize() const;
+    bool hasTile(int layer, int column) const;  ///< false: the layer has fewer heads than another
     const NewestRows* comparableNewest() const; ///< newestBefore if it has the same keys, otherwise null
     std::vector<float> newestValues() const;    ///< the weights or their differences
     /// [rows, columns] of a tile: its weights or their differences, NaN where it has no colour.

@@ -228,7 +228,6 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
     const auto& info = model.info();
     const auto graph = std::make_shared<Graph>();
     const HeadWeights weights(model, *graph);
-    const int64_t H = info.heads;
     const auto gram = [](Tensor x) { return batchedMatmul(x, x, {.transposeB = true}); }; // [H,D,C] -> [H,D,D]
     const auto total = [&](Tensor x, Tensor y) { // sum of the products of [..,D,D]
         return reduce(multiply(x, y), Reduction::Sum, {-1, -2});
@@ -255,13 +254,15 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
     for (size_t later = 0; later < layers.size(); ++later)
         for (size_t earlier = 0; earlier < later; ++earlier) {
             const Layer &b = layers[later], &a = layers[earlier];
-            const auto spread = [&](Tensor x) { return reshape(x, {H, 1, x.shape()[1], x.shape()[2]}); }; // later heads
+            const auto spread = [](Tensor x) { // later heads
+                return reshape(x, {x.shape()[0], 1, x.shape()[1], x.shape()[2]});
+            };
             /// |L^T (r O) V|^2 with M = r O^T: tr(gram(L) M gram(V) M^T)
             const auto score = [&](Tensor reader, Tensor other, Tensor size) {
                 const Tensor m =
                     batchedMatmul(spread(reader), a.o, {.transposeB = true}); // [H,1,D,C].[H,C,D] -> [H,H,D,D]
                 const Tensor square = total(batchedMatmul(spread(other), m), batchedMatmul(m, a.vv));
-                const Tensor norms = multiply(spread(size), reshape(a.wrote, {1, H, 1, 1}));
+                const Tensor norms = multiply(spread(size), reshape(a.wrote, {1, a.wrote.shape()[0], 1, 1}));
                 return unary(clamp(binary(square, norms, Binary::Divide), 0, 1e9), Unary::SquareRoot);
             };
             const auto name = [&](int kind) { return fmt::format("{}.{}.{}", kind, later, earlier); };
@@ -272,7 +273,9 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
     auto result = std::make_shared<CompositionScores>();
     result->sites = info.layers;
     result->heads = info.heads;
-    const auto all = static_cast<size_t>(info.layers) * static_cast<size_t>(H);
+    const auto H = static_cast<size_t>(info.heads); // the most of a layer
+    const auto headsOf = [&](size_t layer) { return static_cast<size_t>(info.site(static_cast<int>(layer)).heads); };
+    const auto all = static_cast<size_t>(info.layers) * H;
     result->values.assign(3 * all * all, 0);
     if (outputs.empty()) return result;
     if (context.report) context.report(0.1f, "composition");
@@ -282,12 +285,11 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
         for (size_t later = 0; later < layers.size(); ++later)
             for (size_t earlier = 0; earlier < later; ++earlier) {
                 const auto scores = denseResult(*executor, fmt::format("{}.{}.{}", kind, later, earlier)); // [H,H,1,1]
-                for (size_t head = 0; head < static_cast<size_t>(H); ++head)
-                    std::copy_n(
-                        scores.begin() + static_cast<std::ptrdiff_t>(head * static_cast<size_t>(H)), H,
-                        result->values.begin() +
-                            static_cast<std::ptrdiff_t>((kind * all + later * static_cast<size_t>(H) + head) * all +
-                                                        earlier * static_cast<size_t>(H)));
+                const size_t own = headsOf(later), others = headsOf(earlier);
+                for (size_t head = 0; head < own; ++head)
+                    std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(head * others), others,
+                                result->values.begin() +
+                                    static_cast<std::ptrdiff_t>((kind * all + later * H + head) * all + earlier * H));
             }
     return result;
 }

@@ -111,10 +111,15 @@ void addSource(LogitLens& lens, LanguageModel& model, ReadOut& readOut, const An
 }
 
 /// Appends the summary of a row of logits to a stage of a picture.
-void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const float> logits) {
-    const std::vector<float> shares = probabilitiesOf(logits);
+/// @param activation Softmax, or Sigmoid: the entropy is then the sum of those of all labels, each there or not
+void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const float> logits, ClassActivation activation) {
+    const std::vector<float> shares = saidOf(logits, activation);
     double entropy = 0;
-    for (const float share : shares) entropy -= share > 0 ? static_cast<double>(share) * std::log(share) : 0;
+    const auto term = [](double share) { return share > 0 ? share * std::log(share) : 0; };
+    for (const float share : shares) {
+        entropy -= term(static_cast<double>(share));
+        if (activation == ClassActivation::Sigmoid) entropy -= term(1 - static_cast<double>(share));
+    }
     for (const int id : mostLikely(shares, lens.choices)) {
         stage.ids.push_back(id);
         stage.probabilities.push_back(shares[static_cast<size_t>(id)]);
@@ -128,6 +133,10 @@ void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const floa
 }
 
 std::shared_ptr<LogitLens> lensOfPicture(VisionModel& model, const Input& picture, const LogitLensAnalysis& analysis) {
+    if (model.info().activation == ClassActivation::None)
+        throw Error({.what = "this model answers with numbers (regression), which have no probabilities for a lens",
+                     .where = model.info().name,
+                     .hint = "ask for the attribution of a number: it says what each head adds to it"});
     WholeRun whole(model, picture, {.readsAllLayers = true});
     const std::vector<Tensor>&together = whole.built().stages, &alone = whole.built().tokenStages;
     const auto name = [](const char* what, size_t stage) { return fmt::format("{}.{}", what, stage); };
@@ -148,11 +157,11 @@ std::shared_ptr<LogitLens> lensOfPicture(VisionModel& model, const Input& pictur
         if (!together[at]) continue;
         LogitLens::Stage& stage = lens->stages.emplace_back();
         stage.layer = static_cast<int>(at) - 1;
-        addRow(stage, *lens, whole.result(name("together", at)));
+        addRow(stage, *lens, whole.result(name("together", at)), model.info().activation);
         if (!alone[at]) continue;
         const std::vector<float> rows = whole.result(name("alone", at));
         for (size_t first = 0; first < rows.size(); first += static_cast<size_t>(classes))
-            addRow(stage, *lens, std::span(rows).subspan(first, static_cast<size_t>(classes)));
+            addRow(stage, *lens, std::span(rows).subspan(first, static_cast<size_t>(classes)), model.info().activation);
     }
     return lens;
 }

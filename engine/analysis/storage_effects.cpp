@@ -10,11 +10,13 @@
 #include "engine/models/vision_source.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 
 namespace attn {
 namespace {
@@ -82,7 +84,8 @@ double writingRate(LanguageModel& model, const std::vector<int>& tokens) {
 struct Answers {
     StorageEffects::Effect effect;
     std::vector<SitePattern> patterns;
-    std::vector<float> probabilities; ///< empty without a classifier
+    std::vector<float> probabilities; ///< empty without a classifier; of a regression, its numbers
+    ClassActivation activation = ClassActivation::Softmax;
 };
 
 Answers answersOf(LanguageModel& model, const AnalysisContext& context) {
@@ -113,7 +116,20 @@ Answers answersOf(VisionModel& model, const AnalysisContext& context) {
                        .loss = kNone,
                        .perplexity = kNone},
             .patterns = wholePatterns(model, context.input),
-            .probabilities = hasClasses ? probabilitiesOf(model.predict(context.input)) : std::vector<float>()};
+            .probabilities =
+                hasClasses ? saidOf(model.predict(context.input), model.info().activation) : std::vector<float>(),
+            .activation = model.info().activation};
+}
+
+/// The Jensen-Shannon divergence of two predictions, in bits; where each label is there or not, the mean of theirs.
+/// @return NaN without probabilities
+double divergenceOf(std::span<const double> now, std::span<const double> before, ClassActivation activation) {
+    if (now.empty() || activation == ClassActivation::None) return std::numeric_limits<double>::quiet_NaN();
+    if (activation == ClassActivation::Softmax) return jensenShannonBits(now, before);
+    double sum = 0;
+    for (size_t label = 0; label < now.size(); ++label)
+        sum += jensenShannonBits(std::array{now[label], 1 - now[label]}, std::array{before[label], 1 - before[label]});
+    return sum / static_cast<double>(now.size());
 }
 
 void compare(Answers& answers, const Answers& original) {
@@ -122,7 +138,7 @@ void compare(Answers& answers, const Answers& original) {
     double largest = now.empty() ? std::numeric_limits<double>::quiet_NaN() : 0;
     for (size_t i = 0; i < now.size(); ++i) largest = std::max(largest, std::abs(now[i] - before[i]));
     answers.effect.largestChange = static_cast<float>(largest);
-    answers.effect.predictionDivergence = now.empty() ? largest : jensenShannonBits(now, before);
+    answers.effect.predictionDivergence = divergenceOf(now, before, answers.activation);
     for (size_t site = 0; site < answers.patterns.size(); ++site) {
         std::vector<double>& heads = answers.effect.divergence.emplace_back();
         for (int head = 0; head < answers.patterns[site].heads; ++head)

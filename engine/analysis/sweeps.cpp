@@ -147,7 +147,7 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
     const auto report = [&](int done) {
         if (context.report) context.report(static_cast<float>(done) / static_cast<float>(all), "effect of each head");
     };
-    result->headEffects.assign(gates.size(), 0);
+    result->headEffects.assign(gates.size(), std::numeric_limits<float>::quiet_NaN()); // layers may have fewer heads
     for (int site = 0; site < info.siteCount(); ++site)
         for (int head = 0; head < info.site(site).heads; ++head) {
             report(site * info.heads + head);

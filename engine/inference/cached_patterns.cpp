@@ -95,6 +95,10 @@ PatternGrid CachedPatterns::grid(int size, bool hidesFirst) {
     PatternGrid grid{.sites = model_.info().siteCount(), .heads = model_.info().heads, .tiles = {}};
     for (int layer = 0; layer < model_.info().siteCount(); ++layer)
         for (int head = 0; head < model_.info().heads; ++head) {
+            if (head >= model_.info().site(layer).heads) {
+                grid.tiles.push_back({.site = layer, .head = head});
+                continue;
+            }
             const PatternRequest view{
                 .site = layer, .head = head, .queryBegin = 0, .queryEnd = count, .keyBegin = 0, .keyEnd = count};
             const PatternTile fresh =
@@ -157,15 +161,16 @@ PatternTile CachedPatterns::tile(const PatternRequest& request) {
 PatternTile CachedPatterns::aggregate(PatternRequest view) {
     const bool isMean = std::exchange(view.aggregate, HeadAggregate::None) == HeadAggregate::Mean;
     PatternTile result;
-    for (view.head = 0; view.head < model_.info().heads; ++view.head) {
+    for (view.head = 0; view.head < model_.info().site(view.site).heads; ++view.head) {
         const PatternTile tile = this->tile(view);
         if (view.head == 0) {
             result = tile;
             if (isMean) std::ranges::fill(result.values, 0.0f);
         }
         for (size_t i = 0; i < tile.values.size(); ++i)
-            result.values[i] = isMean ? result.values[i] + tile.values[i] / static_cast<float>(model_.info().heads)
-                                      : std::max(result.values[i], tile.values[i]);
+            result.values[i] =
+                isMean ? result.values[i] + tile.values[i] / static_cast<float>(model_.info().site(view.site).heads)
+                       : std::max(result.values[i], tile.values[i]);
     }
     result.head = -1;
     return result;

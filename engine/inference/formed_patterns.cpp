@@ -101,14 +101,16 @@ PatternGrid FormedPatterns::grid(int size, bool hidesFirst) {
         while ((most + cells - 1) / cells > size) cells *= 2;
         const int rows = (queries + cells - 1) / cells, columns = (keys + cells - 1) / cells;
         for (int head = 0; head < grid.heads; ++head)
-            grid.tiles.push_back(pooled({.site = site,
-                                         .head = head,
-                                         .queryBegin = 0,
-                                         .queryEnd = rows * cells,
-                                         .keyBegin = 0,
-                                         .keyEnd = columns * cells,
-                                         .hidesFirst = hidesFirst && most > size},
-                                        rows, columns));
+            grid.tiles.push_back(head >= model_.info().site(site).heads
+                                     ? PatternTile{.site = site, .head = head}
+                                     : pooled({.site = site,
+                                               .head = head,
+                                               .queryBegin = 0,
+                                               .queryEnd = rows * cells,
+                                               .keyBegin = 0,
+                                               .keyEnd = columns * cells,
+                                               .hidesFirst = hidesFirst && most > size},
+                                              rows, columns));
     }
     return grid;
 }

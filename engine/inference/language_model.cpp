@@ -142,7 +142,10 @@ void LanguageModel::requireSource(const std::vector<int>& source) const {
 
 std::optional<TextClasses> LanguageModel::classes() const {
     if (config().labels.empty() || tokens_.empty()) return {};
-    return TextClasses{.readout = config().classReadout(), .labels = config().labels, .logits = classLogits_};
+    return TextClasses{.readout = config().classReadout(),
+                       .activation = config().activation,
+                       .labels = config().labels,
+                       .logits = classLogits_};
 }
 
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {

@@ -55,7 +55,7 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
         std::ranges::copy(tokens, ids.begin());
     }
     writePositions(executor, {}, tokens.size(), config().context);
-    if (config().hasPrefix) {
+    if (config().hasPrefix && executor.hasInput(decoder_names::kKeyPositions)) {
         const auto positions = executor.inputIntegers(decoder_names::kKeyPositions);
         const size_t prefix = prefix_.value_or(tokens_.empty() ? tokens.size() : firstFed_);
         for (size_t key = 0; key < positions.size(); ++key)
@@ -73,12 +73,12 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
 }
 
 void LanguageModel::writeSource(GpuExecutor& executor, std::span<const int> tokens) const {
-    const auto input = [&](const char* name) {
-        return executor.inputIntegers(std::string(decoder_names::kSource) + name);
-    };
-    const std::span<int32_t> ids = input(decoder_names::kTokens);
-    std::ranges::fill(ids, 0);
-    std::ranges::copy(tokens, ids.begin());
+    const std::string name = std::string(decoder_names::kSource) + decoder_names::kTokens;
+    if (executor.hasInput(name)) { // outputs of the decoder's first self-attention do not read the source
+        const std::span<int32_t> ids = executor.inputIntegers(name);
+        std::ranges::fill(ids, 0);
+        std::ranges::copy(tokens, ids.begin());
+    }
     writePositions(executor, decoder_names::kSource, tokens.size(), config().encoder.front().context);
 }
 

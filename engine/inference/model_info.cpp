@@ -81,6 +81,11 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
                                             groupDigits(static_cast<size_t>(capacity)),
                                             groupDigits(static_cast<size_t>(config.context))));
     info.readsTrees = treeSpec(config) != nullptr;
+    info.activation = config.activation;
+    if (!predictsTokens(config.readout) && readsOneRow(config.readout)) {
+        info.classes = static_cast<int>(config.labels.size());
+        info.labels = config.labels;
+    }
     const Tokenizer* tokenizer = source.tokenizer();
     info.hasTokenizer = tokenizer != nullptr;
     if (!tokenizer) return info;
@@ -107,6 +112,7 @@ ModelInfo modelInfo(const VisionSource& source) {
     info.prefix = prefixNames(config);
     info.pooling = poolingOf(config.pooling);
     info.classes = static_cast<int>(config.classes);
+    info.activation = config.activation;
     info.labels = source.labels();
     info.warnings = source.warnings();
     return info;

@@ -3,6 +3,7 @@
 #include "engine/attention/attention_spec.h"
 #include "engine/core/storage.h"
 #include "engine/io/image.h"
+#include "engine/models/class_activation.h"
 #include "engine/models/structure.h"
 #include "engine/models/written_picture.h"
 
@@ -60,6 +61,11 @@ struct ModelInfo {
     bool readsSource = false;            ///< whether it reads a source with an encoder and writes a target
     std::optional<WrittenPicture> writtenPicture{}; ///< of a model that writes pictures value by value
 
+    // Models that say to which class a picture or a whole text belongs.
+    int classes = 0;                 ///< 0: no such classifier
+    std::vector<std::string> labels; ///< names of the classes; empty if the files have none
+    ClassActivation activation = ClassActivation::Softmax;
+
     // Models of pictures.
     ImageSize image{}; ///< size that it reads, in pixels
     ImageSize grid{};  ///< rows and columns of patches
@@ -67,8 +73,6 @@ struct ModelInfo {
     int channels = 0;
     std::vector<std::string> prefix; ///< tokens before the patches: "CLS", "distillation", "register 1" ...
     std::string pooling;             ///< input of the classifier: "CLS", "mean of patches", "CLS and mean of patches"
-    int classes = 0;                 ///< 0: no classifier
-    std::vector<std::string> labels; ///< names of the classes; empty if the files have none
 
     int siteCount() const { return static_cast<int>(structure.sites.size()); }
     const Site& site(int index) const { return structure.sites.at(static_cast<size_t>(index)); }

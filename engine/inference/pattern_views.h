@@ -44,7 +44,7 @@ struct PatternTile {
     bool leavesOutFirst = false; ///< key 0 is left out, and the remaining weights of each row are scaled to sum to 1
     bool isCross = false;        ///< the keys are rows of another stream, so none comes after a query
     /// [rows, columns]. Each pixel is the maximum of the attention weights that it covers.
-    std::vector<float> values;
+    std::vector<float> values{};
     float at(int row, int column) const {
         return values[static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column)];
     }
@@ -56,7 +56,7 @@ struct PatternTile {
 struct PatternGrid {
     int sites = 0;
     int heads = 0;
-    std::vector<PatternTile> tiles; ///< site-major
+    std::vector<PatternTile> tiles; ///< site-major; without rows where a site has fewer heads
     const PatternTile& at(int site, int head) const { return tiles[static_cast<size_t>(site * heads + head)]; }
 };
 

@@ -1,7 +1,5 @@
 #include "engine/inference/text_classes.h"
 
-#include "engine/inference/vision_model.h"
-
 #include <algorithm>
 #include <functional>
 #include <span>
@@ -39,7 +37,7 @@ std::vector<ClassAnswer> classAnswers(const TextClasses& classes, int from, int 
     for (int row = 0; row < classes.rows(); ++row) {
         const std::span<const float> logits =
             std::span(classes.logits).subspan(static_cast<size_t>(row) * labels, labels);
-        const std::vector<float> shares = probabilitiesOf({logits.begin(), logits.end()});
+        const std::vector<float> shares = saidOf(logits, classes.activation);
         const size_t best = static_cast<size_t>(std::ranges::max_element(logits) - logits.begin());
         for (size_t label = 0; label < labels; ++label)
             if (isOneRow || label == best)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/models/class_activation.h"
 #include "engine/models/text_readout.h"
 
 #include <string>
@@ -10,6 +11,7 @@ namespace attn {
 /// What a model with a readout of classes says of a text.
 struct TextClasses {
     TextReadout readout = TextReadout::TextClass;
+    ClassActivation activation = ClassActivation::Softmax;
     std::vector<std::string> labels;
     std::vector<float> logits; ///< [rows, labels]: one row, or one for each token
 
@@ -20,8 +22,9 @@ struct TextClasses {
 struct ClassAnswer {
     int label = 0;          ///< index of the class; of an answer, 0
     int begin = 0, end = 0; ///< the tokens that it is about
-    float probability = 0;  ///< of an answer, that of its first token times that of its last one
-    float logit = 0;        ///< of an answer, the sum of both
+    /// Of an answer, that of its first token times that of its last one; of a regression, the answer itself.
+    float probability = 0;
+    float logit = 0; ///< of an answer, the sum of both
 };
 
 /// The classes of a text, the most probable one first; or the most probable class of each token, in the order of the

@@ -69,7 +69,12 @@ Image VisionModel::seen(const Image& image) const {
 
 std::vector<float> VisionModel::patchesOf(const Image& image) const {
     const Image picture = seen(image);
-    return cutPatches(pixelsOf(picture, source_->preprocessing()), config().channels, picture.size(), config().patch);
+    const std::vector<float> pixels = pixelsOf(picture, source_->preprocessing());
+    if (!std::ranges::all_of(pixels, [](float value) { return std::isfinite(value); }))
+        throw Error({.what = "the numbers of the prepared picture are not finite",
+                     .where = info_.name,
+                     .hint = "check rescale_factor, image_mean and image_std in preprocessor_config.json"});
+    return cutPatches(pixels, config().channels, picture.size(), config().patch);
 }
 
 void VisionModel::require(const Input& input) const {
@@ -190,19 +195,6 @@ std::vector<float> VisionModel::patchPositions() const {
 }
 
 std::vector<float> VisionModel::patchFilters() const { return store_->read("embed.W_E"); }
-
-std::vector<float> probabilitiesOf(std::span<const float> logits) {
-    std::vector<float> result(logits.begin(), logits.end());
-    if (result.empty()) return result;
-    const float largest = *std::ranges::max_element(result);
-    double sum = 0;
-    for (float& value : result) {
-        value = std::exp(value - largest);
-        sum += static_cast<double>(value);
-    }
-    for (float& value : result) value = static_cast<float>(value / sum);
-    return result;
-}
 
 VisionModel& visionModel(RunningModel& model) {
     if (auto* found = dynamic_cast<VisionModel*>(&model)) return *found;

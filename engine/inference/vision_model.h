@@ -2,6 +2,7 @@
 
 #include "engine/inference/running_model.h"
 #include "engine/inference/site_pattern.h"
+#include "engine/models/class_activation.h"
 #include "engine/models/vision_source.h"
 
 #include <map>
@@ -92,9 +93,6 @@ private:
     std::unique_ptr<VisionSource> source_;
     Runs plain_, edited_;
 };
-
-/// The softmax of logits. @return the same size, sums to 1
-std::vector<float> probabilitiesOf(std::span<const float> logits);
 
 /// A model that must read pictures. @throws Error if it does not
 VisionModel& visionModel(RunningModel& model);

@@ -47,15 +47,13 @@ template <class Step> bool ran(Png& png, const Step& step) {
     return true;
 }
 
-/// Makes libpng turn every kind of pixel into red, green and blue of 8 bits, on white.
+/// Makes libpng turn every kind of pixel into red, green and blue of 8 bits, as Pillow does: without transparency, and
+/// with the higher byte of 16 bits.
 void askForColours(png_structp png, png_infop info) {
-    const int depth = png_get_bit_depth(png, info);
     png_set_expand(png); // palettes, few bits, and a transparent colour
     if ((png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0) png_set_gray_to_rgb(png);
-    const auto white = static_cast<png_uint_16>(depth == 16 ? 65535 : 255);
-    png_color_16 background{.index = 0, .red = white, .green = white, .blue = white, .gray = white};
-    png_set_background(png, &background, PNG_BACKGROUND_GAMMA_SCREEN, 0, 1);
-    if (depth == 16) png_set_scale_16(png);
+    png_set_strip_alpha(png);
+    png_set_strip_16(png);
     png_set_interlace_handling(png);
     png_read_update_info(png, info);
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -17,6 +18,9 @@ struct ImageSize {
 struct Image {
     int64_t height = 0, width = 0;
     std::vector<uint8_t> rgb{}; ///< [height, width, 3]
+    /// How pixels were read that are not plain colours of 8 bits, in a sentence: transparent ones. Empty: all were
+    /// plain.
+    std::string remark{};
 
     ImageSize size() const { return {height, width}; }
     uint8_t at(int64_t row, int64_t column, int64_t channel) const {

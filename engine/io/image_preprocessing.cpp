@@ -13,15 +13,19 @@ namespace {
 /// A resized picture has at most so many pixels on a side: a picture of 1 x 10000 would become 224 x 2240000.
 constexpr int64_t kMostPixelsOnSide = 1 << 15;
 
-Image cropped(const Image& image, const ImageSize& size) {
-    Image result{.height = size.height,
-                 .width = size.width,
-                 .rgb = std::vector<uint8_t>(static_cast<size_t>(size.area() * 3), 0)};
-    // Where the picture is smaller, the larger half of the border comes first.
-    const auto beginOf = [](int64_t have, int64_t want) {
-        return have >= want ? (have - want) / 2 : -((want - have + 1) / 2);
-    };
-    const int64_t top = beginOf(image.height, size.height), left = beginOf(image.width, size.width);
+/// The first row or column of a crop; negative: so many are added before the picture.
+int64_t beginOf(int64_t have, int64_t want, CropRule rule) {
+    const int64_t cut = have - want;
+    if (rule == CropRule::Transformers) return cut >= 0 ? cut / 2 : -((1 - cut) / 2);
+    return cut >= 0 ? std::lrint(static_cast<double>(cut) / 2) : -(-cut / 2); // half to even, as Python's round()
+}
+
+/// @param border the colour of what lies outside the picture
+Image cut(const Image& image, const ImageSize& size, int64_t top, int64_t left, const std::array<uint8_t, 3>& border) {
+    Image result{.height = size.height, .width = size.width};
+    result.rgb.reserve(static_cast<size_t>(size.area() * 3));
+    for (int64_t pixel = 0; pixel < size.area(); ++pixel)
+        result.rgb.insert(result.rgb.end(), border.begin(), border.end());
     const int64_t begin = std::max<int64_t>(0, -left), end = std::min(size.width, image.width - left);
     for (int64_t row = 0; row < size.height; ++row)
         if (row + top >= 0 && row + top < image.height)
@@ -30,8 +34,21 @@ Image cropped(const Image& image, const ImageSize& size) {
     return result;
 }
 
+/// @source timm, data/transforms.py, ResizeKeepRatio: lengths are rounded, halves to even
+ImageSize keptRatio(const Image& image, const ImageSize& target, bool covers) {
+    const double down = static_cast<double>(image.height) / static_cast<double>(target.height),
+                 across = static_cast<double>(image.width) / static_cast<double>(target.width),
+                 ratio = covers ? std::min(down, across) : std::max(down, across);
+    const auto scaled = [&](int64_t length) { // a picture of 1 x 1000 keeps a row
+        return std::max<int64_t>(std::lrint(static_cast<double>(length) / ratio), 1);
+    };
+    return {scaled(image.height), scaled(image.width)};
+}
+
 ImageSize resizedSize(const Image& image, const ImagePreprocessing& preprocessing) {
     if (preprocessing.resize) return *preprocessing.resize;
+    if (preprocessing.cover) return keptRatio(image, *preprocessing.cover, true);
+    if (preprocessing.inside) return keptRatio(image, *preprocessing.inside, false);
     if (!preprocessing.shortestEdge) return image.size();
     const int64_t edge = *preprocessing.shortestEdge, shorter = std::min(image.height, image.width);
     return {image.height == shorter ? edge : edge * image.height / shorter,
@@ -42,15 +59,18 @@ ImageSize resizedSize(const Image& image, const ImagePreprocessing& preprocessin
 
 ImagePreprocessing ImagePreprocessing::forSize(const ImageSize& size) const {
     ImagePreprocessing result = *this;
+    result.kept.reset();
     const auto scaled = [](int64_t value, int64_t to, int64_t from) { return (value * to + from / 2) / from; };
     if (!crop) {
         result.resize = size;
         result.shortestEdge.reset();
         return result;
     }
-    if (resize)
-        result.resize = ImageSize{scaled(resize->height, size.height, crop->height),
-                                  scaled(resize->width, size.width, crop->width)};
+    for (std::optional<ImageSize> ImagePreprocessing::*step :
+         {&ImagePreprocessing::resize, &ImagePreprocessing::cover, &ImagePreprocessing::inside})
+        if (const std::optional<ImageSize>& target = this->*step)
+            result.*step = ImageSize{scaled(target->height, size.height, crop->height),
+                                     scaled(target->width, size.width, crop->width)};
     if (shortestEdge)
         result.shortestEdge =
             scaled(*shortestEdge, std::max(size.height, size.width), std::max(crop->height, crop->width));
@@ -69,8 +89,13 @@ Image fitted(const Image& image, const ImagePreprocessing& preprocessing) {
                                          size.height),
                      .where = "the picture",
                      .hint = "crop it closer to a square"});
-    const Image result = size == image.size() ? image : resampled(image, size, preprocessing.filter);
-    return preprocessing.crop ? cropped(result, *preprocessing.crop) : result;
+    Image result = size == image.size() ? image : resampled(image, size, preprocessing.filter);
+    if (const auto& crop = preprocessing.crop)
+        result = cut(result, *crop, beginOf(result.height, crop->height, preprocessing.cropRule),
+                     beginOf(result.width, crop->width, preprocessing.cropRule), preprocessing.border);
+    if (preprocessing.kept) result = cut(result, *preprocessing.kept, 0, 0, preprocessing.border);
+    result.remark = image.remark;
+    return result;
 }
 
 std::vector<float> pixelsOf(const Image& image, const ImagePreprocessing& preprocessing) {

@@ -2,19 +2,34 @@
 
 #include "engine/io/resample.h"
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace attn {
 
+/// Which library's rounding decides where a crop begins, if the border is odd.
+enum class CropRule : uint8_t {
+    /// Cuts off the smaller half first, and adds the larger half first. @source transformers, image_transforms.py
+    Transformers,
+    /// Rounds half of what is cut off to even, and adds the smaller half first. @source torchvision, CenterCrop
+    Torchvision
+};
+
 /// The steps that prepare a picture for a vision model, in the order of the fields. Models define them in
-/// preprocessor_config.json.
+/// preprocessor_config.json, or in timm's pretrained_cfg.
 struct ImagePreprocessing {
     std::optional<ImageSize> resize{};     ///< resize to this size, whatever the aspect ratio
     std::optional<int64_t> shortestEdge{}; ///< or resize the shorter side to this length, keeping the aspect ratio
+    std::optional<ImageSize> cover{};      ///< or keep the aspect ratio and just cover this size
+    std::optional<ImageSize> inside{};     ///< or keep the aspect ratio and just fit inside this size
     ResampleFilter filter = ResampleFilter::Bilinear;
-    std::optional<ImageSize> crop{}; ///< crop the centre; black where the picture is smaller
+    std::optional<ImageSize> crop{}; ///< crop the centre; `border` where the picture is smaller
+    CropRule cropRule = CropRule::Transformers;
+    std::array<uint8_t, 3> border{}; ///< red, green and blue
+    /// Keep this many pixels from the top left; patches do not cover the rest.
+    std::optional<ImageSize> kept{};
     int64_t channels = 3;            ///< 3: red, green, blue; 1: grey
     double factor = 1.0 / 255;       ///< multiplies each 8-bit number
     std::vector<double> mean{};      ///< of each channel, subtracted next; empty: no normalisation

@@ -21,7 +21,7 @@ inline constexpr int64_t kMostPicturePixels = int64_t{1} << 26;
 void requirePictureSize(const std::string& name, const ImageSize& size, int64_t mostFromBytes);
 
 // Each of these decodes a whole file of one format to red, green and blue, as the pixels are stored. Transparent pixels
-// are drawn on white. They throw Error naming the file and the reason.
+// keep their stored colours. They throw Error naming the file and the reason.
 Image decodePng(std::span<const std::byte> file, const std::string& name);
 Image decodeJpeg(std::span<const std::byte> file, const std::string& name);
 Image decodePpm(std::span<const std::byte> file, const std::string& name);

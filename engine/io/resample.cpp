@@ -33,6 +33,11 @@ Kernel kernelOf(ResampleFilter filter) {
         return {2, [](double x) { return cubic(x, -0.5); }};
     case ResampleFilter::Lanczos:
         return {3, [](double x) { return std::abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0; }};
+    case ResampleFilter::Box:
+        return {0.5, [](double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }};
+    case ResampleFilter::Hamming:
+        return {
+            1, [](double x) { return std::abs(x) < 1 ? sinc(x) * (0.54 + 0.46 * std::cos(std::numbers::pi * x)) : 0; }};
     default:
         return {1, [](double x) { return std::max(0.0, 1 - std::abs(x)); }};
     }

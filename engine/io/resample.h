@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// How a picture is resized, by the names in the files of vision models.
-enum class ResampleFilter : uint8_t { Nearest, Bilinear, Bicubic, Lanczos };
+/// How a picture is resized, by the names in the files of vision models, in the order of their numbers in Pillow.
+enum class ResampleFilter : uint8_t { Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming };
 
 /// Resizes a picture exactly as the Pillow library does, bit for bit: filters widen if the picture shrinks
 /// (antialiasing), each pass rounds to 8 bits, and rows come before columns.

@@ -2,6 +2,7 @@
 
 #include "engine/attention/mask/segments.h"
 #include "engine/models/block_builder.h"
+#include "engine/models/class_activation.h"
 #include "engine/models/model_graph.h"
 #include "engine/models/text_readout.h"
 #include "engine/models/written_picture.h"
@@ -39,6 +40,7 @@ struct DecoderConfig {
     /// Of the classes of a readout, in the order of its logits. A model that fills in masked tokens and has labels has
     /// both readouts: it also says whether the second of two texts follows the first.
     std::vector<std::string> labels{};
+    ClassActivation activation = ClassActivation::Softmax; ///< of the classes of a text
     bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
     bool tiedEmbedding = true; ///< the unembedding is the embedding
     bool unembedBias = false;

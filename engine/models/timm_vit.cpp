@@ -1,16 +1,18 @@
 #include "engine/core/error.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/timm_architectures.h"
 #include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 // Vision transformers in the format of timm (vit_base_patch16_224, deit_*_distilled_*, vit_*_reg4_dinov2): a state dict
-// and a config that names an architecture. Missing settings follow from the shapes of tensors.
+// and a config that names an architecture. What tensors do not show comes from model_args, or from a table of names.
 // @source Wightman, "PyTorch Image Models", https://github.com/huggingface/pytorch-image-models, vision_transformer.py
 
 namespace attn {
@@ -28,53 +30,218 @@ bool isSquare(int64_t count) {
 /// Refuses tensors of variants that this program does not support.
 void refuseVariations(const VisionFolder& folder) {
     for (const std::string& name : folder.weights.names())
-        for (const char* part : {"q_norm", "norm_pre", "attn_pool", "rel_pos", "relative_position", "attn.norm"})
+        for (const char* part :
+             {"q_norm", "norm_pre", "attn_pool", "rel_pos", "relative_position", "attn.norm", "mlp.norm", "attn.q_bias",
+              "gamma_1", "attn.lambda", "attn.sub_norm", "patch_embed.norm", "patch_embed.backbone", "mlp.fc1_g"})
             if (name.find(part) != std::string::npos)
                 throw Error({.what = fmt::format("tensor \"{}\" belongs to a variant that is not supported", name),
                              .where = folder.weights.fileOf(name).string(),
                              .hint = "choose a plain timm vit, deit or dinov2"});
 }
 
-/// The number of heads. timm's files do not contain it; it follows from the size in the architecture's name.
-int64_t headsOf(const ConfigReader& read, int64_t width) {
-    if (read.hasObject("model_args") && read.object("model_args").has("num_heads"))
-        return read.object("model_args").size("num_heads");
-    if (read.has("num_heads")) return read.size("num_heads");
-    const std::string architecture = read.text("architecture", "");
-    const int64_t giant = architecture.find("dinov2") == std::string::npos ? 16 : 24;
-    const std::array<std::pair<const char*, int64_t>, 7> sizes{{{"_tiny_", 3},
-                                                                {"_small_", 6},
-                                                                {"_base_", 12},
-                                                                {"_large_", 16},
-                                                                {"_huge_", 16},
-                                                                {"_giant_", giant},
-                                                                {"_gigantic_", 16}}};
-    for (const auto& [word, heads] : sizes)
-        if (architecture.find(word) != std::string::npos && width % heads == 0) return heads;
-    if (width % 64 == 0) return width / 64;
-    read.fail("num_heads", "is missing", "add the number of attention heads to config.json");
+const nlohmann::json& noArguments() {
+    static const nlohmann::json kNone = nlohmann::json::object();
+    return kNone;
 }
 
-ImageSize trainedSize(const VisionFolder& folder, int64_t patch, int64_t patches) {
-    if (folder.config().hasObject("pretrained_cfg")) {
-        const auto size = folder.config().object("pretrained_cfg").wholeNumbers("input_size");
-        if (size && size->size() == 3) {
-            const ImageSize image{(*size)[1], (*size)[2]};
-            if (image.height > 0 && image.width > 0 && image.height / patch * (image.width / patch) == patches)
-                return {image.height / patch * patch, image.width / patch * patch};
-        }
+/// The arguments that timm builds the model with.
+ConfigReader argumentsOf(const ConfigReader& read) {
+    return read.hasObject("model_args") ? read.object("model_args") : ConfigReader(noArguments(), "config.json");
+}
+
+/// What the architecture's name stands for, with the number of heads of model_args, which wins.
+/// @throws Error if the name is in no table and model_args does not say the heads, or if the computation is not known
+TimmArchitecture architectureOf(const ConfigReader& read, const ConfigReader& args, int64_t width,
+                                std::vector<std::string>& remarks) {
+    const std::string name = read.text("architecture", "");
+    const std::optional<TimmArchitecture> known = timmArchitecture(name);
+    const bool saysHeads = args.has("num_heads") || read.has("num_heads");
+    constexpr const char* kSay = "say num_heads in model_args, for example \"model_args\": {\"num_heads\": 12}";
+    if (!known && !saysHeads)
+        read.fail("architecture",
+                  name.empty() ? std::string("is missing, and without it the number of heads is not known")
+                               : fmt::format("is \"{}\", which is in no table of this program, so its number of heads "
+                                             "is not known",
+                                             name),
+                  kSay);
+    if (known && !known->obstacle.empty())
+        read.fail("architecture", fmt::format("is \"{}\", which cannot be computed: {}", name, known->obstacle),
+                  "choose a plain timm vit, deit or dinov2");
+    if (known && known->width != width && !saysHeads)
+        read.fail(
+            "architecture",
+            fmt::format("is \"{}\" of width {}, but the tensors have width {}, so the number of heads is not known",
+                        name, known->width, width),
+            kSay);
+    if (!known)
+        remarks.push_back(
+            fmt::format("the architecture \"{}\" is in no table of this program: it is computed as timm's "
+                        "plain vision transformer",
+                        name));
+    TimmArchitecture result = known.value_or(TimmArchitecture{.width = width});
+    if (saysHeads) result.heads = (args.has("num_heads") ? args : read).size("num_heads");
+    return result;
+}
+
+Activation activationOf(const ConfigReader& args, const TimmArchitecture& architecture) {
+    if (!args.has("act_layer")) return architecture.activation;
+    const std::string name = args.text("act_layer", "");
+    return name == "gelu_tanh" ? Activation::GeluTanh : args.activationNamed("act_layer", name);
+}
+
+NormKind normOf(const ConfigReader& args, const TimmArchitecture& architecture) {
+    if (!args.has("norm_layer")) return architecture.norm;
+    const std::string name = args.text("norm_layer", "");
+    if (name == "layernorm") return NormKind::LayerNorm;
+    if (name == "rmsnorm") return NormKind::RmsNorm;
+    args.fail("norm_layer", fmt::format("is \"{}\"", name), "supported: layernorm, rmsnorm");
+}
+
+/// Checks the arguments against the tensors, and refuses those that ask for another computation.
+/// @param hidden rows of the first matrix of the MLP
+void checkArguments(const ConfigReader& args, const VisionConfig& config, int64_t hidden, bool hasQkvBias,
+                    std::vector<std::string>& remarks) {
+    const auto differs = [&](const char* field, const auto& asked, const auto& found) {
+        if (asked != found)
+            args.fail(field, fmt::format("is {}, but the tensors say {}", asked, found),
+                      "give the config.json that belongs to the weights");
+    };
+    const auto count = [&](const char* field, int64_t found) {
+        if (args.has(field) && !args.json().at(field).is_array() && args.json().at(field) != 0)
+            differs(field, args.size(field), found);
+    };
+    const auto flag = [&](const char* field, bool found) {
+        if (args.has(field)) differs(field, args.flag(field, found), found);
+    };
+    count("embed_dim", config.modelWidth);
+    count("depth", config.lastLayer() + 1);
+    count("patch_size", config.patch);
+    count("in_chans", config.channels);
+    count("reg_tokens", config.registers);
+    if (args.has("mlp_ratio"))
+        differs("mlp_ratio", static_cast<int64_t>(static_cast<double>(config.modelWidth) * args.number("mlp_ratio", 4)),
+                hidden);
+    if (args.has("init_values")) differs("init_values", args.number("init_values", 0) != 0, config.layerScale);
+    flag("class_token", config.clsToken);
+    flag("qkv_bias", hasQkvBias);
+    flag("proj_bias", config.feedForward.bias);
+    flag("fc_norm", config.normAfterPooling);
+    if (config.positioned() + config.registers > 0) flag("no_embed_class", !config.prefixPositions);
+    for (const char* field : {"pre_norm", "qk_norm", "scale_attn_norm", "scale_mlp_norm", "pool_include_prefix",
+                              "dynamic_img_pad", "scale_norm"})
+        if (args.flag(field, false))
+            args.fail(field, "is true, which this program cannot compute", "choose another model");
+    const std::array<std::pair<const char*, std::vector<std::string>>, 6> words{
+        {{"attn_layer", {"", "attn", "Attention"}},
+         {"block_fn", {"", "Block"}},
+         {"mlp_layer", {"", "Mlp", "SwiGLUPacked"}},
+         {"pos_embed", {"learn"}},
+         {"embed_layer", {"", "PatchEmbed"}},
+         {"embed_norm_layer", {""}}}};
+    for (const auto& [field, plain] : words)
+        if (args.has(field) && std::ranges::find(plain, args.text(field, "")) == plain.end())
+            args.fail(field, fmt::format("is \"{}\", which this program cannot compute", args.text(field, "")),
+                      "choose another model");
+    static constexpr std::array<std::string_view, 40> kRead{"embed_dim",
+                                                            "depth",
+                                                            "patch_size",
+                                                            "in_chans",
+                                                            "reg_tokens",
+                                                            "mlp_ratio",
+                                                            "init_values",
+                                                            "class_token",
+                                                            "qkv_bias",
+                                                            "proj_bias",
+                                                            "fc_norm",
+                                                            "no_embed_class",
+                                                            "pre_norm",
+                                                            "qk_norm",
+                                                            "scale_attn_norm",
+                                                            "scale_mlp_norm",
+                                                            "pool_include_prefix",
+                                                            "dynamic_img_pad",
+                                                            "scale_norm",
+                                                            "attn_layer",
+                                                            "block_fn",
+                                                            "mlp_layer",
+                                                            "pos_embed",
+                                                            "embed_layer",
+                                                            "embed_norm_layer",
+                                                            "num_heads",
+                                                            "num_classes",
+                                                            "global_pool",
+                                                            "img_size",
+                                                            "act_layer",
+                                                            "norm_layer",
+                                                            "final_norm", // below: they change nothing at inference
+                                                            "dynamic_img_size",
+                                                            "strict_img_size",
+                                                            "drop_rate",
+                                                            "drop_path_rate",
+                                                            "weight_init",
+                                                            "fix_init",
+                                                            "attn_drop_rate",
+                                                            "proj_drop_rate"};
+    for (const auto& [field, value] : args.json().items())
+        if (std::ranges::find(kRead, field) == kRead.end() && field != "pos_drop_rate" && field != "patch_drop_rate" &&
+            !value.is_null() && value != false)
+            remarks.push_back(
+                fmt::format("config.json: \"model_args\" has \"{}\", which this program does not obey", field));
+}
+
+/// Sets the grid of the table of positions, and which tokens have rows in it.
+/// @param rows of the table
+void readPositions(const VisionFolder& folder, const ConfigReader& args, const TimmArchitecture& architecture,
+                   int64_t rows, VisionConfig& config) {
+    const int64_t prefix = config.prefix();
+    const std::optional<ImageSize> asked = timmImageSize(folder.config());
+    const ImageSize grid = asked ? ImageSize{asked->height / config.patch, asked->width / config.patch} : ImageSize{};
+    bool hasPrefix = architecture.hasPrefixPositions;
+    if (args.has("no_embed_class"))
+        hasPrefix = !args.flag("no_embed_class", false);
+    else if (grid.area() > 0 && (rows == grid.area() || rows == grid.area() + prefix))
+        hasPrefix = rows != grid.area();
+    else if (!isSquare(rows - (hasPrefix ? prefix : 0)) && isSquare(rows - (hasPrefix ? 0 : prefix)))
+        hasPrefix = !hasPrefix;
+    config.prefixPositions = hasPrefix && prefix > 0;
+    config.registerPositions = config.prefixPositions && config.registers > 0;
+    const int64_t patches = rows - (hasPrefix ? prefix : 0);
+    if (grid.area() > 0 && patches == grid.area()) {
+        config.image = {grid.height * config.patch, grid.width * config.patch};
+        return;
     }
-    if (!isSquare(patches))
-        throw Error({.what = fmt::format(
-                         "tensor \"pos_embed\" has positions for {} patches, which is not a square number", patches),
+    if (patches < 1 || !isSquare(patches))
+        throw Error({.what = fmt::format("tensor \"pos_embed\" has {} positions: {} for patches, which is not a square "
+                                         "number, and {} for the tokens before them",
+                                         rows, patches, rows - patches),
                      .where = folder.weights.fileOf("pos_embed").string(),
-                     .hint = "set pretrained_cfg.input_size in config.json to the image size"});
+                     .hint = "set pretrained_cfg.input_size in config.json to the image size, and no_embed_class in "
+                             "model_args if the tokens before the patches have no positions"});
     const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(patches))));
-    return {side * patch, side * patch};
+    config.image = {side * config.patch, side * config.patch};
+}
+
+/// @param usual of the architecture
+VisionPooling poolingOf(const ConfigReader& read, const ConfigReader& args, const std::string& usual,
+                        VisionConfig& config) {
+    std::string pool = args.text("global_pool", read.text("global_pool", usual));
+    if (pool.empty() && config.classes > 0)
+        read.fail("global_pool", "is \"\", so the classifier reads no single token", "supported: token, avg");
+    if (pool.empty()) pool = config.clsToken ? "token" : "avg";
+    if (pool != "avg" && pool != "token")
+        read.fail("global_pool", fmt::format("is \"{}\"", pool), "supported: token, avg");
+    if (pool == "token" && !config.clsToken) {
+        if (args.has("global_pool"))
+            args.fail("global_pool", "is \"token\", but the model has no class token", "write avg");
+        config.remarks.emplace_back("config.json: \"global_pool\" is \"token\", but the model has no class token; the "
+                                    "classifier reads the mean of the patches");
+        pool = "avg";
+    }
+    return pool == "avg" ? VisionPooling::Mean : VisionPooling::Cls;
 }
 
 VisionConfig config(const VisionFolder& folder) {
-    const ConfigReader read = folder.config();
+    const ConfigReader read = folder.config(), args = argumentsOf(read);
     refuseVariations(folder);
     const auto shapeOf = [&](const std::string& name, size_t rank) {
         const StoredTensor& tensor = folder.weights.tensor(name);
@@ -94,26 +261,29 @@ VisionConfig config(const VisionFolder& folder) {
                                  patches[3], patches[2], config.channels),
              .where = folder.weights.fileOf("patch_embed.proj.weight").string(),
              .hint = "choose a model with square patches of 3 channels (colour) or 1 (grey)"});
+    const TimmArchitecture architecture = architectureOf(read, args, config.modelWidth, config.remarks);
     config.clsToken = folder.names.contains("cls_token");
     config.distillationToken = folder.names.contains("dist_token");
     if (folder.names.contains("reg_token")) config.registers = shapeOf("reg_token", 3)[1];
-    // If the number of positions is that of the patches, CLS has no position.
-    config.prefixPositions = config.positioned() > 0 && !isSquare(positions[1]);
-    const int64_t count = positions[1] - (config.prefixPositions ? config.positioned() : 0);
-    config.image = trainedSize(folder, config.patch, count);
+    readPositions(folder, args, architecture, positions[1], config);
+    config.norm = normOf(args, architecture);
     config.layerScale = folder.names.contains("blocks.0.ls1.gamma");
-    config.feedForward = {.width = outer[1], .activation = Activation::GeluErf, .gated = inner[0] == 2 * outer[1]};
+    config.feedForward = {.width = outer[1],
+                          .activation = activationOf(args, architecture),
+                          .gated = inner[0] == 2 * outer[1],
+                          .bias = folder.names.contains("blocks.0.mlp.fc1.bias")};
     if (folder.names.contains("head.weight")) config.classes = folder.rowsOf("head.weight");
     config.distillationHead = config.distillationToken && folder.names.contains("head_dist.weight");
     config.normAfterPooling = folder.names.contains("fc_norm.weight");
-    const std::string pool = read.text("global_pool", config.normAfterPooling || !config.clsToken ? "avg" : "token");
-    if (pool != "avg" && pool != "token" && !pool.empty())
-        read.fail("global_pool", fmt::format("is \"{}\"", pool), "supported: token, avg");
-    config.pooling = pool == "avg" || !config.clsToken ? VisionPooling::Mean : VisionPooling::Cls;
+    // vit_intern300m has no final norm.
+    config.finalNorm = args.flag("final_norm", !read.text("architecture", "").starts_with("vit_intern300m_"));
+    config.pooling = poolingOf(read, args, architecture.pool, config);
     int64_t layers = 0;
     while (folder.names.contains(fmt::format("blocks.{}.attn.qkv.weight", layers))) ++layers;
-    config.layers = visionLayers(read, "num_heads", config.modelWidth, headsOf(read, config.modelWidth), layers,
-                                 folder.names.contains("blocks.0.attn.qkv.bias"));
+    const bool hasQkvBias = folder.names.contains("blocks.0.attn.qkv.bias");
+    config.layers = visionLayers(read, "num_heads", config.modelWidth, architecture.heads, layers, hasQkvBias);
+    for (LayerAttention& layer : config.layers) layer.outputBias = folder.names.contains("blocks.0.attn.proj.bias");
+    checkArguments(args, config, inner[0], hasQkvBias, config.remarks);
     return config;
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/io/image.h"
 #include "engine/models/block_builder.h"
+#include "engine/models/class_activation.h"
 
 #include <algorithm>
 #include <string>
@@ -54,7 +55,8 @@ struct VisionConfig {
     bool distillationToken = false;
     int64_t registers = 0;
     VisionPositions positions = VisionPositions::Learned;
-    bool prefixPositions = true; ///< CLS and the distillation token have positions; registers never do
+    bool prefixPositions = true;    ///< CLS and the distillation token have positions
+    bool registerPositions = false; ///< registers have them, too
     NormKind norm = NormKind::LayerNorm;
     double normEpsilon = 1e-6;
     bool embedNorm = false; ///< a norm after the embedding
@@ -63,13 +65,16 @@ struct VisionConfig {
     bool layerScale = false;
     FeedForwardSpec feedForward; ///< settings of the first layer; each merge doubles the width
     VisionPooling pooling = VisionPooling::Cls;
-    int64_t classes = 0;           ///< 0: no classifier
+    int64_t classes = 0;                                   ///< 0: no classifier
+    ClassActivation activation = ClassActivation::Softmax; ///< of the classes
     bool distillationHead = false; ///< a second classifier on the distillation token; the logits are the mean
     std::vector<LayerAttention> layers;
     std::vector<GridWindows> windows{}; ///< one per layer; empty: no windows
     /// Layers, in rising order. Before each, 2 x 2 tokens become one token of twice the width.
     std::vector<int64_t> merges{};
     std::vector<TokenPool> pools{}; ///< in rising order of layers
+    /// What the folder says and the computation does not follow, in sentences for the person.
+    std::vector<std::string> remarks{};
     bool operator==(const VisionConfig&) const = default;
 
     ImageSize grid() const { return {image.height / patch, image.width / patch}; } ///< rows and columns of patches
@@ -79,7 +84,9 @@ struct VisionConfig {
     }
     int64_t prefix() const { return positioned() + registers; } ///< tokens before the patches
     int64_t tokens() const { return prefix() + grid().area(); } ///< T
-    int64_t positionRows() const { return (prefixPositions ? positioned() : 0) + grid().area(); }
+    int64_t positionRows() const {
+        return (prefixPositions ? positioned() : 0) + (registerPositions ? registers : 0) + grid().area();
+    }
     int64_t pooledWidth() const { return (pooling == VisionPooling::ClsAndMean ? 2 : 1) * widthOf(lastLayer()); }
 
     int64_t mergesUpTo(int64_t layer) const {

@@ -69,6 +69,7 @@ public:
         config_.family = std::string(family_.id);
         requireAffordable(config_, weights_.configFile());
         labels_ = labelsOf(weights_.config(), config_.classes);
+        config_.activation = classActivation({weights_.config(), weights_.configFile()}, config_.classes);
         checkTensors();
         FolderPreprocessing folder = readPreprocessing(weights_.folder(), weights_.config(), config_);
         warnings_ = std::move(folder.warnings);

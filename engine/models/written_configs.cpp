@@ -222,6 +222,8 @@ DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, co
             config.labels = fixedLabels(readout);
             config.tiedEmbedding = true;
             if (config.labels.empty()) config.labels = labelsIn(read);
+            if (readout == TextReadout::TextClass)
+                config.activation = classActivation(read, static_cast<int64_t>(config.labels.size()));
         }
     return config;
 }
@@ -241,6 +243,10 @@ nlohmann::json describeIn(const ModelFamily& family, const DecoderConfig& config
         return json;
     }
     if (config.labels == fixedLabels(config.readout)) return json;
+    if (config.activation != classActivation(ConfigReader(json, "config.json"), std::ssize(config.labels)))
+        json["problem_type"] = config.activation == ClassActivation::Softmax   ? "single_label_classification"
+                               : config.activation == ClassActivation::Sigmoid ? "multi_label_classification"
+                                                                               : "regression";
     json["id2label"] = json["label2id"] = nlohmann::json::object();
     for (size_t id = 0; id < config.labels.size(); ++id) {
         json["id2label"][std::to_string(id)] = config.labels[id];

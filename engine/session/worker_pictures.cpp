@@ -61,7 +61,7 @@ std::shared_ptr<const PictureAnswer> Session::Worker::answered() {
     for (const SitePattern& pattern : answer.patterns)
         answer.distances.push_back(pattern.values.empty() ? std::vector<float>()
                                                           : attentionDistances(pattern, info.grid.width, info.patch));
-    answer.probabilities = probabilitiesOf(answer.logits);
+    answer.probabilities = saidOf(answer.logits, info.activation);
     answer.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     return std::make_shared<const PictureAnswer>(std::move(answer));
 }

@@ -96,6 +96,10 @@ void ImageObjective::fitTo(const StartingModel& start) {
                            sentence(config_.image, config_.channels), sentence(size, instance_->channels())),
                "choose a model for such pictures, or another size in the settings of the task");
     }
+    if (config_.activation != ClassActivation::Softmax)
+        refuse(fmt::format("{} says several labels of a picture, or a number; a task teaches one class of several",
+                           config_.name),
+               "choose a model with one class for a picture (problem_type: single_label_classification)");
     preprocessing_.factor = start.pictures->preprocessing().factor;
     preprocessing_.mean = start.pictures->preprocessing().mean;
     preprocessing_.deviation = start.pictures->preprocessing().deviation;

@@ -155,6 +155,10 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task, cons
                "choose a model whose attention is causal, without a window and without a bias of the scores");
     if (const auto problem = segmentProblem(config_.layers, config_.context, segmentsOf(task, settings)))
         refuse(problem->sentence, problem->remedy);
+    if (config_.activation != ClassActivation::Softmax)
+        refuse(fmt::format("{} says several labels of a text, or a number; a task teaches one class of several",
+                           config_.name),
+               "choose a model with one class for a text (problem_type: single_label_classification)");
     const std::vector<std::string> labels = config_.labels;
     const TextReadout readout = config_.classReadout();
     for (const ModelGraph graph = buildForListing(config_); const Node* node : storedParameters(*graph.graph))

@@ -53,6 +53,43 @@ TEST_CASE("attention-cli lens: every kind answers in JSON", "[analysis][cli][gpu
     CHECK(runProgram("lens builtin:induction --prompt abc --what nonsense").code == 2);
 }
 
+TEST_CASE("attention-cli lens: every layer of every kind of built-in model", "[analysis][cli][gpu]") {
+    struct Asked {
+        const char* model;
+        const char* input;
+        int layers;
+    };
+    for (const Asked& asked : {Asked{"builtin:induction", "--prompt 'the quick fox'", 2},
+                               {"builtin:stories", "--prompt 'The cat'", 5},
+                               {"builtin:masked", "--prompt 'Omar was [MASK] busy.'", 3},
+                               {"builtin:numbers-de", "--source 'three hundred twelve'", 6},
+                               {"builtin:numbers-de", "", 6}})
+        for (const char* what : {"weighted", "gradients", "logit", "flow"})
+            for (int layer = 0; layer < asked.layers; ++layer) {
+                const std::string place = std::string(what) == "weighted" ? " --layer " + std::to_string(layer) : "";
+                if (place.empty() && layer > 0) break; // explains all layers
+                const std::string arguments =
+                    std::string("lens ") + asked.model + " " + asked.input + " --what " + what + place;
+                INFO(arguments);
+                const Answer answer = runProgram(arguments);
+                INFO(answer.text);
+                CHECK(answer.code == 0);
+            }
+}
+
+TEST_CASE("attention-cli ablate: layers with fewer heads list no others", "[analysis][vision][cli][gpu]") {
+    const TemporaryFolder folder;
+    const Image image = Golden("swin").image(); // 2 heads, then 4
+    writeFile(folder / "picture.ppm", "P6\n" + std::to_string(image.width) + " " + std::to_string(image.height) +
+                                          "\n255\n" + std::string(image.rgb.begin(), image.rgb.end()));
+    const std::string arguments =
+        "ablate '" + (kGoldenRoot / "swin").string() + "' --image '" + (folder / "picture.ppm").string() + "'";
+    const Answer answer = runProgram(arguments);
+    CHECK(answer.code == 0);
+    CHECK_THAT(answer.text, CONTAINS("L1 H1") && CONTAINS("L2 H3") && !CONTAINS("L0 H2") && !CONTAINS("L1 H3"));
+    CHECK(jsonOf(runProgram(arguments + " --json", kJson)).at("without").size() == 2 * (2 + 1) + 2 * (4 + 1));
+}
+
 TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is made of", "[analysis][cli][gpu]") {
     const auto ablated = jsonOf(runProgram("ablate builtin:induction --prompt 'the quick fox the qu' --json", kJson));
     CHECK(ablated.at("target").at("token").at("text") == "i");

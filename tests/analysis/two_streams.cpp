@@ -143,7 +143,14 @@ TEST_CASE("two streams: weighted cross-attention agrees with PyTorch", "[analysi
 TEST_CASE("two streams: effects of removing heads and MLPs of both agree with PyTorch", "[analysis][gpu]") {
     TwoStreams golden(anyModel());
     const auto effects = golden.run<AblationSweep>(AblationSweepAnalysis{});
-    CHECK(farthest(effects->headEffects, golden.values("effects.heads")) < 1e-4);
+    std::vector<float> expected = golden.values("effects.heads");
+    REQUIRE(expected.size() == effects->headEffects.size());
+    for (size_t at = 0; at < expected.size(); ++at) { // Marian's decoder has more heads than its encoder
+        const auto heads = static_cast<size_t>(effects->heads);
+        if (at % heads >= static_cast<size_t>(golden.model.info().site(static_cast<int>(at / heads)).heads))
+            expected[at] = std::nanf("");
+    }
+    CHECK(isNear(effects->headEffects, expected, 1e-4f));
     std::vector<float> mlps = effects->mlpEffects;
     CHECK(std::isnan(mlps[static_cast<size_t>(golden.encoderLayers())])); // cross-attention follows this site
     std::erase_if(mlps, [](float value) { return std::isnan(value); });

@@ -72,6 +72,35 @@ TEMPLATE_TEST_CASE("options: a number must be written plainly, be finite and fit
     }
 }
 
+TEST_CASE("options: a value may be empty behind =", "[cli]") {
+    cli::Command program("program", "Test options", "1");
+    std::string text = "before";
+    std::optional<std::string> other;
+    int number = 7;
+    bool isSet = false;
+    program.option("--text TEXT", text, "a text");
+    program.textOption(
+        "--other TEXT",
+        [&](const std::string& given) {
+            other = given;
+            return std::string();
+        },
+        "a text");
+    program.option("--value N", number, "a number");
+    program.flag("--flag", isSet, "a flag");
+    CHECK_FALSE(program.parse({"--text=", "--other=", "--value", "5", "--flag"}));
+    CHECK(text.empty());
+    CHECK(other == "");
+    CHECK(number == 5);
+    CHECK(isSet);
+    CHECK_FALSE(program.parse({"--text=a=", "--value=6"}));
+    CHECK(text == "a=");
+    CHECK(number == 6);
+    const auto reply = program.parse({"--value=", "--flag"});
+    REQUIRE(reply);
+    CHECK_THAT(reply->text, CONTAINS("\"\" is not a whole number"));
+}
+
 TEST_CASE("options: a float refuses what only a double can hold", "[cli]") {
     float narrow = 7;
     CHECK(codeOf("1e100", narrow) == 2);
@@ -169,6 +198,27 @@ TEST_CASE("attention-cli: an empty text or prompt is refused, not replaced by th
           std::pair(std::string("generate builtin:stories --tokens ''"), "the prompt is empty")}) {
         checkProgram(arguments, 1, {sentence});
     }
+}
+
+TEST_CASE("attention-cli generate: an empty prompt behind = leaves the other options alone", "[cli][gpu]") {
+    const std::string rest = " --max-tokens 5 --greedy";
+    const Answer joined = runProgram("generate builtin:stories --prompt=" + rest, " 2>/dev/null"),
+                 apart = runProgram("generate builtin:stories --prompt ''" + rest, " 2>/dev/null");
+    CHECK(joined.code == apart.code);
+    CHECK(joined.text == apart.text);
+    checkProgram("generate builtin:stories --prompt= --max-tokens x", 2, {"\"x\" is not a whole number"});
+}
+
+TEST_CASE("attention-cli eval: a sweep of heads begins with a run of all heads on the same examples", "[cli][gpu]") {
+    const Answer answer = runProgram("eval builtin:reverse --sweep-heads --close 0.1", " 2>/dev/null");
+    CHECK(answer.code == 0);
+    CHECK_THAT(answer.text,
+               CONTAINS("with every other head: ") && CONTAINS("without L0 H0: ") && !CONTAINS("without L0 H1"));
+    const auto examplesOf = [&](const std::string& line) { // "... of 256"
+        const size_t begin = answer.text.find(line), of = answer.text.find(" of ", begin);
+        return answer.text.substr(of, answer.text.find_first_of("(\n", of) - of);
+    };
+    CHECK(examplesOf("with every other head") == examplesOf("without L0 H0"));
 }
 
 TEST_CASE("attention-cli attend: a composition may be longer than a file name", "[cli]") {

@@ -41,6 +41,25 @@ TEST_CASE("thumbnails: each head's picture is in its place with its colours", "[
         }
 }
 
+TEST_CASE("thumbnails: a layer with fewer heads leaves places empty, and its mean counts its own heads", "[figures]") {
+    auto grid = std::make_shared<PatternGrid>(*samples::grid(2, 3, 4));
+    grid->tiles[2] = {.site = 0, .head = 2}; // the first layer has two heads
+    ThumbnailGridFigure figure;
+    figure.setGrid(grid);
+    const FigureTheme theme = FigureTheme::light();
+    const QImage image = painted(figure, theme, kSize);
+    const auto layout = figure.layout(QRectF(QPointF(0, 0), kSize), theme);
+    const auto at = [&](int layer, int column) { return figure.thumbnailRect(layout, layer, column).center(); };
+    CHECK_FALSE(figure.choiceAt(at(0, 2), layout));
+    CHECK(figure.choiceAt(at(0, 1), layout)->head == 1);
+    CHECK(figure.choiceAt(at(1, 2), layout)->head == 2);
+    CHECK(colourAt(image, at(0, 2)) == colourAt(image, QPointF(1, 1))); // the ground
+    const double cell = figure.thumbnailRect(layout, 0, 3).width() / 4;
+    const float mean = (samples::weightOf(3, 1, 0) + samples::weightOf(3, 1, 1)) / 2;
+    CHECK(colourAt(image, figure.thumbnailRect(layout, 0, 3).topLeft() + QPointF(1.5 * cell, 3.5 * cell)) ==
+          ColourMap::of(ColourMapId::Viridis).at(mean));
+}
+
 TEST_CASE("thumbnails: mean and maximum stand beside the heads", "[figures]") {
     const ThumbnailGridFigure figure = figureOf(1, 2, 4);
     REQUIRE(figure.columns() == 4);

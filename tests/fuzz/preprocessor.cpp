@@ -18,9 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             read = readPreprocessing((isTimm ? timm : huggingFace).path(), config, model).preprocessing;
         });
         for (const ImagePreprocessing& steps : {read, read.forSize({8, 8})}) {
-            const ImageSize result = resultSize(steps, model), resized = steps.resize.value_or(ImageSize{});
-            const int64_t longest =
-                std::max({result.height, result.width, resized.height, resized.width, steps.shortestEdge.value_or(0)});
+            const ImageSize result = resultSize(steps, model), resized = steps.resize.value_or(ImageSize{}),
+                            scaled = steps.cover.value_or(steps.inside.value_or(ImageSize{}));
+            const int64_t longest = std::max({result.height, result.width, resized.height, resized.width, scaled.height,
+                                              scaled.width, steps.shortestEdge.value_or(0)});
             if (longest > kSmall) continue;
             Image picture{.height = 3, .width = 5, .rgb = {}};
             picture.rgb.assign(45, 100);

@@ -217,9 +217,9 @@ def reference(config, *arguments):
     return (SwinModel if config.get("model_type") == "swin" else VisionModel)(config, *arguments)
 
 
-def center_crop(pixels, height, width):
-    """transformers' center_crop: the border of a smaller picture is black."""
-    top, left = (pixels.shape[0] - height) // 2, (pixels.shape[1] - width) // 2
+def center_crop(pixels, height, width, rounds):
+    """transformers' center_crop: the border of a smaller picture is black. torchvision's rounds halves to even."""
+    top, left = (round(cut / 2) if rounds else cut // 2 for cut in (pixels.shape[0] - height, pixels.shape[1] - width))
     result = numpy.zeros((height, width, 3), numpy.uint8)
     for y in range(height):
         for x in range(width):
@@ -230,7 +230,8 @@ def center_crop(pixels, height, width):
 
 def prepared(pixels, config, preprocessor):
     """[channels, height, width], as transformers' processors or timm's evaluation transform make it."""
-    if preprocessor is None:
+    is_timm = preprocessor is None
+    if is_timm:
         settings = config["pretrained_cfg"]
         side = settings["input_size"][1]
         edge = {"shortest_edge": int(side / settings["crop_pct"])}
@@ -248,7 +249,7 @@ def prepared(pixels, config, preprocessor):
     image = image.resize((width, height), preprocessor["resample"])
     pixels = numpy.asarray(image)
     if "crop_size" in preprocessor:
-        pixels = center_crop(pixels, preprocessor["crop_size"]["height"], preprocessor["crop_size"]["width"])
+        pixels = center_crop(pixels, preprocessor["crop_size"]["height"], preprocessor["crop_size"]["width"], is_timm)
     if config.get("num_channels", 3) == 1:
         pixels = numpy.asarray(PIL.Image.fromarray(pixels).convert("L"))[:, :, None]
     values = pixels.astype(numpy.float64) * preprocessor.get("rescale_factor", 1 / 255)

@@ -30,6 +30,45 @@ TEST_CASE("image preprocessing: the middle is cut out, and a smaller picture get
     CHECK(bordered.at(5, 3, 2) == 0);
 }
 
+TEST_CASE("image preprocessing: torchvision rounds half of what is cut off to even, and adds the smaller half first",
+          "[io][vision]") {
+    const auto begins = [](int64_t height, int64_t width, const ImageSize& size) {
+        const Image cut = fitted(numbered(height, width), {.crop = size, .cropRule = CropRule::Torchvision});
+        CHECK(cut.size() == size);
+        return std::pair(cut.at(0, 0, 0), cut.at(0, 0, 1));
+    };
+    CHECK(begins(7, 10, {4, 4}) == std::pair<uint8_t, uint8_t>(2, 3));  // round(1.5), round(3.0)
+    CHECK(begins(9, 13, {4, 4}) == std::pair<uint8_t, uint8_t>(2, 4));  // round(2.5), round(4.5)
+    CHECK(begins(11, 15, {4, 4}) == std::pair<uint8_t, uint8_t>(4, 6)); // round(3.5), round(5.5)
+    const Image bordered =
+        fitted(numbered(3, 4), {.crop = ImageSize{6, 4}, .cropRule = CropRule::Torchvision, .border = {10, 20, 30}});
+    CHECK(bordered.at(0, 2, 1) == 20); // one row of border above, two below
+    CHECK(bordered.at(1, 2, 0) == 0);
+    CHECK(bordered.at(3, 2, 0) == 2);
+    CHECK(bordered.at(4, 2, 2) == 30);
+    CHECK(bordered.at(5, 2, 2) == 30);
+}
+
+TEST_CASE("image preprocessing: a picture covers a size or fits inside it, with rounded sides", "[io][vision]") {
+    // timm's ResizeKeepRatio: round(side / ratio), halves to even.
+    CHECK(fitted(numbered(20, 30), {.cover = ImageSize{10, 20}}).size() == ImageSize{13, 20}); // 13.33
+    CHECK(fitted(numbered(20, 30), {.inside = ImageSize{10, 20}}).size() == ImageSize{10, 15});
+    CHECK(fitted(numbered(20, 45), {.inside = ImageSize{10, 10}}).size() == ImageSize{4, 10}); // 4.44
+    CHECK(fitted(numbered(5, 20), {.inside = ImageSize{10, 10}}).size() == ImageSize{2, 10});  // 2.5 to 2
+    CHECK(fitted(numbered(1, 100), {.inside = ImageSize{10, 10}}).size() == ImageSize{1, 10});
+    const Image kept = fitted(numbered(9, 9), {.crop = ImageSize{7, 7}, .kept = ImageSize{4, 4}});
+    CHECK(kept.size() == ImageSize{4, 4});
+    CHECK(kept.at(0, 0, 0) == 1); // from the top left of the crop
+    const ImagePreprocessing asked =
+        ImagePreprocessing{.inside = ImageSize{10, 20}, .crop = ImageSize{9, 18}, .kept = ImageSize{8, 16}}.forSize(
+            {18, 36});
+    CHECK(asked.inside == ImageSize{20, 40});
+    CHECK(!asked.kept);
+    Image clear = numbered(2, 2);
+    clear.remark = "transparent";
+    CHECK(fitted(clear, {.resize = ImageSize{4, 4}, .crop = ImageSize{2, 2}}).remark == "transparent");
+}
+
 TEST_CASE("image preprocessing: the shorter side decides and the ratio stays", "[io][vision]") {
     CHECK(fitted(numbered(20, 30), {.shortestEdge = 10}).size() == ImageSize{10, 15});
     CHECK(fitted(numbered(31, 20), {.shortestEdge = 10}).size() == ImageSize{15, 10});

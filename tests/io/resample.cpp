@@ -59,3 +59,20 @@ TEST_CASE("resample: grids are PyTorch's bicubic interpolation, with and without
     }
     CHECK(compared == 8);
 }
+
+TEST_CASE("resample: box and Hamming filters are Pillow's", "[io][vision]") {
+    Image source{.height = 1, .width = 11};
+    for (int i = 0; i < 11; ++i)
+        for (int channel = 0; channel < 3; ++channel)
+            source.rgb.push_back(static_cast<uint8_t>((37 * i * i + 11 * i) % 256));
+    const auto check = [&](ResampleFilter filter, const std::vector<int>& expected) { // of Pillow 9.4
+        const Image found = resampled(source, {1, std::ssize(expected)}, filter);
+        for (size_t i = 0; i < expected.size(); ++i) CHECK(found.rgb[3 * i] == expected[i]);
+    };
+    check(ResampleFilter::Box, {73, 149, 108, 134});
+    check(ResampleFilter::Box, {24, 170, 117, 212, 108, 152, 125});
+    check(ResampleFilter::Box, {0, 48, 48, 170, 110, 110, 124, 212, 212, 118, 98, 98, 152, 24, 24, 226});
+    check(ResampleFilter::Hamming, {63, 136, 128, 115});
+    check(ResampleFilter::Hamming, {16, 141, 117, 190, 107, 122, 161});
+    check(ResampleFilter::Hamming, {0, 27, 55, 169, 128, 111, 124, 196, 195, 118, 100, 114, 151, 31, 110, 226});
+}

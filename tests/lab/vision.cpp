@@ -4,6 +4,7 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/io/decode_image.h"
 #include "tests/lab/vision_test.h"
+#include "tests/models/model_folder.h"
 
 using namespace attn;
 
@@ -53,6 +54,25 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
     CHECK_THAT(said, CONTAINS("It knows " + std::to_string(shown.model->classes) + " classes: "));
     for (int index = 0; index < shown.model->classes; ++index) CHECK_THAT(said, CONTAINS(shown.model->labelOf(index)));
     CHECK_THAT(said, CONTAINS("The model answers: " + answers.topLevelItem(0)->text(0).toStdString()));
+}
+
+TEST_CASE("lab: a picture's labels have probabilities of their own, or are numbers", "[lab][vision]") {
+    for (const auto& [type, sentence, title] :
+         {std::tuple("multi_label_classification", "they need not sum to 100 %", "Probability"),
+          std::tuple("regression", "It is a regression", "Answer")}) {
+        test::ModelFolder folder("vit");
+        folder.edit("config.json", [&, type = type](nlohmann::json& config) { config["problem_type"] = type; });
+        LabWindow lab(QString::fromStdString(folder.path().string()));
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().answer != nullptr; }));
+        REQUIRE(lab.settle());
+        const PictureAnswer& answer = *lab.snapshot().answer;
+        const auto best = static_cast<size_t>(std::ranges::max_element(answer.logits) - answer.logits.begin());
+        const double logit = static_cast<double>(answer.logits[best]);
+        const double said = type == std::string("regression") ? logit : 1 / (1 + std::exp(-logit));
+        CHECK(static_cast<double>(answer.probabilities[best]) == Approx(said));
+        CHECK_THAT(lab.find<QLabel>("classesText").text().toStdString(), CONTAINS(sentence));
+        CHECK(lab.find<QTreeWidget>("classes").headerItem()->text(1).toStdString() == title);
+    }
 }
 
 TEST_CASE("lab: a picture model opens over a text model with fewer layers", "[lab][vision]") {

@@ -39,6 +39,44 @@ TEST_CASE("bad vision folders: what preprocessor_config.json does not say is tol
     CHECK(warningsOf(ModelFolder("timm_vit")).empty()); // timm's config says it
 }
 
+TEST_CASE("vision folders: fields of preprocessor_config.json that are not obeyed are named", "[models][vision]") {
+    const auto warningsWith = [](const json& fields) {
+        ModelFolder folder("vit");
+        folder.edit("preprocessor_config.json", [&](json& file) { file.update(fields); });
+        return warningsOf(folder);
+    };
+    CHECK(warningsWith({{"do_convert_rgb", true}, {"do_pad", false}, {"data_format", "channels_first"}}).empty());
+    CHECK_THAT(warningsWith({{"do_flip_channel_order", true}}).front(),
+               CONTAINS("\"do_flip_channel_order\" is true, which this program does not obey"));
+    CHECK_THAT(warningsWith({{"crop_pct", 0.9}}).front(), CONTAINS("\"crop_pct\" is 0.9"));
+    CHECK_THAT(warningsWith({{"image_processor_type", "LevitImageProcessor"}}).front(),
+               CONTAINS("\"LevitImageProcessor\" is not known here"));
+    ModelFolder timm("timm_vit");
+    writeFile(timm / "preprocessor_config.json", "{}");
+    CHECK_THAT(warningsOf(timm).front(), CONTAINS("preprocessor_config.json is not read"));
+}
+
+TEST_CASE("vision folders: an image processor's own defaults hold where its file says nothing", "[models][vision]") {
+    const auto read = [](const json& fields) {
+        ModelFolder folder("vit");
+        writeFile(folder / "preprocessor_config.json", fields.dump());
+        return readPreprocessing(folder.path(), json::object(), {.image = {16, 16}, .patch = 4}).preprocessing;
+    };
+    const ImagePreprocessing bit = read({{"image_processor_type", "BitImageProcessor"}});
+    CHECK(bit.shortestEdge == 224);
+    CHECK(bit.crop == ImageSize{224, 224});
+    CHECK(bit.filter == ResampleFilter::Bicubic);
+    CHECK(bit.mean.front() == 0.48145466);
+    const ImagePreprocessing deit = read({{"image_processor_type", "DeiTImageProcessorFast"}});
+    CHECK(deit.resize == ImageSize{256, 256});
+    CHECK(deit.crop == ImageSize{224, 224});
+    const ImagePreprocessing vit = read({{"image_processor_type", "ViTImageProcessor"}, {"crop_size", 12}});
+    CHECK(vit.resize == ImageSize{16, 16});
+    CHECK_FALSE(vit.crop); // it does not crop unless it is told to
+    CHECK(read({{"image_processor_type", "ViTImageProcessor"}, {"crop_size", 12}, {"do_center_crop", true}}).crop ==
+          ImageSize{12, 12});
+}
+
 TEST_CASE("vision folders: sizes of preprocessor_config.json in every way they are written", "[models][vision]") {
     const auto read = [](const json& fields) {
         ModelFolder folder("vit");

@@ -31,7 +31,10 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, co
     const TextReadout readout = saysClass                                     ? snapshot.classes->readout
                                 : snapshot.model && snapshot.model->maskToken ? TextReadout::MaskedToken
                                                                               : TextReadout::NextToken;
-    if (readout != std::exchange(readout_, readout)) emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
+    const ClassActivation activation = saysClass ? snapshot.classes->activation : ClassActivation::Softmax;
+    const bool isOther = readout != std::exchange(readout_, readout);
+    if (activation != std::exchange(activation_, activation) || isOther)
+        emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
     showsChange_ = false;
     std::vector<Row> rows =
         saysClass ? classRows(snapshot, earlier != nullptr) : tokenRows(snapshot, sampling, earlier);
@@ -44,8 +47,8 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, co
     if (after > 0) emit dataChanged(index(0, 0), index(after - 1, ColumnCount - 1));
 }
 
-CandidateModel::Row CandidateModel::rowOf(const Candidate& candidate, const QString& text, float change) {
-    return {candidate, text, formatPercent(static_cast<double>(candidate.probability)),
+CandidateModel::Row CandidateModel::rowOf(const Candidate& candidate, const QString& text, float change) const {
+    return {candidate, text, formatSaid(static_cast<double>(candidate.probability), activation_),
             formatNumber(static_cast<double>(candidate.logit), 2), change};
 }
 
@@ -117,24 +120,26 @@ int CandidateModel::columnCount(const QModelIndex& parent) const { return parent
 QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const auto& [candidate, text, percent, logit, change] = rows_[static_cast<size_t>(index.row())];
-    const bool isFiltered = candidate.probability <= 0;
+    const bool isFiltered = listsTokens() && candidate.probability <= 0;
     switch (role) {
     case TokenRole:
         return candidate.token;
     case ProbabilityRole:
-        return static_cast<double>(candidate.probability);
+        return activation_ == ClassActivation::None ? 0 : static_cast<double>(candidate.probability); // no bar
     case Qt::DisplayRole:
-        return index.column() == TokenColumn         ? (listsTokens() ? visibleText(text) : text)
-               : index.column() == ProbabilityColumn ? percent
-               : index.column() == LogitColumn       ? logit
-               : !showsChange_ || std::isnan(change) ? QString()
-                                                     : changeText(change);
+        return index.column() == TokenColumn          ? (listsTokens() ? visibleText(text) : text)
+               : index.column() == ProbabilityColumn  ? percent
+               : index.column() == LogitColumn        ? logit
+               : !showsChange_ || std::isnan(change)  ? QString()
+               : activation_ == ClassActivation::None ? formatSigned(static_cast<double>(change), 4)
+                                                      : changeText(change);
     case Qt::TextAlignmentRole:
         return static_cast<int>((index.column() == TokenColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::ForegroundRole:
         if (isFiltered) return QGuiApplication::palette().brush(QPalette::Disabled, QPalette::Text);
         return {};
     case Qt::ToolTipRole:
+        if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
         if (!listsTokens()) return tr("%1, probability %2, logit %3").arg(text, percent, logit);
         return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
                                 .arg(candidate.token)
@@ -147,6 +152,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
                                      tokenRemark(visibleText(text)))
                                 .trimmed();
     case Qt::AccessibleTextRole:
+        if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
         return tr("%1, probability %2, logit %3").arg(text, percent, logit);
     default:
         return {};
@@ -163,6 +169,8 @@ QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, in
             return isHelp ? tr("A word that fits here; the likeliest is first") : tr("Hidden word");
         case TextReadout::TextClass:
         case TextReadout::NextSentence:
+            if (activation_ == ClassActivation::None)
+                return isHelp ? tr("A quantity that the model estimates; the largest is first") : tr("Quantity");
             return isHelp ? tr("A class that the text may have; the likeliest is first") : tr("Class");
         case TextReadout::TokenClass:
             return isHelp ? tr("Each word of the text with its likeliest class") : tr("Word and class");
@@ -173,13 +181,21 @@ QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, in
             return isHelp ? tr("A token that may come next; the likeliest is first") : tr("Next token");
         }
     case ProbabilityColumn:
+        if (activation_ == ClassActivation::None)
+            return isHelp ? tr("The number that the model answers; it is a regression, not a probability")
+                          : tr("Answer");
         if (!isHelp) return tr("Probability");
+        if (activation_ == ClassActivation::Sigmoid)
+            return tr("How likely it is that this label applies. Each label has a probability of its own, so they need "
+                      "not sum to 100 %");
         return listsTokens() ? tr("How likely it is to be chosen, with the present temperature and limits")
                              : tr("How likely it is, as the model says");
     case LogitColumn:
         return isHelp ? tr("The model's score before it becomes a probability; only differences of logits matter")
                       : tr("Logit");
     default:
+        if (activation_ == ClassActivation::None)
+            return isHelp ? tr("Changed run minus original run") : tr("Difference");
         return isHelp ? tr("Changed run minus original run, in percentage points") : tr("Difference");
     }
 }

@@ -27,6 +27,8 @@ public:
     /// Whether the rows are tokens of the vocabulary.
     bool listsTokens() const { return predictsTokens(readout_); }
     bool showsChange() const { return showsChange_; }
+    /// What the percentages are; None: numbers of a regression.
+    ClassActivation activation() const { return activation_; }
     float change(int row) const { return rows_[static_cast<size_t>(row)].change; }
     const Candidate& candidate(int row) const { return rows_[static_cast<size_t>(row)].candidate; }
     const QString& text(int row) const { return rows_[static_cast<size_t>(row)].text; }
@@ -42,13 +44,14 @@ private:
         QString text, percent, logit;
         float change = 0; ///< of the probability
     };
-    static Row rowOf(const Candidate& candidate, const QString& text, float change);
+    Row rowOf(const Candidate& candidate, const QString& text, float change) const;
     /// Sets showsChange_ too.
     std::vector<Row> tokenRows(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier);
     std::vector<Row> classRows(const Snapshot& snapshot, bool isCompared);
 
     std::vector<Row> rows_;
     TextReadout readout_ = TextReadout::NextToken; ///< what the rows are
+    ClassActivation activation_ = ClassActivation::Softmax;
     bool showsChange_ = false;
 };
 

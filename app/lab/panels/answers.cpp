@@ -26,7 +26,7 @@ struct AnswersText {
 
 /// The name of an answer: a class, a token, or "#id" if the model has no text for it.
 std::string answerName(const ModelInfo& model, int answer) {
-    if (model.readsPictures()) return model.labelOf(answer);
+    if (model.classes > 0) return model.labelOf(answer);
     const auto at = static_cast<size_t>(answer);
     return at < model.tokenTexts.size() ? model.tokenTexts[at] : "#" + std::to_string(answer);
 }
@@ -37,6 +37,10 @@ std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal
     if (snapshot.readsPictures()) {
         const auto& answer = isOriginal ? snapshot.uneditedAnswer : snapshot.answer;
         return answer ? answer->probabilities : std::vector<float>();
+    }
+    if (snapshot.model && snapshot.model->classes > 0) {
+        const auto& classes = isOriginal ? snapshot.uneditedClasses : snapshot.classes;
+        return classes ? saidOf(classes->logits, classes->activation) : std::vector<float>();
     }
     const auto& next = isOriginal ? snapshot.unedited : snapshot.next;
     if (!next || next->logits.empty()) return {};
@@ -65,7 +69,7 @@ QString answerTitle(const ModelInfo& model) {
 }
 
 int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to) {
-    const int count = to.readsPictures() ? to.classes : to.vocabulary;
+    const int count = to.classes > 0 ? to.classes : to.vocabulary;
     const bool hasSameNames = &from == &to || (from.tokenTexts == to.tokenTexts && from.labels == to.labels);
     if (hasSameNames) return answer < count ? answer : -1;
     const std::string name = answerName(from, answer);
@@ -111,18 +115,19 @@ std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float
     return rows;
 }
 
-void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign) {
-    const auto percent = [](std::optional<double> share) {
-        return share ? formatPercent(*share) : QStringLiteral("–");
+void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation activation) {
+    const auto percent = [&](std::optional<double> share) {
+        return share ? formatSaid(*share, activation) : QStringLiteral("–");
     };
+    const bool isRegression = activation == ClassActivation::None;
     // As the other columns show it, so that the numbers of a row add up.
-    const auto shown = [](double share) { return std::round(share * 1000) / 10; };
+    const auto shown = [&](double share) { return isRegression ? share : std::round(share * 1000) / 10; };
     table.clear();
     for (const AnswerRow& row : rows) {
         const bool hasBoth = row.first && row.second;
         const double difference = hasBoth ? sign * (shown(*row.first) - shown(*row.second)) : 0;
         addPlainRow(&table, {row.name, percent(row.first), percent(row.second),
-                             hasBoth ? formatSigned(difference, 1) : QString()});
+                             hasBoth ? formatSigned(difference, isRegression ? 4 : 1) : QString()});
     }
 }
 

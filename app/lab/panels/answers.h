@@ -11,7 +11,8 @@ class QTreeWidget;
 
 namespace attn {
 
-/// The probability of each answer of a run, at temperature 1: of the next token, or of the class of a picture.
+/// The probability of each answer of a run, at temperature 1: of the next token, or of the class of a picture or a
+/// text; the numbers of a regression.
 /// @param isOriginal of the original run  @return [choices]; empty: there is no answer
 std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal = false);
 /// The `count` most likely answers, likeliest first.
@@ -36,6 +37,6 @@ std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float
                                      const std::vector<float>& second);
 /// Fills a table of four columns: the name, both probabilities, and their difference.
 /// @param sign of first - second
-void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign);
+void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation activation);
 
 } // namespace attn

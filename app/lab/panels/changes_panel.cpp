@@ -36,6 +36,7 @@
 #include <QTreeWidget>
 
 #include <algorithm>
+#include <cmath>
 
 namespace attn {
 namespace {
@@ -220,8 +221,11 @@ void ChangesPanel::showEffect() {
     const std::vector<float> now = answerProbabilities(*snapshot_), original = answerProbabilities(*snapshot_, true);
     const bool isEdited = !original.empty();
     for (const int column : {2, 3}) effect_->setColumnHidden(column, !isEdited);
-    effect_->headerItem()->setText(1, isEdited ? tr("Original") : tr("Probability"));
-    showAnswers(*effect_, likelyAnswers(model, isEdited ? original : now, model, isEdited ? now : original), -1);
+    effect_->headerItem()->setText(1, isEdited                                    ? tr("Original")
+                                      : model.activation == ClassActivation::None ? tr("Answer")
+                                                                                  : tr("Probability"));
+    showAnswers(*effect_, likelyAnswers(model, isEdited ? original : now, model, isEdited ? now : original), -1,
+                model.activation);
 }
 
 void ChangesPanel::showContinuations() {
@@ -241,7 +245,9 @@ ExportNumbers ChangesPanel::numbers() const {
         const ModelInfo& model = *bench_.snapshot()->model;
         gates.shape = {model.siteCount(), model.heads};
         for (int site = 0; site < model.siteCount(); ++site)
-            for (int head = 0; head < model.heads; ++head) gates.values.push_back(bench_.changes().gate(site, head));
+            for (int head = 0; head < model.heads; ++head) // NaN: a layer with fewer heads
+                gates.values.push_back(head < model.site(site).heads ? bench_.changes().gate(site, head)
+                                                                     : std::nanf(""));
     }
     return {.csv = [text = plainCsv(*effect_, "answer,before,after,difference")] { return text; },
             .arrays = [gates] { return std::vector<NumberArray>{gates}; }};

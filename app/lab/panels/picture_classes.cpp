@@ -15,6 +15,23 @@ namespace attn {
 namespace {
 constexpr size_t kMostClasses = 10;
 
+/// With places for a class, what the model says of it, milliseconds and the known classes.
+QString answerSentence(const ModelInfo& info) {
+    switch (info.activation) {
+    case ClassActivation::Sigmoid:
+        return PictureClasses::tr(
+            "The likeliest label is %1, with %2 (in %3 ms). %4 Each label has a probability of its "
+            "own (sigmoid), so they need not sum to 100 %.");
+    case ClassActivation::None:
+        return PictureClasses::tr("The model answers: %1 = %2 (in %3 ms). %4 It is a regression: its answers are "
+                                  "numbers, not probabilities.");
+    default:
+        return PictureClasses::tr(
+            "The model answers: %1, with %2 (in %3 ms). %4 It always divides 100 % among them, so "
+            "a picture of anything else can get a high number, too.");
+    }
+}
+
 } // namespace
 
 QString knownClasses(const ModelInfo& info) {
@@ -54,23 +71,38 @@ void PictureClasses::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     if (isNew) show();
 }
 
+void PictureClasses::titleClasses() {
+    const ClassActivation activation = snapshot_->model->activation;
+    const bool isRegression = activation == ClassActivation::None;
+    QTreeWidgetItem& header = *classes_->headerItem();
+    header.setText(1, isRegression ? tr("Answer") : tr("Probability"));
+    header.setToolTip(1,
+                      isRegression ? tr("The number that the model answers; it is a regression, not a probability")
+                      : activation == ClassActivation::Sigmoid
+                          ? tr("How likely it is that this label applies. Each label has a probability of its own, so "
+                               "they need not sum to 100 %")
+                          : tr("How likely the model finds this class; all classes sum to 100 %"));
+    header.setToolTip(2, isRegression ? tr("This run minus the original run")
+                                      : tr("This run minus the original run, in percentage points"));
+}
+
 void PictureClasses::show() {
     const ModelInfo& info = *snapshot_->model;
     const auto& answer = snapshot_->answer;
     const bool hasClasses = answer && !answer->probabilities.empty();
     classes_->setVisible(hasClasses);
     const int likeliest = hasClasses ? likeliestAnswers(answer->probabilities, 1).front() : -1;
-    text_->setText(
-        !answer ? QString()
-        : hasClasses
-            ? tr("The model answers: %1, with %2 % (in %3 ms). %4 It always divides 100 % among them, so "
-                 "a picture of anything else can get a high number, too.")
-                  .arg(shownText(info.labelOf(likeliest)))
-                  .arg(static_cast<double>(answer->probabilities[static_cast<size_t>(likeliest)]) * 100, 0, 'f', 1)
-                  .arg(answer->elapsedMs, 0, 'f', 0)
-                  .arg(knownClasses(info))
-            : tr("This model has no classifier. It only outputs features."));
+    const QString said =
+        hasClasses
+            ? formatSaid(static_cast<double>(answer->probabilities[static_cast<size_t>(likeliest)]), info.activation)
+            : QString();
+    text_->setText(!answer ? QString()
+                   : hasClasses
+                       ? answerSentence(info).arg(shownText(info.labelOf(likeliest)), said,
+                                                  QString::number(answer->elapsedMs, 'f', 0), knownClasses(info))
+                       : tr("This model has no classifier. It only outputs features."));
     if (!hasClasses) return;
+    titleClasses();
     const auto& probabilities = answer->probabilities;
     const bool hasPlain = !snapshot_->picture->hidden.empty() && plainOf_ == snapshot_->picture->image;
     const std::vector<float> before = snapshot_->isEdited && snapshot_->uneditedAnswer
@@ -85,11 +117,15 @@ void PictureClasses::show() {
     for (const int index : likeliestAnswers(probabilities, kMostClasses)) {
         const auto at = static_cast<size_t>(index);
         const double value = static_cast<double>(probabilities[at]);
-        auto* item = new QTreeWidgetItem(classes_, {shownText(info.labelOf(index)), formatPercent(value), QString()});
+        auto* item = new QTreeWidgetItem(
+            classes_, {shownText(info.labelOf(index)), formatSaid(value, info.activation), QString()});
         item->setData(0, Qt::UserRole, index);
         if (index == kept) classes_->setCurrentItem(item); // the keyboard focus stays on the class
         for (const int column : {1, 2}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-        if (hasChange) item->setText(2, formatSigned((value - static_cast<double>(before[at])) * 100, 1));
+        const double change = value - static_cast<double>(before.size() > at ? before[at] : 0.0f);
+        if (hasChange)
+            item->setText(2, info.activation == ClassActivation::None ? formatSigned(change, 4)
+                                                                      : formatSigned(change * 100, 1));
     }
 }
 

@@ -25,6 +25,7 @@ public:
     ExportNumbers numbers() const override;
 
 private:
+    void titleClasses(); ///< names the columns after what the model says
     void show();
     void chooseClass(const QTreeWidgetItem* item);
 

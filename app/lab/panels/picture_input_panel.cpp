@@ -153,6 +153,8 @@ void PictureInputPanel::showModel() {
     if (brightness_ < kDark)
         text += "\n" + tr("Its examples are light on a dark ground. A dark drawing on white paper is new to it.");
     for (const std::string& warning : model.warnings) text += "\n" + shownText(warning);
+    if (const auto& given = snapshot_->picture; given && given->image && !given->image->remark.empty())
+        text += "\n" + shownText(given->image->remark) + '.';
     modelText_->setText(text);
 }
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+class ConfigReader;
+
+/// What turns the logits of a classifier into the numbers that it says.
+enum class ClassActivation : uint8_t {
+    Softmax, ///< one class of several: the probabilities sum to 1
+    Sigmoid, ///< each class is there or not: the probabilities need not sum to 1
+    None     ///< a regression: the logit is the answer
+};
+
+/// The activation of a config.json, from problem_type and the number of labels.
+/// @throws Error naming problem_type if its value is unknown
+/// @source transformers, pipelines/text_classification.py and image_classification.py: regression: none; several labels
+///         at once, or a single label: sigmoid; else softmax
+ClassActivation classActivation(const ConfigReader& read, int64_t labels);
+
+/// The numbers that a classifier says. @return the same size; the logits themselves if there is no activation
+std::vector<float> saidOf(std::span<const float> logits, ClassActivation activation);
+
+/// The softmax of logits. @return the same size, sums to 1
+std::vector<float> probabilitiesOf(std::span<const float> logits);
+
+/// "softmax", "sigmoid" or "none".
+std::string_view nameOf(ClassActivation activation);
+/// What the numbers are, in a sentence for the person.
+std::string_view meaningOf(ClassActivation activation);
+
+} // namespace attn

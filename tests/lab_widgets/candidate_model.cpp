@@ -1,0 +1,47 @@
+#include "app/lab/models/candidate_model.h"
+#include "tests/support/catch.h"
+#include "tests/support/samples.h"
+
+// What Next token says of a text's classes.
+
+using namespace attn;
+
+namespace {
+
+std::shared_ptr<Snapshot> classesOf(ClassActivation activation) {
+    auto snapshot = samples::snapshot(1, 1, 3);
+    snapshot->classes = std::make_shared<TextClasses>(
+        TextClasses{.activation = activation, .labels = {"calm", "glad", "sad"}, .logits = {-1.5f, 3, 0.25f}});
+    return snapshot;
+}
+
+std::string shown(const CandidateModel& model, int row, int column, int role = Qt::DisplayRole) {
+    return model.data(model.index(row, column), role).toString().toStdString();
+}
+
+} // namespace
+
+TEST_CASE("candidates: the labels of a text have probabilities of their own, or are numbers", "[lab]") {
+    CandidateModel model;
+    const auto help = [&] {
+        return model.headerData(CandidateModel::ProbabilityColumn, Qt::Horizontal, Qt::ToolTipRole)
+            .toString()
+            .toStdString();
+    };
+    model.rank(*classesOf(ClassActivation::Sigmoid), {});
+    REQUIRE(model.rowCount() == 3);
+    CHECK(shown(model, 0, CandidateModel::TokenColumn) == "glad");
+    CHECK(shown(model, 0, CandidateModel::ProbabilityColumn) == "95.3 %"); // 1 / (1 + e^-3)
+    CHECK(shown(model, 1, CandidateModel::ProbabilityColumn) == "56.2 %");
+    CHECK(model.data(model.index(2, 0), CandidateModel::ProbabilityRole).toDouble() == Approx(1 / (1 + std::exp(1.5))));
+    CHECK_THAT(help(), CONTAINS("need not sum to 100 %"));
+    model.rank(*classesOf(ClassActivation::None), {});
+    CHECK(shown(model, 0, CandidateModel::ProbabilityColumn) == "3.0000");
+    CHECK(model.data(model.index(0, 0), CandidateModel::ProbabilityRole).toDouble() == 0); // no bar
+    CHECK_FALSE(model.data(model.index(2, 0), Qt::ForegroundRole).isValid());              // a negative number is shown
+    CHECK_THAT(help(), CONTAINS("regression"));
+    CHECK(model.headerData(CandidateModel::ProbabilityColumn, Qt::Horizontal, Qt::DisplayRole) == "Answer");
+    model.rank(*classesOf(ClassActivation::Softmax), {});
+    CHECK(shown(model, 0, CandidateModel::ProbabilityColumn) == "93.0 %");
+    CHECK(model.headerData(CandidateModel::ProbabilityColumn, Qt::Horizontal, Qt::DisplayRole) == "Probability");
+}
