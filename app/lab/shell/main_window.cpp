@@ -381,7 +381,9 @@ void MainWindow::prepareEngine() {
 
 void MainWindow::showFailure(const Failure& failure) {
     isFailureOfModel_ = false;
-    failureBanner_->present(Banner::Kind::Failure, QString::fromStdString(failure.sentence()));
+    const QString sentence = QString::fromStdString(failure.sentence());
+    failureBanner_->present(Banner::Kind::Failure, sentence);
+    emit failureShown(sentence);
 }
 
 void MainWindow::setTheme(ThemeId theme) {
