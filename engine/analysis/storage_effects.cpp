@@ -85,15 +85,21 @@ struct Answers {
     std::vector<float> probabilities; ///< empty without a classifier
 };
 
+std::vector<float> predicted(RunningModel& model, const Input& input) {
+    const std::vector<float> logits = model.predict(input);
+    requireFinite(logits, "logits", model.info().name);
+    return probabilitiesOf(logits);
+}
+
 Answers answersOf(LanguageModel& model, const AnalysisContext& context) {
-    const auto scores = std::static_pointer_cast<const TokenScores>(TokenScoresAnalysis{}.run(model, context));
+    const auto scores = std::static_pointer_cast<const TokenScores>(runAnalysis(TokenScoresAnalysis{}, model, context));
     return {.effect = {.storage = model.info().storage,
                        .parameterBytes = model.info().parameterBytes,
                        .perSecond = writingRate(model, context.input.tokens()),
                        .loss = scores->meanLoss(),
                        .perplexity = scores->perplexity()},
             .patterns = wholePatterns(model, context.input),
-            .probabilities = probabilitiesOf(model.predict(context.input))};
+            .probabilities = predicted(model, context.input)};
 }
 
 Answers answersOf(VisionModel& model, const AnalysisContext& context) {
@@ -113,7 +119,7 @@ Answers answersOf(VisionModel& model, const AnalysisContext& context) {
                        .loss = kNone,
                        .perplexity = kNone},
             .patterns = wholePatterns(model, context.input),
-            .probabilities = hasClasses ? probabilitiesOf(model.predict(context.input)) : std::vector<float>()};
+            .probabilities = hasClasses ? predicted(model, context.input) : std::vector<float>()};
 }
 
 void compare(Answers& answers, const Answers& original) {
