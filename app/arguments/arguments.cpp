@@ -8,9 +8,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 namespace attn::cli {
@@ -160,6 +162,10 @@ Option& Command::added(const std::string& name, std::string help, CLI::Option* p
     option->help_ = std::move(help);
     option->parsed_ = parsed;
     option->isPositional_ = isPositional;
+    // An empty name, as of a variable that a script has not set, must not stand for "none given".
+    constexpr std::array<std::string_view, 3> kNames{"FILE", "DIR", "PATH"};
+    if (parsed && std::ranges::find(kNames, option->value_) != kNames.end())
+        parsed->check([](const std::string& given) { return std::string(given.empty() ? "the name is empty" : ""); });
     return *option;
 }
 

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
+#include <chrono>
 #include <unistd.h>
 
 namespace attn::cli {
@@ -174,12 +175,18 @@ nlohmann::json Asked::rowJson(size_t row) const {
 
 std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisContext& context,
                                             const Analysis& analysis) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::seconds kBetweenLines{5}; // where there is no terminal whose line could change
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
+    Clock::time_point said = Clock::now();
     AnalysisContext reported = context;
     reported.report = [&](float fraction, const std::string& what) {
-        if (showsProgress) fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
+        if (!showsProgress && Clock::now() - said < kBetweenLines) return;
+        said = Clock::now();
+        fmt::print(stderr, "{}{:3.0f} %  {}{}", showsProgress ? "\r\x1b[K" : "", static_cast<double>(fraction) * 100,
+                   what, showsProgress ? "" : "\n");
     };
-    auto result = analysis.run(model, reported);
+    auto result = attn::runAnalysis(analysis, model, reported);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     return result;
 }

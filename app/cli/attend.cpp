@@ -2,6 +2,7 @@
 
 #include "app/arguments/numbers.h"
 #include "app/cli/part_form.h"
+#include "app/cli/written_numbers.h"
 #include "engine/attention/head_counts.h"
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
@@ -92,9 +93,10 @@ int attend(const AttendOptions& options) {
     }
     if (options.window.empty()) std::ranges::move(attention.numbers(), std::back_inserter(results));
     std::vector<WrittenTensor> written;
+    WrittenNumbers numbers;
     for (const NamedTensor& result : results) {
         written.push_back({.name = result.name, .shape = result.shape.extents(), .values = result.values});
-        fmt::print(stderr, "{} {}\n", result.name, result.shape.text());
+        numbers.add(result.name, result.shape.text(), result.values);
     }
     if (options.out.ends_with(".npz"))
         writeNpz(options.out, written);
@@ -104,7 +106,7 @@ int attend(const AttendOptions& options) {
         throw Error({.what = "the file ending is not a known format",
                      .where = options.out,
                      .hint = "end the name in .npz or .safetensors"});
-    return kDone;
+    return numbers.exitCode(options.out);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/written_numbers.h"
 
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
@@ -57,9 +58,10 @@ void addCapture(Command& command) {
     command.example("attention-cli capture builtin:stories --prompt 'Once upon a time' --out run.safetensors");
     command.example("attention-cli capture builtin:vit-shapes --image circle.png --hooks logits --out run.npz");
     command.action([=] {
+        WrittenNumbers written;
         for (const auto& hook : options->picture.image.empty() ? captureText(*options) : capturePicture(*options))
-            fmt::print(stderr, "{} {}\n", hook.name, hook.shape.text());
-        return kDone;
+            written.add(hook.name, hook.shape.text(), hook.values);
+        return written.exitCode(options->out);
     });
 }
 

@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
+#include "engine/core/finite_count.h"
 #include "engine/core/quoting.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
@@ -45,6 +46,7 @@ int classifyText(const ClassifyOptions& options) {
     const TextInput input = options.prompt.encodeInput(*model);
     model->predict(input);
     const TextClasses classes = *model->classes();
+    requireFinite(classes.logits, "logits", model->info().name);
     const bool isSpan = classes.readout == TextReadout::Span, isOne = readsOneRow(classes.readout);
     const auto passage = std::ranges::find(input.types, 1) - input.types.begin();
     const auto from = passage < std::ssize(input.types) ? static_cast<int>(passage) : 0;
@@ -94,7 +96,9 @@ int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);
     const ModelInfo& info = model->info();
-    const std::vector<float> logits = model->predict(model->patchesOf(image)), shares = saidOf(logits, info.activation);
+    const std::vector<float> logits = model->predict(model->patchesOf(image));
+    requireFinite(logits, "logits", info.name);
+    const std::vector<float> shares = saidOf(logits, info.activation);
     std::vector<int> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::greater<>(), [&](int index) { return logits[static_cast<size_t>(index)]; });

@@ -1,10 +1,13 @@
 #include "app/cli/command.h"
 
 #include "app/figures/plot_figure.h"
+#include "engine/core/finite_count.h"
 #include "engine/playground/feature_error.h"
 #include "engine/runtime/device.h"
 
 #include <fmt/format.h>
+
+#include <array>
 
 namespace attn::cli {
 namespace {
@@ -40,6 +43,7 @@ int features(const FeaturesOptions& options) {
         fmt::print("{}\n{:>10} {:>10}\n", spec.text(), "features", "error");
         const AttentionSizes sizes{.queries = options.tokens, .keys = options.tokens, .width = options.width};
         for (const FeatureError& each : featureErrors(device, spec, sizes, options.deviation, counts, options.draws)) {
+            requireFinite(std::array{each.error}, "errors", spec.text());
             fmt::print("{:10} {:10.4f}\n", each.features, each.error);
             line.points.emplace_back(static_cast<double>(each.features), each.error);
         }

@@ -241,7 +241,7 @@ void addGenerate(Command& command) {
     command
         .option("--repetition-penalty X", sampling.repetitionPenalty,
                 "above 1: tokens that already occur become less probable")
-        .above(0);
+        .range(0.01, 100);
     command.option("--seed N", sampling.seed, "seed of the random choices");
     command.option("--beams N", options->beam.width, "beam search: keep the N most probable texts; 0: draw tokens")
         .atLeast(0);
@@ -249,7 +249,7 @@ void addGenerate(Command& command) {
         .option("--length-penalty X", options->beam.lengthPenalty,
                 "of beam search: a text scores log p / tokens^X, where the end token counts (Wu et al. 2016 divide by "
                 "((5 + tokens) / 6)^X); 0 favours short ones. A finished text takes no place in the beam")
-        .atLeast(0);
+        .range(0, 10);
     command
         .wholeNumberOption(
             "--max-tokens N", [=](int64_t tokens) { options->maxTokens = static_cast<int>(tokens); },

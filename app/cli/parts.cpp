@@ -5,6 +5,7 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/findings.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/core/error.h"
 #include "engine/io/json_file.h"
 #include "engine/playground/part_growth.h"
 
@@ -19,7 +20,14 @@ namespace attn::cli {
 
 AttentionSpec readSpec(const std::string& specOrFile) {
     std::error_code error; // such as a composition that is longer than a file name may be
-    if (std::filesystem::is_regular_file(specOrFile, error)) return attentionSpecFromJson(readJsonFile(specOrFile));
+    if (std::filesystem::is_regular_file(specOrFile, error) || specOrFile.ends_with(".json")) {
+        const nlohmann::json json = readJsonFile(specOrFile);
+        try {
+            return attentionSpecFromJson(json);
+        } catch (const Error& wrong) {
+            throw Error({.what = wrong.message(), .where = specOrFile, .hint = wrong.hint()});
+        }
+    }
     return AttentionSpec::parse(specOrFile);
 }
 

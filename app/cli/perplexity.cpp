@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/io/input_file.h"
+#include "engine/training/tasks/text_parts.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,6 +35,7 @@ int perplexity(const PerplexityOptions& options) {
         prompt.text = readGivenText(options.file, kMostBytes);
         if (prompt.text->empty())
             throw Error({.what = "the file is empty", .where = options.file, .hint = "choose a file with some text"});
+        requireUtf8(*prompt.text, options.file);
     }
     TokenScoresAnalysis analysis;
     analysis.tokens = prompt.encode(*model);

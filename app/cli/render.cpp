@@ -10,7 +10,9 @@
 #include "app/figures/token_label.h"
 #include "app/figures/vision_figures.h"
 #include "engine/analysis/attention_rollout.h"
+#include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
+#include "engine/core/finite_count.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 
@@ -135,6 +137,7 @@ std::unique_ptr<Figure> textFigure(const Asked& asked, const RenderOptions& opti
     LanguageModel& model = languageModel(asked.model());
     model.setSource(asked.input().source());
     model.feed(asked.input().tokens());
+    requireAnswer(model);
     return options.view == "heads" ? headsFigure(model, options) : headFigure(asked, model, options);
 }
 
@@ -151,6 +154,7 @@ std::unique_ptr<Figure> pictureFigure(const Asked& asked, const RenderOptions& o
     const Image seen = model.seen(asked.picture());
     const std::optional<int> layer = options.view == "attention" ? std::optional(look.site) : std::nullopt;
     const auto patterns = model.patternsAndLogits(asked.input(), layer).patterns;
+    if (info.classes > 0) requireFinite(model.predict(asked.input()), "logits", info.name);
     PictureRun run{.model = &info, .seen = &seen, .patterns = patterns};
     if (options.view == "heads") {
         auto figure = std::make_unique<HeadOverlaysFigure>(headOverlaysFigure(run, look));

@@ -36,10 +36,9 @@ using Clock = std::chrono::steady_clock;
 volatile std::sig_atomic_t stopRequested = 0;
 void requestStop(int) { stopRequested = 1; }
 
-/// Asks the training to save and end when the user, the system or a limit on the size of files stops the program or
-/// when its terminal is closed.
+/// Asks the training to save and end when the user or the system stops the program or when its terminal is closed.
 void stopOnSignals() {
-    handleSignals({SIGINT, SIGTERM, SIGHUP, SIGXFSZ}, requestStop);
+    handleSignals({SIGINT, SIGTERM, SIGHUP}, requestStop);
     std::signal(SIGPIPE, SIG_IGN); // the reader of the progress may be gone; what matters is in the folder
 }
 
@@ -57,9 +56,28 @@ struct TrainOptions {
     std::vector<std::string> values;                  // "id=number" of the task
 };
 
+/// @throws Error saying why a path is no training run, if it is none
+void requireRun(const std::string& path, const fs::path& recipe) {
+    std::error_code error;
+    if (fs::exists(recipe, error)) return;
+    const auto refuse = [&](std::string what, const char* hint) {
+        throw Error({.what = std::move(what), .where = path, .hint = hint});
+    };
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found) refuse("there is no such folder", "check the path");
+    if (!fs::status_known(status)) refuse("cannot be read: " + error.message(), "give yourself permission to read it");
+    if (status.type() != fs::file_type::directory)
+        refuse("is not a folder but a file", "name the folder of a training run");
+    refuse("this is not a training run: it has no recipe.json",
+           "name the folder of a training run, one of its checkpoints, or a model that was trained with Attention Lab");
+}
+
 Recipe recipeOf(const TrainOptions& options) {
     const fs::path kept = fs::path(options.out) / "recipe.json";
-    if (options.resumes) return readRecipe(kept);
+    if (options.resumes) {
+        requireRun(options.out, kept);
+        return readRecipe(kept);
+    }
     const std::string task = options.fields.value("task", Recipe{}.task);
     nlohmann::json json =
         toJson(options.recipe.empty() ? suggestedRecipe(taskNamed(task), options.fields.value("from", std::string()))
@@ -298,11 +316,7 @@ int evaluate(const EvalOptions& options) {
     std::error_code error;
     const fs::path recipe =
         fs::exists(weights / "recipe.json", error) ? weights / "recipe.json" : weights / ".." / ".." / "recipe.json";
-    if (!fs::exists(recipe, error))
-        throw Error({.what = "this is not a training run: it has no recipe.json",
-                     .where = options.path,
-                     .hint = "name the folder of a training run, one of its checkpoints, or a model that was trained "
-                             "with Attention Lab"});
+    requireRun(options.path, recipe);
     Trainer trainer(readRecipe(recipe), options.device);
     loadWeights(trainer, weights);
     const Split split = options.split == "test"    ? Split::Test

@@ -2,6 +2,7 @@
 
 #include <QBuffer>
 #include <QCoreApplication>
+#include <QFile>
 #include <QFileInfo>
 #include <QImageReader>
 #include <QRgba64>
@@ -77,10 +78,16 @@ std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where)
 
 std::variant<Image, Failure> readImage(const QString& path) {
     const QFileInfo file(path);
+    if (!file.exists() && file.isSymLink())
+        return failureOf(path, ReadImageText::tr("is a link that leads to no file"), "fetch the picture again");
     if (!file.exists()) return failureOf(path, ReadImageText::tr("there is no such file"), "check the path");
     if (!file.isFile()) return failureOf(path, ReadImageText::tr("is not a file"), "choose a picture");
     if (file.size() == 0) return failureOf(path, ReadImageText::tr("the file is empty"), "choose another picture");
-    QImageReader reader(path);
+    QFile opened(path);
+    if (!opened.open(QIODevice::ReadOnly))
+        return failureOf(path, ReadImageText::tr("cannot be opened: %1").arg(opened.errorString()),
+                         "give yourself permission to read it and its folder");
+    QImageReader reader(&opened);
     return decoded(reader, path);
 }
 

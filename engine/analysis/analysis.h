@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/finite_count.h"
 #include "engine/inference/input.h"
 
 #include <cstdint>
@@ -27,6 +28,8 @@ struct AnalysisContext {
 /// The result of an analysis. Immutable once published.
 struct AnalysisResult {
     virtual ~AnalysisResult() = default;
+    /// Adds the numbers that are finite in every right result; not those that may be missing, which are NaN.
+    virtual void count(FiniteCount& numbers) const = 0;
     uint64_t inputVersion = 0; ///< version of the input that was analysed: Snapshot::sequenceVersion
 };
 
@@ -45,5 +48,10 @@ struct Analysis {
         return nullptr;
     }
 };
+
+/// Computes a result, and checks its numbers: what programs show comes through here.
+/// @throws Error as Analysis::run(), or if numbers of the result are not finite
+std::shared_ptr<AnalysisResult> runAnalysis(const Analysis& analysis, RunningModel& model,
+                                            const AnalysisContext& context);
 
 } // namespace attn

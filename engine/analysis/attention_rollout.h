@@ -70,6 +70,9 @@ struct Rollout : AnalysisResult {
     /// themselves. Empty unless wanted, and beyond kMostFlowing rows.
     std::vector<float> flow;
     static constexpr int kMostFlowing = 128;
+    void count(FiniteCount& numbers) const override {
+        for (const auto* each : {&map.values, &ofRow, &flow}) numbers.add(*each);
+    }
 };
 
 /// How much of each token or patch reaches the last layer.

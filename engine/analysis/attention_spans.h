@@ -20,6 +20,9 @@ struct AttentionSpans : AnalysisResult {
         float mean(int head) const;
     };
     std::vector<OfSite> sites; ///< those with spans, in the order of the model
+    void count(FiniteCount& numbers) const override {
+        for (const OfSite& site : sites) numbers.add(site.tokens);
+    }
 };
 
 /// Computes AttentionSpans.

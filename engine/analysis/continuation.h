@@ -12,6 +12,7 @@ namespace attn {
 struct Continuation : AnalysisResult {
     std::vector<int> before, after; ///< tokens of the original and the changed run
     std::string textBefore, textAfter;
+    void count(FiniteCount&) const override {} // sampleToken() refuses logits that are not finite
 };
 
 /// Computes Continuation.

@@ -14,6 +14,11 @@ struct FormedPath : AnalysisResult {
     std::vector<float> ownLogits, formedLogits;    ///< [ids]
     float largestDifference = 0, largestLogit = 0; ///< over all tokens or classes; of the absolute values
     int best = 0, bestFormed = 0;                  ///< the most likely token or class of either
+    void count(FiniteCount& numbers) const override {
+        for (const auto* each : {&ownLogits, &formedLogits}) numbers.add(*each);
+        numbers.add(largestDifference);
+        numbers.add(largestLogit);
+    }
 };
 
 /// Computes FormedPath.

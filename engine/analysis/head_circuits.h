@@ -30,6 +30,10 @@ struct HeadCircuits : AnalysisResult {
     /// does the opposite.
     float copyingScore = 0;
     std::vector<float> scores; ///< of a picture, those of the QK circuit: [query rows, key rows]
+    void count(FiniteCount& numbers) const override {
+        for (const auto* each : {&reads.values, &writes.values, &scores}) numbers.add(*each);
+        numbers.add(copyingScore);
+    }
 };
 
 /// Computes HeadCircuits.
@@ -48,6 +52,7 @@ struct CompositionScores : AnalysisResult {
     enum class Kind : uint8_t { Query, Key, Value };
     int sites = 0, heads = 0;
     std::vector<float> values; ///< [3 kinds, site, head, earlier site, earlier head]; 0 if not earlier
+    void count(FiniteCount& numbers) const override { numbers.add(values); }
     /// The score between a head and an earlier one.
     float at(Kind kind, int site, int head, int earlierSite, int earlierHead) const {
         const auto all = static_cast<size_t>(sites * heads);

@@ -58,6 +58,11 @@ struct HeadDetection : AnalysisResult {
 
     /// @return the index of a head in `heads`  @throws Error if there is no such head
     size_t indexOf(int site, int head) const;
+    void count(FiniteCount& numbers) const override {
+        for (const HeadPrint& print : prints)
+            for (const auto* each : {&print.weights, &print.offsets}) numbers.add(*each);
+        numbers.add(alike);
+    }
     const HeadScores* find(int site, int head) const; ///< null: there is no such head
     /// Adds the heads of a site.
     void add(std::vector<HeadScores> scores, std::vector<HeadPrint> fingerprints, const ModelStructure& structure,

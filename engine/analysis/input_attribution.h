@@ -21,6 +21,11 @@ struct InputAttribution : AnalysisResult {
     /// @source Sundararajan et al. 2017, arXiv:1703.01365
     std::vector<float> integratedGradients;
     int steps = 0; ///< nodes of the rule
+    void count(FiniteCount& numbers) const override {
+        for (const auto* each : {&gradientTimesInput, &integratedGradients}) numbers.add(*each);
+        numbers.add(logit);
+        numbers.add(baselineLogit);
+    }
 };
 
 /// Computes InputAttribution.

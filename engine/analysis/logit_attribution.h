@@ -36,6 +36,10 @@ struct LogitAttribution : AnalysisResult {
     LogitTarget target;
     float logit = 0; ///< the logit as the model computes it
     std::vector<Component> components;
+    void count(FiniteCount& numbers) const override {
+        numbers.add(logit);
+        for (const Component& component : components) numbers.add(component.value);
+    }
 };
 
 /// Computes LogitAttribution.

@@ -34,6 +34,10 @@ struct LogitLens : AnalysisResult {
     std::vector<int> final; ///< [rows] of a text, [finals] of a picture: by falling probability
     /// Those that the readout can read: of pictures, those after the last merging of tokens.
     std::vector<Stage> stages;
+    void count(FiniteCount& numbers) const override {
+        for (const Stage& stage : stages)
+            for (const auto* each : {&stage.probabilities, &stage.entropy, &stage.finalProbability}) numbers.add(*each);
+    }
 };
 
 /// Computes LogitLens.
@@ -56,6 +60,10 @@ struct TokenScores : AnalysisResult {
     std::vector<float> probabilities; ///< [tokens, choices]
     double meanLoss() const;          ///< NaN for fewer than two tokens
     double perplexity() const;        ///< exp(meanLoss()). @source Jelinek et al. 1977
+    void count(FiniteCount& numbers) const override {
+        for (const auto* each : {&loss, &entropy}) numbers.add(*each | std::views::drop(1));
+        if (loss.size() > 1) numbers.add(perplexity());
+    }
 };
 
 /// Computes TokenScores; of a model that reads a source, of the target that it writes. A text longer than the context

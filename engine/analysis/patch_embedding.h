@@ -20,6 +20,10 @@ struct PatchEmbedding : AnalysisResult {
     std::vector<float> similarity; ///< [patches, patches] similarity of positions; empty if none are added
     PrincipalComponents filters;   ///< components of the rows of the embedding, each [channels, patch, patch]
     std::vector<float> rawFilters; ///< [C, channels, patch, patch]
+    void count(FiniteCount& numbers) const override {
+        for (const auto* each : {&similarity, &filters.components, &rawFilters}) numbers.add(*each);
+        numbers.add(filters.shares);
+    }
 };
 
 /// Computes PatchEmbedding from a vision model, whatever the picture.

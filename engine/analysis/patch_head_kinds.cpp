@@ -1,5 +1,6 @@
 #include "engine/analysis/patch_head_kinds.h"
 
+#include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/inference/vision_model.h"
@@ -338,7 +339,7 @@ std::vector<int> shuffledOrder(int count, uint64_t seed) {
 HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t seed,
                               const std::function<void(float share)>& report) {
     const VisionConfig& config = model.config();
-    const std::vector<SitePattern> patterns = model.patternsAndLogits(picture).patterns;
+    const std::vector<SitePattern> patterns = wholePatterns(model, picture);
     report(0.3f);
     const std::vector<SitePattern> shuffled =
         model.patternsAndLogits(shuffledPatches(picture.patches(), static_cast<int>(config.grid().area()), seed))

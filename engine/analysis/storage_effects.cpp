@@ -88,15 +88,21 @@ struct Answers {
     ClassActivation activation = ClassActivation::Softmax;
 };
 
+std::vector<float> predicted(RunningModel& model, const Input& input) {
+    const std::vector<float> logits = model.predict(input);
+    requireFinite(logits, "logits", model.info().name);
+    return saidOf(logits, model.info().activation);
+}
+
 Answers answersOf(LanguageModel& model, const AnalysisContext& context) {
-    const auto scores = std::static_pointer_cast<const TokenScores>(TokenScoresAnalysis{}.run(model, context));
+    const auto scores = std::static_pointer_cast<const TokenScores>(runAnalysis(TokenScoresAnalysis{}, model, context));
     return {.effect = {.storage = model.info().storage,
                        .parameterBytes = model.info().parameterBytes,
                        .perSecond = writingRate(model, context.input.tokens()),
                        .loss = scores->meanLoss(),
                        .perplexity = scores->perplexity()},
             .patterns = wholePatterns(model, context.input),
-            .probabilities = probabilitiesOf(model.predict(context.input))};
+            .probabilities = predicted(model, context.input)};
 }
 
 Answers answersOf(VisionModel& model, const AnalysisContext& context) {
@@ -116,8 +122,7 @@ Answers answersOf(VisionModel& model, const AnalysisContext& context) {
                        .loss = kNone,
                        .perplexity = kNone},
             .patterns = wholePatterns(model, context.input),
-            .probabilities =
-                hasClasses ? saidOf(model.predict(context.input), model.info().activation) : std::vector<float>(),
+            .probabilities = hasClasses ? predicted(model, context.input) : std::vector<float>(),
             .activation = model.info().activation};
 }
 

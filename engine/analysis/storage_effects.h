@@ -27,7 +27,11 @@ struct StorageEffects : AnalysisResult {
         std::vector<std::vector<double>> divergence;
         double meanDivergence() const; ///< of all heads; NaN if there are none
     };
-    std::vector<Effect> effects; ///< that of f32 first
+    std::vector<Effect> effects;                      ///< that of f32 first
+    void count(FiniteCount& numbers) const override { // what a model lacks is NaN; its predictions are checked
+        for (const Effect& effect : effects)
+            for (const std::vector<double>& heads : effect.divergence) numbers.add(heads);
+    }
 };
 
 /// Computes StorageEffects. It opens the model again in each storage, one after another; changes to runs have no part

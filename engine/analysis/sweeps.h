@@ -12,7 +12,12 @@ namespace attn {
 class RunningModel;
 
 /// The effect of removing each head and each MLP on a logit of the readout.
-struct AblationSweep : AnalysisResult, HeadEffects {};
+struct AblationSweep : AnalysisResult, HeadEffects {
+    void count(FiniteCount& numbers) const override {
+        numbers.add(whole);
+        numbers.add(headEffects);
+    }
+};
 
 /// Computes AblationSweep.
 struct AblationSweepAnalysis : Analysis {
@@ -31,6 +36,10 @@ std::vector<std::string> patchableHooks(const RunningModel& model);
 struct PatchSweep : AnalysisResult, PatchEffects {
     std::vector<int> rows; ///< [blocks, tokens] the row of the block's stream that contains each token; -1: none
 
+    void count(FiniteCount& numbers) const override {
+        numbers.add(own);
+        numbers.add(other);
+    }
     int rowOf(int block, int token) const { return rows[static_cast<size_t>(block * tokens + token)]; }
 };
 

@@ -8,6 +8,7 @@ namespace attn {
 struct TextTokens : AnalysisResult {
     std::string text;
     std::vector<int> tokens;
+    void count(FiniteCount&) const override {}
 };
 
 /// Splits a text into tokens. Models without a tokenizer read token ids, "1,2,3".

@@ -16,6 +16,10 @@ struct WeightedAttention : AnalysisResult {
     std::vector<float> outputNorms;   ///< [S] Euclidean length of v times the head's part of W_O
     std::vector<float> valueWeighted; ///< [T,S] pattern * valueNorms[key]
     std::vector<float> normWeighted;  ///< [T,S] pattern * outputNorms[key]
+    void count(FiniteCount& numbers) const override {
+        for (const auto* each : {&pattern, &valueNorms, &outputNorms, &valueWeighted, &normWeighted})
+            numbers.add(*each);
+    }
 };
 
 /// Computes WeightedAttention.

@@ -2,8 +2,10 @@
 
 #include "engine/analysis/text_rows.h"
 #include "engine/core/error.h"
+#include "engine/core/finite_count.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/graph_sources.h"
+#include "engine/inference/sampling.h"
 #include "engine/inference/shared_parameters.h"
 #include "engine/inference/vision_model.h"
 #include "engine/ops/tensor_ops.h"
@@ -76,8 +78,19 @@ std::vector<float> withoutPadding(const std::vector<float>& cells, const Shape& 
     return kept;
 }
 
+void requireAnswer(const LanguageModel& model) {
+    if (const auto classes = model.classes())
+        requireFinite(classes->logits, "logits", model.info().name);
+    else if (!model.logits().empty())
+        requireLogits(model.logits());
+}
+
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input) {
-    if (!input.isText()) return visionModel(model).patternsAndLogits(input).patterns;
+    if (!input.isText()) {
+        auto [patterns, logits] = visionModel(model).patternsAndLogits(input);
+        requireFinite(logits, "logits", model.info().name);
+        return std::move(patterns);
+    }
     const ModelStructure& structure = model.info().structure;
     const TextRows rows(structure, input);
     std::vector<SitePattern> patterns;
@@ -92,6 +105,7 @@ std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input) 
     if (names.empty()) return patterns;
     for (CapturedHook& hook : model.capture(input, fmt::format("{}", fmt::join(names, ","))))
         patterns.at(static_cast<size_t>(structure.siteOf(hook.name).value())).values = std::move(hook.values);
+    requireAnswer(languageModel(model));
     return patterns;
 }
 

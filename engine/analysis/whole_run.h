@@ -61,6 +61,10 @@ private:
 /// Patterns without their padding. @param cells [H,T,S]  @param full T and S  @return [H,queries,keys]
 std::vector<float> withoutPadding(const std::vector<float>& cells, const Shape& full, int64_t queries, int64_t keys);
 
+/// A softmax of NaN gives zeros, so that patterns alone do not tell that a run went wrong: its logits do.
+/// @throws Error if the logits of the last run are not finite
+void requireAnswer(const LanguageModel& model);
+
 /// The patterns of a run on a whole input. @return one per site; without values if it forms no pattern
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input);
 

@@ -110,8 +110,9 @@ std::string remedyForWriting(int code) {
     case EROFS:
         return "choose a folder that you may write to";
     case ENOENT:
-    case ENOTDIR:
         return "create the folder first";
+    case ENOTDIR:
+        return "choose another path: a part of this one is a file, not a folder";
     case ELOOP:
         return "remove the link that leads back to itself";
     case ENAMETOOLONG:
@@ -129,7 +130,8 @@ void writeAtomically(const fs::path& path, std::span<const std::byte> bytes) {
                "choose another name");
     const fs::path target = followedLinks(path);
     removeLeftovers(target);
-    Aside aside(target, 0666); // less what the user's umask takes away
+    // Less what the user's umask takes away. A file that others may not read is not readable before it is complete.
+    Aside aside(target, replaces ? before.st_mode & 0666 : 0666);
     for (size_t done = 0; done < bytes.size();) {
         const ssize_t count = write(aside.descriptor(), bytes.data() + done, bytes.size() - done);
         if (count < 0 && errno == EINTR) continue;

@@ -21,6 +21,10 @@ std::vector<fs::path> entriesOf(const fs::path& folder, std::error_code& error) 
 void createFolder(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
+    std::error_code ignored;
+    for (fs::path part = folder; error && !part.empty(); part = part == part.parent_path() ? "" : part.parent_path())
+        if (fs::exists(part, ignored) && !fs::is_directory(part, ignored))
+            throw Error({.what = "is a file, not a folder", .where = part.string(), .hint = "choose another name"});
     if (error)
         throw Error({.what = fmt::format("the folder cannot be created: {}", error.message()),
                      .where = folder.string(),

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/sampling.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +14,14 @@ namespace {
 
 /// log p of every token. @param logits [V]
 std::vector<double> logProbabilities(std::span<const float> logits) {
-    const auto largest = static_cast<double>(*std::ranges::max_element(logits));
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+    requireLogits(logits);
     std::vector<double> result;
-    for (const float logit : logits) result.push_back(static_cast<double>(logit) - largest - std::log(sum));
+    for (const float logit : logits) // a token without a number is not chosen
+        result.push_back(std::isnan(logit) ? -INFINITY : static_cast<double>(logit));
+    const double largest = *std::ranges::max_element(result);
+    double sum = 0;
+    for (const double logit : result) sum += std::exp(logit - largest);
+    for (double& logit : result) logit -= largest + std::log(sum);
     return result;
 }
 

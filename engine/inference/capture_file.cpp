@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace attn {
 
@@ -31,6 +32,10 @@ void writeCapture(const std::string& path, const ModelInfo& model, const Input& 
         writeNpz(path, tensors);
     else
         throw Error({.what = "the format is unknown", .where = path, .hint = "use the ending .safetensors or .npz"});
+}
+
+int64_t strangeValues(std::span<const float> values) {
+    return std::ranges::count_if(values, [](float x) { return std::isnan(x) || x == INFINITY; });
 }
 
 std::vector<int> parseTokenIds(const std::string& text) {

@@ -3,6 +3,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/io/tensor_writer.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace attn {
 /// @throws Error if the path has another ending, or the file cannot be written
 void writeCapture(const std::string& path, const ModelInfo& model, const Input& input,
                   const std::vector<CapturedHook>& hooks);
+
+/// How many values of a hook are no result: NaN or infinite. -inf is a score that the mask hides.
+int64_t strangeValues(std::span<const float> values);
 
 /// Reads token ids: "1, 2,3". @throws Error naming the part that is not a number
 std::vector<int> parseTokenIds(const std::string& text);

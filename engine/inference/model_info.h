@@ -47,6 +47,7 @@ struct ModelInfo {
     std::vector<ParameterInfo> parameters;
     std::vector<std::string> hooks;    ///< names of all hooks, in execution order
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
+    bool hasFiniteWeights = true;      ///< false: a warning says which are NaN or infinite
 
     // Models of text.
     int vocabulary = 0;     ///< V, rows of the embedding; 0 for models of pictures

@@ -79,9 +79,10 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
 }
 
 void RunningModel::load(const ParameterSource& source, const Progress& progress) {
-    std::ranges::move(
-        loadParameters(*store_, info_.parameters, std::bind_front(&ParameterSource::read, &source), progress),
-        std::back_inserter(info_.warnings));
+    std::vector<std::string> strange =
+        loadParameters(*store_, info_.parameters, std::bind_front(&ParameterSource::read, &source), progress);
+    info_.hasFiniteWeights = strange.empty();
+    std::ranges::move(strange, std::back_inserter(info_.warnings));
 }
 
 void RunningModel::setGate(int site, int head, float gate) {

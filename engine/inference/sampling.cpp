@@ -32,9 +32,7 @@ std::vector<float> penalised(std::span<const float> logits, float penalty, std::
 /// All tokens by falling probability, filtered ones (probability 0) last in order of raw logit.
 std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling,
                                     std::span<const int> seen) {
-    if (logits.empty() || std::ranges::all_of(logits, [](float x) { return std::isnan(x); }))
-        throw Error(
-            {.what = "all logits of the model are NaN", .where = "sampling", .hint = "check the parameters for NaN"});
+    requireLogits(logits);
     if (!sampling.greedy && !(sampling.temperature > 0))
         throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature),
                      .where = "sampling",
@@ -93,6 +91,18 @@ std::span<const Param> samplingParams() {
     return kParams;
 }
 
+void requireLogits(std::span<const float> logits) {
+    const auto refuse = [](const char* what, const char* hint) {
+        throw Error({.what = what, .where = "sampling", .hint = hint});
+    };
+    if (logits.empty() || std::ranges::all_of(logits, [](float x) { return std::isnan(x); }))
+        refuse("all logits of the model are NaN", "check the parameters for NaN");
+    const bool isInfinite = std::ranges::find(logits, INFINITY) != logits.end();
+    if (isInfinite || std::ranges::none_of(logits, [](float x) { return std::isfinite(x); }))
+        refuse(isInfinite ? "a logit of the model is infinite" : "no logit of the model is finite",
+               "look for weights, or changes to the run, that are damaged or much too large");
+}
+
 std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
                                       std::span<const int> seen, int limit) {
     std::vector<Candidate> all = distribution(logits, sampling, seen);
@@ -106,8 +116,9 @@ Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, s
         const auto size = static_cast<int64_t>(logits.size());
         if (const int64_t best = host::columnOfLargest(size, logits.data()); best >= 0) {
             const float most = logits[static_cast<size_t>(best)];
-            return {static_cast<int>(best), most,
-                    static_cast<float>(1 / host::sumOfExponentials(size, most, logits.data()))};
+            if (std::isfinite(most))
+                return {static_cast<int>(best), most,
+                        static_cast<float>(1 / host::sumOfExponentials(size, most, logits.data()))};
         }
     }
     const std::vector<Candidate> all = distribution(logits, sampling, seen);

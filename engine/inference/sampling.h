@@ -33,11 +33,15 @@ struct Candidate {
     bool operator==(const Candidate&) const = default;
 };
 
+/// @throws Error if no token can be chosen by the logits: all are NaN, or one is infinite. A single NaN is a token that
+/// is never chosen.
+void requireLogits(std::span<const float> logits);
+
 /// Candidates by falling probability, then by falling raw logit.
 /// @param logits [V]
 /// @param seen   token ids that the repetition penalty applies to
 /// @param limit  largest number of candidates; filtered tokens follow with probability 0
-/// @throws Error if temperature <= 0 without `greedy`, or logits are empty or all NaN
+/// @throws Error if temperature <= 0 without `greedy`, or as requireLogits()
 std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
                                       std::span<const int> seen, int limit);
 

@@ -20,8 +20,7 @@ namespace {
 [[noreturn]] void refuse(const std::filesystem::path& path, const char* what, int code) {
     throw Error({.what = fmt::format("{}: {}", what, std::strerror(code)),
                  .where = path.string(),
-                 .hint = code == EACCES || code == EPERM ? "give yourself permission to read it"
-                                                         : "check the path and the disk"});
+                 .hint = remedyForReading(code)});
 }
 
 /// Opens a path without waiting for the other end of a pipe.
@@ -91,6 +90,22 @@ void InputFile::read(uint64_t at, std::span<std::byte> out) const {
                          .hint = "fetch the file again"});
         at += static_cast<uint64_t>(count);
         out = out.subspan(static_cast<size_t>(count));
+    }
+}
+
+std::string remedyForReading(int code) {
+    switch (code) {
+    case EACCES:
+    case EPERM:
+        return "give yourself permission to read it and its folder";
+    case ELOOP:
+        return "remove the link that leads back to itself";
+    case ENOTDIR:
+        return "check the path: a part of it is a file, not a folder";
+    case ENAMETOOLONG:
+        return "check the path: a name in it is too long";
+    default:
+        return "check the path and the disk";
     }
 }
 

@@ -30,6 +30,9 @@ private:
     uint64_t sizeBytes_ = 0;
 };
 
+/// What the user can do where a file or a folder cannot be read. @param code errno
+std::string remedyForReading(int code);
+
 /// Reads a whole regular file.
 /// @throws Error naming the file if it has more than `mostBytes`, is no regular file or cannot be read
 std::string readTextFile(const std::filesystem::path& path, uint64_t mostBytes);

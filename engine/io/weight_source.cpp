@@ -4,6 +4,7 @@
 #include "engine/core/folder.h"
 #include "engine/core/nearest_names.h"
 #include "engine/core/quoting.h"
+#include "engine/io/input_file.h"
 #include "engine/io/json_file.h"
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ bool isThere(const fs::path& path) {
     if (error)
         throw Error({.what = fmt::format("cannot be read: {}", error.message()),
                      .where = path.string(),
-                     .hint = "give yourself permission to read it and its folder"});
+                     .hint = remedyForReading(error.value())});
     if (fs::is_symlink(fs::symlink_status(path, error)))
         throw Error(
             {.what = "is a link to a file that is not there", .where = path.string(), .hint = "fetch the model again"});
@@ -44,7 +45,7 @@ std::vector<fs::path> listing(const fs::path& folder) {
     if (error)
         throw Error({.what = fmt::format("cannot be read: {}", error.message()),
                      .where = folder.string(),
-                     .hint = "give yourself permission to read the folder"});
+                     .hint = remedyForReading(error.value())});
     std::ranges::sort(entries);
     return entries;
 }
@@ -114,9 +115,10 @@ std::optional<Failure> otherModelFormat(const fs::path& path) {
 }
 
 WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
-    if (!isThere(configFile()) && path.extension() == ".safetensors") {
-        addFile(path); // names the file if it is damaged
-        throw Error({.what = "has no config.json beside it, which says what the weights are for",
+    std::error_code error;
+    if (path.extension() == ".safetensors" && !isThere(configFile()) && fs::is_regular_file(path, error)) {
+        const SafetensorsFile weights(path); // what is wrong with the file itself comes first
+        throw Error({.what = "has no config.json beside it, which says what its tensors are",
                      .where = path.string(),
                      .hint = "put the model's config.json into the same folder"});
     }
@@ -129,7 +131,6 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
     if (!config_->is_object())
         throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});
 
-    std::error_code error;
     const fs::path whole = folder_ / "model.safetensors", index = folder_ / "model.safetensors.index.json";
     if (path.extension() == ".safetensors" && !fs::is_directory(path, error) && !isThere(index)) {
         addFile(path);

@@ -1,5 +1,6 @@
 #include "engine/session/playground_session.h"
 
+#include "engine/core/finite_count.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/block_maps.h"
 #include "engine/runtime/device.h"
@@ -43,9 +44,18 @@ private:
             next.otherMaps.clear();
             next.comparison.reset();
             next.paths.reset();
+        } else { // the maps stay: they show which numbers are too large
+            next.failure = attempt("playground", [&] { requireOutput(next); });
         }
         next.elapsedMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
         return next;
+    }
+
+    /// @throws Error if the output of an attention is not finite
+    static void requireOutput(const PlaygroundSnapshot& next) {
+        for (const auto* maps : {&next.maps, &next.otherMaps})
+            for (const PlaygroundMap& map : *maps)
+                if (map.name == "z") requireFinite(map.values, "numbers of the output", "playground");
     }
 
     PlaygroundSnapshot answered(const PositionQuery& query) const {

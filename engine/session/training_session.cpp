@@ -146,7 +146,7 @@ private:
             if (start) points_.clear();
         }
         if (start || closes) letGo();
-        if (start) return begin(*start);
+        if (start) return begin(*start, stop);
         if (!run_) {
             if (closes) publish();
             if (prepares && !prepared_) prepare(*prepares, stop);
@@ -161,6 +161,8 @@ private:
         next_.state = State::Paused;
         publish();
     }
+
+    struct Stopped : std::exception {}; ///< ends the work on a text
 
     void letGo() {
         if (run_) run_->save();
@@ -184,7 +186,11 @@ private:
             prepared_ = Device::shared(choice_); // keeps the kernels
             isSaid = isSaid || prepared_->isFirstUse();
             if (!goesOn(0)) return;
-            Trainer trainer(asked.recipe, choice_, {.cutsFinely = true});
+            Recipe recipe = asked.recipe;
+            recipe.settings.stopPoint.throwIfStopped = [&] {
+                if (!goesOn(0)) throw Stopped();
+            };
+            Trainer trainer(recipe, choice_, {.cutsFinely = true});
             const auto weights = weightsOf(trainer, trainer.objective().describe());
             if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && trainer.sequences())
                 prepareViews(weights, exampleInput(trainer), [&] { return !goesOn(kTrainingPart); });
@@ -203,13 +209,24 @@ private:
         if (model.feed(hasSource ? example.target : example.prompt, isEnded)) model.patterns().grid(kThumbnail);
     }
 
-    void begin(const Start& start) {
+    void begin(const Start& start, const std::stop_token& stop) {
         next_.state = State::Preparing;
         next_.folder = start.folder.string();
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
         publish();
-        run_ = std::make_unique<TrainingRun>(start.folder, start.recipe, choice_, !checkpoints(start.folder).empty());
-        next_.recipe = std::make_shared<const Recipe>(run_->trainer().recipe());
+        Recipe recipe = start.recipe;
+        recipe.settings.stopPoint.throwIfStopped = [&] {
+            const std::lock_guard lock(mutex_);
+            if (stop.stop_requested() || wanted_.start || wanted_.closes) throw Stopped();
+        };
+        try {
+            run_ = std::make_unique<TrainingRun>(start.folder, recipe, choice_, !checkpoints(start.folder).empty());
+        } catch (const Stopped&) {
+            return; // what was asked for instead comes next
+        }
+        recipe = run_->trainer().recipe();
+        recipe.settings.stopPoint = {};
+        next_.recipe = std::make_shared<const Recipe>(std::move(recipe));
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();
         next_.modelParameterCount = run_->trainer().modelParameterCount();

@@ -1,7 +1,9 @@
 #include "engine/session/worker.h"
 
 #include "engine/core/error.h"
+#include "engine/core/finite_count.h"
 #include "engine/gpu/device_errors.h"
+#include "engine/inference/sampling.h"
 #include "engine/inference/wrong_model.h"
 #include "engine/session/thread_priority.h"
 
@@ -162,7 +164,25 @@ void Session::Worker::execute(Command command) {
     isRun_ = changesSequence(command) || std::holds_alternative<ShowWeightsCommand>(command);
     if (isRun_) next_.runFailure.reset();
     if (changesInput(command)) hasOtherRun_ = false; // a newer one sets it again
+    const uint64_t version = next_.sequenceVersion;
     std::visit([this](const auto& each) { on(each); }, command);
+    if (next_.sequenceVersion != version) checkAnswer();
+}
+
+/// Says that the run has no answer, beside what the run shows: patterns and hooks tell where it went wrong.
+void Session::Worker::checkAnswer() {
+    if (!model_ || !model().info().hasFiniteWeights) return; // a warning has said so
+    try {
+        if (next_.answer) requireFinite(next_.answer->logits, "logits", model().info().name);
+        if (next_.classes)
+            requireFinite(next_.classes->logits, "logits", model().info().name);
+        else if (next_.next && !next_.next->logits.empty())
+            requireLogits(next_.next->logits);
+    } catch (const Error& error) {
+        next_.failure = Failure{error.message(), error.where(), error.hint()};
+        ++next_.failureCount;
+        publish();
+    }
 }
 
 void Session::Worker::fail(const Error& error) {

@@ -36,6 +36,7 @@ private:
     // Only for the worker thread.
     void run(const std::stop_token& stop);
     void execute(Command command);
+    void checkAnswer();
     void fail(const Error& error);
     void on(const OpenModelCommand& command);
     void on(const ShowWeightsCommand& command);

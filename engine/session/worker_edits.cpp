@@ -197,10 +197,11 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
             feed();
         }
         const auto& known = unedited ? next_.uneditedAnswer : next_.answer;
-        auto result = analysis.run(model(), {.input = given,
-                                             .other = given.isText() ? std::nullopt : otherPicture(),
-                                             .patterns = known ? &known->patterns : nullptr,
-                                             .report = report});
+        auto result = runAnalysis(analysis, model(),
+                                  {.input = given,
+                                   .other = given.isText() ? std::nullopt : otherPicture(),
+                                   .patterns = known ? &known->patterns : nullptr,
+                                   .report = report});
         result->inputVersion = next_.sequenceVersion;
         restore();
         return result;

@@ -17,8 +17,13 @@ bool isBetweenTokens(char32_t character) {
 }
 
 void replaceEach(std::string& text, std::string_view from, std::string_view to) {
-    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-        text.replace(at, from.size(), to);
+    std::string replaced;
+    size_t done = 0;
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; done = at) {
+        replaced.append(text, done, at - done).append(to);
+        at += from.size();
+    }
+    if (done > 0) text = replaced.append(text, done);
 }
 
 bool isDigitOf(char byte) { return byte >= '0' && byte <= '9'; }

@@ -343,7 +343,15 @@ Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
         result.metric = share(rightHidden, hidden);
         result.loss = (1 - kSegmentShare) * result.loss + kSegmentShare * segmentLoss / static_cast<double>(hidden);
     }
+    requireLoss(result.loss);
     return result;
+}
+
+void Trainer::requireLoss(double loss) const {
+    if (std::isfinite(loss)) return;
+    throw Error({.what = "the loss of the examples is not a number",
+                 .where = std::string(task_.id),
+                 .hint = "look for weights that are damaged or much too large, or train with a lower learning rate"});
 }
 
 /// Counts an example of a file with several tasks, unless it was too long.
@@ -382,6 +390,7 @@ Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Spli
         }
     const auto targets = static_cast<double>(std::max<int64_t>(result.targets, 1));
     result.loss /= targets;
+    requireLoss(result.loss);
     result.accuracy = static_cast<double>(right) / targets;
     return result;
 }

@@ -166,6 +166,7 @@ private:
               std::span<const float> gates) const;
     bool hidesSegments() const { return task_.segments != nullptr; }
     GpuExecutor& evaluator();
+    void requireLoss(double loss) const; ///< @throws Error if it is not finite
     void addToSubtask(Evaluation& evaluation, Split split, uint64_t index, bool isRight) const;
 
     Recipe recipe_;

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/folder.h"
+#include "engine/core/private_file.h"
 #include "engine/core/temporary_folder.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
@@ -134,4 +135,40 @@ TEST_CASE("temporary folder: it is for this user alone and goes with everything 
         writeAtomically(folder / "inner" / "file", "x");
     }
     CHECK_FALSE(fs::exists(path));
+}
+
+TEST_CASE("private file: others can neither read it nor enter its folder, also where they could before", "[core]") {
+    const TemporaryFolder folder;
+    makePrivateFolder(folder / "deep" / "new");
+    CHECK(modeOf(folder / "deep" / "new") == 0700);
+    fs::create_directory(folder / "old");
+    REQUIRE(chmod((folder / "old").c_str(), 0755) == 0);
+    makePrivateFolder(folder / "old");
+    CHECK(modeOf(folder / "old") == 0700);
+    const fs::path file = folder / "old" / "file";
+    makePrivateFile(file);
+    CHECK(modeOf(file) == 0600);
+    writeAtomically(file, "a secret");
+    CHECK(modeOf(file) == 0600);
+    REQUIRE(chmod(file.c_str(), 0644) == 0);
+    makePrivateFile(file);
+    CHECK(modeOf(file) == 0600);
+    CHECK(contentsOf(file) == "a secret");
+    makePrivateFile(folder / "missing" / "file"); // whoever writes there says why it cannot be
+    makePrivateFile(folder / "old");
+    CHECK(modeOf(folder / "old") == 0700);
+}
+
+TEST_CASE("folder: a file in its place is named", "[core]") {
+    const TemporaryFolder folder;
+    writeAtomically(folder / "file", "text");
+    for (const char* name : {"file", "file/run", "file/runs/run"}) {
+        try {
+            createFolder(folder / name);
+            FAIL("created");
+        } catch (const Error& error) {
+            CHECK(error.message() == "is a file, not a folder");
+            CHECK(error.where() == (folder / "file").string());
+        }
+    }
 }

@@ -11,6 +11,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                               {"\"llama\"", "llama_gqa"},
                                               {"\"mistral\"", "mistral"},
                                               {"\"qwen2\"", "qwen2"},
+                                              {"\"bert\"", "bert"},
+                                              {"\"roberta\"", "roberta"},
+                                              {"\"xlm-roberta\"", "xlm_roberta_untied"},
+                                              {"\"distilbert\"", "distilbert"},
+                                              {"\"xlnet\"", "xlnet"},
+                                              {"\"t5\"", "t5"},
+                                              {"\"mt5\"", "mt5"},
+                                              {"\"bart\"", "bart"},
+                                              {"\"marian\"", "marian"},
                                               {"", "gpt2"}});
     const std::filesystem::path folder = goldens.with(fuzz::textOf(data, size));
     fuzz::mayRefuse([&] { openModelSource(folder.string()); });

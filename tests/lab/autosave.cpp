@@ -59,3 +59,25 @@ TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
     save();
     CHECK(reasons.size() == 2);
 }
+
+TEST_CASE("autosave: only the user can read it, also where it was readable before", "[lab]") {
+    QTemporaryDir folder;
+    const QString own = folder.path() + "/data", path = own + "/autosave.attnlab", last = own + "/last.attnlab";
+    constexpr auto kOthers =
+        QFile::ReadGroup | QFile::WriteGroup | QFile::ExeGroup | QFile::ReadOther | QFile::WriteOther | QFile::ExeOther;
+    const auto isPrivate = [&](const QString& name) {
+        return QFile::exists(name) && !(QFile::permissions(name) & kOthers);
+    };
+    REQUIRE(QDir().mkpath(own));
+    REQUIRE(saveSession(smallSession(), path) == std::nullopt);
+    REQUIRE(QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner | QFile::ReadGroup | QFile::ReadOther));
+    Autosave autosave(own, smallSession);
+    CHECK(isPrivate(own));
+    autosave.markChanged();
+    autosave.saveNow();
+    BackgroundTask::threads().waitForDone();
+    CHECK(isPrivate(path));
+    CHECK(autosave.takeLeftover());
+    autosave.finish(true);
+    CHECK(isPrivate(last));
+}

@@ -3,6 +3,8 @@
 #include "tests/lab/lab_window.h"
 #include "tests/lab/small_session.h"
 
+#include <QtEndian>
+
 // Links to a view, and web pages.
 
 using namespace attn;
@@ -46,6 +48,23 @@ TEST_CASE("session link: what is damaged or too large is refused with a sentence
         REQUIRE(std::holds_alternative<Failure>(read));
         CHECK_THAT(refusal(read), CONTAINS("link"));
     }
+}
+
+TEST_CASE("session link: it is unpacked to the size that it promises, and no further", "[lab]") {
+    const auto refusalOf = [](quint32 promised, const QByteArray& content, const QByteArray& behind = {}) {
+        QByteArray packed = qCompress(content, 9) + behind;
+        qToBigEndian(promised, packed.data());
+        return refusal(
+            sessionFromLink("attnlab:" + QString::fromLatin1(packed.toBase64(QByteArray::Base64UrlEncoding))));
+    };
+    const QByteArray blanks(40'000'000, ' '); // 40 kB of a link
+    CHECK_THAT(refusalOf(10, blanks), CONTAINS("the link holds more than the 10 bytes that it promises"));
+    CHECK_THAT(refusalOf(40'000'100, blanks), CONTAINS("holds 40000000 bytes instead of the 40000100"));
+    CHECK_THAT(refusalOf(40'000'000, blanks, "xyz"), CONTAINS("the link has bytes behind its end"));
+    CHECK_THAT(refusalOf(60'000'000, QByteArray(1000, ' ')), CONTAINS("the link promises 60000000 bytes, which its"));
+    CHECK_THAT(refusalOf(70 << 20, blanks), CONTAINS("the link holds 70 MiB; at most 64 are read"));
+    CHECK_THAT(refusalOf(0, blanks), CONTAINS("the link promises 0 bytes"));
+    CHECK_THAT(refusalOf(1000, QByteArray(1000, ' ')), CONTAINS("session")); // right, but no session
 }
 
 TEST_CASE("lab: a copied link opens the same view", "[lab]") {

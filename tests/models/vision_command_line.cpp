@@ -1,7 +1,11 @@
+#include "engine/io/tensor_writer.h"
+#include "tests/models/model_folder.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/program.h"
 
 #include <nlohmann/json.hpp>
+
+#include <limits>
 
 // attention-cli with a picture: classify, capture, render and models.
 
@@ -129,4 +133,85 @@ TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models]
     CHECK_THAT(said("generate " + pathOf("vit") + " --prompt x"), CONTAINS("it reads pictures, not text"));
     CHECK_THAT(said("render " + pathOf("gpt2") + " --tokens 1,2 --patch 0 --out x.png"),
                CONTAINS("--patch needs a picture; give one with --image"));
+}
+
+// Results that are not finite: the command fails with a sentence, whatever the model reads.
+
+namespace {
+
+/// Fills a tensor with numbers that are finite but much too large.
+void overfill(const ModelFolder& folder, const std::string& tensor) {
+    auto [header, data] = folder.weights();
+    const size_t begin = header[tensor]["data_offsets"][0], end = header[tensor]["data_offsets"][1];
+    const float large = std::numeric_limits<float>::max() * 0.9f;
+    for (size_t at = begin; at < end; at += sizeof large) std::memcpy(data.data() + at, &large, sizeof large);
+    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+}
+
+/// @param said a part of the sentence
+void checkRefused(const std::string& arguments, const std::string& said) {
+    INFO(arguments);
+    const Answer answer = runProgram(arguments);
+    INFO(answer.text);
+    CHECK(answer.code == 1);
+    CHECK_THAT(answer.text, CONTAINS(said));
+    for (const char* number : {"nan", "inf ", "inf\n", "null"}) CHECK_THAT(answer.text, !CONTAINS(number));
+}
+
+} // namespace
+
+TEST_CASE("not finite: no command takes what a model of text computes from huge weights for a result", "[cli][gpu]") {
+    const ModelFolder folder("gpt2");
+    overfill(folder, "h.1.mlp.c_proj.weight");
+    const std::string model = "'" + folder.path().string() + "'", out = "'" + (folder / "out").string();
+    const std::string tokens = " --tokens 1,2,3,4,5";
+    for (const char* json : {"", " --json"}) {
+        checkRefused("generate " + model + tokens + " --greedy" + json, "all logits of the model are NaN");
+        checkRefused("generate " + model + tokens + " --beams 2" + json, "all logits of the model are NaN");
+        checkRefused("perplexity " + model + tokens + json, "are NaN or infinite, so there is no result");
+        for (const char* lens : {"logit", "attribution", "gradients", "formed"})
+            checkRefused("lens " + model + tokens + " --what " + lens + json, "so there is no result");
+        checkRefused("ablate " + model + tokens + json, "so there is no result");
+        checkRefused("patch " + model + tokens + " --from 5,4,3,2,1" + json, "so there is no result");
+        checkRefused("storage " + model + tokens + json, "so there is no result");
+    }
+    for (const char* view : {"attention", "heads", "lens --lens logit"})
+        checkRefused("render " + model + tokens + " --view " + view + " --out " + out + ".svg'", "NaN");
+    checkRefused("capture " + model + tokens + " --out " + out + ".npz'", "of its tensors, from logits on, hold NaN");
+    CHECK(fs::exists(folder / "out.npz")); // it shows where the numbers go wrong
+    CHECK_FALSE(fs::exists(folder / "out.svg"));
+    // What does not depend on the last layer is still a result.
+    checkProgram("lens " + model + tokens + " --what weighted --layer 0", 0, {"weight"});
+}
+
+TEST_CASE("not finite: no command takes what a model of pictures computes from huge weights for a result",
+          "[cli][gpu]") {
+    const ModelFolder folder("vit");
+    overfill(folder, "vit.encoder.layer.0.output.dense.weight");
+    writeFile(folder / "picture.ppm", "P6\n2 2\n255\n" + std::string(12, 'x'));
+    const std::string model = "'" + folder.path().string() + "'",
+                      picture = " --image '" + (folder / "picture.ppm").string() + "'",
+                      out = " --out '" + (folder / "out").string();
+    for (const char* json : {"", " --json"}) {
+        checkRefused("classify " + model + picture + json, "logits are NaN or infinite, so there is no result");
+        for (const char* lens : {"logit", "attribution", "gradients"})
+            checkRefused("lens " + model + picture + " --what " + lens + json, "so there is no result");
+        checkRefused("detect " + model + picture + json, "so there is no result");
+        checkRefused("ablate " + model + picture + json, "so there is no result");
+        checkRefused("storage " + model + picture + json, "so there is no result");
+    }
+    for (const char* view : {"heads", "rollout", "attention --layer 1"})
+        checkRefused("render " + model + picture + " --view " + view + out + ".svg'", "so there is no result");
+    checkRefused("capture " + model + picture + out + ".npz'", "hold NaN or infinite values");
+}
+
+TEST_CASE("not finite: inputs that are much too large are no success of attend", "[cli][gpu]") {
+    const TemporaryFolder folder;
+    const std::vector<float> large(2 * 8 * 4, 1e30f);
+    std::vector<WrittenTensor> tensors;
+    for (const char* name : {"q", "k", "v"}) tensors.push_back({.name = name, .shape = {2, 8, 4}, .values = large});
+    writeSafetensors(folder / "input.safetensors", tensors);
+    const std::string files =
+        " --input '" + (folder / "input.safetensors").string() + "' --out '" + (folder / "out.npz").string() + "'";
+    checkRefused("attend --spec 'heads=multi_head(2), mask=causal'" + files, "hold NaN or infinite values");
 }

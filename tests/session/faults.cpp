@@ -118,6 +118,27 @@ TEST_CASE("faults: NaN and infinite weights load with a warning", "[session][gpu
     CHECK(session.latest()->sequence->tokens.size() == 3);
 }
 
+TEST_CASE("faults: finite weights whose numbers overflow show the run and say that it has no answer",
+          "[session][gpu]") {
+    const ModelFolder folder;
+    auto [header, data] = folder.weights();
+    const std::vector<float> values(128 * 32, 3e38f);
+    const nlohmann::json& offsets = header["h.1.mlp.c_proj.weight"]["data_offsets"];
+    REQUIRE(offsets[1].get<size_t>() - offsets[0].get<size_t>() == values.size() * sizeof(float));
+    std::memcpy(data.data() + offsets[0].get<size_t>(), values.data(), values.size() * sizeof(float));
+    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    Session session;
+    const OpenModelCommand open{.path = folder.path().string(), .promptTokens = {1, 2, 3}};
+    CHECK_THAT(failureOf(session, open), CONTAINS("all logits of the model are NaN"));
+    CHECK(session.latest()->model->warnings.empty());
+    CHECK(session.latest()->sequence->tokens.size() == 3); // its patterns are shown
+    CHECK_THAT(failureOf(session, SetPromptCommand{.tokens = {4, 5}}), CONTAINS("all logits of the model are NaN"));
+    const std::string path = (folder / "run.npz").string();
+    CHECK_THAT(failureOf(session, CaptureCommand{.hooks = "logits", .path = path}),
+               CONTAINS("run.npz is written, but") && CONTAINS("values of logits are NaN or infinite"));
+    CHECK(fs::exists(path));
+}
+
 TEST_CASE("faults: without a Vulkan device opening says what to install, and works once there is one",
           "[session][gpu]") {
     const TemporaryFolder folder;

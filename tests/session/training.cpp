@@ -3,6 +3,11 @@
 #include "engine/training/recipe.h"
 #include "tests/session/session_test.h"
 
+#include <chrono>
+#include <fstream>
+#include <random>
+#include <thread>
+
 using namespace attn;
 using attn::test::TemporaryFolder;
 
@@ -61,6 +66,34 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
     CHECK(session.takePoints().size() == 4);
     CHECK(readMetrics(folder.path() / "run").size() == 16);
 }
+
+TEST_CASE("training session: it can be stopped while it reads a text", "[session][gpu]") {
+    const TemporaryFolder folder;
+    { // millions of different words, of which a vocabulary takes minutes to learn
+        std::ofstream text(folder / "text.txt", std::ios::binary);
+        std::mt19937 random(1);
+        for (int i = 0; i < 40'000'000; ++i) text.put(random() % 9 == 0 ? ' ' : static_cast<char>('a' + random() % 26));
+    }
+    Recipe recipe{.task = "text", .batch = 8};
+    recipe.settings.text = folder / "text.txt";
+    recipe.settings.tokens = "bpe:50000";
+    recipe.settings.values["context"] = 16;
+    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
+    recipe.schedule = {.warmUp = 2, .steps = 4};
+    TrainingSession session(options());
+    session.start(folder / "run", recipe, true);
+    while (session.latest()->state != TrainingSnapshot::State::Preparing && !session.latest()->failure)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    session.close();
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->state == TrainingSnapshot::State::None);
+    CHECK_FALSE(session.latest()->failure);
+    CHECK_FALSE(std::filesystem::exists(folder / "run"));
+    session.start(folder / "other", smallRecipe(), false); // it is ready for another
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->state == TrainingSnapshot::State::Paused);
+    session.start(folder / "run", recipe, true);
+} // and a program that ends does not wait for it
 
 TEST_CASE("training session: looking on changes no bit of a run", "[session][gpu]") {
     const TemporaryFolder folder;

@@ -83,7 +83,8 @@ TEST_CASE("parallel text: lines with a tab, also with further columns, CRLF and 
     CHECK(files.read("two_ways.tsv", "Go.\tGeh.\nGo.\tLos!\n").size() == 2);
     CHECK(files.areRefused("no_tab.tsv", "Go.\tGeh.\nI'm cold. Mir ist kalt.\n", "line 2 has no tab"));
     CHECK(files.areRefused("latin1.tsv", "Go.\tGeh.\nCold\tK\xE4lte\n", "line 2 is not UTF-8"));
-    CHECK(files.areRefused("nothing.tsv", "", "has no text with a translation"));
+    CHECK(files.areRefused("nothing.tsv", "", "nothing.tsv: the file is empty"));
+    CHECK(files.areRefused("blank.tsv", "\n", "has no text with a translation"));
     CHECK(refuses([] { readPairs({}, {}, "en-de"); }, "needs a text and its translation"));
 }
 
@@ -98,6 +99,15 @@ TEST_CASE("parallel text: the name of the task begins the source of a text-to-te
     CHECK(refuses([&] { read("plural\thouse\thouses\npast\tgo\n"); }, "line 2 is not a task, a tab, a text, a tab"));
     CHECK(refuses([&] { read("\thouse\thouses\n"); }, "has no text with an answer"));
     CHECK(refuses([] { readTasks({}); }, "needs a file of tasks, texts and answers"));
+}
+
+TEST_CASE("parallel text: a TMX file that lacks a language names those that it has", "[training]") {
+    const PairFiles files;
+    const std::string unit = "<tu><tuv><seg>Go.</seg></tuv><tuv xml:lang=\"de\"><seg>Geh.</seg></tuv></tu>";
+    CHECK(files.areRefused("nameless.tmx", tmxFile(unit),
+                           "has no text in both en and de; it has de, texts without a language"));
+    CHECK(files.areRefused("no_german.tmx", tmxFile("<tu><tuv xml:lang=\"en\"><seg>Go.</seg></tuv></tu>"),
+                           "it has en; choose two languages"));
 }
 
 TEST_CASE("parallel text: two files whose lines correspond", "[training]") {
@@ -139,7 +149,7 @@ TEST_CASE("parallel text: the units of a TMX file that have both languages", "[t
 TEST_CASE("parallel text: damaged TMX files are refused, and entities do not grow", "[training]") {
     const PairFiles files;
     const std::string unit = tmxUnit("Go.", "Geh.");
-    CHECK(files.areRefused("empty.tmx", "", "is not valid XML"));
+    CHECK(files.areRefused("empty.tmx", "\n", "is not valid XML"));
     CHECK(files.areRefused("cut_off.tmx", tmxFile(unit).substr(0, 160), "is not valid XML at line 5"));
     CHECK(files.areRefused("html.tmx", "<html><body/></html>", "is XML but not TMX"));
     CHECK(files.areRefused("no_units.tmx", tmxFile(""), "has no texts"));
@@ -215,7 +225,7 @@ msgstr "ä"
     CHECK(files.areRefused("first.po", "\"a\"\n", "line 1: a text comes before the first keyword"));
     CHECK(files.areRefused("string.po", "msgstr \"a\"\n", "line 1: msgstr comes without a msgid"));
     CHECK(files.areRefused("missing.po", "msgid\n", "line 1: the text in quotes is missing"));
-    CHECK(files.areRefused("nothing.po", "", "has no text with a translation"));
+    CHECK(files.areRefused("nothing.po", "\n", "has no text with a translation"));
 }
 
 TEST_CASE("parallel text: a gettext catalogue of programs, in both byte orders", "[training]") {
@@ -245,7 +255,7 @@ TEST_CASE("parallel text: a gettext catalogue of programs, in both byte orders",
     CHECK(files.areRefused("latin1.mo", moFile({{"", "Content-Type: text/plain; charset=ISO-8859-1\n"}}, false),
                            "is written in the charset \"iso-8859-1\""));
     CHECK(files.areRefused("bytes.mo", moFile({{"Cold", "K\xE4lte"}}, false), "text 1 is not UTF-8"));
-    CHECK(files.areRefused("empty.mo", "", "is no .mo file"));
+    CHECK(files.areRefused("empty.mo", "x", "is no .mo file"));
 
     // Thousands of entries that name one long text need not fill the memory.
     constexpr size_t kEntries = 1000;

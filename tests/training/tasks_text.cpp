@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <random>
 #include <tuple>
 
 using namespace attn;
@@ -172,7 +173,7 @@ TEST_CASE("text: wrong files and settings are refused in a sentence", "[training
     CHECK(refuses([&] { textTask(broken.path(), "chars", 8); }, "byte 3 is not UTF-8"));
     CHECK(refuses([&] { textTask(broken.path(), "bpe:3", 8); }, "byte 3 is not UTF-8"));
     CHECK(textTask(broken.path(), "bytes", 8)->vocabularySize() == 256);
-    CHECK(refuses([&] { textTask(empty.path(), "chars", 8); }, "text: context"));
+    CHECK(refuses([&] { textTask(empty.path(), "chars", 8); }, "text.txt: the file is empty"));
     CHECK(refuses([&] { textTask(file.path(), "chars", 1000); }, "1000 is too long"));
     for (const char* tokens : {"words", "", "bpe:", "bpe:0", "bpe:-3", "bpe:3x", "bpe:99999", "bpe:99999999999999"}) {
         CAPTURE(tokens);
@@ -191,4 +192,16 @@ TEST_CASE("bpe: merges are those of counting every pair anew", "[training]") {
     CHECK(learnBpe("", 7).empty());
     CHECK(learnBpe("abcdef", 7).empty());
     CHECK(learnBpe("ab ab", 7) == std::vector<MergePair>{{"a", "b"}});
+    for (const unsigned seed : {1U, 2U, 3U}) { // words of two letters, in which pairs overlap
+        std::mt19937 random(seed);
+        std::vector<std::string> drawn;
+        std::string joined;
+        for (int i = 0; i < 60; ++i) {
+            drawn.emplace_back(i == 0 ? "" : " ");
+            for (unsigned length = 1 + random() % 40; length > 0; --length)
+                drawn.back() += random() % 3 == 0 ? 'b' : 'a';
+            joined += drawn.back();
+        }
+        CHECK(learnBpe(joined, 200) == learnPlainly(drawn, 200));
+    }
 }

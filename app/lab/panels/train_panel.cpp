@@ -295,6 +295,7 @@ bool TrainPanel::isStarting() const {
 }
 
 void TrainPanel::playOrPause() {
+    if (training_->state == TrainingSnapshot::State::Preparing) return bench_.training().session().close();
     if (isTraining() && continues()) return bench_.training().session().pause();
     if (form_->recipe()) start(true);
 }
@@ -429,12 +430,13 @@ void TrainPanel::updateButtons() {
     const bool isPaused = isHere
                               ? training_->state == State::Paused && training_->step > 0
                               : isKnown && !wasDone && !bench_.runs().runs()[static_cast<size_t>(row)].points.empty();
-    play_->setText(isTraining ? tr("Pause") : isPaused ? tr("Continue") : tr("Train"));
-    play_->setIcon(themedIcon(isTraining ? "pause" : "play", QPalette::HighlightedText));
-    play_->setToolTip(isTraining ? tr("Pause training; the parameters are kept (F6)")
-                      : isPaused ? tr("Continue this training run (F6)")
-                                 : tr("Train a model with the current recipe (F6)"));
-    play_->setEnabled(form_->recipe() && !isBusy && !isDone);
+    play_->setText(isBusy ? tr("Stop") : isTraining ? tr("Pause") : isPaused ? tr("Continue") : tr("Train"));
+    play_->setIcon(themedIcon(isTraining || isBusy ? "pause" : "play", QPalette::HighlightedText));
+    play_->setToolTip(isBusy       ? tr("Stop preparing this training run (F6)")
+                      : isTraining ? tr("Pause training; the parameters are kept (F6)")
+                      : isPaused   ? tr("Continue this training run (F6)")
+                                   : tr("Train a model with the current recipe (F6)"));
+    play_->setEnabled(isBusy || (form_->recipe() && !isDone));
     step_->setEnabled(form_->recipe() && !isBusy && !isTraining && !isDone);
     reset_->setEnabled(form_->recipe() && isKnown && !isBusy);
     const int64_t steps = isHere && training_->recipe ? training_->recipe->schedule.steps : 0;

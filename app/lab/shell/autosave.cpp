@@ -1,16 +1,26 @@
 #include "app/lab/shell/autosave.h"
 
-#include <QDir>
+#include "engine/core/private_file.h"
+
 #include <QFile>
 #include <QLockFile>
 
 #include <utility>
 
 namespace attn {
+namespace {
+
+/// A session with the user's prompts, which nobody else should read.
+std::optional<Failure> savePrivately(const SessionDocument& document, const QString& path) {
+    makePrivateFile(path.toStdString());
+    return saveSession(document, path);
+}
+
+} // namespace
 
 Autosave::Autosave(QString folder, std::function<SessionDocument()> document, QObject* parent)
     : QObject(parent), folder_(std::move(folder)), document_(std::move(document)) {
-    QDir().mkpath(folder_);
+    makePrivateFolder(folder_.toStdString());
     lock_ = std::make_unique<QLockFile>(folder_ + "/autosave.lock");
     lock_->setStaleLockTime(0); // stale only when its process is gone
     ownsFile_ = lock_->tryLock(0);
@@ -55,7 +65,7 @@ void Autosave::saveNow() {
             QByteArray json = sessionToJson(document);
             const std::lock_guard lock(file->mutex);
             if (file->isFinished || json == last) return last;
-            if (auto failure = saveSession(document, path)) return std::move(*failure);
+            if (auto failure = savePrivately(document, path)) return std::move(*failure);
             return json;
         },
         [this](std::variant<QByteArray, Failure> saved) {
@@ -73,7 +83,7 @@ void Autosave::saveForNextStart() {
     timer_.stop();
     const std::lock_guard lock(file_->mutex); // a save that has begun ends first
     if (!ownsFile_ || std::exchange(file_->isFinished, true)) return;
-    if (const SessionDocument document = document_(); !document.modelPath.isEmpty()) saveSession(document, path());
+    if (const SessionDocument document = document_(); !document.modelPath.isEmpty()) savePrivately(document, path());
 }
 
 void Autosave::finish(bool isKept) {
@@ -82,7 +92,7 @@ void Autosave::finish(bool isKept) {
     if (std::exchange(file_->isFinished, true) || !ownsFile_) return;
     QFile::remove(path());
     if (const SessionDocument document = document_(); isKept && !document.modelPath.isEmpty())
-        saveSession(document, lastPath());
+        savePrivately(document, lastPath());
 }
 
 } // namespace attn

@@ -8,11 +8,14 @@
 #include "engine/core/address_space.h"
 #include "engine/core/error.h"
 #include "engine/core/freed_memory.h"
+#include "engine/core/private_file.h"
 #include "engine/models/bundled.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QFileInfo>
 #include <QMessageBox>
+#include <QSettings>
 #include <QStandardPaths>
 #include <QTimer>
 
@@ -99,6 +102,10 @@ int run(int argc, char** argv) {
         return 1;
     }
 
+    const QString data = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation),
+                  settings = QSettings().fileName(); // which hold prompts, names of files and runs
+    for (const QString& folder : {data, QFileInfo(settings).path()}) attn::makePrivateFolder(folder.toStdString());
+    attn::makePrivateFile(settings.toStdString());
     attn::MainWindow::Setup setup{.preferences = attn::Preferences::load()};
     if (options.theme) setup.preferences.theme = *options.theme;
     const QString device = options.device.isEmpty() ? setup.preferences.device : options.device;
@@ -110,7 +117,6 @@ int run(int argc, char** argv) {
     if (options.session.isEmpty()) setup.opens = options.path;
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
-    const QString data = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
     setup.runsFolder = data + "/runs";
     setup.lessonFolder = data + "/lessons";
     const bool isScreenshot = !options.screenshot.isEmpty();

@@ -393,7 +393,9 @@ void MainWindow::prepareEngine() {
 
 void MainWindow::showFailure(const Failure& failure) {
     isFailureOfModel_ = false;
-    failureBanner_->present(Banner::Kind::Failure, shownText(failure.sentence()));
+    const QString sentence = shownText(failure.sentence());
+    failureBanner_->present(Banner::Kind::Failure, sentence);
+    emit failureShown(sentence);
 }
 
 void MainWindow::setTheme(ThemeId theme) {

@@ -108,6 +108,9 @@ public:
     void setLessonUndo(bool isLesson) override;
     bool isRestoring() const override { return pending_.has_value(); }
 
+signals:
+    void failureShown(const QString& sentence); ///< a file that was asked for, or its model, cannot be shown
+
 protected:
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;

@@ -14,12 +14,13 @@ namespace {
 constexpr int kSettleMs = 400; ///< for results that arrive after the first picture, such as the selected cell
 constexpr int kTimeoutMs = 60'000;
 
-/// Whether there is all that the window will show by itself: a model without an example waits for a prompt.
-bool hasPicture(const Snapshot& snapshot) {
-    if (snapshot.readsPictures()) return snapshot.answer != nullptr;
-    const bool isIdle = snapshot.status.activity == Activity::Idle;
+/// Whether there is all that the window will show by itself: a model without an example waits for a prompt or a
+/// picture, and not every workspace shows heads.
+bool hasPicture(const Snapshot& snapshot, const Workbench& bench) {
+    const bool isIdle = snapshot.status.activity == Activity::Idle && snapshot.model;
+    if (snapshot.readsPictures()) return snapshot.answer || (isIdle && !snapshot.picture);
     return snapshot.sequence && snapshot.next &&
-           (snapshot.grid || (isIdle && snapshot.model && snapshot.sequence->tokens.empty()));
+           (snapshot.grid || (isIdle && (snapshot.sequence->tokens.empty() || !bench.wantsGrid())));
 }
 
 void quitWithError(const QString& text) {
@@ -32,8 +33,8 @@ void quitWithError(const QString& text) {
 void onFirstPicture(MainWindow& window, std::function<void()> then) {
     auto* watch = new QObject(&window);
     QObject::connect(&window.workbench(), &Workbench::snapshotShown, watch,
-                     [watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
-                         if (!hasPicture(*snapshot)) return;
+                     [&window, watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
+                         if (!hasPicture(*snapshot, window.workbench())) return;
                          // A zero timer fires after the paint events that the snapshot has caused.
                          QTimer::singleShot(0, watch, [watch, then] {
                              then();
@@ -52,14 +53,14 @@ void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
         QApplication::exit(0);
     });
     QObject::connect(&window.workbench(), &Workbench::snapshotShown, settle,
-                     [settle](const std::shared_ptr<const Snapshot>& snapshot) {
-                         if (hasPicture(*snapshot) && snapshot->status.activity == Activity::Idle)
+                     [&window, settle](const std::shared_ptr<const Snapshot>& snapshot) {
+                         if (hasPicture(*snapshot, window.workbench()) && snapshot->status.activity == Activity::Idle)
                              settle->start();
                          else
                              settle->stop();
                      });
-    QObject::connect(&window.bridge(), &SessionBridge::failed, settle,
-                     [](const Failure& failure) { quitWithError(QString::fromStdString(failure.sentence())); });
+    // Another model may take the place of what was asked for: that is not its picture.
+    QObject::connect(&window, &MainWindow::failureShown, settle, &quitWithError);
     QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("the window showed no picture within a minute"); });
 }
 

@@ -1,9 +1,16 @@
 #include "app/lab/workbench/session_link.h"
 
+#include "engine/core/error.h"
+#include "engine/io/inflate.h"
+
 #include <QJsonDocument>
 #include <QtEndian>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -12,10 +19,11 @@ constexpr QLatin1String kScheme("attnlab:");
 constexpr qsizetype kMostLetters = 1 << 20;
 constexpr qsizetype kMostWithPictures = 1 << 16; ///< letters; a link is for a message
 constexpr quint32 kMostBytes = 64 << 20;
+constexpr qsizetype kSizeBytes = 4;    ///< before the packed session: how long it becomes
 constexpr size_t kMostBranches = 2000; ///< tokens of a tree that a link still holds whole
 
-Failure unreadable(const char* what) {
-    return {.what = what, .where = {}, .hint = "copy the whole link, from \"attnlab:\" to its last letter"};
+Failure unreadable(std::string what) {
+    return {.what = std::move(what), .where = {}, .hint = "copy the whole link, from \"attnlab:\" to its last letter"};
 }
 
 /// Leaves the tokens from the root to the current one.
@@ -73,11 +81,16 @@ std::variant<SessionDocument, Failure> sessionFromLink(const QString& link) {
     const auto decoded = QByteArray::fromBase64Encoding(
         letters.toLatin1(), QByteArray::Base64UrlEncoding | QByteArray::AbortOnBase64DecodingErrors);
     const QByteArray packed = decoded.decoded;
-    // The first four bytes hold the size of what follows, which is allocated at once.
-    const bool isSmall = packed.size() > 4 && qFromBigEndian<quint32>(packed.constData()) <= kMostBytes;
-    const QByteArray json = decoded && isSmall ? qUncompress(packed) : QByteArray();
-    if (json.isEmpty()) return unreadable("the link is damaged or incomplete");
-    return sessionFromJson(json, {});
+    if (!decoded || packed.size() <= kSizeBytes) return unreadable("the link is damaged or incomplete");
+    const auto size = qFromBigEndian<quint32>(packed.constData()); // as qCompress() writes it
+    if (size > kMostBytes)
+        return unreadable(fmt::format("the link holds {} MiB; at most {} are read", size >> 20, kMostBytes >> 20));
+    try {
+        const auto bytes = std::as_bytes(std::span(packed.constData(), static_cast<size_t>(packed.size())));
+        return sessionFromJson(QByteArray::fromStdString(inflated(bytes.subspan(kSizeBytes), size)), {});
+    } catch (const Error& error) {
+        return unreadable("the link " + error.message());
+    }
 }
 
 } // namespace attn

@@ -247,6 +247,10 @@ void Workbench::want(const QObject* who, const WantedViews& views) {
     explainIfStale();
 }
 
+bool Workbench::wantsGrid() const {
+    return std::ranges::any_of(wanted_, [](const auto& each) { return each.second.pattern.thumbnailSize > 0; });
+}
+
 void Workbench::postViews() {
     PatternRequest pattern{.site = selection_.site, .head = selection_.head, .thumbnailSize = 0, .detail = false};
     SetProfileCommand profile;

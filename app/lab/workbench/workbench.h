@@ -133,6 +133,7 @@ public:
 
     /// Sets what a panel needs from now on, instead of what it needed before.
     void want(const QObject* who, const WantedViews& views);
+    bool wantsGrid() const; ///< whether a panel shows the pictures of all heads
 
     const Sampling& sampling() const { return sampling_; }
     void setSampling(const Sampling& sampling);

@@ -1,7 +1,9 @@
+#include "engine/core/quoting.h"
 #include "engine/io/json_file.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/readout_task.h"
+#include "engine/training/tasks/text_parts.h"
 #include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
@@ -9,6 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <memory>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -23,8 +28,9 @@ constexpr std::array kParams{
     kVocabularyParam};
 
 struct Question {
-    std::string question, passage;
-    size_t begin, end; ///< bytes of the answer in the passage
+    std::string question;
+    std::shared_ptr<const std::string> passage; ///< which neighbours in the file may share
+    size_t begin, end;                          ///< bytes of the answer in the passage
 };
 
 [[noreturn]] void fail(std::string what) {
@@ -32,6 +38,37 @@ struct Question {
                   "choose lines of a question, a passage and an answer from it with tabs between them, or a file of "
                   "SQuAD");
 }
+
+/// The first place of some words in a passage, in time proportional to both: find() compares each place with all words.
+size_t placeOf(std::string_view words, std::string_view passage) {
+    const auto found =
+        std::search(passage.begin(), passage.end(), std::boyer_moore_searcher(words.begin(), words.end()));
+    return found == passage.end() ? std::string_view::npos : static_cast<size_t>(found - passage.begin());
+}
+
+/// Where characters of a text lie.
+class CharacterPlaces {
+public:
+    explicit CharacterPlaces(std::string_view text) : text_(text) {
+        size_t character = 0;
+        for (size_t at = 0; at < text.size(); utf8::next(text, at))
+            if (character++ % kEvery == 0) bytes_.push_back(at);
+    }
+    /// The byte at which a character begins; the end of the text beyond it.
+    size_t byteOf(int64_t character) const {
+        const auto block = static_cast<size_t>(std::max<int64_t>(character, 0)) / kEvery;
+        if (block >= bytes_.size()) return text_.size();
+        size_t at = bytes_[block];
+        for (size_t left = static_cast<size_t>(std::max<int64_t>(character, 0)) % kEvery; left > 0; --left)
+            if (at < text_.size()) utf8::next(text_, at);
+        return at;
+    }
+
+private:
+    static constexpr size_t kEvery = 1024;
+    std::string_view text_;
+    std::vector<size_t> bytes_; ///< of every so many characters
+};
 
 /// Lines of a question, a passage and an answer, which is the first place in the passage with its words.
 std::vector<Question> readLines(std::string_view text) {
@@ -47,10 +84,10 @@ std::vector<Question> readLines(std::string_view text) {
             begin = end + 1;
         }
         if (fields.size() != 3) fail(fmt::format("line {} has {} fields instead of 3", number, fields.size()));
-        const size_t at = fields[1].find(fields[2]);
-        if (at == std::string_view::npos || fields[2].empty())
-            fail(fmt::format("the answer of line {} is not in its passage", number));
-        questions.push_back({std::string(fields[0]), std::string(fields[1]), at, at + fields[2].size()});
+        const size_t at = fields[2].empty() ? std::string_view::npos : placeOf(fields[2], fields[1]);
+        if (at == std::string_view::npos) fail(fmt::format("the answer of line {} is not in its passage", number));
+        questions.push_back(
+            {std::string(fields[0]), std::make_shared<const std::string>(fields[1]), at, at + fields[2].size()});
     });
     return questions;
 }
@@ -62,21 +99,20 @@ std::vector<Question> readSquad(std::string_view text, const std::string& file) 
     const nlohmann::json json = parseJson(std::string(text), file);
     try {
         for (const auto& article : json.at("data"))
-            for (const auto& paragraph : article.at("paragraphs"))
+            for (const auto& paragraph : article.at("paragraphs")) {
+                const auto passage = std::make_shared<const std::string>(paragraph.at("context").get<std::string>());
+                const CharacterPlaces places(*passage); // answer_start counts characters
                 for (const auto& question : paragraph.at("qas")) {
                     if (!question.contains("answers") || question["answers"].empty()) continue;
                     const auto& answer = question["answers"].front();
-                    const auto passage = paragraph.at("context").get<std::string>(),
-                               words = answer.at("text").get<std::string>();
-                    size_t begin = 0; // answer_start counts characters
-                    for (auto left = answer.at("answer_start").get<int64_t>(); left > 0 && begin < passage.size();
-                         --left)
-                        utf8::next(passage, begin);
-                    if (passage.compare(begin, words.size(), words) != 0 || words.empty())
-                        fail(fmt::format("the answer \"{}\" does not stand at its \"answer_start\"", words));
+                    const auto words = answer.at("text").get<std::string>();
+                    const size_t begin = places.byteOf(answer.at("answer_start").get<int64_t>());
+                    if (passage->compare(begin, words.size(), words) != 0 || words.empty())
+                        fail(fmt::format("the answer {} does not stand at its \"answer_start\"", inQuotes(words)));
                     questions.push_back(
                         {question.at("question").get<std::string>(), passage, begin, begin + words.size()});
                 }
+            }
     } catch (const nlohmann::json::exception&) {
         fail("the file is JSON, but not as SQuAD has it");
     }
@@ -106,21 +142,40 @@ private:
         const std::vector<Question> questions =
             file.substr(first).starts_with('{') ? readSquad(file, settings.text.string()) : readLines(file);
         std::string train;
-        for (const Question& each : questions)
-            if (!isForValidation(each.passage)) train += each.question + '\n' + each.passage + '\n';
+        const std::string* last = nullptr;
+        bool isValidation = false;
+        for (const Question& each : questions) {
+            const bool isOther = std::exchange(last, each.passage.get()) != each.passage.get();
+            if (isOther) isValidation = isForValidation(*each.passage);
+            if (isValidation) continue;
+            train += each.question + '\n';
+            if (isOther) train += *each.passage + '\n';
+        }
         Rows rows{.tokenizerJson = wordPieceTokenizer(settings, train, values.integer("vocabulary")),
                   .labels = {"first", "last"}};
         const Tokenizer tokenizer = Tokenizer::fromJson(rows.tokenizerJson);
         if (!tokenizer.beginId() || !tokenizer.endId()) fail("the model has no tokens around a pair of texts");
-        for (const Question& each : questions)
-            if (auto row = rowOf(each, tokenizer, static_cast<size_t>(values.integer("context"))))
-                (isForValidation(each.passage) ? rows.validation : rows.train).push_back(std::move(*row));
+        const auto context = static_cast<size_t>(values.integer("context"));
+        std::string_view passage; // of the question before
+        last = nullptr;
+        for (const Question& each : questions) {
+            settings.stopPoint();
+            if (std::exchange(last, each.passage.get()) != each.passage.get()) {
+                passage = beginningOf(*each.passage, tokenizer, context);
+                isValidation = isForValidation(*each.passage);
+            }
+            if (auto row = rowOf(each, passage, tokenizer, context))
+                (isValidation ? rows.validation : rows.train).push_back(std::move(*row));
+        }
         requireBoth(kId, rows.train.size(), rows.validation.size());
         return rows;
     }
 
-    static std::optional<ReadoutRow> rowOf(const Question& question, const Tokenizer& tokenizer, size_t context) {
-        Encoding pair = tokenizer.encodePair(question.question, question.passage);
+    /// @param passage as much of it as fits into the context
+    static std::optional<ReadoutRow> rowOf(const Question& question, std::string_view passage,
+                                           const Tokenizer& tokenizer, size_t context) {
+        if (question.end > passage.size()) return {};
+        Encoding pair = tokenizer.encodePair(beginningOf(question.question, context), passage);
         shorten(pair, tokenizer, context);
         ReadoutRow row{.tokens = std::move(pair.ids), .types = std::move(pair.types), .targets = {-1, -1}};
         for (size_t at = 0; at < pair.ranges.size(); ++at) {

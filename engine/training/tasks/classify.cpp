@@ -1,5 +1,6 @@
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/readout_task.h"
+#include "engine/training/tasks/text_parts.h"
 #include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
@@ -64,8 +65,10 @@ private:
                   .labels = {classes.begin(), classes.end()}};
         const Tokenizer tokenizer = Tokenizer::fromJson(rows.tokenizerJson);
         for (const Labelled& each : examples) {
-            Encoding encoding = tokenizer.encode(each.text);
-            shorten(encoding, tokenizer, static_cast<size_t>(values.integer("context")));
+            settings.stopPoint();
+            const auto context = static_cast<size_t>(values.integer("context"));
+            Encoding encoding = tokenizer.encode(beginningOf(each.text, context));
+            shorten(encoding, tokenizer, context);
             const auto label = std::ranges::lower_bound(rows.labels, each.label) - rows.labels.begin();
             (isForValidation(each.text) ? rows.validation : rows.train)
                 .push_back({.tokens = std::move(encoding.ids), .targets = {static_cast<int32_t>(label)}});

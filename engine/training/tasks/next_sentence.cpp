@@ -1,6 +1,7 @@
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/draws.h"
 #include "engine/training/tasks/readout_task.h"
+#include "engine/training/tasks/text_parts.h"
 #include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
@@ -70,6 +71,9 @@ public:
         if (hidesTokens() && !tokenizer().maskId())
             failParameter(kId, "hidden", "the model has no token that stands for a hidden word",
                           "choose 0, or a model that fills in masked tokens");
+        for (Sentences* part : {&train_, &validation_})
+            for (std::string& line : part->lines) // which many pairs encode
+                line.resize(beginningOf(line, tokenizer(), static_cast<size_t>(contextLength())).size());
     }
 
     std::vector<std::string> labels() const override { return {"follows", "random"}; }

@@ -6,6 +6,7 @@
 #include "engine/io/input_file.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/gettext_catalogue.h"
+#include "engine/training/tasks/text_parts.h"
 #include "engine/training/tasks/translation_memory.h"
 
 #include <fmt/format.h>
@@ -31,14 +32,9 @@ namespace fs = std::filesystem;
 std::string readBytes(const fs::path& path) {
     constexpr uint64_t kMostBytes = uint64_t{64} << 20;
     std::string bytes = readTextFile(path, kMostBytes);
+    requireText(bytes, path);
     if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3); // a byte order mark
     return bytes;
-}
-
-void requireUtf8(std::string_view text, const fs::path& path) {
-    if (const auto at = utf8::firstInvalid(text))
-        fail(path, fmt::format("line {} is not UTF-8", 1 + std::ranges::count(text.substr(0, *at), '\n')),
-             "save the text as UTF-8");
 }
 
 /// @param text valid UTF-8

@@ -57,22 +57,28 @@ ReadoutRow ListedReadoutTask::rowAt(Split split, uint64_t index) const {
 bool isForValidation(std::string_view text) { return hashOf(text) % 10 == 0; }
 
 void shorten(Encoding& encoding, const Tokenizer& tokenizer, size_t most) {
-    while (encoding.ids.size() > most) {
-        std::array<size_t, 2> counts{}, last{}; // of the ordinary tokens of each text
-        for (size_t i = 0; i < encoding.ids.size(); ++i) {
-            if (tokenizer.isSpecial(encoding.ids[i])) continue;
-            const size_t text = i < encoding.texts.size() && encoding.texts[i] == 1 ? 1 : 0;
-            ++counts[text];
-            last[text] = i;
-        }
-        const size_t longer = counts[1] > counts[0] ? 1 : 0;
-        if (counts[longer] == 0) return; // only special tokens are left
-        const auto at = static_cast<std::ptrdiff_t>(last[longer]);
-        encoding.ids.erase(encoding.ids.begin() + at);
-        for (std::vector<int>* each : {&encoding.types, &encoding.texts})
-            if (at < std::ssize(*each)) each->erase(each->begin() + at);
-        if (at < std::ssize(encoding.ranges)) encoding.ranges.erase(encoding.ranges.begin() + at);
+    if (encoding.ids.size() <= most) return;
+    std::array<std::vector<size_t>, 2> places{}; // of the ordinary tokens of each text
+    for (size_t i = 0; i < encoding.ids.size(); ++i)
+        if (!tokenizer.isSpecial(encoding.ids[i]))
+            places[i < encoding.texts.size() && encoding.texts[i] == 1 ? 1 : 0].push_back(i);
+    std::vector<bool> isRemoved(encoding.ids.size(), false);
+    for (size_t left = encoding.ids.size(); left > most; --left) {
+        std::vector<size_t>& longer = places[places[1].size() > places[0].size() ? 1 : 0];
+        if (longer.empty()) break; // only special tokens are left
+        isRemoved[longer.back()] = true;
+        longer.pop_back();
     }
+    const auto keep = [&](auto& values) {
+        size_t kept = 0;
+        for (size_t i = 0; i < values.size(); ++i)
+            if (!isRemoved[i]) values[kept++] = values[i];
+        values.resize(kept);
+    };
+    keep(encoding.ids);
+    keep(encoding.ranges);
+    keep(encoding.types);
+    keep(encoding.texts);
 }
 
 void requireBoth(std::string_view task, size_t train, size_t validation) {

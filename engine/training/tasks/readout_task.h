@@ -66,7 +66,7 @@ private:
 bool isForValidation(std::string_view text);
 
 /// Removes tokens from the end of the longer text until the tokens fit, as BERT does with pairs. Special tokens stay.
-/// @param most number of tokens that remain
+/// Takes time in proportion to the tokens. @param most number of tokens that remain
 void shorten(Encoding& encoding, const Tokenizer& tokenizer, size_t most);
 
 /// @throws Error that one of the splits has no examples

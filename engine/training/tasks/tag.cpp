@@ -1,5 +1,6 @@
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/readout_task.h"
+#include "engine/training/tasks/text_parts.h"
 #include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
@@ -74,9 +75,11 @@ private:
         Rows rows{.tokenizerJson = wordPieceTokenizer(settings, train, values.integer("vocabulary")),
                   .labels = {tags.begin(), tags.end()}};
         const Tokenizer tokenizer = Tokenizer::fromJson(rows.tokenizerJson);
-        for (const Sentence& each : sentences)
+        for (const Sentence& each : sentences) {
+            settings.stopPoint();
             (isForValidation(each.text()) ? rows.validation : rows.train)
                 .push_back(rowOf(each, tokenizer, rows.labels, static_cast<size_t>(values.integer("context"))));
+        }
         requireBoth(kId, rows.train.size(), rows.validation.size());
         return rows;
     }
@@ -91,9 +94,9 @@ private:
         };
         add(tokenizer.beginId(), Batch::kIgnored);
         --context; // for the end
-        for (size_t word = 0; word < sentence.words.size(); ++word) {
+        for (size_t word = 0; word < sentence.words.size() && row.tokens.size() < context; ++word) {
             auto tag = static_cast<int32_t>(std::ranges::lower_bound(labels, sentence.tags[word]) - labels.begin());
-            for (const int token : tokenizer.encode(sentence.words[word], false).ids)
+            for (const int token : tokenizer.encode(beginningOf(sentence.words[word], context), false).ids)
                 add(token, std::exchange(tag, Batch::kIgnored));
         }
         ++context;

@@ -2,6 +2,7 @@
 
 #include "engine/attention/mask/segments.h"
 #include "engine/core/param_values.h"
+#include "engine/core/stop_point.h"
 #include "engine/models/text_readout.h"
 #include "engine/models/written_picture.h"
 #include "engine/text/tokenizer.h"
@@ -68,6 +69,7 @@ struct TaskSettings {
     std::string tokens = "chars";        ///< for these tasks: "chars", "bytes", "bpe:N" with N merges, or kModelTokens
     std::string modelTokenizer{};        ///< for kModelTokens: the tokenizer.json of the model
     std::filesystem::path data{};        ///< folder, for tasks that read pictures
+    StopPoint stopPoint{};               ///< of the work on the text
     bool operator==(const TaskSettings&) const = default;
 };
 

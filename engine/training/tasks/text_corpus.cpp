@@ -3,12 +3,15 @@
 #include "engine/core/error.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/bpe_learner.h"
+#include "engine/training/tasks/text_parts.h"
 #include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 
@@ -61,14 +64,21 @@ TextCorpus asBytes(std::string_view text, const std::vector<std::string>& specia
 }
 
 /// @param tokenizerJson empty: merges are learned from the training part
-TextCorpus asPieces(std::string_view text, int merges, std::string tokenizerJson, const std::filesystem::path& path,
+TextCorpus asPieces(std::string_view text, int merges, std::string tokenizerJson, const TaskSettings& settings,
                     const std::vector<std::string>& specials) {
-    const size_t end = endOfTrain(text, path);
-    if (tokenizerJson.empty()) tokenizerJson = byteLevelTokenizerJson(learnBpe(text.substr(0, end), merges), specials);
+    const size_t end = endOfTrain(text, settings.text);
+    if (tokenizerJson.empty())
+        tokenizerJson = byteLevelTokenizerJson(learnBpe(text.substr(0, end), merges, settings.stopPoint), specials);
     TextCorpus corpus{std::move(tokenizerJson)};
     const Tokenizer tokenizer = Tokenizer::fromJson(corpus.tokenizerJson);
-    corpus.train = tokenizer.encode(text.substr(0, end), false).ids;
-    corpus.validation = tokenizer.encode(text.substr(end), false).ids;
+    const auto encode = [&](std::string_view whole, std::vector<int32_t>& ids) {
+        forEachPart(whole, [&](std::string_view part) {
+            settings.stopPoint();
+            std::ranges::copy(tokenizer.encode(part, false).ids, std::back_inserter(ids));
+        });
+    };
+    encode(text.substr(0, end), corpus.train);
+    encode(text.substr(end), corpus.validation);
     return corpus;
 }
 
@@ -92,9 +102,9 @@ TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
             fmt::format(
                 "choose chars, bytes, or bpe:N with N from 1 to {} merges; or {}, if training starts from a model",
                 kMostMerges, kModelTokens));
-    const std::string text = readTaskText(task, settings, "choose a UTF-8 text file");
+    const std::string text = readTaskBytes(task, settings, "choose a UTF-8 text file");
     if (isModels || merges > 0)
-        return asPieces(text, merges, isModels ? settings.modelTokenizer : std::string(), settings.text, specials);
+        return asPieces(text, merges, isModels ? settings.modelTokenizer : std::string(), settings, specials);
     return tokens == "chars" ? asCharacters(text, settings.text, specials) : asBytes(text, specials);
 }
 

@@ -1,10 +1,12 @@
 #include "engine/training/tasks/translation.h"
 
+#include "engine/core/error.h"
 #include "engine/text/speller.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/parallel_text.h"
+#include "engine/training/tasks/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -18,9 +20,10 @@
 namespace attn {
 namespace {
 
-constexpr uint64_t kSample = 4000;       ///< pairs from which a vocabulary is learned
-constexpr int kLongestDrawn = 512;       ///< tokens; no number or date has more
-constexpr uint32_t kMostAttempts = 1000; ///< to draw a pair that is in the split and short enough
+constexpr uint64_t kSample = 4000;                   ///< pairs from which a vocabulary is learned
+constexpr size_t kMostSampleBytes = size_t{4} << 20; ///< of these pairs
+constexpr int kLongestDrawn = 512;                   ///< tokens; no number or date has more
+constexpr uint32_t kMostAttempts = 1000;             ///< to draw a pair that is in the split and short enough
 
 /// The pairs of an endless task, each drawn by its index.
 class DrawnPairs : public PairSource {
@@ -90,15 +93,24 @@ constexpr Param merges(double initial) {
             initial};
 }
 
-/// A translation whose vocabulary is learned from a sample of its pairs.
-std::unique_ptr<TaskInstance> fromSample(std::unique_ptr<const PairSource> pairs, const TaskValues& values,
-                                         int longest) {
-    std::string text;
-    for (uint64_t index = 0; index < kSample; ++index) {
-        const TextPair pair = pairs->at(Split::Train, index, 0);
-        text += pair.source + "\n" + pair.target + "\n";
+/// Pairs that stand for all of the training split.
+std::vector<TextPair> sampleOf(const PairSource& pairs) {
+    std::vector<TextPair> sample;
+    size_t bytes = 0;
+    for (uint64_t index = 0; index < kSample && bytes < kMostSampleBytes; ++index) {
+        sample.push_back(pairs.at(Split::Train, index, 0));
+        bytes += sample.back().source.size() + sample.back().target.size();
     }
-    std::string json = byteLevelTokenizerJson(learnBpe(text, values.integer("merges")), {std::string(kEndOfText)});
+    return sample;
+}
+
+/// A translation whose vocabulary is learned from a sample of its pairs.
+std::unique_ptr<TaskInstance> fromSample(std::unique_ptr<const PairSource> pairs, const TaskValues& values, int longest,
+                                         const StopPoint& stopPoint) {
+    std::string text;
+    for (const TextPair& pair : sampleOf(*pairs)) text += pair.source + "\n" + pair.target + "\n";
+    std::string json =
+        byteLevelTokenizerJson(learnBpe(text, values.integer("merges"), stopPoint), {std::string(kEndOfText)});
     return Translation::make(std::move(pairs), std::move(json), longest, values.flag("reversed"));
 }
 
@@ -171,7 +183,7 @@ std::unique_ptr<TaskInstance> makeDates(const TaskValues& values, const TaskSett
         const int day = kLastDay - draws.below(days);
         return DrawnPairs::Drawn{{source->date(day), target->date(day)}};
     };
-    return fromSample(std::make_unique<DrawnPairs>(draw, settings.seed), values, kLongestDrawn);
+    return fromSample(std::make_unique<DrawnPairs>(draw, settings.seed), values, kLongestDrawn, settings.stopPoint);
 }
 
 // Parallel text -------------------------------------------------------------------------------------------------------
@@ -183,23 +195,34 @@ constexpr std::array<Param, 3> kTextParams{{
     kReversed,
 }};
 
+[[noreturn]] void refuseContext(int context) {
+    throw Error({.what = fmt::format("hardly any pair of the text fits into {} tokens", context),
+                 .where = "context",
+                 .hint = "choose a longer context, or a text of shorter pairs"});
+}
+
 std::unique_ptr<TaskInstance> fromList(std::string_view task, std::vector<TextPair> list, const TaskValues& values,
-                                       uint64_t seed) {
-    auto pairs = std::make_unique<ListedPairs>(std::move(list), seed);
+                                       const TaskSettings& settings) {
+    const int context = values.integer("context");
+    const size_t mostBytes = static_cast<size_t>(context) * kMostBytesPerToken;
+    std::erase_if(list,
+                  [&](const TextPair& pair) { return std::max(pair.source.size(), pair.target.size()) > mostBytes; });
+    if (list.empty()) refuseContext(context);
+    auto pairs = std::make_unique<ListedPairs>(std::move(list), settings.seed);
     for (const auto& [split, name] : {std::pair{Split::Train, "training"}, std::pair{Split::Validation, "validation"}})
         if (pairs->of(split).empty())
             failParameter(task, "text", fmt::format("the text has no pair for {}", name),
                           "choose a text with at least 100 pairs");
-    return fromSample(std::move(pairs), values, values.integer("context"));
+    return fromSample(std::move(pairs), values, context, settings.stopPoint);
 }
 
 std::unique_ptr<TaskInstance> makeTranslation(const TaskValues& values, const TaskSettings& settings) {
     return fromList("translation", readPairs(settings.text, settings.translation, settings.languages), values,
-                    settings.seed);
+                    settings);
 }
 
 std::unique_ptr<TaskInstance> makeTextToText(const TaskValues& values, const TaskSettings& settings) {
-    return fromList("text-to-text", readTasks(settings.text), values, settings.seed);
+    return fromList("text-to-text", readTasks(settings.text), values, settings);
 }
 
 } // namespace
@@ -221,15 +244,21 @@ std::vector<std::pair<std::string, std::string>> spelledLanguages() {
 std::unique_ptr<TaskInstance> Translation::make(std::unique_ptr<const PairSource> pairs, std::string json, int longest,
                                                 bool isReversed) {
     const Tokenizer tokenizer = Tokenizer::fromJson(json);
-    size_t source = 0, target = 0;
-    for (uint64_t index = 0; index < kSample; ++index) {
-        const TextPair pair = pairs->at(Split::Train, index, 0);
-        source = std::max(source, tokenizer.encode(pair.source, false).ids.size());
-        target = std::max(target, tokenizer.encode(pair.target, false).ids.size() + 1);
+    constexpr size_t kLeastFitting = 100; // one in so many, or drawing pairs that fit takes for ever
+    const std::vector<TextPair> sample = sampleOf(*pairs);
+    const auto room = static_cast<size_t>(longest);
+    size_t source = 0, target = 0, fitting = 0;
+    for (const TextPair& pair : sample) {
+        const size_t ofSource = tokenizer.encode(pair.source, false).ids.size(),
+                     ofTarget = tokenizer.encode(pair.target, false).ids.size() + 1;
+        source = std::max(source, ofSource);
+        target = std::max(target, ofTarget);
+        fitting += ofSource <= room && ofTarget <= room ? 1 : 0;
     }
-    const auto room = [&](size_t most) { return std::min(longest, static_cast<int>(most + most / 8 + 2)); };
+    if (fitting * kLeastFitting < sample.size()) refuseContext(longest);
+    const auto lengthFor = [&](size_t most) { return std::min(longest, static_cast<int>(most + most / 8 + 2)); };
     return std::unique_ptr<TaskInstance>(
-        new Translation(std::move(pairs), std::move(json), room(target), room(source), isReversed));
+        new Translation(std::move(pairs), std::move(json), lengthFor(target), lengthFor(source), isReversed));
 }
 
 Batch Translation::batch(Split split, uint64_t index, int rows) const {

@@ -88,7 +88,7 @@ std::vector<TextPair> readTranslationMemory(std::string_view bytes, const std::f
                 source = variant.child("seg");
             else if (!target && isOf(plainTag(tag), to))
                 target = variant.child("seg");
-            if (tags.size() < 10) tags.insert(tag);
+            if (tags.size() < 10) tags.insert(tag.empty() ? "texts without a language" : printable(tag));
         }
         if (source && target) pairs.push_back({textOf(source), textOf(target)});
     }

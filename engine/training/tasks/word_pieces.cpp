@@ -8,6 +8,7 @@
 #include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/tasks/draws.h"
 #include "engine/training/tasks/story_writer.h"
+#include "engine/training/tasks/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -32,26 +33,37 @@ std::string storyText() {
 
 /// The words of a text as BERT's tokenizer cuts them, with their counts. BERT takes line breaks for blanks, so lines
 /// can be converted one by one.
-std::map<std::string, int64_t> countWords(std::string_view text) {
+std::map<std::string, int64_t> countWords(std::string_view text, const StopPoint& stopPoint) {
     std::map<std::string, int64_t> counts;
     const PreTokenizer preTokenizer = PreTokenizer::bert();
     forEachLine(text, [&](std::string_view line) {
-        TextBudget budget(line.size());
-        AlignedText normal = BertNormalizer().apply(AlignedText(line, 0), budget);
-        for (const AlignedText& word : preTokenizer.apply(std::move(normal), budget)) ++counts[word.text()];
+        forEachPart(line, [&](std::string_view part) {
+            stopPoint();
+            TextBudget budget(part.size());
+            AlignedText normal = BertNormalizer().apply(AlignedText(part, 0), budget);
+            for (const AlignedText& word : preTokenizer.apply(std::move(normal), budget)) ++counts[word.text()];
+        });
     });
     return counts;
 }
 
 } // namespace
 
-std::string readTaskText(std::string_view task, const TaskSettings& settings, std::string_view file) {
+std::string readTaskBytes(std::string_view task, const TaskSettings& settings, std::string_view file) {
     constexpr uint64_t kMostBytes = uint64_t{64} << 20;
     if (settings.text == kBuiltinStories) return storyText();
     if (settings.text.empty())
         failParameter(task, "text", "the task needs a text to learn from",
                       fmt::format("{}, or {}", file, kBuiltinStories));
-    return readTextFile(settings.text, kMostBytes);
+    std::string text = readTextFile(settings.text, kMostBytes);
+    requireText(text, settings.text);
+    return text;
+}
+
+std::string readTaskText(std::string_view task, const TaskSettings& settings, std::string_view file) {
+    std::string text = readTaskBytes(task, settings, file);
+    requireUtf8(text, settings.text);
+    return text;
 }
 
 int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws) {
@@ -65,7 +77,8 @@ std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view te
     const BertOptions bert;
     std::vector<std::string> tokens{bert.padding, bert.unknown, bert.first, bert.separator, bert.mask};
     const size_t room = static_cast<size_t>(vocabulary) - tokens.size();
-    std::ranges::move(learnWordPieces(countWords(text), room), std::back_inserter(tokens));
+    std::ranges::move(learnWordPieces(countWords(text, settings.stopPoint), room, settings.stopPoint),
+                      std::back_inserter(tokens));
     return bertTokenizerJson(tokens, bert);
 }
 
@@ -83,7 +96,10 @@ TextCorpus readWordPieces(std::string_view task, const TaskSettings& settings, i
                       "choose a model that fills in masked tokens");
     const auto readPart = [&](std::string_view part, std::vector<int32_t>& ids) {
         forEachLine(part, [&](std::string_view line) {
-            std::ranges::copy(tokenizer.encode(line, false).ids, std::back_inserter(ids));
+            forEachPart(line, [&](std::string_view piece) {
+                settings.stopPoint();
+                std::ranges::copy(tokenizer.encode(piece, false).ids, std::back_inserter(ids));
+            });
         });
     };
     readPart(train, corpus.train);

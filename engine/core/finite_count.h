@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <ranges>
+#include <string>
+
+namespace attn {
+
+/// Counts the numbers of a result, and those that are NaN or infinite: they are no answer, and no answer follows from
+/// them. Finite weights give such numbers too, if they are much too large.
+class FiniteCount {
+public:
+    void add(double number) {
+        ++all_;
+        wrong_ += std::isfinite(number) ? 0 : 1;
+    }
+    template <std::ranges::range Numbers> void add(const Numbers& numbers) {
+        for (const auto number : numbers) add(static_cast<double>(number));
+    }
+    /// @throws Error if any is not finite  @param subject what the numbers are: "logits"  @param where the model
+    void require(const std::string& subject, const std::string& where) const;
+
+private:
+    size_t all_ = 0, wrong_ = 0;
+};
+
+/// @throws Error as FiniteCount::require()
+template <std::ranges::range Numbers>
+void requireFinite(const Numbers& numbers, const std::string& subject, const std::string& where) {
+    FiniteCount count;
+    count.add(numbers);
+    count.require(subject, where);
+}
+
+} // namespace attn

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+// What keeps the work on a file of the user's in proportion to its size, whatever its lines and words look like.
+
+namespace attn {
+
+class Tokenizer;
+
+/// Bytes of a text that are read for each token of the context. The rest of a longer text would be cut off anyway: a
+/// token has about 4 bytes.
+inline constexpr size_t kMostBytesPerToken = 256;
+
+/// @throws Error if the file is empty
+void requireText(std::string_view text, const std::filesystem::path& path);
+/// @throws Error naming the first line of the file that is not UTF-8
+void requireUtf8(std::string_view text, const std::filesystem::path& path);
+
+/// The first bytes of a text, at most so many, without a part of a character at the end.
+std::string_view firstBytes(std::string_view text, size_t most);
+
+/// The beginning of a text that may fill a context of so many tokens.
+std::string_view beginningOf(std::string_view text, size_t tokens);
+
+/// The same, cut at the end of its last token: for texts that are encoded again and again.
+/// @throws Error as Tokenizer::encode
+std::string_view beginningOf(std::string_view text, const Tokenizer& tokenizer, size_t tokens);
+
+/// Gives a text in parts of at most 1 MiB, so that work on one takes little memory. Parts end before white space, where
+/// words of GPT-2 and of BERT end too; a word without an end is cut. @param text valid UTF-8
+void forEachPart(std::string_view text, const std::function<void(std::string_view part)>& take);
+
+} // namespace attn
