@@ -62,10 +62,10 @@ std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_
 }
 
 QString answerTitle(const ModelInfo& model) {
-    return model.readsPictures() ? AnswersText::tr("Class")
-           : model.writesText()  ? AnswersText::tr("Next token")
-           : model.maskToken     ? AnswersText::tr("Hidden word")
-                                 : AnswersText::tr("Answer");
+    return model.readsPictures() || model.classes > 0 ? AnswersText::tr("Class")
+           : model.writesText()                       ? AnswersText::tr("Next token")
+           : model.maskToken                          ? AnswersText::tr("Hidden word")
+                                                      : AnswersText::tr("Answer");
 }
 
 int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to) {
