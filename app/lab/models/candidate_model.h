@@ -40,7 +40,8 @@ private:
     struct Row {
         Candidate candidate;
         QString text, percent, logit;
-        float change = 0; ///< of the probability
+        float change = 0;      ///< of the probability
+        bool isBarred = false; ///< the rules of the model's folder exclude it
     };
     static Row rowOf(const Candidate& candidate, const QString& text, float change);
     /// Sets showsChange_ too.

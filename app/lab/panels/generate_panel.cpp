@@ -262,6 +262,7 @@ void GeneratePanel::showModel() {
     generation_->setVisible(isWriting);
     prompt_->setPlaceholderText(!model || model->hasTokenizer ? tr("Type a prompt. The model reads it as you type.")
                                                               : tr("Type token ids, such as 1, 403, 407."));
+    prompt_->setWhatsThis(model ? QString::fromStdString(model->tokenizerProblem) : QString());
     prompt_->setToolTip(readsSource()
                             ? tr("The source: the text that the model translates or rewrites. Ctrl+Return runs it.")
                         : isWriting ? tr("The text that the model continues. Ctrl+Return runs it.")
@@ -316,7 +317,11 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
                          : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
                          : snapshot->hasEnded ? tr("The text has ended. Run and Step write on after its end. Reset "
                                                    "returns to the prompt.")
-                         : isWriting          ? tr("Shaded by probability. Click a token to go back to it.")
+                         : isWriting && snapshot->model && snapshot->model->choice
+                             ? tr("%1 chooses how to write: %2. Change it below Next token.")
+                                   .arg(QString::fromStdString(snapshot->model->choiceFile),
+                                        QString::fromStdString(snapshot->model->choice->text()))
+                         : isWriting ? tr("Shaded by probability. Click a token to go back to it.")
                          : snapshot->model->maskToken
                              ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                                   "it again to show it.")

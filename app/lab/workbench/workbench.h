@@ -172,6 +172,7 @@ signals:
 
 private:
     int rowCount() const; ///< number of tokens of the text, or of patches
+    void startSampling();
     void adoptChanges();
     void postViews();
     void explainIfStale();
@@ -192,7 +193,7 @@ private:
     bool areChangesPosted_ = false; ///< changes_ was posted, and no snapshot has it yet
     uint64_t failuresBefore_ = 0;   ///< Snapshot::failureCount when changes_ was posted
     ShownRun shownRun_ = ShownRun::Changed;
-    Sampling sampling_;
+    Sampling sampling_, usualSampling_; ///< the second: that with which the open model starts
     std::map<const QObject*, WantedViews> wanted_;
     std::optional<PatternRequest> postedPattern_;
     SetProfileCommand postedProfile_;
