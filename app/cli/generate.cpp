@@ -26,12 +26,55 @@ constexpr int kTokens = 200; ///< to write, unless a picture says how many
 struct GenerateOptions {
     ModelOptions model;
     PromptOptions prompt;
-    Sampling sampling{.greedy = false};
-    BeamSettings beam{.width = 0}; ///< width 0: no beam search
+    bool greedy = false;
+    std::optional<double> temperature, topP, minP, repetitionPenalty, lengthPenalty;
+    std::optional<int> topK, beams;
+    uint64_t seed = 0;
     std::optional<int> maxTokens;
     bool json = false, formed = false;
     std::string picture; ///< PNG file; empty: none
 };
+
+/// How tokens are chosen: what the command line says, and otherwise what the model's folder says.
+struct HowToWrite {
+    Sampling sampling{.greedy = false};
+    BeamSettings beam{.width = 0}; ///< width 0: no beam search
+};
+HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rules) {
+    HowToWrite how;
+    const bool draws = options.temperature || options.topK || options.topP || options.minP;
+    const bool isChosen = options.greedy || draws || options.beams;
+    if (rules.choice) {
+        how.sampling = samplingOf(*rules.choice);
+        if (!isChosen && rules.choice->beams > 1) how.beam.width = rules.choice->beams;
+        how.beam.lengthPenalty = rules.choice->lengthPenalty;
+        how.beam.stopsEarly = rules.choice->stopsEarly;
+        if (draws) { // limits of the folder hold where it draws tokens itself
+            if (how.sampling.greedy) how.sampling = {.repetitionPenalty = how.sampling.repetitionPenalty};
+            how.sampling.greedy = false;
+        }
+        if (options.beams == 0) how.sampling.greedy = false;
+        if (!isChosen)
+            fmt::print(stderr,
+                       "attention-cli: {} chooses how to write: {}. Options such as --greedy or --temperature "
+                       "replace it.\n",
+                       rules.file, rules.choice->text());
+    }
+    if (options.greedy) how.sampling.greedy = true;
+    const auto put = [](const auto& given, auto& value) {
+        if (given) value = static_cast<std::remove_reference_t<decltype(value)>>(*given);
+    };
+    put(options.temperature, how.sampling.temperature);
+    put(options.topK, how.sampling.topK);
+    put(options.topP, how.sampling.topP);
+    put(options.minP, how.sampling.minP);
+    put(options.repetitionPenalty, how.sampling.repetitionPenalty);
+    put(options.beams, how.beam.width);
+    put(options.lengthPenalty, how.beam.lengthPenalty);
+    how.sampling.seed = options.seed;
+    how.beam.repetitionPenalty = how.sampling.repetitionPenalty;
+    return how;
+}
 
 /// The logits of written tokens beside those of the formed path.
 struct FormedCheck {
@@ -68,8 +111,7 @@ void writePicture(const GenerateOptions& options, const LanguageModel& model, co
 
 /// Writes the best hypothesis of a beam search after the tokens that the model holds.
 /// @param most tokens to write
-int generateByBeam(const GenerateOptions& options, LanguageModel& model, int most) {
-    BeamSettings settings = options.beam;
+int generateByBeam(const GenerateOptions& options, BeamSettings settings, LanguageModel& model, int most) {
     settings.maxTokens = most;
     std::vector<int> written = model.tokens();
     const BeamResult found = beamSearch(model, settings);
@@ -128,15 +170,22 @@ int generate(const GenerateOptions& options) {
         throw Error({.what = fmt::format("the prompt has {} tokens, but the context holds {}", tokens.size(), capacity),
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
-    const auto missing = picture ? std::max<int64_t>(picture->tokens() - std::ssize(tokens), 0) : kTokens;
+    const GenerationRules& rules = model->source().generation();
+    const auto usual = static_cast<int64_t>(mostTokens(rules, promptLength, promptLength + kTokens)) -
+                       static_cast<int64_t>(promptLength); // a folder may want shorter texts
+    const auto missing = picture     ? std::max<int64_t>(picture->tokens() - std::ssize(tokens), 0)
+                         : usual > 0 ? usual
+                                     : kTokens;
     const int most = options.maxTokens.value_or(static_cast<int>(missing));
 
     model->setTree(options.prompt.readTree(*model, tokens.size()));
     model->setSource(options.prompt.encodeSource(*model));
-    if (options.beam.width > 0) {
+    const HowToWrite how = howToWrite(options, rules);
+    if (how.beam.width > 0) {
         model->feed(tokens);
-        return generateByBeam(options, *model, most);
+        return generateByBeam(options, how.beam, *model, most);
     }
+    const size_t fullLength = std::min(promptLength + static_cast<size_t>(most), capacity + 1);
     std::optional<StreamDecoder> decoder;
     if (tokenizer != nullptr) decoder.emplace(*tokenizer, true);
     const bool isTerminal = isatty(STDOUT_FILENO) == 1; // which a model's tokens must not steer
@@ -162,7 +211,8 @@ int generate(const GenerateOptions& options) {
     std::vector<std::vector<float>> written; // logits, for the check
     for (int i = 0; i < most; ++i) {
         if (options.formed) written.emplace_back(model->logits().begin(), model->logits().end());
-        const Candidate next = sampleToken(model->logits(), options.sampling, tokens, tokens.size());
+        const Candidate next = sampleToken(model->logits(), how.sampling, tokens, tokens.size(),
+                                           tokenLimits(rules, tokens, promptLength, fullLength));
         const auto& stops = model->source().stopTokens();
         tokens.push_back(next.token);
         if (options.json)
@@ -220,35 +270,42 @@ int generate(const GenerateOptions& options) {
 
 void addGenerate(Command& command) {
     const auto options = std::make_shared<GenerateOptions>();
-    Sampling& sampling = options->sampling;
-    command.about(
-        "The repetition penalty counts the tokens of the prompt, too. It comes first, then the temperature, top-k, "
-        "top-p of the tokens that are left, and min-p.");
     options->model.addTo(command);
     options->prompt.addTo(command);
     options->prompt.addTreeTo(command);
     options->prompt.addSourceTo(command);
-    command.flag("--greedy", sampling.greedy, "always take the most probable token");
-    command.option("--temperature X", sampling.temperature, "below 1: safer choices; above 1: more surprising ones")
+    const auto real = [&](const char* name, std::optional<double>& value, const char* usual,
+                          const char* help) -> Option& {
+        return command
+            .numberOption(
+                name, [&value](double given) { value = given; }, help)
+            .defaultText(usual);
+    };
+    const auto whole = [&](const char* name, std::optional<int>& value, const char* help) -> Option& {
+        return command
+            .wholeNumberOption(
+                name, [&value](int64_t given) { value = static_cast<int>(given); }, help)
+            .defaultText("0");
+    };
+    command.about(
+        "Where an option is left out, the model's folder chooses: its generation_config.json, or else its "
+        "config.json. The order is: repetition penalty, which counts the tokens of the prompt too, tokens that "
+        "the folder bars or forces, temperature, top-k, top-p of the tokens that are left, min-p.");
+    command.flag("--greedy", options->greedy, "always take the most probable token");
+    real("--temperature X", options->temperature, "1", "below 1: safer choices; above 1: more surprising ones")
         .above(0);
-    command.option("--top-k K", sampling.topK, "choose among the K most probable tokens; 0: all").atLeast(0);
-    command
-        .option("--top-p P", sampling.topP,
-                "choose among the most probable tokens whose probabilities together reach P")
+    whole("--top-k K", options->topK, "choose among the K most probable tokens; 0: all").range(0, 1e9);
+    real("--top-p P", options->topP, "1", "choose among the most probable tokens whose probabilities together reach P")
         .range(0, 1);
-    command.option("--min-p P", sampling.minP, "drop tokens less probable than P times the most probable one")
-        .range(0, 1);
-    command
-        .option("--repetition-penalty X", sampling.repetitionPenalty,
-                "above 1: tokens that already occur become less probable")
+    real("--min-p P", options->minP, "0", "drop tokens less probable than P times the most probable one").range(0, 1);
+    real("--repetition-penalty X", options->repetitionPenalty, "1",
+         "above 1: tokens that already occur become less probable")
         .range(0.01, 100);
-    command.option("--seed N", sampling.seed, "seed of the random choices");
-    command.option("--beams N", options->beam.width, "beam search: keep the N most probable texts; 0: draw tokens")
-        .atLeast(0);
-    command
-        .option("--length-penalty X", options->beam.lengthPenalty,
-                "of beam search: a text scores log p / tokens^X, where the end token counts (Wu et al. 2016 divide by "
-                "((5 + tokens) / 6)^X); 0 favours short ones. A finished text takes no place in the beam")
+    command.option("--seed N", options->seed, "seed of the random choices");
+    whole("--beams N", options->beams, "beam search: keep the N most probable texts; 0: draw tokens").range(0, 256);
+    real("--length-penalty X", options->lengthPenalty, "1",
+         "of beam search: a text scores log p / tokens^X, where the end token counts (Wu et al. 2016 divide by "
+         "((5 + tokens) / 6)^X); 0 favours short ones. A finished text takes no place in the beam")
         .range(0, 10);
     command
         .wholeNumberOption(

@@ -81,7 +81,10 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                      {"pooling", info.pooling},
                      {"classes", info.classes}});
     else
-        json.update({{"vocabulary", info.vocabulary}, {"contextLength", info.contextLength}});
+        json.update({{"vocabulary", info.vocabulary},
+                     {"contextLength", info.contextLength},
+                     {"tokenizer", info.hasTokenizer ? nlohmann::json(info.tokenizerSummary) : nlohmann::json()},
+                     {"tokenizerProblem", info.tokenizerProblem}});
     print(json);
 }
 
@@ -115,8 +118,11 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                static_cast<double>(deviceBytes) / (1 << 20));
     if (const std::string training = trainingSummary(path); !training.empty()) fmt::print("  trained: {}\n", training);
     if (!info.readsPictures())
-        fmt::print("  tokenizer: {}\n",
-                   info.hasTokenizer ? info.tokenizerSummary : "none; give --tokens instead of --prompt");
+        fmt::print("  tokenizer: {}\n", info.hasTokenizer               ? info.tokenizerSummary
+                                        : info.tokenizerProblem.empty() ? "none; give --tokens instead of --prompt"
+                                                                        : printableLines(info.tokenizerProblem) +
+                                                                              "; give --tokens instead of --prompt");
+    if (info.choice) fmt::print("  {} chooses how to write: {}\n", info.choiceFile, info.choice->text());
 }
 
 void printModel(const ModelInfo& info, int64_t deviceBytes, const ModelsOptions& options) {

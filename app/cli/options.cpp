@@ -32,7 +32,7 @@ std::unique_ptr<Model> loaded(Source source, const Options& options, More... mor
     auto model = std::make_unique<Model>(std::move(source), options, progress, more...);
     if (showsProgress) fmt::print(stderr, "\r\x1b[K");
     for (const std::string& warning : model->info().warnings)
-        fmt::print(stderr, "attention-cli: warning: {}\n", warning);
+        fmt::print(stderr, "attention-cli: warning: {}\n", printableLines(warning));
     return model;
 }
 
@@ -47,6 +47,23 @@ std::string readSize(const std::string& text, std::optional<ImageSize>& size) {
             text, kMost);
     size = {.height = sides->front(), .width = sides->back()};
     return {};
+}
+
+/// A text as ids, with a warning if it brings a second token for its beginning.
+std::vector<int> encodedOnce(const Tokenizer& tokenizer, const std::string& text) {
+    std::vector<int> ids = tokenizer.encode(text).ids;
+    if (tokenizer.beginsTwice(ids))
+        fmt::print(
+            stderr,
+            "attention-cli: warning: the text begins with {0}, and the tokenizer puts {0} before every text: the "
+            "model reads it twice\n",
+            printable(tokenizer.tokenText(ids.front())));
+    return ids;
+}
+
+std::string noTokenizer(const LanguageModel& model) {
+    return model.info().tokenizerProblem.empty() ? "this model has no tokenizer"
+                                                 : "this model's tokenizer cannot be read";
 }
 
 /// Stores what an option was given.
@@ -194,10 +211,10 @@ std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
     const bool usesExample = !text && !tokens && model.config().hasEncoder() && model.sourceTokenizer();
     if (!source && !usesExample) return {};
     if (!model.sourceTokenizer())
-        throw Error({.what = "this model has no tokenizer",
+        throw Error({.what = noTokenizer(model),
                      .where = model.info().name,
                      .hint = "give token ids, for example --source-tokens 1,2,3"});
-    return model.sourceTokenizer()->encode(source ? *source : model.source().example()).ids;
+    return encodedOnce(*model.sourceTokenizer(), source ? *source : model.source().example());
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
@@ -208,11 +225,15 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
         return target;
     }
     if (!tokens && model.tokenizer() == nullptr)
-        throw Error({.what = "this model has no tokenizer",
+        throw Error({.what = noTokenizer(model),
                      .where = model.info().name,
                      .hint = "give token ids, for example --tokens 1,2,3"});
-    std::vector<int> ids =
-        tokens ? parseTokenIds(*tokens) : model.tokenizer()->encode(text ? *text : model.source().example()).ids;
+    std::vector<int> ids;
+    if (tokens) {
+        ids = parseTokenIds(*tokens);
+    } else {
+        ids = encodedOnce(*model.tokenizer(), text ? *text : model.source().example());
+    }
     const auto isSpecial = [&](int id) { return model.tokenizer()->isSpecial(id); };
     const bool isBlank = isEncoder(model.config()) && !tokens && text &&
                          text->find_first_not_of(" \t\r\n") == std::string::npos &&

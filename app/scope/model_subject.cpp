@@ -2,6 +2,8 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/hook_edits.h"
+#include "engine/inference/sampling.h"
+#include "engine/inference/token_limits.h"
 
 #include <fmt/format.h>
 
@@ -99,7 +101,11 @@ bool ModelSubject::generate() {
                               language_.capacity());
         return false;
     }
-    const int best = static_cast<int>(argmax(language_.logits())), before = tokenCount();
+    const GenerationRules& rules = language_.source().generation();
+    const std::vector<int> all(language_.tokens().begin(), language_.tokens().end());
+    const size_t most = mostTokens(rules, prompt_.size(), static_cast<size_t>(language_.capacity()));
+    const int before = tokenCount(),
+              best = sampleToken(language_.logits(), {}, {}, 0, tokenLimits(rules, all, prompt_.size(), most)).token;
     language_.feed(std::span(&best, 1));
     notice_ = std::ranges::count(language_.source().stopTokens(), best) > 0
                   ? "The model ended its text with this token."

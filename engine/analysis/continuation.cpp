@@ -1,6 +1,8 @@
 #include "engine/analysis/continuation.h"
 
 #include "engine/inference/language_model.h"
+#include "engine/inference/sampling.h"
+#include "engine/inference/token_limits.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +21,7 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
     LanguageModel& model = languageModel(running);
     auto result = std::make_shared<Continuation>();
     const std::vector<int> stops = model.source().stopTokens();
+    const GenerationRules& rules = model.source().generation();
     for (const bool isEdited : {false, true}) {
         model.bypassEdits(!isEdited);
         model.truncate(0);
@@ -31,7 +34,10 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
                 context.report((isEdited ? 0.5f : 0.0f) +
                                    0.5f * static_cast<float>(written.size()) / static_cast<float>(length),
                                "continuations");
-            const int token = static_cast<int>(std::ranges::max_element(model.logits()) - model.logits().begin());
+            const std::vector<int> all(model.tokens().begin(), model.tokens().end());
+            const size_t given = all.size() - written.size(),
+                         most = mostTokens(rules, given, static_cast<size_t>(model.capacity()));
+            const int token = sampleToken(model.logits(), {}, {}, 0, tokenLimits(rules, all, given, most)).token;
             if (std::ranges::find(stops, token) != stops.end()) break;
             written.push_back(token);
             model.feed(std::span(&written.back(), 1));

@@ -45,6 +45,7 @@ public:
     const Tokenizer* sourceTokenizer() const override { return source_.sourceTokenizer(); }
     std::string example() const override { return source_.example(); }
     const std::vector<int>& stopTokens() const override { return source_.stopTokens(); }
+    const GenerationRules& generation() const override { return source_.generation(); }
 };
 
 class SamePictures final : public Same<VisionSource> {

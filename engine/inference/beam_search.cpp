@@ -3,11 +3,14 @@
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
+#include "engine/inference/token_limits.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 namespace attn {
 namespace {
@@ -88,6 +91,7 @@ void BeamSearch::hold(int node) {
 
 bool BeamSearch::mayImprove() const {
     if (std::ssize(result_.hypotheses) < settings_.width) return true;
+    if (settings_.stopsEarly) return false;
     std::vector<double> scores;
     for (const Hypothesis& each : result_.hypotheses) scores.push_back(each.score);
     std::ranges::sort(scores, std::ranges::greater());
@@ -100,9 +104,17 @@ bool BeamSearch::mayImprove() const {
 /// Adds the most probable tokens after a hypothesis. No more than `width` of them can stay.
 void BeamSearch::extend(int node, std::vector<BeamNode>& candidates) {
     hold(node);
-    const std::vector<double> next = logProbabilities(model_.logits());
-    std::vector<int> order(next.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    std::vector<double> next = logProbabilities(model_.logits());
+    std::vector<int> all = beginning_;
+    std::ranges::copy(tokensTo(node), std::back_inserter(all));
+    for (const int token : settings_.repetitionPenalty == 1 ? std::set<int>() : std::set<int>(all.begin(), all.end()))
+        if (token >= 0 && static_cast<size_t>(token) < next.size()) // log p is below 0
+            next[static_cast<size_t>(token)] *= static_cast<double>(settings_.repetitionPenalty);
+    tokenLimits(model_.source().generation(), all, beginning_.size(), beginning_.size() + static_cast<size_t>(most_))
+        .apply(std::span(next));
+    std::vector<int> order;
+    for (size_t i = 0; i < next.size(); ++i)
+        if (next[i] > -INFINITY) order.push_back(static_cast<int>(i));
     // Stop tokens do not take the place of those that go on.
     const auto count = std::min(order.size(), static_cast<size_t>(settings_.width) + stops().size());
     std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), std::ranges::greater(),

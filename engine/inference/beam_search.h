@@ -14,6 +14,9 @@ struct BeamSettings {
     int width = 4;            ///< number of hypotheses that go on after each token
     double lengthPenalty = 1; ///< a hypothesis scores log p / tokens^lengthPenalty: 0 favours short ones
     int maxTokens = 64;       ///< of a hypothesis
+    /// As in Sampling, but of log p: it makes tokens that already occurred less likely.
+    float repetitionPenalty = 1;
+    bool stopsEarly = false; ///< ends as soon as there are as many finished hypotheses as the width
     bool operator==(const BeamSettings&) const = default;
 };
 

@@ -88,6 +88,14 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     }
     const Tokenizer* tokenizer = source.tokenizer();
     info.hasTokenizer = tokenizer != nullptr;
+    info.tokenizerProblem = source.tokenizerProblem();
+    info.choice = source.generation().choice;
+    info.choiceFile = source.generation().file;
+    const std::vector<std::string> more = source.textWarnings();
+    info.warnings.insert(info.warnings.end(), more.begin(), more.end());
+    if (!info.tokenizerProblem.empty())
+        info.warnings.push_back(
+            fmt::format("the tokenizer cannot be read, so the model takes token ids: {}", info.tokenizerProblem));
     if (!tokenizer) return info;
     info.tokenizerSummary = tokenizer->summary();
     if (info.predicts(Readout::Kind::MaskedToken)) info.maskToken = tokenizer->maskId();

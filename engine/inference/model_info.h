@@ -4,6 +4,7 @@
 #include "engine/core/storage.h"
 #include "engine/io/image.h"
 #include "engine/models/class_activation.h"
+#include "engine/models/generation_rules.h"
 #include "engine/models/structure.h"
 #include "engine/models/written_picture.h"
 
@@ -54,12 +55,15 @@ struct ModelInfo {
     int contextLength = 0;  ///< the largest number of tokens that the program runs this model on
     int64_t ownContext = 0; ///< the largest number of tokens that its configuration allows
     bool hasTokenizer = false;
-    std::string tokenizerSummary;        ///< e.g. "BPE with byte fallback, 512 tokens"
-    std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
-    std::optional<int> maskToken;        ///< of a model that fills in hidden words: the token that stands for one
-    bool readsPairs = false;             ///< whether it reads a second text after the first
-    bool readsTrees = false;             ///< whether a text may bring its dependency tree
-    bool readsSource = false;            ///< whether it reads a source with an encoder and writes a target
+    std::string tokenizerSummary; ///< e.g. "BPE with byte fallback, 512 tokens"
+    std::string tokenizerProblem; ///< why the folder's tokenizer cannot be read; empty: it can, or there is none
+    std::optional<GenerationRules::Choice> choice{}; ///< how the folder says that tokens are chosen
+    std::string choiceFile{};                        ///< the file that says so
+    std::vector<std::string> tokenTexts;             ///< display piece of every id; empty without a tokenizer
+    std::optional<int> maskToken; ///< of a model that fills in hidden words: the token that stands for one
+    bool readsPairs = false;      ///< whether it reads a second text after the first
+    bool readsTrees = false;      ///< whether a text may bring its dependency tree
+    bool readsSource = false;     ///< whether it reads a source with an encoder and writes a target
     std::optional<WrittenPicture> writtenPicture{}; ///< of a model that writes pictures value by value
 
     // Models that say to which class a picture or a whole text belongs.

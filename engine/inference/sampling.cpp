@@ -30,15 +30,20 @@ std::vector<float> penalised(std::span<const float> logits, float penalty, std::
 }
 
 /// All tokens by falling probability, filtered ones (probability 0) last in order of raw logit.
-std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling,
-                                    std::span<const int> seen) {
+std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
+                                    const TokenLimits& limits) {
     requireLogits(logits);
     if (!sampling.greedy && !(sampling.temperature > 0))
         throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature),
                      .where = "sampling",
                      .hint = "use greedy for the most likely token"});
 
-    const std::vector<float> adjusted = penalised(logits, sampling.repetitionPenalty, seen);
+    std::vector<float> adjusted = penalised(logits, sampling.repetitionPenalty, seen);
+    limits.apply(std::span(adjusted));
+    if (!limits.empty() && std::ranges::none_of(adjusted, [](float x) { return x > -INFINITY; }))
+        throw Error({.what = "the rules of the model's folder bar every token",
+                     .where = "sampling",
+                     .hint = "look at bad_words_ids and suppress_tokens in generation_config.json"});
     const auto known = [](float x) { return std::isnan(x) ? -INFINITY : x; };
     std::vector<std::pair<float, int>> order(logits.size()); // (-logit, token)
     for (size_t i = 0; i < order.size(); ++i) order[i] = {-known(adjusted[i]), static_cast<int>(i)};
@@ -75,6 +80,15 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
 
 } // namespace
 
+Sampling samplingOf(const GenerationRules::Choice& choice) {
+    return {.greedy = choice.greedy,
+            .temperature = choice.temperature,
+            .topK = choice.topK,
+            .topP = choice.topP,
+            .minP = choice.minP,
+            .repetitionPenalty = choice.repetitionPenalty};
+}
+
 std::span<const Param> samplingParams() {
     static constexpr std::array kParams{
         Param{"temperature", "Temperature", "Below 1 sharpens the distribution, above 1 flattens it", Param::Kind::Real,
@@ -104,15 +118,15 @@ void requireLogits(std::span<const float> logits) {
 }
 
 std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
-                                      std::span<const int> seen, int limit) {
-    std::vector<Candidate> all = distribution(logits, sampling, seen);
+                                      std::span<const int> seen, int limit, const TokenLimits& limits) {
+    std::vector<Candidate> all = distribution(logits, sampling, seen, limits);
     if (limit >= 0 && static_cast<size_t>(limit) < all.size()) all.resize(static_cast<size_t>(limit));
     return all;
 }
 
 Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
-                      uint64_t position) {
-    if (sampling.greedy && sampling.repetitionPenalty == 1) { // the common case: no sorting
+                      uint64_t position, const TokenLimits& limits) {
+    if (sampling.greedy && sampling.repetitionPenalty == 1 && limits.empty()) { // the common case: no sorting
         const auto size = static_cast<int64_t>(logits.size());
         if (const int64_t best = host::columnOfLargest(size, logits.data()); best >= 0) {
             const float most = logits[static_cast<size_t>(best)];
@@ -121,7 +135,7 @@ Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, s
                         static_cast<float>(1 / host::sumOfExponentials(size, most, logits.data()))};
         }
     }
-    const std::vector<Candidate> all = distribution(logits, sampling, seen);
+    const std::vector<Candidate> all = distribution(logits, sampling, seen, limits);
     if (sampling.greedy) return all.front();
     const double draw = uniform(sampling.seed, position);
     double cumulative = 0;

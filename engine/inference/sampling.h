@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/param.h"
+#include "engine/inference/token_limits.h"
 
 #include <cstdint>
 #include <span>
@@ -22,6 +23,9 @@ struct Sampling {
     bool operator==(const Sampling&) const = default;
 };
 
+/// How a folder says that tokens are chosen.
+Sampling samplingOf(const GenerationRules::Choice& choice);
+
 /// The fields of Sampling, for generated controls.
 std::span<const Param> samplingParams();
 
@@ -41,13 +45,14 @@ void requireLogits(std::span<const float> logits);
 /// @param logits [V]
 /// @param seen   token ids that the repetition penalty applies to
 /// @param limit  largest number of candidates; filtered tokens follow with probability 0
-/// @throws Error if temperature <= 0 without `greedy`, or as requireLogits()
+/// @param limits of the model's folder
+/// @throws Error if temperature <= 0 without `greedy`, if every token is barred, or as requireLogits()
 std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
-                                      std::span<const int> seen, int limit);
+                                      std::span<const int> seen, int limit, const TokenLimits& limits = {});
 
 /// Draws the next token. Deterministic in (sampling.seed, position).
 /// @param position index of the token to be drawn, the counter of the random numbers
 Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
-                      uint64_t position);
+                      uint64_t position, const TokenLimits& limits = {});
 
 } // namespace attn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/byte_range.h"
+#include "engine/inference/token_limits.h"
 
 #include <optional>
 #include <string>
@@ -56,6 +57,7 @@ struct NextToken {
     std::vector<float> logits;     ///< [V]
     std::vector<int> recentTokens; ///< ids that a repetition penalty looks at
     int row = 0;                   ///< index of the last token, or of the hidden word
+    TokenLimits limits{};          ///< of the model's folder
 };
 
 } // namespace attn

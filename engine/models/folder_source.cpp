@@ -35,7 +35,8 @@ public:
     explicit FolderSource(const std::filesystem::path& path)
         : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
           config_(configIn(family_, weights_.config(), weights_.configFile(), names_)),
-          configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
+          configText_(weights_.config().dump(2)), dtype_(weights_.dtype()),
+          rules_(GenerationRules::read(weights_.folder(), weights_.config(), config_.vocabulary)) {
         verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
         config_.name = folderTitle(std::filesystem::weakly_canonical(weights_.folder(), error));
@@ -45,10 +46,7 @@ public:
         if (config_.hasEncoder()) example_ = "translate English to German: The house is small.";
         example_ =
             ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or(example_);
-        const auto field = weights_.config().find("eos_token_id");
-        if (field == weights_.config().end()) return;
-        for (const auto& id : field->is_array() ? *field : nlohmann::json::array({*field}))
-            if (id.is_number_integer() && id >= 0 && id < config_.vocabulary) stopTokens_.push_back(id.get<int>());
+        if (config_.hasEncoder() && rules_.startToken) config_.startToken = *rules_.startToken;
     }
 
     const DecoderConfig& config() const override { return config_; }
@@ -58,7 +56,15 @@ public:
     const Tokenizer* tokenizer() const override { return tokenizer_ ? &*tokenizer_ : nullptr; }
     const Tokenizer* sourceTokenizer() const override { return sourceTokenizer_ ? &*sourceTokenizer_ : tokenizer(); }
     std::string example() const override { return tokenizer_ ? example_ : ""; }
-    const std::vector<int>& stopTokens() const override { return stopTokens_; }
+    const std::vector<int>& stopTokens() const override { return rules_.stopTokens; }
+    const GenerationRules& generation() const override { return rules_; }
+    std::string tokenizerProblem() const override { return tokenizerProblem_; }
+    std::vector<std::string> textWarnings() const override {
+        std::vector<std::string> all = rules_.warnings;
+        for (const Tokenizer* each : {tokenizer(), sourceTokenizer_ ? &*sourceTokenizer_ : nullptr})
+            if (each) all.insert(all.end(), each->warnings().begin(), each->warnings().end());
+        return all;
+    }
     std::string sourceName(const std::string& parameter) const override {
         return family_.recipe(config_, parameter, names_).source;
     }
@@ -68,7 +74,17 @@ public:
     }
 
 private:
+    /// A tokenizer that cannot be read is no reason not to run the model: token ids remain.
     void readTokenizers() {
+        try {
+            readTokenizerFiles();
+        } catch (const Error& error) {
+            tokenizer_.reset();
+            sourceTokenizer_.reset();
+            tokenizerProblem_ = error.what();
+        }
+    }
+    void readTokenizerFiles() {
         if (auto pair = config_.hasEncoder() ? Tokenizer::ofTranslationFolder(weights_.folder()) : std::nullopt) {
             sourceTokenizer_ = std::move(pair->source);
             tokenizer_ = std::move(pair->target);
@@ -90,10 +106,16 @@ private:
     DecoderConfig config_;
     std::string configText_, dtype_, example_ = "Once upon a time"; ///< unless the config has its own
     std::optional<Tokenizer> tokenizer_, sourceTokenizer_;          ///< the second only if it differs
-    std::vector<int> stopTokens_;
+    GenerationRules rules_;
+    std::string tokenizerProblem_;
 };
 
 } // namespace
+
+const GenerationRules& ModelSource::generation() const {
+    static const GenerationRules kNone;
+    return kNone;
+}
 
 std::unique_ptr<ModelSource> openModelSource(const std::string& path) {
     if (path == "builtin:induction") return makeInductionSource();

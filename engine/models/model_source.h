@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/models/decoder.h"
+#include "engine/models/generation_rules.h"
 #include "engine/models/parameter_source.h"
 #include "engine/text/tokenizer.h"
 
@@ -22,6 +23,12 @@ public:
     virtual const Tokenizer* sourceTokenizer() const { return tokenizer(); }
     virtual std::string example() const = 0;                ///< prompt to start with
     virtual const std::vector<int>& stopTokens() const = 0; ///< tokens that end generation
+    /// What the folder says of how the model writes.
+    virtual const GenerationRules& generation() const;
+    /// Why the tokenizer of the folder cannot be read; empty: it can, or there is none.
+    virtual std::string tokenizerProblem() const { return {}; }
+    /// About what the folder's files say of texts and this program does not obey.
+    virtual std::vector<std::string> textWarnings() const { return {}; }
 };
 
 /// Opens a Hugging Face folder, a .safetensors file inside one, or "builtin:induction".

@@ -109,6 +109,7 @@ private:
     void warmUp(); ///< prepares one plan while idle
     void generateOne();
     /// Whether the model ends a text with this token, the last one, or a picture with it.
+    TokenLimits limits(); ///< of the next token, by the rules of the model's folder
     bool endsText(int token);
     void finishGenerating();
     void requireContinuable(); ///< @throws Error if the model cannot continue the text

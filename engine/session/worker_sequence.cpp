@@ -205,7 +205,7 @@ void Session::Worker::on(const GenerateCommand& command) {
 
 void Session::Worker::generateOne() {
     std::vector<int> all = path_.tokens();
-    const Candidate drawn = sampleToken(text().logits(), sampling_, all, all.size());
+    const Candidate drawn = sampleToken(text().logits(), sampling_, all, all.size(), limits());
     all.push_back(drawn.token);
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     if (tokens.size() != text().tokens().size() + 1)
@@ -245,6 +245,14 @@ void Session::Worker::generateOne() {
     visualCost_ = lastVisual_ - start;
 }
 
+TokenLimits Session::Worker::limits() {
+    if (text().config().readout != TextReadout::NextToken) return {};
+    const std::vector<int> tokens = path_.tokens();
+    const auto given = std::min(static_cast<size_t>(path_.promptLength()), tokens.size());
+    const GenerationRules& rules = text().source().generation();
+    return tokenLimits(rules, tokens, given, mostTokens(rules, given, static_cast<size_t>(text().capacity())));
+}
+
 bool Session::Worker::endsText(int token) {
     const auto& picture = text().config().picture;
     if (picture && std::ssize(path_.tokens()) == picture->tokens()) return true;
@@ -278,7 +286,7 @@ void Session::Worker::on(const TakeTokenCommand& command) {
     catchUp();
     requireContinuable();
     float probability = 0;
-    for (const Candidate& candidate : rankCandidates(text().logits(), sampling_, path_.tokens(), -1))
+    for (const Candidate& candidate : rankCandidates(text().logits(), sampling_, path_.tokens(), -1, limits()))
         if (candidate.token == command.token) probability = candidate.probability;
     TokenPath path = path_;
     path.take(command.token, probability);
@@ -401,7 +409,7 @@ void Session::Worker::refreshSequence() {
     const std::vector<int> nodes = path_.nodes(), tokens = path_.tokens();
     const size_t first = forgotten(tokens.size());
     std::optional<StreamDecoder> decoder;
-    if (tokenizer) decoder.emplace(*tokenizer, true);
+    if (tokenizer) decoder.emplace(*tokenizer, true, StreamDecoder::Spaces::AsWritten); // each token has its own
     const Encoding& encoding = prompt_.encoding;
     const int promptLength = path_.promptLength();
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -452,8 +460,19 @@ void Session::Worker::refreshSequence() {
                 : fmt::format("Its context holds {}; when that is full, it forgets the oldest quarter.",
                               groupDigits(most));
     }
-    if (tokens.empty() && !tokenizer)
+    if (const std::string& problem = text().info().tokenizerProblem; !problem.empty())
+        sequence->notice =
+            fmt::format("This model's tokenizer cannot be read: {} Enter token ids, separated by commas.",
+                        problem.ends_with('.') ? problem : problem + '.');
+    else if (tokens.empty() && !tokenizer)
         sequence->notice = "This model has no tokenizer: enter token ids, separated by commas.";
+    const Tokenizer* reading = text().info().readsSource ? text().sourceTokenizer() : tokenizer;
+    const std::vector<int>& read = text().info().readsSource ? prompt_.source : encoding.ids;
+    if (sequence->notice.empty() && reading && reading->beginsTwice(read))
+        sequence->notice =
+            fmt::format("The text begins with {0}, and the tokenizer puts {0} before every text: the model "
+                        "reads it twice. Remove it from the prompt.",
+                        reading->tokenText(read.front()));
     next_.hasEnded =
         !sequence->tokens.empty() && !sequence->tokens.back().isPrompt && endsText(sequence->tokens.back().id);
     next_.sequence = std::move(sequence);
@@ -461,7 +480,8 @@ void Session::Worker::refreshSequence() {
     next_.next = std::make_shared<NextToken>(
         NextToken{.logits = {text().logits().begin(), text().logits().end()},
                   .recentTokens = tokens,
-                  .row = static_cast<int>(tokens.empty() ? 0 : text().predictedRow(text().input()))});
+                  .row = static_cast<int>(tokens.empty() ? 0 : text().predictedRow(text().input())),
+                  .limits = limits()});
     const auto classes = text().classes();
     next_.classes = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
     next_.newest = std::make_shared<NewestRows>(text().patterns().newestRows());

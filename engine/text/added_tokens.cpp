@@ -47,11 +47,15 @@ size_t leadingWhitespaceEnd(std::string_view text) {
 
 } // namespace
 
-AddedTokens::AddedTokens(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
+AddedTokens::AddedTokens(std::vector<Token> tokens) : tokens_(std::move(tokens)) { makeTrees(true); }
+
+void AddedTokens::splitSpecial() { makeTrees(false); }
+
+void AddedTokens::makeTrees(bool findsSpecial) {
     std::vector<PrefixTrie::Key> plain, normalized;
     for (const bool special : {true, false}) // of two with the same text, the special one counts
         for (size_t i = 0; i < tokens_.size(); ++i)
-            if (tokens_[i].isSpecial == special)
+            if (tokens_[i].isSpecial == special && (findsSpecial || !special))
                 (tokens_[i].isNormalized ? normalized : plain).emplace_back(tokens_[i].decoded, static_cast<int>(i));
     plain_ = PrefixTrie(plain);
     normalized_ = PrefixTrie(normalized);

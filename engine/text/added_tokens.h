@@ -39,8 +39,11 @@ public:
     std::vector<Part> split(std::string_view text, const Normalizer& normalizer, TextBudget& budget) const;
 
     const std::vector<Token>& tokens() const { return tokens_; }
+    /// Special tokens are cut like other text from now on.
+    void splitSpecial();
 
 private:
+    void makeTrees(bool findsSpecial);
     void cut(const AlignedText& text, const PrefixTrie& finder, std::vector<Part>& parts) const;
 
     std::vector<Token> tokens_;

@@ -1,7 +1,6 @@
 #include "engine/text/bert_vocabulary.h"
 
-#include "engine/io/json_file.h"
-#include "engine/text/json_node.h"
+#include "engine/text/tokenizer_files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,17 +9,6 @@
 namespace attn {
 
 using nlohmann::json;
-
-namespace {
-
-/// A special token in tokenizer_config.json, which writes "[MASK]" or {"content": "[MASK]", ...}.
-std::string specialIn(const JsonNode& config, const std::string& field, const std::string& fallback) {
-    const auto node = config.find(field);
-    if (!node) return fallback;
-    return node->isText() ? node->text() : node->at("content").text();
-}
-
-} // namespace
 
 std::string bertTokenizerJson(const std::vector<std::string>& tokens, const BertOptions& options) {
     json vocabulary = json::object(), added = json::array();
@@ -62,18 +50,17 @@ std::string bertTokenizerJson(const std::vector<std::string>& tokens, const Bert
     return document.dump();
 }
 
-std::string bertTokenizerJson(std::string_view vocabulary, std::string_view config, const std::string& configFile) {
-    const json document = config.empty() ? json::object() : parseJson(config, configFile);
-    const JsonNode read(document, configFile);
-    BertOptions options{.lowercases = read.flag("do_lower_case", true),
-                        .separatesIdeographs = read.flag("tokenize_chinese_chars", true)};
-    if (read.find("strip_accents")) options.stripsAccents = read.flag("strip_accents", true);
+std::string bertTokenizerJson(std::string_view vocabulary, const TokenizerFiles& files) {
+    const JsonNode config = files.config();
+    BertOptions options{.lowercases = config.flag("do_lower_case", true),
+                        .separatesIdeographs = config.flag("tokenize_chinese_chars", true)};
+    if (config.find("strip_accents")) options.stripsAccents = config.flag("strip_accents", true);
     for (const auto& [field, token] : {std::pair{"unk_token", &options.unknown},
                                        {"sep_token", &options.separator},
                                        {"pad_token", &options.padding},
                                        {"cls_token", &options.first},
                                        {"mask_token", &options.mask}})
-        *token = specialIn(read, field, *token);
+        *token = files.textOf(field, *token);
     std::vector<std::string> tokens;
     while (!vocabulary.empty()) {
         const size_t end = vocabulary.find('\n');

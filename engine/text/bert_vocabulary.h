@@ -7,6 +7,8 @@
 
 namespace attn {
 
+class TokenizerFiles;
+
 /// What BERT's tokenizers do with a text besides cutting it into word pieces.
 struct BertOptions {
     bool lowercases = true;
@@ -21,9 +23,8 @@ struct BertOptions {
 /// @param tokens by id; of two equal ones, the last counts
 std::string bertTokenizerJson(const std::vector<std::string>& tokens, const BertOptions& options);
 
-/// The tokenizer.json that vocab.txt and tokenizer_config.json of an older folder mean.
-/// @param vocabulary one token a line  @param config empty without such a file  @param configFile for errors
-/// @throws Error naming a field of the config that is unusable
-std::string bertTokenizerJson(std::string_view vocabulary, std::string_view config, const std::string& configFile);
+/// The tokenizer.json that the vocab.txt of an older folder means with the small files beside it.
+/// @param vocabulary one token a line  @throws Error naming a field that is unusable
+std::string bertTokenizerJson(std::string_view vocabulary, const TokenizerFiles& files);
 
 } // namespace attn

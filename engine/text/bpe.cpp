@@ -26,7 +26,7 @@ struct Bpe::Symbol {
     int id;
     int previous, next;
     uint32_t begin, end;
-    bool isGone = false;
+    bool isGone = false, isWhole = false;
 };
 
 Bpe::Bpe(StringMap<int> vocabulary, Options options) : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
@@ -55,6 +55,43 @@ Bpe Bpe::parse(const JsonNode& node) {
     }
     Bpe bpe(parseVocabulary(node), std::move(options));
     bpe.parseMerges(node.at("merges"));
+    return bpe;
+}
+
+Bpe Bpe::ofPieces(const SentencePieceFile& model, StringMap<int> ids, int unknownId) {
+    constexpr size_t kLongestPiece = 512;
+    using Piece = SentencePieceFile::Piece;
+    std::vector<const Piece*> pieces;
+    std::vector<PrefixTrie::Key> whole;
+    std::string unknownToken;
+    for (const Piece& piece : model.pieces) {
+        if (piece.text.size() > kLongestPiece)
+            throw Error({.what = fmt::format("has a token of {} bytes; at most {} are supported", piece.text.size(),
+                                             kLongestPiece),
+                         .hint = "use another tokenizer: this one is damaged or means harm"});
+        if (piece.kind == SentencePieceFile::Kind::Normal) pieces.push_back(&piece);
+        if (const auto id = ids.find(piece.text); id != ids.end() && piece.kind == SentencePieceFile::Kind::UserDefined)
+            whole.emplace_back(piece.text, id->second);
+    }
+    for (const auto& [text, id] : ids)
+        if (id == unknownId) unknownToken = text;
+    Bpe bpe(std::move(ids), {.unknownToken = unknownToken,
+                             .unknown = Unknown::Token,
+                             .fuseUnknown = true,
+                             .byteFallback = model.byteFallback});
+    bpe.whole_ = PrefixTrie(whole);
+    std::ranges::stable_sort(pieces, std::ranges::greater(), &Piece::score);
+    uint32_t rank = 0;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+        if (i > 0 && pieces[i]->score != pieces[i - 1]->score) ++rank; // of equal ones, the leftmost pair goes first
+        const std::string_view text = pieces[i]->text;
+        const auto id = bpe.idOf(text);
+        for (size_t at = 0; id && at < text.size();) {
+            utf8::next(text, at);
+            const auto left = bpe.idOf(text.substr(0, at)), right = bpe.idOf(text.substr(at));
+            if (left && right) bpe.merges_.try_emplace(pairKey(*left, *right), Merge{rank, *id});
+        }
+    }
     return bpe;
 }
 
@@ -111,6 +148,17 @@ std::vector<Bpe::Symbol> Bpe::symbolsOf(std::string_view word) const {
     std::string affixed;
     for (size_t at = 0; at < word.size();) {
         const size_t begin = at;
+        if (const auto whole = whole_.longest(word, at)) {
+            placeUnknown();
+            at = whole->end;
+            symbols.push_back({.id = whole->number,
+                               .previous = 0,
+                               .next = 0,
+                               .begin = static_cast<uint32_t>(begin),
+                               .end = static_cast<uint32_t>(at),
+                               .isWhole = true});
+            continue;
+        }
         utf8::next(word, at);
         std::string_view character = word.substr(begin, at - begin);
         const bool hasPrefix = begin > 0 && !options_.continuingPrefix.empty();
@@ -144,8 +192,9 @@ std::vector<Bpe::Symbol> Bpe::symbolsOf(std::string_view word) const {
     return symbols;
 }
 
-const Bpe::Merge* Bpe::mergeOf(int left, int right) const {
-    const auto found = merges_.find(pairKey(left, right));
+const Bpe::Merge* Bpe::mergeOf(const Symbol& left, const Symbol& right) const {
+    if (left.isWhole || right.isWhole) return nullptr;
+    const auto found = merges_.find(pairKey(left.id, right.id));
     return found == merges_.end() ? nullptr : &found->second;
 }
 
@@ -165,13 +214,13 @@ void Bpe::mergeAll(std::vector<Symbol>& symbols) const {
         symbol.previous = i - 1;
         symbol.next = i + 1 < count ? i + 1 : -1;
         if (symbol.next < 0) break;
-        if (const Merge* merge = mergeOf(symbol.id, symbols[static_cast<size_t>(i) + 1].id))
+        if (const Merge* merge = mergeOf(symbol, symbols[static_cast<size_t>(i) + 1]))
             initial.push_back({merge->rank, i, merge->id});
     }
     std::priority_queue queue(std::greater<Candidate>(), std::move(initial));
     const auto propose = [&](int left) {
         const Symbol& symbol = symbols[static_cast<size_t>(left)];
-        if (const Merge* merge = mergeOf(symbol.id, symbols[static_cast<size_t>(symbol.next)].id))
+        if (const Merge* merge = mergeOf(symbol, symbols[static_cast<size_t>(symbol.next)]))
             queue.push({merge->rank, left, merge->id});
     };
     while (!queue.empty()) {
@@ -180,7 +229,7 @@ void Bpe::mergeAll(std::vector<Symbol>& symbols) const {
         Symbol& left = symbols[static_cast<size_t>(best.left)];
         if (left.isGone || left.next < 0) continue;
         Symbol& right = symbols[static_cast<size_t>(left.next)];
-        const Merge* merge = mergeOf(left.id, right.id);
+        const Merge* merge = mergeOf(left, right);
         if (merge == nullptr || merge->id != best.id) continue; // one of the two has changed since it was proposed
         left.id = best.id;
         left.begin = std::min(left.begin, right.begin);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/text/prefix_trie.h"
+#include "engine/text/sentence_piece_file.h"
 #include "engine/text/token_model.h"
 
 #include <mutex>
@@ -27,6 +29,10 @@ public:
     /// @throws Error naming file and field if it is damaged or of another kind
     static Bpe parse(const JsonNode& node);
     Bpe(StringMap<int> vocabulary, Options options);
+    /// SentencePiece's: of two pairs, the one whose whole has the higher score is merged first, and pieces that a
+    /// person defined stay whole. @param ids of the pieces
+    /// @throws Error without a place if a piece is too long
+    static Bpe ofPieces(const SentencePieceFile& model, StringMap<int> ids, int unknownId);
 
     /// Appends the tokens of one word, in O(n log n) of its length. Words are cached; safe to call from several
     /// threads.
@@ -50,11 +56,12 @@ private:
     void parseMerges(const JsonNode& node);
     std::vector<Symbol> symbolsOf(std::string_view word) const;
     bool addBytes(std::string_view character, size_t begin, size_t end, std::vector<Symbol>& symbols) const;
-    const Merge* mergeOf(int left, int right) const;
+    const Merge* mergeOf(const Symbol& left, const Symbol& right) const;
     void mergeAll(std::vector<Symbol>& symbols) const;
 
     Options options_;
     std::optional<int> unknownId_;
+    PrefixTrie whole_;                           ///< of ids of tokens that never merge
     std::unordered_map<uint64_t, Merge> merges_; ///< by left id << 32 | right id
     std::unique_ptr<Cache> cache_ = std::make_unique<Cache>();
 };

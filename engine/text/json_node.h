@@ -50,7 +50,7 @@ public:
     size_t size(const std::string& key, size_t fallback) const;
     std::string type() const { return at("type").text(); }
 
-    static constexpr const char* kHint = "copy the model's tokenizer.json again, it is damaged";
+    static constexpr const char* kHint = "copy the file again, it is damaged";
 
 private:
     JsonNode(const nlohmann::json& value, const std::string& file, std::string path)

@@ -29,14 +29,22 @@ const UNormalizer2& nfc() {
     return *data;
 }
 
-void decompose(char32_t code, ByteRange from, std::vector<Character>& out) {
-    std::array<UChar, 8> parts{}; // the longest decomposition has four characters
+const UNormalizer2& nfkc() {
+    UErrorCode error = U_ZERO_ERROR;
+    const UNormalizer2* data = unorm2_getNFKCInstance(&error);
+    assert(U_SUCCESS(error));
+    return *data;
+}
+
+/// @param rules nfc() or nfkc()
+void decompose(const UNormalizer2& rules, char32_t code, ByteRange from, std::vector<Character>& out) {
+    std::array<UChar, 32> parts{}; // the longest decomposition has 18 characters
     UErrorCode error = U_ZERO_ERROR;
     const auto put = [&](UChar32 part) {
         const auto known = static_cast<char32_t>(part);
         out.push_back({known, from, isKnown(known) ? unorm2_getCombiningClass(&nfc(), part) : uint8_t{0}});
     };
-    const int32_t length = isKnown(code) ? unorm2_getDecomposition(&nfc(), static_cast<UChar32>(code), parts.data(),
+    const int32_t length = isKnown(code) ? unorm2_getDecomposition(&rules, static_cast<UChar32>(code), parts.data(),
                                                                    static_cast<int32_t>(parts.size()), &error)
                                          : -1;
     if (length < 0) put(static_cast<UChar32>(code));
@@ -82,11 +90,14 @@ void compose(std::vector<Character>& characters) {
 
 AlignedText normalize(const AlignedText& text, NormalizationForm form) {
     if (std::ranges::all_of(text.text(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
+    const bool isCompatible = form == NormalizationForm::Nfkc || form == NormalizationForm::Nfkd;
+    const bool composes = form == NormalizationForm::Nfc || form == NormalizationForm::Nfkc;
+    const UNormalizer2& rules = isCompatible ? nfkc() : nfc();
     std::vector<Character> characters;
     for (size_t at = 0; at < text.text().size();) {
         const size_t begin = at;
         const char32_t code = utf8::next(text.text(), at);
-        decompose(code, text.origin(begin, at), characters);
+        decompose(rules, code, text.origin(begin, at), characters);
     }
     for (auto at = characters.begin(); at != characters.end();) {
         const auto marks = std::find_if(at, characters.end(), [](const Character& c) { return c.combiningClass != 0; });
@@ -94,7 +105,7 @@ AlignedText normalize(const AlignedText& text, NormalizationForm form) {
         std::stable_sort(marks, at,
                          [](const Character& a, const Character& b) { return a.combiningClass < b.combiningClass; });
     }
-    if (form == NormalizationForm::Nfc) compose(characters);
+    if (composes) compose(characters);
     AlignedText result;
     for (const Character& character : characters) {
         const std::string bytes = utf8::encode(character.code);

@@ -2,6 +2,7 @@
 
 #include "engine/core/quoting.h"
 #include "engine/text/byte_alphabet.h"
+#include "engine/text/character_changes.h"
 #include "engine/text/json_node.h"
 #include "engine/text/text_budget.h"
 #include "engine/text/utf8.h"
@@ -9,6 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -38,6 +42,9 @@ Normalizer Normalizer::parse(const JsonNode& node) {
 }
 
 void Normalizer::add(const JsonNode& node, int depth) {
+    using enum NormalizationForm;
+    static constexpr std::array<std::pair<std::string_view, NormalizationForm>, 4> kForms{
+        {{"NFC", Nfc}, {"NFD", Nfd}, {"NFKC", Nfkc}, {"NFKD", Nfkd}}};
     const std::string type = node.type();
     if (steps_.size() >= kMostTextSteps) node.fail(fmt::format("is one of more than {} steps", kMostTextSteps));
     if (type == "Sequence") {
@@ -49,8 +56,16 @@ void Normalizer::add(const JsonNode& node, int depth) {
         steps_.emplace_back(Replace{Pattern::parse(node.at("pattern")), node.at("content").text()});
     } else if (type == "Strip") {
         steps_.emplace_back(Strip{node.flag("strip_left", true), node.flag("strip_right", true)});
-    } else if (type == "NFC" || type == "NFD") {
-        steps_.emplace_back(type == "NFC" ? NormalizationForm::Nfc : NormalizationForm::Nfd);
+    } else if (const auto form =
+                   std::ranges::find(kForms, type, &std::pair<std::string_view, NormalizationForm>::first);
+               form != kForms.end()) {
+        steps_.emplace_back(form->second);
+    } else if (type == "Lowercase") {
+        steps_.emplace_back(Characters{lowercased});
+    } else if (type == "StripAccents") {
+        steps_.emplace_back(Characters{withoutMarks});
+    } else if (type == "Nmt") {
+        steps_.emplace_back(Characters{withPlainSpaces});
     } else if (type == "ByteLevel") {
         steps_.emplace_back(ByteLevel{});
     } else if (type == "BertNormalizer") {
@@ -64,9 +79,15 @@ void Normalizer::add(const JsonNode& node, int depth) {
         steps_.emplace_back(charsmap.naming([&] { return Charsmap::fromBase64(charsmap.text()); }));
     } else {
         node.fail(fmt::format("is a normalizer of type {}, which is not supported", printable(type)),
-                  "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD, ByteLevel, BertNormalizer or "
-                  "Precompiled");
+                  "use a tokenizer with Sequence, Prepend, Replace, Strip, NFC, NFD, NFKC, NFKD, Lowercase, "
+                  "StripAccents, Nmt, ByteLevel, BertNormalizer or Precompiled");
     }
+}
+
+Normalizer Normalizer::then(const Normalizer& other) const {
+    Normalizer both = *this;
+    both.steps_.insert(both.steps_.end(), other.steps_.begin(), other.steps_.end());
+    return both;
 }
 
 AlignedText Normalizer::apply(AlignedText text, TextBudget& budget) const {
@@ -90,6 +111,7 @@ AlignedText Normalizer::apply(AlignedText text, TextBudget& budget) const {
                                   budget.grow(text.text().size()); // at most twice as long
                                   text = toByteAlphabet(text);
                               },
+                              [&](Characters characters) { text = characters.change(text, budget); },
                               [&](const BertNormalizer& bert) { text = bert.apply(std::move(text), budget); },
                               [&](const Charsmap& charsmap) { text = charsmap.applyToClusters(text, budget); },
                               [&](const SentencePieceNormalizer& pieces) { text = pieces.apply(text, budget); }},

@@ -24,6 +24,8 @@ public:
     static Normalizer parse(const JsonNode& node);
     /// SentencePiece's own.
     explicit Normalizer(SentencePieceNormalizer step) { steps_.emplace_back(std::move(step)); }
+    /// The steps of this one, and then those of another.
+    Normalizer then(const Normalizer& other) const;
 
     /// @throws Error if the text becomes too long or costs too much, as the budget of the whole text says
     AlignedText apply(AlignedText text, TextBudget& budget) const;
@@ -40,8 +42,11 @@ private:
         bool left, right;
     };
     struct ByteLevel {};
-    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel, BertNormalizer, Charsmap,
-                              SentencePieceNormalizer>;
+    struct Characters { ///< a change of single characters
+        AlignedText (*change)(const AlignedText& text, TextBudget& budget);
+    };
+    using Step = std::variant<Prepend, Replace, Strip, NormalizationForm, ByteLevel, Characters, BertNormalizer,
+                              Charsmap, SentencePieceNormalizer>;
 
     void add(const JsonNode& node, int depth);
     std::vector<Step> steps_;

@@ -4,13 +4,16 @@
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/json_node.h"
 #include "engine/text/text_budget.h"
+#include "engine/text/utf8.h"
 
 #include <fmt/format.h>
+#include <unicode/uscript.h>
 #include <unicode/uset.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 namespace attn {
 namespace {
@@ -30,6 +33,16 @@ std::string punctuation() {
         ranges += fmt::format(R"(\x{{{:X}}}-\x{{{:X}}})", first, last);
     }
     return fmt::format(R"([!-/:-@\[-`{{-~\x{{166D}}{}])", ranges);
+}
+
+/// The script of a character as the pre-tokenizer "UnicodeScripts" sees it; none: it fits to any.
+std::optional<int> scriptOf(char32_t code) {
+    if (code == U' ' || utf8::unicodeVersion(code) > 10) return std::nullopt;
+    if (code == U'\u30FC') return USCRIPT_HAN;
+    UErrorCode error = U_ZERO_ERROR;
+    const UScriptCode script = uscript_getScript(static_cast<UChar32>(code), &error);
+    if (script == USCRIPT_UNKNOWN) return std::nullopt;
+    return script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ? USCRIPT_HAN : script;
 }
 
 } // namespace
@@ -112,6 +125,16 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
         addSplit(fmt::format(R"([{0}]+|[^{0}\s]+)", kRustWordMembers), Matches::Removed, true);
     } else if (type == "WhitespaceSplit") {
         addSplit(R"(\s)", Matches::Removed);
+    } else if (type == "CharDelimiterSplit") {
+        const std::string delimiter = node.at("delimiter").text();
+        if (delimiter.empty()) node.fail("has an empty delimiter");
+        steps_.emplace_back(Split{Pattern::literal(delimiter), Matches::Removed, false});
+    } else if (type == "UnicodeScripts") {
+        steps_.emplace_back(Scripts{});
+    } else if (type == "FixedLength") {
+        const size_t characters = node.size("length", 5);
+        if (characters == 0) node.fail("has the length 0");
+        steps_.emplace_back(FixedLength{characters});
     } else if (type == "BertPreTokenizer") {
         addBert();
     } else if (type == "Punctuation") {
@@ -119,8 +142,8 @@ void PreTokenizer::add(const JsonNode& node, int depth) {
         addSplit(punctuation(), behavior ? parseMatches(*behavior) : Matches::Isolated);
     } else {
         node.fail(fmt::format("is a pre-tokenizer of type {}, which is not supported", printable(type)),
-                  "use a tokenizer with Sequence, ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit, "
-                  "BertPreTokenizer or Punctuation");
+                  "use a tokenizer with Sequence, ByteLevel, Split, CharDelimiterSplit, Digits, Metaspace, Whitespace, "
+                  "WhitespaceSplit, BertPreTokenizer, Punctuation, UnicodeScripts or FixedLength");
     }
 }
 
@@ -153,6 +176,35 @@ std::vector<ByteRange> PreTokenizer::cut(const Split& split, std::string_view te
     return pieces;
 }
 
+std::vector<ByteRange> PreTokenizer::cut(Scripts, std::string_view text) {
+    std::vector<ByteRange> pieces;
+    std::optional<int> before; // of the last character with a script
+    for (size_t at = 0; at < text.size();) {
+        const size_t begin = at;
+        const auto script = scriptOf(utf8::next(text, at));
+        if (script && script != before)
+            pieces.push_back({begin, at});
+        else if (!pieces.empty()) // the library drops what stands before the first script
+            pieces.back().end = at;
+        if (script) before = script;
+    }
+    return pieces;
+}
+
+std::vector<ByteRange> PreTokenizer::cut(FixedLength length, std::string_view text) {
+    std::vector<ByteRange> pieces;
+    size_t count = 0;
+    for (size_t at = 0; at < text.size();) {
+        const size_t begin = at;
+        utf8::next(text, at);
+        if (count++ % length.characters == 0)
+            pieces.push_back({begin, at});
+        else
+            pieces.back().end = at;
+    }
+    return pieces;
+}
+
 std::vector<AlignedText> PreTokenizer::apply(AlignedText text) const {
     TextBudget budget(text.text().size());
     return apply(std::move(text), budget);
@@ -166,12 +218,23 @@ std::vector<AlignedText> PreTokenizer::apply(AlignedText text, TextBudget& budge
     std::vector<AlignedText> pieces;
     if (!text.empty()) pieces.push_back(std::move(text));
     for (const Step& step : steps_) {
-        if (const auto* split = std::get_if<Split>(&step)) {
+        const auto cutAll = [&](const auto& cutOne) {
             std::vector<AlignedText> smaller;
             for (const AlignedText& piece : pieces)
-                for (const ByteRange& range : cut(*split, piece.text(), budget))
+                for (const ByteRange& range : cutOne(piece.text()))
                     smaller.push_back(piece.slice(range.begin, range.end));
             pieces = std::move(smaller);
+        };
+        if (const auto* split = std::get_if<Split>(&step)) {
+            cutAll([&](std::string_view piece) { return cut(*split, piece, budget); });
+            continue;
+        }
+        if (std::holds_alternative<Scripts>(step)) {
+            cutAll([](std::string_view piece) { return cut(Scripts{}, piece); });
+            continue;
+        }
+        if (const auto* length = std::get_if<FixedLength>(&step)) {
+            cutAll([&](std::string_view piece) { return cut(*length, piece); });
             continue;
         }
         for (AlignedText& piece : pieces) {

@@ -42,7 +42,11 @@ private:
         enum class Prepend { Always, First, Never } prepend;
         std::string replacement;
     };
-    using Step = std::variant<Split, PrefixSpace, ByteAlphabet, Metaspace>;
+    struct Scripts {}; ///< cuts where the script changes
+    struct FixedLength {
+        size_t characters;
+    };
+    using Step = std::variant<Split, PrefixSpace, ByteAlphabet, Metaspace, Scripts, FixedLength>;
 
     void add(const JsonNode& node, int depth);
     void addBert();
@@ -51,6 +55,8 @@ private:
     void addSplit(std::string_view expression, Matches matches, bool inverted = false);
     static Matches parseMatches(const JsonNode& node);
     static std::vector<ByteRange> cut(const Split& split, std::string_view text, TextBudget& budget);
+    static std::vector<ByteRange> cut(Scripts, std::string_view text);
+    static std::vector<ByteRange> cut(FixedLength length, std::string_view text);
 
     std::vector<Step> steps_;
 };

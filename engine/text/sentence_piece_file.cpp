@@ -95,11 +95,12 @@ SentencePieceFile::Piece readPiece(std::string_view bytes, size_t index, const s
 }
 
 void readTrainer(Message message, SentencePieceFile& model, const std::string& file) {
-    constexpr uint64_t kUnigram = 1;
+    constexpr uint64_t kUnigram = 1, kPairs = 2;
     while (message.next()) {
-        if (message.field() == 3 && message.number() != kUnigram)
-            refuse("the SentencePiece model is not of the kind Unigram", file,
+        if (message.field() == 3 && message.number() != kUnigram && message.number() != kPairs)
+            refuse("the SentencePiece model is neither of the kind Unigram nor of the kind BPE", file,
                    "put the model's tokenizer.json into its folder");
+        if (message.field() == 3) model.mergesPairs = message.number() == kPairs;
         if (message.field() == 24 && message.flag())
             refuse("the SentencePiece model puts spaces behind words, which is not supported", file,
                    "use a model with spaces before words");

@@ -16,11 +16,13 @@ struct SentencePieceFile {
         Kind kind = Kind::Normal;
     };
     std::vector<Piece> pieces{};
+    bool mergesPairs = false; ///< byte-pair encoding, in the order of the scores; else a unigram model
     bool byteFallback = false;
     std::string charsmap{}; ///< compiled rules of normalization
     bool addsPrefix = true, removesSpaces = true, marksSpaces = true;
+    bool prefixesOnlyFirst = false; ///< not a part behind a special token. The file does not say it
 
-    /// Reads the bytes of a file of the kind Unigram. @param file its name, for errors
+    /// Reads the bytes of a file of the kind Unigram or BPE. @param file its name, for errors
     /// @throws Error naming the file if it is damaged or of another kind
     static SentencePieceFile read(std::string_view bytes, const std::string& file);
 };

@@ -10,6 +10,7 @@ namespace attn {
 AlignedText SentencePieceNormalizer::apply(const AlignedText& text, TextBudget& budget) const {
     const std::string& bytes = text.text();
     const std::string_view space = marksSpaces ? "\u2581" : " ";
+    const bool addsPrefix = this->addsPrefix && !(prefixesOnlyFirst && text.origin(0, 1).begin > 0);
     AlignedText result;
     bool dropsSpaces = removesSpaces; // at the beginning, and behind a space
     bool isBegun = false;

@@ -10,10 +10,11 @@ namespace attn {
 /// @source SentencePiece, normalizer.cc
 struct SentencePieceNormalizer {
     Charsmap charsmap{};
-    PrefixTrie kept{};         ///< texts that stay as they are, such as pieces that a person defined
-    bool addsPrefix = true;    ///< a space before the first word
-    bool removesSpaces = true; ///< at both ends, and all but one between words
-    bool marksSpaces = true;   ///< a space becomes U+2581
+    PrefixTrie kept{};              ///< texts that stay as they are, such as pieces that a person defined
+    bool addsPrefix = true;         ///< a space before the first word
+    bool prefixesOnlyFirst = false; ///< only at the beginning of the whole text, not behind a special token
+    bool removesSpaces = true;      ///< at both ends, and all but one between words
+    bool marksSpaces = true;        ///< a space becomes U+2581
 
     /// @throws Error if the text becomes too long
     AlignedText apply(const AlignedText& text, TextBudget& budget) const;

@@ -55,6 +55,16 @@ TokenDecoder TokenDecoder::sentencePiece(bool dropsFirst, bool hasBytes) {
     return decoder;
 }
 
+TokenDecoder TokenDecoder::sentencePieceExact(bool dropsFirst, bool hasBytes) {
+    TokenDecoder decoder{std::string()};
+    decoder.steps_.emplace_back(Replace{Pattern::literal("\u2581"), " "});
+    if (hasBytes) decoder.steps_.emplace_back(ByteFallback{});
+    decoder.steps_.emplace_back(Fuse{});
+    decoder.isFused_ = true;
+    if (dropsFirst) decoder.steps_.emplace_back(Strip{" ", 1, 0, true});
+    return decoder;
+}
+
 void TokenDecoder::add(const JsonNode& node, int depth) {
     const std::string type = node.type();
     if (steps_.size() >= kMostTextSteps) node.fail(fmt::format("is one of more than {} steps", kMostTextSteps));
@@ -82,10 +92,17 @@ void TokenDecoder::add(const JsonNode& node, int depth) {
         steps_.emplace_back(std::move(metaspace));
     } else if (type == "WordPiece") {
         steps_.emplace_back(WordPiece{node.text("prefix", "##"), node.flag("cleanup", true)});
+    } else if (type == "BPEDecoder") {
+        WordEnds ends{node.text("suffix", "</w>")};
+        if (ends.suffix.empty()) node.fail("has an empty suffix");
+        steps_.emplace_back(std::move(ends));
+    } else if (type == "CTC") {
+        steps_.emplace_back(
+            Ctc{node.text("pad_token", "<pad>"), node.text("word_delimiter_token", "|"), node.flag("cleanup", true)});
     } else {
-        node.fail(
-            fmt::format("is a decoder of type {}, which is not supported", printable(type)),
-            "use a tokenizer with Sequence, Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace or WordPiece");
+        node.fail(fmt::format("is a decoder of type {}, which is not supported", printable(type)),
+                  "use a tokenizer with Sequence, Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace, WordPiece, "
+                  "BPEDecoder or CTC");
     }
 }
 
@@ -125,6 +142,16 @@ void TokenDecoder::Run::feed(size_t step, std::string piece) {
         feedStrip(step, std::move(piece));
     } else if (std::holds_alternative<WordPiece>(kind)) {
         feedWordPiece(step, std::move(piece));
+    } else if (const auto* ends = std::get_if<WordEnds>(&kind)) {
+        // The end of the text is known only when no other token comes: each waits for the next.
+        const auto spaced = [&](const std::string& text) {
+            return replaceAll(text, Pattern::literal(ends->suffix), " ");
+        };
+        if (mode_ == Mode::OnePiece) return feed(step + 1, spaced(piece));
+        const std::string before = std::exchange(state.held, std::move(piece));
+        if (state.pieces++ > 0) feed(step + 1, spaced(before));
+    } else if (std::holds_alternative<Ctc>(kind)) {
+        feedCtc(step, std::move(piece));
     } else {
         const auto& metaspace = std::get<Metaspace>(kind);
         const bool isFirst = state.pieces++ == 0 || (metaspace.isFused && mode_ == Mode::Stream);
@@ -197,20 +224,35 @@ void TokenDecoder::Run::feedWordPiece(size_t step, std::string piece) {
         piece.erase(0, words.prefix.size());
     else if (!isFirst)
         piece = " " + piece;
-    if (words.cleansUp) // in this order, as in Hugging Face's library
-        for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{{" .", "."},
-                                                                                                 {" ?", "?"},
-                                                                                                 {" !", "!"},
-                                                                                                 {" ,", ","},
-                                                                                                 {" ' ", "'"},
-                                                                                                 {" n't", "n't"},
-                                                                                                 {" 'm", "'m"},
-                                                                                                 {" do not", " don't"},
-                                                                                                 {" 's", "'s"},
-                                                                                                 {" 've", "'ve"},
-                                                                                                 {" 're", "'re"}})
-            piece = replaceAll(piece, Pattern::literal(from), to);
-    feed(step + 1, std::move(piece));
+    feed(step + 1, words.cleansUp ? cleanedUp(std::move(piece)) : std::move(piece));
+}
+
+std::string TokenDecoder::Run::cleanedUp(std::string piece) {
+    // In this order, as in Hugging Face's library.
+    for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{{" .", "."},
+                                                                                             {" ?", "?"},
+                                                                                             {" !", "!"},
+                                                                                             {" ,", ","},
+                                                                                             {" ' ", "'"},
+                                                                                             {" n't", "n't"},
+                                                                                             {" 'm", "'m"},
+                                                                                             {" do not", " don't"},
+                                                                                             {" 's", "'s"},
+                                                                                             {" 've", "'ve"},
+                                                                                             {" 're", "'re"}})
+        piece = replaceAll(piece, Pattern::literal(from), to);
+    return piece;
+}
+
+void TokenDecoder::Run::feedCtc(size_t step, std::string piece) {
+    const auto& ctc = std::get<Ctc>(decoder_->steps_[step]);
+    State& state = states_[step];
+    if (mode_ != Mode::OnePiece && state.pieces++ > 0 && state.held == piece) return;
+    state.held = piece;
+    if (!ctc.padding.empty()) piece = replaceAll(piece, Pattern::literal(ctc.padding), "");
+    if (ctc.cleansUp) piece = cleanedUp(std::move(piece));
+    if (ctc.cleansUp && !ctc.delimiter.empty()) piece = replaceAll(piece, Pattern::literal(ctc.delimiter), " ");
+    if (!piece.empty()) feed(step + 1, std::move(piece));
 }
 
 void TokenDecoder::Run::finish() {
@@ -220,6 +262,8 @@ void TokenDecoder::Run::finish() {
             endBytes(step);
         else if (std::holds_alternative<Fuse>(kind) && mode_ == Mode::Whole)
             feed(step + 1, std::exchange(states_[step].held, {}));
+        else if (const auto* ends = std::get_if<WordEnds>(&kind); ends && states_[step].pieces > 0)
+            feed(step + 1, replaceAll(std::exchange(states_[step].held, {}), Pattern::literal(ends->suffix), ""));
     }
 }
 

@@ -30,6 +30,8 @@ public:
     /// SentencePiece's: U+2581 becomes a space. @param dropsFirst removes the space that encoding prepended
     /// @param hasBytes tokens such as "<0xE4>" become their bytes
     static TokenDecoder sentencePiece(bool dropsFirst, bool hasBytes);
+    /// The same where spaces at the beginning count: at most one of them goes.
+    static TokenDecoder sentencePieceExact(bool dropsFirst, bool hasBytes);
 
     /// Runs the chain on one list of tokens.
     class Run {
@@ -57,6 +59,8 @@ public:
         void endBytes(size_t step);
         void feedStrip(size_t step, std::string piece);
         void feedWordPiece(size_t step, std::string piece);
+        void feedCtc(size_t step, std::string piece);
+        std::string cleanedUp(std::string piece);
 
         std::string replaceAll(const std::string& text, const Pattern& pattern, std::string_view content);
 
@@ -90,7 +94,14 @@ private:
         std::string prefix; ///< of tokens that continue a word; a space precedes all others
         bool cleansUp;      ///< removes spaces before punctuation and in English contractions
     };
-    using Step = std::variant<Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace, WordPiece>;
+    struct WordEnds {
+        std::string suffix; ///< of a token that ends a word; a space takes its place, but not at the end of the text
+    };
+    struct Ctc { ///< of speech: a token that repeats is one token
+        std::string padding, delimiter;
+        bool cleansUp;
+    };
+    using Step = std::variant<Replace, ByteFallback, Fuse, ByteLevel, Strip, Metaspace, WordPiece, WordEnds, Ctc>;
 
     void add(const JsonNode& node, int depth);
 

@@ -5,23 +5,36 @@
 #include "engine/text/bpe.h"
 #include "engine/text/json_node.h"
 #include "engine/text/unigram.h"
+#include "engine/text/word_level.h"
 #include "engine/text/word_piece.h"
 
 #include <fmt/format.h>
 
 namespace attn {
 
+namespace {
+
+/// The kind of a model in an old file, which does not name it.
+std::string kindByFields(const JsonNode& node) {
+    if (node.find("merges")) return "BPE";
+    if (node.find("max_input_chars_per_word")) return "WordPiece";
+    return node.at("vocab").isList() ? "Unigram" : "WordLevel";
+}
+
+} // namespace
+
 TokenModel::TokenModel(StringMap<int> vocabulary) : vocabulary_(std::move(vocabulary)) {
     for (size_t byte = 0; byte < byteIds_.size(); ++byte) byteIds_[byte] = idOf(fmt::format("<0x{:02X}>", byte));
 }
 
 std::unique_ptr<const TokenModel> TokenModel::parse(const JsonNode& node) {
-    const std::string type = node.text("type", "BPE"); // old files omit it
+    const std::string type = node.find("type") ? node.type() : kindByFields(node);
     if (type == "BPE") return std::make_unique<Bpe>(Bpe::parse(node));
     if (type == "WordPiece") return std::make_unique<WordPiece>(WordPiece::parse(node));
+    if (type == "WordLevel") return std::make_unique<WordLevel>(WordLevel::parse(node));
     if (type == "Unigram") return std::make_unique<Unigram>(Unigram::parse(node));
     node.fail(fmt::format("is of type {}, which is not supported", printable(type)),
-              "use a model with a BPE, WordPiece or Unigram tokenizer, or enter token ids");
+              "use a model with a BPE, WordPiece, WordLevel or Unigram tokenizer, or enter token ids");
 }
 
 StringMap<int> TokenModel::parseVocabulary(const JsonNode& node) {

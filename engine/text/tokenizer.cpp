@@ -4,17 +4,9 @@
 #include "engine/core/quoting.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json_file.h"
-#include "engine/text/added_tokens.h"
-#include "engine/text/bert_vocabulary.h"
 #include "engine/text/bpe.h"
-#include "engine/text/json_node.h"
-#include "engine/text/normalizer.h"
-#include "engine/text/pre_tokenizer.h"
-#include "engine/text/sentence_piece_file.h"
-#include "engine/text/sentence_piece_parts.h"
-#include "engine/text/special_template.h"
 #include "engine/text/text_budget.h"
-#include "engine/text/token_decoder.h"
+#include "engine/text/tokenizer_parts.h"
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
@@ -22,17 +14,16 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <utility>
 
 namespace attn {
 
-struct Tokenizer::Parts {
-    Normalizer normalizer;
-    PreTokenizer preTokenizer;
-    std::unique_ptr<const TokenModel> model;
-    AddedTokens added;
-    SpecialTemplate specials;
-    TokenDecoder decoder;
-    std::string kind;
+struct Tokenizer::Parts : TokenizerParts {
+    explicit Parts(TokenizerParts read) : TokenizerParts(std::move(read)) {
+        if (kind.empty()) kind = model->kind();
+        index();
+    }
 
     struct Entry {
         std::optional<std::string> text;
@@ -85,90 +76,10 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
     return fromJson(readTextFile(path, kMostJsonBytes), path.string());
 }
 
-namespace {
-
-bool isThere(const std::filesystem::path& path) {
-    std::error_code error;
-    return std::filesystem::exists(std::filesystem::symlink_status(path, error));
-}
-
-SentencePieceFile readPieces(const std::filesystem::path& path) {
-    return SentencePieceFile::read(readTextFile(path, kMostJsonBytes), path.string());
-}
-
-/// How many sentinels tokenizer_config.json says that T5 has.
-std::optional<size_t> sentinelsIn(const std::filesystem::path& config) {
-    constexpr size_t kMost = 10'000;
-    const nlohmann::json document = readJsonFile(config);
-    const std::string name = config.string();
-    const auto count = JsonNode(document, name).find("extra_ids");
-    if (!count) return std::nullopt;
-    const size_t sentinels = JsonNode(document, name).size("extra_ids", 0);
-    if (sentinels > kMost) count->fail(fmt::format("is {}; at most {} are supported", sentinels, kMost));
-    return sentinels;
-}
-
-} // namespace
-
-Tokenizer::Tokenizer(SentencePieceParts read) {
-    auto parts = std::make_unique<Parts>(Parts{.normalizer = std::move(read.normalizer),
-                                               .preTokenizer = {},
-                                               .model = std::move(read.model),
-                                               .added = std::move(read.added),
-                                               .specials = std::move(read.specials),
-                                               .decoder = std::move(read.decoder),
-                                               .kind = {}});
-    parts->kind = parts->model->kind();
-    parts->index();
-    parts_ = std::move(parts);
-}
-
-std::optional<Tokenizer> Tokenizer::ofFolder(const std::filesystem::path& folder) {
-    if (isThere(folder / "tokenizer.json")) return load(folder / "tokenizer.json");
-    const std::filesystem::path config = folder / "tokenizer_config.json", vocabulary = folder / "vocab.txt",
-                                t5 = folder / "spiece.model", xlmRoberta = folder / "sentencepiece.bpe.model";
-    if (isThere(vocabulary))
-        return fromJson(bertTokenizerJson(readTextFile(vocabulary, kMostJsonBytes),
-                                          isThere(config) ? readTextFile(config, kMostJsonBytes) : "", config.string()),
-                        vocabulary.string());
-    if (isThere(t5))
-        return Tokenizer(t5Parts(readPieces(t5), t5.string(), isThere(config) ? sentinelsIn(config) : std::nullopt));
-    if (isThere(xlmRoberta)) return Tokenizer(xlmRobertaParts(readPieces(xlmRoberta), xlmRoberta.string()));
-    return std::nullopt;
-}
-
-std::optional<TranslationTokenizers> Tokenizer::ofTranslationFolder(const std::filesystem::path& folder) {
-    const std::filesystem::path vocabulary = folder / "vocab.json", source = folder / "source.spm",
-                                target = folder / "target.spm";
-    if (!isThere(vocabulary) || !isThere(source) || !isThere(target)) return std::nullopt;
-    const nlohmann::json document = readJsonFile(vocabulary);
-    const std::string name = vocabulary.string();
-    StringMap<int> ids;
-    for (const auto& [token, id] : JsonNode(document, name).vocabulary(TokenModel::kMostTokens)) ids.emplace(token, id);
-    const auto read = [&](const std::filesystem::path& pieces) {
-        return Tokenizer(marianParts(readPieces(pieces), pieces.string(), ids, name));
-    };
-    return TranslationTokenizers{read(source), read(target)};
-}
+Tokenizer::Tokenizer(TokenizerParts read) : parts_(std::make_unique<Parts>(std::move(read))) {}
 
 Tokenizer Tokenizer::fromJson(std::string_view json, const std::string& name) {
-    const nlohmann::json document = parseJson(json, name);
-    const JsonNode root(document, name);
-    const auto normalizer = root.find("normalizer"), preTokenizer = root.find("pre_tokenizer"),
-               decoder = root.find("decoder"), added = root.find("added_tokens"),
-               specials = root.find("post_processor");
-    auto parts = std::make_unique<Parts>(
-        Parts{.normalizer = normalizer ? Normalizer::parse(*normalizer) : Normalizer(),
-              .preTokenizer = preTokenizer ? PreTokenizer::parse(*preTokenizer) : PreTokenizer(),
-              .model = TokenModel::parse(root.at("model")),
-              .added = {},
-              .specials = specials ? SpecialTemplate::parse(*specials) : SpecialTemplate(),
-              .decoder = decoder ? TokenDecoder::parse(*decoder) : TokenDecoder(" "),
-              .kind = {}});
-    if (added) parts->added = AddedTokens::parse(*added, *parts->model, parts->normalizer);
-    parts->kind = parts->model->kind();
-    parts->index();
-    return Tokenizer(std::move(parts));
+    return Tokenizer(TokenizerParts::parse(parseJson(json, name), name));
 }
 
 Tokenizer Tokenizer::characters(const std::vector<std::string>& alphabet, const std::optional<std::string>& unknown) {
@@ -191,15 +102,9 @@ Tokenizer Tokenizer::characters(const std::vector<std::string>& alphabet, const 
                      .hint = "add it to the list"});
     const Bpe::Options options{.unknownToken = unknown,
                                .unknown = unknown ? Bpe::Unknown::Token : Bpe::Unknown::Refused};
-    auto parts = std::make_unique<Parts>(Parts{.normalizer = {},
-                                               .preTokenizer = {},
-                                               .model = std::make_unique<Bpe>(std::move(vocabulary), options),
-                                               .added = {},
-                                               .specials = {},
-                                               .decoder = TokenDecoder(""),
-                                               .kind = "single characters"});
-    parts->index();
-    return Tokenizer(std::move(parts));
+    return Tokenizer(TokenizerParts{.model = std::make_unique<Bpe>(std::move(vocabulary), options),
+                                    .decoder = TokenDecoder(""),
+                                    .kind = "single characters"});
 }
 
 void Tokenizer::Parts::encode(std::string_view text, int which, int type, Encoding& encoding) const {
@@ -256,11 +161,51 @@ Encoding Tokenizer::encodePair(std::string_view first, std::string_view second, 
     return encode(std::array{first, second}, addSpecialTokens);
 }
 
+namespace {
+
+/// A text without the spaces before punctuation and in English contractions: "clean_up_tokenization_spaces".
+/// @source transformers 4, tokenization_utils_base.py, clean_up_tokenization
+std::string withoutSpareSpaces(std::string text) {
+    for (const auto& [from, to] :
+         std::initializer_list<std::pair<std::string_view, std::string_view>>{{" .", "."},
+                                                                              {" ?", "?"},
+                                                                              {" !", "!"},
+                                                                              {" ,", ","},
+                                                                              {" ' ", "'"},
+                                                                              {" n't", "n't"},
+                                                                              {" 'm", "'m"},
+                                                                              {" 's", "'s"},
+                                                                              {" 've", "'ve"},
+                                                                              {" 're", "'re"}}) {
+        std::string result;
+        size_t done = 0;
+        for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; done = at) {
+            result.append(text, done, at - done).append(to);
+            at += from.size();
+        }
+        text = result.append(text, done);
+    }
+    return text;
+}
+
+/// The greatest place at which a text can be cut so that withoutSpareSpaces() of both parts is that of the whole: three
+/// bytes without a space stand before it, as no change looks at more than four from a space on.
+size_t placeToCut(std::string_view text) {
+    for (size_t place = text.size(); place > 0; --place) {
+        const size_t from = place - std::min<size_t>(place, 3);
+        const bool isInCharacter = place < text.size() && (static_cast<unsigned char>(text[place]) & 0xC0) == 0x80;
+        if (!isInCharacter && text.substr(from, place - from).find(' ') == std::string_view::npos) return place;
+    }
+    return 0;
+}
+
+} // namespace
+
 std::string Tokenizer::decode(std::span<const int> ids, bool skipSpecialTokens) const {
     TokenDecoder::Run run(parts_->decoder, TokenDecoder::Mode::Whole);
     for (int id : ids) parts_->push(run, id, skipSpecialTokens);
     run.finish();
-    return run.take();
+    return parts_->cleansUp ? withoutSpareSpaces(run.take()) : run.take();
 }
 
 std::string Tokenizer::tokenText(int id) const {
@@ -289,11 +234,7 @@ std::optional<std::string> Tokenizer::token(int id) const {
     return entry != nullptr ? entry->text : std::nullopt;
 }
 
-std::optional<int> Tokenizer::idOf(std::string_view token) const {
-    for (const AddedTokens::Token& added : parts_->added.tokens())
-        if (added.content == token) return added.id;
-    return parts_->model->idOf(token);
-}
+std::optional<int> Tokenizer::idOf(std::string_view token) const { return parts_->idOf(token); }
 
 int Tokenizer::vocabularySize() const { return static_cast<int>(parts_->entries.size()); }
 
@@ -311,20 +252,30 @@ bool Tokenizer::continuesWord(int id) const {
 std::optional<int> Tokenizer::beginId() const {
     constexpr std::array<std::string_view, 4> kNames{"<s>", "<|begin_of_text|>", "<bos>", "<|endoftext|>"};
     const auto& first = parts_->specials.single.front().token;
-    return first ? first : parts_->specialNamed(kNames);
+    if (first) return first;
+    return parts_->begin ? parts_->begin : parts_->specialNamed(kNames);
 }
 
 std::optional<int> Tokenizer::endId() const {
     constexpr std::array<std::string_view, 5> kNames{"</s>", "<|end_of_text|>", "<eos>", "<|im_end|>", "<|endoftext|>"};
     const auto& last = parts_->specials.single.back().token;
-    return last ? last : parts_->specialNamed(kNames);
+    if (last) return last;
+    return parts_->end ? parts_->end : parts_->specialNamed(kNames);
 }
 
 std::optional<int> Tokenizer::maskId() const {
+    if (parts_->mask) return parts_->mask;
     return parts_->specialNamed(std::array<std::string_view, 2>{"[MASK]", "<mask>"});
 }
 
 std::optional<int> Tokenizer::unknownId() const { return parts_->model->unknownId(); }
+
+bool Tokenizer::beginsTwice(std::span<const int> ids) const {
+    const auto& first = parts_->specials.single.front().token;
+    return first && ids.size() > 1 && ids[0] == *first && ids[1] == *first;
+}
+
+const std::vector<std::string>& Tokenizer::warnings() const { return parts_->warnings; }
 
 std::string Tokenizer::summary() const {
     return fmt::format("{}, {} tokens{}", parts_->kind, vocabularySize(), parts_->model->details());
@@ -334,24 +285,32 @@ struct StreamDecoder::State {
     const Tokenizer::Parts* parts;
     bool skipsSpecial;
     TokenDecoder::Run run;
+    bool cleansUp;
+    std::string held{}; ///< text whose spaces may still go
 };
 
-StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens)
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens, Spaces spaces)
     : state_(std::make_unique<State>(State{tokenizer.parts_.get(), skipSpecialTokens,
-                                           TokenDecoder::Run(tokenizer.parts_->decoder, TokenDecoder::Mode::Stream)})) {
-}
+                                           TokenDecoder::Run(tokenizer.parts_->decoder, TokenDecoder::Mode::Stream),
+                                           spaces == Spaces::AsDecoded && tokenizer.parts_->cleansUp})) {}
 StreamDecoder::~StreamDecoder() = default;
 StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
 StreamDecoder& StreamDecoder::operator=(StreamDecoder&&) noexcept = default;
 
 std::string StreamDecoder::push(int id) {
     state_->parts->push(state_->run, id, state_->skipsSpecial);
-    return state_->run.take();
+    if (!state_->cleansUp) return state_->run.take();
+    state_->held += state_->run.take();
+    const size_t place = placeToCut(state_->held);
+    std::string ready = withoutSpareSpaces(state_->held.substr(0, place));
+    state_->held.erase(0, place);
+    return ready;
 }
 
 std::string StreamDecoder::finish() {
     state_->run.finish();
     std::string rest = state_->run.take();
+    if (state_->cleansUp) rest = withoutSpareSpaces(std::exchange(state_->held, {}) + rest);
     state_->run = TokenDecoder::Run(state_->parts->decoder, TokenDecoder::Mode::Stream);
     return rest;
 }

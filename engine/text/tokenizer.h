@@ -12,13 +12,13 @@
 
 namespace attn {
 
-struct SentencePieceParts;
+struct TokenizerParts;
 struct TranslationTokenizers;
 
 /// Converts text to token ids and back. Reads Hugging Face's tokenizer.json with a BPE model, byte-level or
-/// SentencePiece-style, a WordPiece or a Unigram model, reads SentencePiece's own files, or uses an alphabet of
-/// characters. Ids equal those of Hugging Face's tokenizers 0.23, or those of SentencePiece for its files; truncation
-/// and padding in the file are ignored. Safe to use from several threads.
+/// SentencePiece-style, a WordPiece, a WordLevel or a Unigram model, reads SentencePiece's own files, or uses an
+/// alphabet of characters. Ids equal those of Hugging Face's tokenizers 0.23, or those of SentencePiece for its files;
+/// truncation and padding in the file are ignored. Safe to use from several threads.
 class Tokenizer {
 public:
     /// Reads a tokenizer.json file. @throws Error naming the file, the field and the remedy
@@ -26,8 +26,9 @@ public:
     /// Reads the text of a tokenizer.json. @param name of the file, for errors
     /// @throws Error naming the field and the remedy
     static Tokenizer fromJson(std::string_view json, const std::string& name = "tokenizer.json");
-    /// Reads the tokenizer of a model folder: tokenizer.json, BERT's vocab.txt with tokenizer_config.json, T5's
-    /// spiece.model with tokenizer_config.json, or XLM-RoBERTa's sentencepiece.bpe.model.
+    /// Reads the tokenizer of a model folder: tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json with merges.txt, or
+    /// a model file of SentencePiece, of the kind that tokenizer_config.json or config.json names. What
+    /// tokenizer_config.json, special_tokens_map.json and added_tokens.json say of it counts as in transformers.
     /// @return none if the folder has none of them  @throws Error as load()
     static std::optional<Tokenizer> ofFolder(const std::filesystem::path& folder);
     /// Reads the tokenizers of a Marian model's folder: source.spm and target.spm with vocab.json.
@@ -70,6 +71,11 @@ public:
     std::optional<int> maskId() const;
     /// The token in place of characters that the vocabulary lacks; none: it has no such token.
     std::optional<int> unknownId() const;
+    /// Whether an encoded text begins with the token that the template puts before it, so that it stands there
+    /// twice.
+    bool beginsTwice(std::span<const int> ids) const;
+    /// What the files say that this tokenizer does not obey.
+    const std::vector<std::string>& warnings() const;
     /// A description such as "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
     std::string summary() const;
 
@@ -78,7 +84,7 @@ private:
     struct Parts;
     Encoding encode(std::span<const std::string_view> texts, bool addSpecialTokens) const;
     explicit Tokenizer(std::unique_ptr<const Parts> parts);
-    explicit Tokenizer(SentencePieceParts read);
+    explicit Tokenizer(TokenizerParts read);
     std::unique_ptr<const Parts> parts_;
 };
 
@@ -93,8 +99,11 @@ struct TranslationTokenizers {
 /// tokens in a row.
 class StreamDecoder {
 public:
+    /// Whether spaces before punctuation go where Tokenizer::decode removes them. They come out with the next word
+    /// then.
+    enum class Spaces { AsDecoded, AsWritten };
     /// @param tokenizer must outlive this object
-    StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens);
+    StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens, Spaces spaces = Spaces::AsDecoded);
     ~StreamDecoder();
     StreamDecoder(StreamDecoder&&) noexcept;
     StreamDecoder& operator=(StreamDecoder&&) noexcept;

@@ -4,7 +4,7 @@
 
 using namespace attn;
 
-/// A model file of SentencePiece in folders of three kinds of models, and a short text that is converted with it.
+/// A model file of SentencePiece in folders of six kinds of models, and a short text that is converted with it.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     constexpr std::string_view kText =
         "Ines's  park,\n\t12345 \xc3\xa9\xe2\x80\xa6 <s>ab\xcc\x81 \xef\xac\x81\xef\xbc\xa1 \xe2\x96\x81";
@@ -19,6 +19,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             tokenizer.decode(encoding.ids, true);
         }
     };
+    t5.write("config.json", R"({"model_type": "t5"})");
+    xlmRoberta.write("config.json", R"({"model_type": "xlm-roberta"})");
+    static const fuzz::Folder llama, xlnet, camembert;
+    for (const auto& [folder, model] : {std::pair{&llama, "llama"}, {&xlnet, "xlnet"}, {&camembert, "camembert"}}) {
+        folder->write("config.json", std::string(R"({"model_type": ")") + model + R"("})");
+        folder->write("tokenizer.model", bytes);
+        fuzz::mayRefuse([&] { check(Tokenizer::ofFolder(folder->path()).value()); });
+    }
     t5.write("spiece.model", bytes);
     fuzz::mayRefuse([&] { check(Tokenizer::ofFolder(t5.path()).value()); });
     xlmRoberta.write("sentencepiece.bpe.model", bytes);

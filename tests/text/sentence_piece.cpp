@@ -17,7 +17,10 @@ std::string fileOf(const std::string& name) {
 
 /// A folder with one file, and its tokenizer.
 struct OneFile : TemporaryFolder {
-    OneFile(const std::string& name, const std::string& bytes) { write(name, bytes); }
+    OneFile(const std::string& name, const std::string& bytes) {
+        write(name, bytes);
+        write("config.json", name == "spiece.model" ? R"({"model_type": "t5"})" : R"({"model_type": "xlm-roberta"})");
+    }
     void write(const std::string& name, const std::string& bytes) const {
         std::ofstream(path() / name, std::ios::binary) << bytes;
     }
@@ -132,7 +135,8 @@ TEST_CASE("sentence pieces: damaged files are refused with their name", "[text]"
     CHECK(refused(start + piece("x", 9), "piece 3 is of type 9"));
     CHECK(refused(start + piece("\xC0", 1), "piece 3 is not text"));
     CHECK(refused(start + piece("", 1), "piece 3 is not text"));
-    CHECK(refused(start + field(2, field(3, 2)), "the SentencePiece model is not of the kind Unigram"));
+    CHECK(refused(start + field(2, field(3, 3)),
+                  "the SentencePiece model is neither of the kind Unigram nor of the kind BPE"));
     CHECK(refused(start + field(2, std::string("\xC0\x01\x01")), "the SentencePiece model puts spaces behind words"));
     CHECK(refused(start + field(3, field(2, "abc")), "\"precompiled_charsmap\" is a table of 3 bytes"));
     CHECK(refused(piece("a", 1), "\"<unk>\" is missing among the tokens"));

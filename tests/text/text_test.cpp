@@ -48,7 +48,7 @@ TextGolden goldenOf(const json& entry, const json& file) {
 const std::vector<TextGolden>& textGoldens() {
     static const std::vector<TextGolden> goldens = [] {
         std::vector<TextGolden> all;
-        for (const char* name : {"goldens.json", "word_pieces.json", "unigrams.json"}) {
+        for (const char* name : {"goldens.json", "word_pieces.json", "unigrams.json", "parts.json"}) {
             const json file = json::parse(std::ifstream(std::string(ATTN_TEST_DIR "/golden/text/") + name));
             for (const json& entry : file.at("cases")) all.push_back(goldenOf(entry, file));
         }

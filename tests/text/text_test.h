@@ -26,7 +26,7 @@ struct TextGolden {
     std::string vocabulary{}, config{}; ///< vocab.txt and tokenizer_config.json with the same meaning, or empty
 };
 
-/// tests/golden/text/goldens.json, word_pieces.json, unigrams.json
+/// tests/golden/text/goldens.json, word_pieces.json, unigrams.json, parts.json
 const std::vector<TextGolden>& textGoldens();
 /// tests/golden/text/sentence_pieces/expected.json: the texts with SentencePiece's own ids in one of its folders.
 /// `decoded` is empty where the two need not agree.

@@ -39,8 +39,13 @@ TEST_CASE("word pieces: every token covers the bytes that Hugging Face says", "[
                 CAPTURE(i, tokenizer.tokenText(encoding.ids[i]), encoding.ranges[i].begin, encoding.ranges[i].end,
                         text.ranges[i].begin, text.ranges[i].end);
                 const bool isOfTemplate = text.ranges[i] == ByteRange{0, 0}; // ours stand where the text begins or ends
-                CHECK((isOfTemplate ? encoding.ranges[i].begin == encoding.ranges[i].end
-                                    : encoding.ranges[i] == text.ranges[i]));
+                const ByteRange &ours = encoding.ranges[i], &theirs = text.ranges[i];
+                // The library gives a letter that was composed one of its parts, and a letter that was inserted its
+                // neighbour. Ours have all parts, and nothing.
+                const bool isInserted = ours.begin == ours.end && ours.begin == theirs.begin,
+                           isWider = ours.begin <= theirs.begin && ours.end >= theirs.end,
+                           isChanged = each.name.starts_with("parts_") && (isInserted || isWider);
+                CHECK((isOfTemplate ? ours.begin == ours.end : isChanged || ours == theirs));
             }
         }
     }

@@ -59,16 +59,21 @@ std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snaps
         snapshot.next->logits.empty())
         return rows;
     try {
-        const auto candidates = rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit);
+        const auto candidates =
+            rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit, snapshot.next->limits);
         std::map<int, float> probabilities; // before
         if (earlier && earlier->logits.size() == snapshot.next->logits.size()) {
-            for (const Candidate& each : rankCandidates(earlier->logits, sampling, earlier->recentTokens, -1))
+            for (const Candidate& each :
+                 rankCandidates(earlier->logits, sampling, earlier->recentTokens, -1, snapshot.next->limits))
                 probabilities[each.token] = each.probability;
             showsChange_ = true;
         }
         for (const Candidate& candidate : candidates)
             rows.push_back(rowOf(candidate, tokenText(snapshot, candidate.token),
                                  showsChange_ ? candidate.probability - probabilities[candidate.token] : 0.0f));
+        const TokenLimits& limits = snapshot.next->limits;
+        for (Row& row : rows)
+            row.isBarred = !limits.empty() && row.candidate.probability <= 0 && !limits.allows(row.candidate.token);
     } catch (const Error&) {
         // All-NaN logits: the session reports them as its failure; here there is nothing to list.
     }
@@ -119,7 +124,7 @@ int CandidateModel::columnCount(const QModelIndex& parent) const { return parent
 
 QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
-    const auto& [candidate, text, percent, logit, change] = rows_[static_cast<size_t>(index.row())];
+    const auto& [candidate, text, percent, logit, change, isBarred] = rows_[static_cast<size_t>(index.row())];
     const bool isFiltered = listsTokens() && candidate.probability <= 0;
     switch (role) {
     case TokenRole:
@@ -128,7 +133,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         return activation_ == ClassActivation::None ? 0 : static_cast<double>(candidate.probability); // no bar
     case Qt::DisplayRole:
         return index.column() == TokenColumn          ? (listsTokens() ? visibleText(text) : text)
-               : index.column() == ProbabilityColumn  ? percent
+               : index.column() == ProbabilityColumn  ? (isBarred ? tr("barred") : percent)
                : index.column() == LogitColumn        ? logit
                : !showsChange_ || std::isnan(change)  ? QString()
                : activation_ == ClassActivation::None ? formatSigned(static_cast<double>(change), 4)
@@ -141,6 +146,11 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
         if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
         if (!listsTokens()) return tr("%1, probability %2, logit %3").arg(text, percent, logit);
+        if (isBarred)
+            return tr("Token %1, logit %2: barred by the rules of the model's folder (generation_config.json or "
+                      "config.json). Click to add it anyway.")
+                .arg(candidate.token)
+                .arg(logit);
         return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
                                 .arg(candidate.token)
                                 .arg(logit)

@@ -42,7 +42,8 @@ private:
     struct Row {
         Candidate candidate;
         QString text, percent, logit;
-        float change = 0; ///< of the probability
+        float change = 0;      ///< of the probability
+        bool isBarred = false; ///< the rules of the model's folder exclude it
     };
     Row rowOf(const Candidate& candidate, const QString& text, float change) const;
     /// Sets showsChange_ too.

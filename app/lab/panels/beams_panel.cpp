@@ -71,15 +71,24 @@ BeamsPanel::BeamsPanel(Workbench& bench, QWidget* parent)
 }
 
 void BeamsPanel::search(int steps) {
-    bench_.post(BeamSearchCommand{
-        .settings = {.width = width_->value(), .lengthPenalty = penalty_->value(), .maxTokens = most_->value()},
-        .steps = steps});
+    const auto choice = snapshot_ && snapshot_->model ? snapshot_->model->choice : std::nullopt;
+    bench_.post(BeamSearchCommand{.settings = {.width = width_->value(),
+                                               .lengthPenalty = penalty_->value(),
+                                               .maxTokens = most_->value(),
+                                               .repetitionPenalty = bench_.sampling().repetitionPenalty,
+                                               .stopsEarly = choice && choice->stopsEarly},
+                                  .steps = steps});
 }
 
 void BeamsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
     const bool isSame = before && before->beams == snapshot->beams && before->sequence == snapshot->sequence &&
                         before->model == snapshot->model && before->status.activity == snapshot->status.activity;
+    const auto choice = snapshot->model ? snapshot->model->choice : std::nullopt;
+    if (choice && choice->beams > 1 && (!before || before->model != snapshot->model)) { // as the folder says
+        width_->setValue(choice->beams);
+        penalty_->setValue(choice->lengthPenalty);
+    }
     if (!isSame) show();
 }
 

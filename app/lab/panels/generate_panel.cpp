@@ -287,6 +287,7 @@ void GeneratePanel::showModel() {
     generation_->setVisible(isWriting);
     prompt_->setPlaceholderText(!model || model->hasTokenizer ? tr("Type a prompt. The model reads it as you type.")
                                                               : tr("Type token ids, such as 1, 403, 407."));
+    prompt_->setWhatsThis(model ? QString::fromStdString(model->tokenizerProblem) : QString());
     prompt_->setToolTip(readsSource()
                             ? tr("The source: the text that the model translates or rewrites. Ctrl+Return runs it.")
                         : isWriting ? tr("The text that the model continues. Ctrl+Return runs it.")
@@ -333,16 +334,19 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
         const QString notice = shownText(snapshot->sequence->notice);
-        notice_->setText(!notice.isEmpty()              ? notice
-                         : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
-                         : snapshot->hasEnded           ? tr("End of text. Run to write past it, Reset to start again.")
-                         : isWriting ? tr("Stronger colour = more likely. Click a word to go back to it.")
-                         : snapshot->model->maskToken
-                             ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
-                                  "it again to show it.")
-                         : snapshot->classes
-                             ? tr("This model writes no text. Next token lists what it says of this text.")
-                             : tr("This model predicts no words. Its attention is in the other panels."));
+        notice_->setText(
+            !notice.isEmpty()              ? notice
+            : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
+            : snapshot->hasEnded           ? tr("End of text. Run to write past it, Reset to start again.")
+            : isWriting && snapshot->model && snapshot->model->choice
+                ? tr("%1 chooses how to write: %2. Change it below Next token.")
+                      .arg(shownText(snapshot->model->choiceFile), shownText(snapshot->model->choice->text()))
+            : isWriting ? tr("Stronger colour = more likely. Click a word to go back to it.")
+            : snapshot->model->maskToken
+                ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
+                     "it again to show it.")
+            : snapshot->classes ? tr("This model writes no text. Next token lists what it says of this text.")
+                                : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }
     std::erase_if(inFlight_, [&](const Posted& each) { return each.number <= snapshot->promptNumber; });

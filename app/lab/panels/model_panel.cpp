@@ -134,8 +134,10 @@ void ModelPanel::showModel() {
     if (config.size() > kMostShown) config = config.left(kMostShown) + QStringLiteral("\n…");
     config_->setWordWrapMode(LongWords().add(config));
     config_->setPlainText(config);
-    tokenizer_->setText(model.hasTokenizer
-                            ? shownText(model.tokenizerSummary)
+    tokenizer_->setText(model.hasTokenizer ? shownText(model.tokenizerSummary)
+                        : !model.tokenizerProblem.empty()
+                            ? tr("The tokenizer cannot be read, so prompts are token ids, such as 1, 403, 407: %1")
+                                  .arg(shownText(model.tokenizerProblem))
                             : tr("This model has no tokenizer: prompts are token ids, such as 1, 403, 407."));
 }
 

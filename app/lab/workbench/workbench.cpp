@@ -82,6 +82,7 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         if (!isSameFolder && snapshot_->model && snapshot_->model->readsSource)
             selectHead(crossSite(*snapshot_->model), 0);
         pictures_->forgetModel();
+        startSampling();
     }
     // Changes that were posted are newer than the snapshot's, unless the session has taken or refused them.
     if (isNewModel || areEqual(snapshot->changes, changes_) || snapshot->failureCount != failuresBefore_)
@@ -283,6 +284,14 @@ void Workbench::explainIfStale() {
 }
 
 // Generation ----------------------------------------------------------------------------------------------------------
+
+/// A model starts with the sampling of its folder, unless a person has chosen another.
+void Workbench::startSampling() {
+    const auto& choice = snapshot_->model ? snapshot_->model->choice : std::nullopt;
+    const Sampling usual = choice ? samplingOf(*choice) : Sampling{};
+    const Sampling before = std::exchange(usualSampling_, usual);
+    if (sampling_ == before && usual != before) setSampling(usual);
+}
 
 void Workbench::setSampling(const Sampling& sampling) {
     sampling_ = sampling;

@@ -173,6 +173,7 @@ signals:
 
 private:
     int rowCount() const; ///< number of tokens of the text, or of patches
+    void startSampling();
     void adoptChanges();
     /// Tells what has changed in the shared state since this was last told. While a snapshot is given out, some panels
     /// do not have it yet: they would read the old one with the new state. They are told once every panel has it.
@@ -198,7 +199,7 @@ private:
     uint64_t failuresBefore_ = 0;   ///< Snapshot::failureCount when changes_ was posted
     std::shared_ptr<const Changes> toldChanges_ = changes_;
     ShownRun shownRun_ = ShownRun::Changed, toldRun_ = ShownRun::Changed;
-    Sampling sampling_;
+    Sampling sampling_, usualSampling_; ///< the second: that with which the open model starts
     std::map<const QObject*, WantedViews> wanted_;
     std::optional<PatternRequest> postedPattern_;
     SetProfileCommand postedProfile_;

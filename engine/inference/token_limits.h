@@ -1,0 +1,34 @@
+#pragma once
+
+#include "engine/models/generation_rules.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace attn {
+
+/// Which tokens may come next by the rules of a model's folder.
+struct TokenLimits {
+    std::vector<int> only{};   ///< one of these must come, whatever the logits say; empty: any may
+    std::vector<int> barred{}; ///< these may not
+    bool operator==(const TokenLimits&) const = default;
+
+    bool empty() const { return only.empty() && barred.empty(); }
+    bool allows(int token) const {
+        return only.empty() ? std::ranges::count(barred, token) == 0 : std::ranges::count(only, token) > 0;
+    }
+    /// Applies them to scores, one for each token: a barred one becomes minus infinity, one that must come 0.
+    template <class Number> void apply(std::span<Number> scores) const;
+};
+
+/// The limits of the token behind a text.
+/// @param tokens all of the text, the given ones too  @param given how many of them were not written by the model
+/// @param most tokens of the text when it is full
+/// @source transformers 4, generation/logits_process.py
+TokenLimits tokenLimits(const GenerationRules& rules, std::span<const int> tokens, size_t given, size_t most);
+
+/// The most tokens of a text by the rules. @param given as above  @param capacity of the model
+size_t mostTokens(const GenerationRules& rules, size_t given, size_t capacity);
+
+} // namespace attn

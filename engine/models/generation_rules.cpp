@@ -1,0 +1,230 @@
+#include "engine/models/generation_rules.h"
+
+#include "engine/core/error.h"
+#include "engine/core/quoting.h"
+#include "engine/io/json_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace attn {
+namespace {
+
+using nlohmann::json;
+
+/// Reads fields. A value of another kind is named and counts as missing: the model can be used without it.
+class Fields {
+public:
+    Fields(const json& object, GenerationRules& rules, int64_t vocabulary)
+        : object_(object), rules_(rules), vocabulary_(vocabulary) {}
+
+    const json* find(const char* field) const {
+        const auto found = object_.find(field);
+        return found == object_.end() || found->is_null() ? nullptr : &*found;
+    }
+    void complain(const char* field, const json& value, const std::string& wanted) {
+        rules_.warnings.push_back(fmt::format("{}: \"{}\" is {}, not {}; it does not count", rules_.file, field,
+                                              printable(shownJson(value)), wanted));
+    }
+    std::optional<double> number(const char* field, double least, double most) {
+        const json* value = find(field);
+        if (value == nullptr) return std::nullopt;
+        if (value->is_number())
+            if (const auto number = value->get<double>(); number >= least && number <= most) return number;
+        complain(field, *value, fmt::format("a number from {} to {}", least, most));
+        return std::nullopt;
+    }
+    int wholeNumber(const char* field, int fallback) {
+        const json* value = find(field);
+        if (value == nullptr) return fallback;
+        if (value->is_number_unsigned() && value->get<uint64_t>() <= kMost) return value->get<int>();
+        complain(field, *value, "a whole number from 0");
+        return fallback;
+    }
+    std::optional<bool> flag(const char* field) {
+        const json* value = find(field);
+        if (value == nullptr) return std::nullopt;
+        if (value->is_boolean()) return value->get<bool>();
+        complain(field, *value, "true or false");
+        return std::nullopt;
+    }
+    bool isToken(const json& value) const {
+        return value.is_number_unsigned() && value.get<uint64_t>() < static_cast<uint64_t>(vocabulary_);
+    }
+    /// One id or a list of them.
+    std::vector<int> tokens(const char* field) {
+        const json* value = find(field);
+        if (value == nullptr) return {};
+        std::vector<int> ids;
+        for (const json& id : value->is_array() ? *value : json::array({*value}))
+            if (isToken(id))
+                ids.push_back(id.get<int>());
+            else if (id != -1) // some files write it for "none"
+                complain(field, id, fmt::format("a token of the {} in the vocabulary", vocabulary_));
+        return ids;
+    }
+    std::optional<int> token(const char* field) {
+        const std::vector<int> ids = tokens(field);
+        return ids.empty() ? std::nullopt : std::optional(ids.front());
+    }
+    std::vector<std::vector<int>> sequences(const char* field) {
+        const json* value = find(field);
+        if (value == nullptr) return {};
+        std::vector<std::vector<int>> all;
+        bool isRight = value->is_array();
+        for (const json& each : isRight ? *value : json::array()) {
+            std::vector<int> ids;
+            for (const json& id : each.is_array() ? each : json::array())
+                if (isToken(id)) ids.push_back(id.get<int>());
+            if (each.is_array() && !ids.empty() && ids.size() == each.size())
+                all.push_back(std::move(ids));
+            else
+                isRight = false;
+        }
+        if (!isRight) complain(field, *value, "a list of lists of tokens");
+        return all;
+    }
+
+private:
+    static constexpr uint64_t kMost = 1 << 30;
+    const json& object_;
+    GenerationRules& rules_;
+    int64_t vocabulary_;
+};
+
+/// Fields that change which tokens are written and that this program does not obey, with the values that change
+/// nothing.
+void nameOthers(const Fields& fields, GenerationRules& rules) {
+    static const std::vector<std::pair<const char*, json>> kOthers{{"typical_p", 1.0},
+                                                                   {"epsilon_cutoff", 0.0},
+                                                                   {"eta_cutoff", 0.0},
+                                                                   {"top_h", nullptr},
+                                                                   {"diversity_penalty", 0.0},
+                                                                   {"num_beam_groups", 1},
+                                                                   {"encoder_repetition_penalty", 1.0},
+                                                                   {"encoder_no_repeat_ngram_size", 0},
+                                                                   {"guidance_scale", 1.0},
+                                                                   {"penalty_alpha", 0.0},
+                                                                   {"renormalize_logits", false},
+                                                                   {"sequence_bias", nullptr},
+                                                                   {"constraints", nullptr},
+                                                                   {"force_words_ids", nullptr},
+                                                                   {"forced_decoder_ids", nullptr},
+                                                                   {"exponential_decay_length_penalty", nullptr},
+                                                                   {"watermarking_config", nullptr},
+                                                                   {"stop_strings", nullptr},
+                                                                   {"max_time", nullptr},
+                                                                   {"dola_layers", nullptr}};
+    std::vector<std::string> names;
+    for (const auto& [field, usual] : kOthers)
+        if (const json* value = fields.find(field); value != nullptr && *value != usual) names.emplace_back(field);
+    if (!names.empty())
+        rules.warnings.push_back(fmt::format("{}: this program does not obey {}", rules.file, fmt::join(names, ", ")));
+}
+
+void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
+    constexpr std::array kNames{"do_sample", "temperature",        "top_k",          "top_p",         "min_p",
+                                "num_beams", "repetition_penalty", "length_penalty", "early_stopping"};
+    if (std::ranges::none_of(kNames, [&](const char* name) { return fields.find(name) != nullptr; })) return;
+    GenerationRules::Choice choice{.greedy = !fields.flag("do_sample").value_or(false)};
+    const auto real = [&](const char* field, float& value, double least, double most) {
+        value = static_cast<float>(fields.number(field, least, most).value_or(static_cast<double>(value)));
+    };
+    // A temperature of 0 stands for the most likely token.
+    if (const json* value = fields.find("temperature"); value != nullptr && *value == 0)
+        choice.greedy = true;
+    else
+        real("temperature", choice.temperature, 1e-4, 1e4);
+    choice.topK = fields.wholeNumber("top_k", choice.topK);
+    real("top_p", choice.topP, 0, 1);
+    real("min_p", choice.minP, 0, 1);
+    real("repetition_penalty", choice.repetitionPenalty, 1e-3, 1e3);
+    choice.beams = std::max(fields.wholeNumber("num_beams", 1), 1);
+    choice.lengthPenalty = fields.number("length_penalty", -100, 100).value_or(1);
+    if (const json* early = fields.find("early_stopping"); early != nullptr && early->is_boolean())
+        choice.stopsEarly = early->get<bool>();
+    if (choice.lengthPenalty < 0) {
+        fields.complain("length_penalty", *fields.find("length_penalty"), "0 or more, which this program needs");
+        choice.lengthPenalty = 1;
+    }
+    if (!choice.greedy && choice.beams > 1) {
+        rules.warnings.push_back(fmt::format(
+            "{}: this program does not draw tokens in a beam search; it draws without \"num_beams\"", rules.file));
+        choice.beams = 1;
+    }
+    // Old configs spell out every usual value.
+    if (isOwnFile || choice != GenerationRules::Choice{}) rules.choice = choice;
+}
+
+} // namespace
+
+std::string GenerationRules::Choice::text() const {
+    std::vector<std::string> parts;
+    if (beams > 1) {
+        parts.push_back(fmt::format("{} beams", beams));
+        if (lengthPenalty != 1) parts.push_back(fmt::format("length penalty {}", lengthPenalty));
+    } else if (greedy) {
+        parts.emplace_back("the most likely token");
+    } else {
+        parts.push_back(fmt::format("temperature {}", temperature));
+        if (topK > 0) parts.push_back(fmt::format("top-k {}", topK));
+        if (topP < 1) parts.push_back(fmt::format("top-p {}", topP));
+        if (minP > 0) parts.push_back(fmt::format("min-p {}", minP));
+    }
+    if (repetitionPenalty != 1) parts.push_back(fmt::format("repetition penalty {}", repetitionPenalty));
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary) {
+    GenerationRules rules;
+    const std::filesystem::path path = folder / "generation_config.json";
+    json own;
+    std::error_code error;
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+        try {
+            own = readJsonFile(path);
+            if (!own.is_object())
+                rules.warnings.emplace_back("generation_config.json is no object; config.json counts in its place");
+        } catch (const Error& failure) {
+            rules.warnings.push_back(fmt::format(
+                "generation_config.json cannot be read: {}; config.json counts in its place", failure.message()));
+        }
+    }
+    const bool isOwnFile = own.is_object();
+    rules.file = isOwnFile ? "generation_config.json" : "config.json";
+    const json& from = isOwnFile ? own : config;
+    if (!from.is_object()) return rules;
+    Fields fields(from, rules, vocabulary);
+    rules.stopTokens = fields.tokens("eos_token_id");
+    if (isOwnFile && fields.find("eos_token_id") == nullptr)
+        rules.stopTokens = Fields(config, rules, vocabulary).tokens("eos_token_id");
+    if (isOwnFile) rules.startToken = fields.token("decoder_start_token_id");
+    rules.firstToken = fields.token("forced_bos_token_id");
+    // How older configs of BART say it.
+    if (const json* forced = fields.find("force_bos_token_to_be_generated");
+        !rules.firstToken && forced != nullptr && *forced == true)
+        rules.firstToken = fields.token("bos_token_id");
+    rules.lastTokens = fields.tokens("forced_eos_token_id");
+    rules.barred = fields.sequences("bad_words_ids");
+    std::erase_if(rules.barred, [&](const std::vector<int>& words) { // a text may always end
+        return words.size() == 1 && std::ranges::count(rules.stopTokens, words.front()) > 0;
+    });
+    rules.suppressed = fields.tokens("suppress_tokens");
+    rules.suppressedFirst = fields.tokens("begin_suppress_tokens");
+    rules.minLength = fields.wholeNumber("min_length", 0);
+    rules.minNewTokens = fields.wholeNumber("min_new_tokens", 0);
+    rules.repeatFree = fields.wholeNumber("no_repeat_ngram_size", 0);
+    if (const int most = fields.wholeNumber("max_length", 0); most > 0) rules.maxLength = most;
+    if (const int most = fields.wholeNumber("max_new_tokens", 0); most > 0) rules.maxNewTokens = most;
+    readChoice(fields, rules, isOwnFile);
+    nameOthers(fields, rules);
+    return rules;
+}
+
+} // namespace attn

@@ -1,0 +1,370 @@
+#include "engine/core/error.h"
+#include "engine/core/quoting.h"
+#include "engine/io/input_file.h"
+#include "engine/io/json_file.h"
+#include "engine/text/bert_vocabulary.h"
+#include "engine/text/sentence_piece_parts.h"
+#include "engine/text/tokenizer.h"
+#include "engine/text/tokenizer_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace attn {
+namespace {
+
+using nlohmann::json;
+using Kind = TokenizerFiles::Kind;
+using Token = AddedTokens::Token;
+namespace fs = std::filesystem;
+
+bool isThere(const fs::path& path) {
+    std::error_code error;
+    return fs::exists(fs::symlink_status(path, error));
+}
+
+SentencePieceFile readPieces(const fs::path& path) {
+    return SentencePieceFile::read(readTextFile(path, kMostJsonBytes), path.string());
+}
+
+json addedTokenJson(const Token& token) {
+    return {{"content", token.content},    {"single_word", token.singleWord},  {"lstrip", token.stripsLeft},
+            {"rstrip", token.stripsRight}, {"normalized", token.isNormalized}, {"special", token.isSpecial}};
+}
+
+// ---------------------------------------------------------------- what the small files change in a tokenizer.json
+
+/// Tokens that the small files add, and their ways to be found, which go before those of tokenizer.json.
+void addTokens(json& document, const TokenizerFiles& files) {
+    json& list = document["added_tokens"];
+    if (list.is_null()) list = json::array();
+    if (!list.is_array()) return; // reading it says so
+    std::map<std::string, size_t> places;
+    for (size_t i = 0; i < list.size(); ++i)
+        if (list[i].is_object() && list[i].contains("content") && list[i]["content"].is_string())
+            places.emplace(list[i]["content"].get<std::string>(), i);
+    for (const Token& token : files.added()) {
+        if (const auto place = places.find(token.content); place != places.end()) {
+            list[place->second].update(addedTokenJson(token));
+        } else {
+            places.emplace(token.content, list.size());
+            list.push_back(addedTokenJson(token));
+        }
+    }
+    for (const Token& token : files.special())
+        if (places.emplace(token.content, list.size()).second) list.push_back(addedTokenJson(token));
+}
+
+/// BERT's classes write three fields of their normalizer again, also with what they take where the field is missing.
+void followBertClass(json& document, const TokenizerFiles& files) {
+    const auto normalizer = document.find("normalizer");
+    if (normalizer == document.end() || !normalizer->is_object() ||
+        normalizer->value("type", json()) != "BertNormalizer")
+        return;
+    const JsonNode config = files.config();
+    (*normalizer)["lowercase"] = config.flag("do_lower_case", true);
+    (*normalizer)["handle_chinese_chars"] = config.flag("tokenize_chinese_chars", true);
+    (*normalizer)["strip_accents"] =
+        config.find("strip_accents") ? json(config.flag("strip_accents", false)) : json(nullptr);
+}
+
+/// The space before the first word. GPT-2's classes leave it out unless tokenizer_config.json asks for it.
+void followPrefixSpace(json& document, const TokenizerFiles& files, Kind kind) {
+    const auto pre = document.find("pre_tokenizer");
+    if (pre == document.end() || !pre->is_object() || pre->value("type", json()) != "ByteLevel") return;
+    const bool decides = kind == Kind::ByteLevel || kind == Kind::Roberta || kind == Kind::Qwen2;
+    if (decides || files.config().find("add_prefix_space"))
+        (*pre)["add_prefix_space"] = files.config().flag("add_prefix_space", false);
+}
+
+// ---------------------------------------------------------------- tokens around a text
+
+struct Ends {
+    std::string_view className;
+    bool begins; ///< whether a text gets the token for the beginning if the files do not say
+    std::string begin, end;
+};
+
+/// The classes that put their own tokens around a text, whatever tokenizer.json says.
+/// @source transformers 4, tokenization_llama_fast.py and the like, update_post_processor
+const std::array<Ends, 5>& endsOfClasses() {
+    static const std::array<Ends, 5> kEnds{{{"LlamaTokenizer", true, "<s>", "</s>"},
+                                            {"CodeLlamaTokenizer", true, "<s>", "</s>"},
+                                            {"GemmaTokenizer", true, "<bos>", "<eos>"},
+                                            {"CohereTokenizer", true, "<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>"},
+                                            {"GPTNeoXTokenizer", false, "<|endoftext|>", "<|endoftext|>"}}};
+    return kEnds;
+}
+
+SpecialTemplate around(std::optional<int> begin, std::optional<int> end) {
+    SpecialTemplate result{.single = {}, .pair = {}};
+    for (const int text : {0, 1}) {
+        if (begin) result.pair.push_back({.token = begin, .type = text});
+        result.pair.push_back({.token = {}, .text = text, .type = text});
+        if (end) result.pair.push_back({.token = end, .type = text});
+    }
+    if (begin) result.single.push_back({.token = begin});
+    result.single.push_back({});
+    if (end) result.single.push_back({.token = end});
+    return result;
+}
+
+/// Obeys add_bos_token and add_eos_token. @param obeys whether the folder's class does
+void followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) {
+    const JsonNode config = files.config();
+    const bool isSaid = config.find("add_bos_token") || config.find("add_eos_token");
+    const auto ends = std::ranges::find(endsOfClasses(), files.className(), &Ends::className);
+    const bool hasClass = ends != endsOfClasses().end();
+    if (!obeys) {
+        for (const char* field : {"add_bos_token", "add_eos_token"})
+            if (config.flag(field, false))
+                parts.warnings.push_back(
+                    fmt::format("tokenizer_config.json asks for \"{}\", which {} does not obey: the tokens around a "
+                                "text are those of tokenizer.json",
+                                field, files.className().empty() ? "its class" : printable(files.className())));
+        return;
+    }
+    if (!isSaid && !(hasClass && ends->begins)) return;
+    const auto token = [&](const char* flag, const char* field, bool isUsual, const std::string& usual) {
+        if (!config.flag(flag, isUsual)) return std::optional<int>();
+        const auto id = parts.idOf(files.textOf(field, usual));
+        if (!id && config.find(flag))
+            parts.warnings.push_back(fmt::format("tokenizer_config.json asks for \"{}\", but there is no token {}",
+                                                 flag, inQuotes(files.textOf(field, usual))));
+        return id;
+    };
+    parts.specials =
+        around(token("add_bos_token", "bos_token", hasClass && ends->begins, hasClass ? ends->begin : "<|endoftext|>"),
+               token("add_eos_token", "eos_token", false, hasClass ? ends->end : "<|endoftext|>"));
+}
+
+void nameRoles(TokenizerParts& parts, const TokenizerFiles& files) {
+    for (const auto& [field, role] :
+         {std::pair{"bos_token", &parts.begin}, {"eos_token", &parts.end}, {"mask_token", &parts.mask}})
+        if (const auto token = files.named(field)) *role = parts.idOf(token->content);
+    parts.cleansUp = files.config().flag("clean_up_tokenization_spaces", false);
+    if (files.config().flag("split_special_tokens", false)) parts.added.splitSpecial();
+}
+
+// ---------------------------------------------------------------- folders without tokenizer.json
+
+/// @source Qwen2Tokenizer of transformers
+constexpr const char* kQwen2 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+/// The tokenizer.json that vocab.json and merges.txt of a byte-level vocabulary mean.
+json byteLevelJson(const fs::path& folder, const TokenizerFiles& files, Kind kind) {
+    const std::string vocabularyFile = (folder / "vocab.json").string();
+    json vocabulary = readJsonFile(vocabularyFile);
+    if (!vocabulary.is_object())
+        throw Error({.what = "the file is no list of tokens with their ids",
+                     .where = vocabularyFile,
+                     .hint = "copy the file again, it is damaged"});
+    json merges = json::array();
+    std::string text = readTextFile(folder / "merges.txt", kMostJsonBytes);
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        std::string line = text.substr(at, end - at);
+        if (line.ends_with('\r')) line.pop_back();
+        if (!line.empty() && !line.starts_with("#version")) merges.push_back(std::move(line));
+        at = end + 1;
+    }
+    const std::string end = kind == Kind::Roberta ? "</s>" : "<|endoftext|>",
+                      unknown = files.textOf("unk_token", kind == Kind::Roberta ? "<unk>" : end);
+    json added = json::array();
+    std::vector<std::string> own{files.textOf("bos_token", kind == Kind::Roberta ? "<s>" : end),
+                                 files.textOf("eos_token", end), unknown};
+    if (kind == Kind::Roberta)
+        for (const auto& [field, usual] :
+             {std::pair{"pad_token", "<pad>"}, {"cls_token", "<s>"}, {"sep_token", "</s>"}})
+            own.push_back(files.textOf(field, usual));
+    for (const std::string& token : own)
+        if (vocabulary.contains(token) &&
+            std::ranges::count(added, token, [](const json& each) { return each["content"].get<std::string>(); }) == 0)
+            added.push_back(addedTokenJson({.content = token, .isSpecial = true}));
+    if (kind == Kind::Roberta && !files.named("mask_token") && vocabulary.contains("<mask>"))
+        added.push_back(addedTokenJson({.content = "<mask>", .stripsLeft = true, .isSpecial = true}));
+    const json byteLevel{{"type", "ByteLevel"},
+                         {"add_prefix_space", files.config().flag("add_prefix_space", false)},
+                         {"trim_offsets", true},
+                         {"use_regex", kind != Kind::Qwen2}};
+    json document{{"version", "1.0"},
+                  {"added_tokens", added},
+                  {"normalizer", nullptr},
+                  {"pre_tokenizer", byteLevel},
+                  {"post_processor", nullptr},
+                  {"decoder", {{"type", "ByteLevel"}}},
+                  {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", merges}}}};
+    if (vocabulary.contains(unknown) && kind != Kind::ByteLevel) document["model"]["unk_token"] = unknown;
+    if (kind == Kind::Qwen2) {
+        document["normalizer"] = {{"type", "NFC"}};
+        document["pre_tokenizer"] = {
+            {"type", "Sequence"},
+            {"pretokenizers",
+             {{{"type", "Split"}, {"pattern", {{"Regex", kQwen2}}}, {"behavior", "Isolated"}, {"invert", false}},
+              byteLevel}}};
+    }
+    const std::string cls = files.textOf("cls_token", "<s>"), separator = files.textOf("sep_token", "</s>");
+    if (kind == Kind::Roberta) {
+        for (const std::string& token : {cls, separator})
+            if (!vocabulary.contains(token))
+                throw Error({.what = fmt::format("{} is missing among the tokens", inQuotes(token)),
+                             .where = vocabularyFile,
+                             .hint = "copy the file again, or use the model's tokenizer.json"});
+        document["post_processor"] = {{"type", "RobertaProcessing"},
+                                      {"sep", {separator, vocabulary[separator]}},
+                                      {"cls", {cls, vocabulary[cls]}}};
+    }
+    return document;
+}
+
+/// How many sentinels tokenizer_config.json says that T5 has.
+std::optional<size_t> sentinelsIn(const JsonNode& config) {
+    constexpr size_t kMost = 10'000;
+    const auto count = config.find("extra_ids");
+    if (!count) return std::nullopt;
+    const size_t sentinels = config.size("extra_ids", 0);
+    if (sentinels > kMost) count->fail(fmt::format("is {}; at most {} are supported", sentinels, kMost));
+    return sentinels;
+}
+
+/// Adds the tokens of the small files to the parts of a SentencePiece model, with the ids that the files give.
+void addTokens(TokenizerParts& parts, const TokenizerFiles& files) {
+    std::vector<Token> tokens = parts.added.tokens();
+    const auto put = [&](Token token) {
+        token.isNormalized = false;
+        const auto known = std::ranges::find(tokens, token.content, &Token::content);
+        if (known == tokens.end()) return tokens.push_back(std::move(token));
+        token.isSpecial = token.isSpecial || known->isSpecial;
+        *known = std::move(token);
+    };
+    for (const Token& token : files.added()) put(token);
+    for (Token token : files.special()) {
+        if (std::ranges::count(tokens, token.content, &Token::content) > 0) continue;
+        parts.added = AddedTokens(tokens);
+        token.id = parts.idOf(token.content).value_or(parts.nextId());
+        put(std::move(token));
+    }
+    parts.added = AddedTokens(std::move(tokens));
+}
+
+TokenizerParts piecesParts(const fs::path& file, const TokenizerFiles& files, Kind kind) {
+    const JsonNode config = files.config();
+    const std::string name = file.string();
+    const auto refuse = [&](const std::string& what) {
+        throw Error({.what = what, .where = name, .hint = "put the model's tokenizer.json into its folder"});
+    };
+    SentencePieceFile pieces = readPieces(file);
+    if (kind == Kind::T5 || kind == Kind::Llama) {
+        pieces.addsPrefix = config.flag("add_prefix_space", pieces.addsPrefix);
+        pieces.prefixesOnlyFirst = !config.flag("legacy", true);
+    }
+    TokenizerParts parts = [&] {
+        switch (kind) {
+        case Kind::T5:
+            return t5Parts(pieces, name, sentinelsIn(config));
+        case Kind::XlmRoberta:
+            return xlmRobertaParts(pieces, name);
+        case Kind::Camembert:
+            return camembertParts(pieces, name);
+        case Kind::Xlnet:
+        case Kind::Albert:
+            return cleanedParts(pieces, name,
+                                {.lowercases = config.flag("do_lower_case", kind == Kind::Albert),
+                                 .keepsAccents = config.flag("keep_accents", false),
+                                 .first = kind == Kind::Albert ? files.textOf("cls_token", "[CLS]") : "",
+                                 .separator = files.textOf("sep_token", kind == Kind::Albert ? "[SEP]" : "<sep>"),
+                                 .last = kind == Kind::Albert ? "" : files.textOf("cls_token", "<cls>")});
+        case Kind::Llama:
+            return llamaParts(pieces, name);
+        case Kind::None:
+            refuse("this SentencePiece model may belong to tokenizers of several kinds, and neither config.json's "
+                   "model_type nor tokenizer_config.json's tokenizer_class says to which");
+            break;
+        default:
+            refuse(fmt::format("a SentencePiece model for {} is not supported", printable(files.className())));
+        }
+        return llamaParts(pieces, name);
+    }();
+    addTokens(parts, files);
+    return parts;
+}
+
+} // namespace
+
+std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
+    const TokenizerFiles files(folder);
+    const bool hasJson = isThere(folder / "tokenizer.json");
+    const Kind kind = files.kind(hasJson);
+    const auto finished = [&](TokenizerParts parts, bool obeysEnds) {
+        followEnds(parts, files, obeysEnds);
+        nameRoles(parts, files);
+        return Tokenizer(std::move(parts));
+    };
+    const auto refuseUnknown = [&](const fs::path& file) {
+        if (kind != Kind::Unknown) return;
+        throw Error({.what = fmt::format("a tokenizer of the class {} is not supported without tokenizer.json",
+                                         printable(files.className())),
+                     .where = file.string(),
+                     .hint = "put the model's tokenizer.json into its folder, or enter token ids"});
+    };
+    if (hasJson) {
+        const std::string name = (folder / "tokenizer.json").string();
+        json document = readJsonFile(name);
+        if (document.is_object()) {
+            addTokens(document, files);
+            if (kind == Kind::Bert) followBertClass(document, files);
+            followPrefixSpace(document, files, kind);
+        }
+        return finished(TokenizerParts::parse(document, name), kind == Kind::Llama);
+    }
+    const fs::path vocabulary = folder / "vocab.txt", words = folder / "vocab.json";
+    if (isThere(vocabulary) && (kind == Kind::Bert || kind == Kind::None)) {
+        const std::string name = vocabulary.string();
+        json document = parseJson(bertTokenizerJson(readTextFile(vocabulary, kMostJsonBytes), files), name);
+        addTokens(document, files);
+        return finished(TokenizerParts::parse(document, name), false);
+    }
+    for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
+        if (isThere(folder / name)) {
+            refuseUnknown(folder / name);
+            return finished(piecesParts(folder / name, files, kind), kind == Kind::Llama);
+        }
+    if (isThere(words) && isThere(folder / "merges.txt")) {
+        refuseUnknown(words);
+        json document = byteLevelJson(folder, files, kind);
+        addTokens(document, files);
+        return finished(TokenizerParts::parse(document, words.string()),
+                        kind == Kind::Llama || kind == Kind::ByteLevel);
+    }
+    if (isThere(vocabulary)) {
+        refuseUnknown(vocabulary);
+        throw Error({.what = fmt::format("a list of words is not enough for a tokenizer of the class {}",
+                                         printable(files.className())),
+                     .where = vocabulary.string(),
+                     .hint = "put the model's tokenizer.json into its folder, or enter token ids"});
+    }
+    return std::nullopt;
+}
+
+std::optional<TranslationTokenizers> Tokenizer::ofTranslationFolder(const fs::path& folder) {
+    const fs::path vocabulary = folder / "vocab.json", source = folder / "source.spm", target = folder / "target.spm";
+    if (!isThere(vocabulary) || !isThere(source) || !isThere(target)) return std::nullopt;
+    const TokenizerFiles files(folder);
+    const json document = readJsonFile(vocabulary);
+    const std::string name = vocabulary.string();
+    StringMap<int> ids;
+    for (const auto& [token, id] : JsonNode(document, name).vocabulary(TokenModel::kMostTokens)) ids.emplace(token, id);
+    const auto read = [&](const fs::path& pieces) {
+        TokenizerParts parts = marianParts(readPieces(pieces), pieces.string(), ids, name);
+        addTokens(parts, files);
+        nameRoles(parts, files);
+        return Tokenizer(std::move(parts));
+    };
+    return TranslationTokenizers{read(source), read(target)};
+}
+
+} // namespace attn

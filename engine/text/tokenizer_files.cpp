@@ -1,0 +1,202 @@
+#include "engine/text/tokenizer_files.h"
+
+#include "engine/io/json_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace attn {
+namespace {
+
+using Kind = TokenizerFiles::Kind;
+using Token = AddedTokens::Token;
+
+constexpr std::array<const char*, 7> kNamed{"bos_token", "eos_token", "unk_token", "sep_token",
+                                            "pad_token", "cls_token", "mask_token"};
+
+struct Entry {
+    std::string_view name;
+    Kind kind;
+};
+constexpr std::array kClasses{Entry{"PreTrainedTokenizer", Kind::None},
+                              Entry{"TokenizersBackend", Kind::None},
+                              Entry{"BertTokenizer", Kind::Bert},
+                              Entry{"DistilBertTokenizer", Kind::Bert},
+                              Entry{"ElectraTokenizer", Kind::Bert},
+                              Entry{"MobileBertTokenizer", Kind::Bert},
+                              Entry{"ConvBertTokenizer", Kind::Bert},
+                              Entry{"SqueezeBertTokenizer", Kind::Bert},
+                              Entry{"RetriBertTokenizer", Kind::Bert},
+                              Entry{"LxmertTokenizer", Kind::Bert},
+                              Entry{"LayoutLMTokenizer", Kind::Bert},
+                              Entry{"GPT2Tokenizer", Kind::ByteLevel},
+                              Entry{"CodeGenTokenizer", Kind::ByteLevel},
+                              Entry{"RobertaTokenizer", Kind::Roberta},
+                              Entry{"BartTokenizer", Kind::Roberta},
+                              Entry{"LongformerTokenizer", Kind::Roberta},
+                              Entry{"LEDTokenizer", Kind::Roberta},
+                              Entry{"Qwen2Tokenizer", Kind::Qwen2},
+                              Entry{"GPTNeoXTokenizer", Kind::Llama},
+                              Entry{"LlamaTokenizer", Kind::Llama},
+                              Entry{"CodeLlamaTokenizer", Kind::Llama},
+                              Entry{"GemmaTokenizer", Kind::Llama},
+                              Entry{"CohereTokenizer", Kind::Llama},
+                              Entry{"T5Tokenizer", Kind::T5},
+                              Entry{"MT5Tokenizer", Kind::T5},
+                              Entry{"XLMRobertaTokenizer", Kind::XlmRoberta},
+                              Entry{"CamembertTokenizer", Kind::Camembert},
+                              Entry{"XLNetTokenizer", Kind::Xlnet},
+                              Entry{"AlbertTokenizer", Kind::Albert}};
+
+/// The class that transformers takes for a model_type.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kModelTypes{
+    {{"bert", "BertTokenizer"},
+     {"distilbert", "DistilBertTokenizer"},
+     {"electra", "ElectraTokenizer"},
+     {"gpt2", "GPT2Tokenizer"},
+     {"gpt_neo", "GPT2Tokenizer"},
+     {"gpt_neox", "GPTNeoXTokenizer"},
+     {"opt", "GPT2Tokenizer"},
+     {"roberta", "RobertaTokenizer"},
+     {"bart", "BartTokenizer"},
+     {"xlm-roberta", "XLMRobertaTokenizer"},
+     {"camembert", "CamembertTokenizer"},
+     {"xlnet", "XLNetTokenizer"},
+     {"albert", "AlbertTokenizer"},
+     {"t5", "T5Tokenizer"},
+     {"mt5", "MT5Tokenizer"},
+     {"umt5", "T5Tokenizer"},
+     {"llama", "LlamaTokenizer"},
+     {"mistral", "LlamaTokenizer"},
+     {"mixtral", "LlamaTokenizer"},
+     {"gemma", "GemmaTokenizer"},
+     {"gemma2", "GemmaTokenizer"},
+     {"qwen2", "Qwen2Tokenizer"},
+     {"marian", "MarianTokenizer"}}};
+
+std::string classOf(std::string_view modelType) {
+    const auto found = std::ranges::find(kModelTypes, modelType, &std::pair<std::string_view, std::string_view>::first);
+    return found == kModelTypes.end() ? std::string() : std::string(found->second);
+}
+
+Kind kindOf(std::string_view className) {
+    if (className.empty()) return Kind::None;
+    const auto found = std::ranges::find(kClasses, className, &Entry::name);
+    return found == kClasses.end() ? Kind::Unknown : found->kind;
+}
+
+/// A text, or an object with the text and how it is found.
+Token tokenOf(const JsonNode& node, bool isSpecial) {
+    if (node.isText()) {
+        const std::string text = node.text();
+        return {.content = text, .isNormalized = !isSpecial, .isSpecial = isSpecial, .decoded = text};
+    }
+    const std::string text = node.at("content").text();
+    return {.content = text,
+            .singleWord = node.flag("single_word", false),
+            .stripsLeft = node.flag("lstrip", false),
+            .stripsRight = node.flag("rstrip", false),
+            .isNormalized = node.flag("normalized", !isSpecial),
+            .isSpecial = isSpecial || node.flag("special", false),
+            .decoded = text};
+}
+
+std::optional<nlohmann::json> readIfThere(const std::filesystem::path& file) {
+    std::error_code error;
+    if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) return std::nullopt;
+    return readJsonFile(file);
+}
+
+int idFrom(const std::string& text, const JsonNode& node) {
+    int id = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+    if (error != std::errc() || end != text.data() + text.size() || id < 0 ||
+        static_cast<size_t>(id) >= TokenModel::kMostTokens)
+        node.fail("has a key that is no token id", "copy the file again, it is damaged");
+    return id;
+}
+
+} // namespace
+
+TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
+    : configFile_((folder / "tokenizer_config.json").string()) {
+    if (auto read = readIfThere(folder / "tokenizer_config.json")) {
+        config_ = std::move(*read);
+        hasConfig_ = true;
+    }
+    const auto model = readIfThere(folder / "config.json");
+    const std::string modelFile = (folder / "config.json").string();
+    const JsonNode config(config_, configFile_);
+    className_ = config.text("tokenizer_class", "");
+    if (model && model->is_object()) {
+        const JsonNode read(*model, modelFile);
+        modelType_ = read.text("model_type", "");
+        if (className_.empty()) className_ = read.text("tokenizer_class", "");
+    }
+    if (className_.ends_with("Fast")) className_.resize(className_.size() - 4);
+    isClassNamed_ = !className_.empty();
+    if (!isClassNamed_) className_ = classOf(modelType_);
+
+    readNamed(config);
+    std::map<int, Token> added;
+    if (const auto decoder = config.find("added_tokens_decoder")) {
+        const nlohmann::json& tokens = config_.at("added_tokens_decoder");
+        if (!tokens.is_object()) decoder->fail("is not an object", "copy the file again, it is damaged");
+        for (const auto& [id, token] : tokens.items()) {
+            Token each = tokenOf(decoder->at(id), false);
+            each.id = idFrom(id, *decoder);
+            added.insert_or_assign(each.id, std::move(each));
+        }
+    } else {
+        const std::string mapFile = (folder / "special_tokens_map.json").string(),
+                          addedFile = (folder / "added_tokens.json").string();
+        if (const auto map = readIfThere(mapFile)) readNamed(JsonNode(*map, mapFile));
+        if (const auto list = readIfThere(addedFile))
+            for (const auto& [text, id] : JsonNode(*list, addedFile).vocabulary(TokenModel::kMostTokens)) {
+                const std::string content(text);
+                const bool isSpecial = std::ranges::count(special_, content, &Token::content) > 0;
+                added.insert_or_assign(id, Token{.content = content,
+                                                 .id = id,
+                                                 .isNormalized = !isSpecial,
+                                                 .isSpecial = isSpecial,
+                                                 .decoded = content});
+            }
+    }
+    for (auto& [id, token] : added) {
+        const bool isNamed = std::ranges::count(special_, token.content, &Token::content) > 0;
+        token.isSpecial = token.isSpecial || isNamed;
+        added_.push_back(token);
+    }
+}
+
+void TokenizerFiles::readNamed(const JsonNode& from) {
+    for (const char* field : kNamed)
+        if (const auto node = from.find(field)) named_.insert_or_assign(field, tokenOf(*node, true));
+    if (const auto list = from.find("additional_special_tokens")) {
+        others_.clear();
+        for (const JsonNode& node : list->items()) others_.push_back(tokenOf(node, true));
+    }
+    special_.clear();
+    for (const char* field : kNamed)
+        if (const auto found = named_.find(field); found != named_.end()) special_.push_back(found->second);
+    special_.insert(special_.end(), others_.begin(), others_.end());
+}
+
+Kind TokenizerFiles::kind(bool hasTokenizerJson) const {
+    if (hasTokenizerJson && !hasConfig_ && !isClassNamed_) return Kind::None; // the file says all
+    const Kind kind = kindOf(className_);
+    return kind == Kind::None && !hasTokenizerJson ? kindOf(classOf(modelType_)) : kind;
+}
+
+std::optional<Token> TokenizerFiles::named(const std::string& field) const {
+    const auto found = named_.find(field);
+    return found == named_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string TokenizerFiles::textOf(const std::string& field, const std::string& fallback) const {
+    const auto token = named(field);
+    return token ? token->content : fallback;
+}
+
+} // namespace attn
