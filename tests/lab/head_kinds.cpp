@@ -41,7 +41,7 @@ TEST_CASE("lab: heads whose kinds were not found, and a comparison that fails, s
     REQUIRE(lab.settle());
     REQUIRE(panel.second().waitIdle(10));
     QTest::qWait(50);
-    CHECK_THAT(said.text().toStdString(), CONTAINS("20000 tokens"));
+    CHECK_THAT(said.text().toStdString(), CONTAINS("20,000 tokens"));
 }
 
 TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
