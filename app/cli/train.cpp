@@ -82,6 +82,13 @@ Recipe recipeOf(const TrainOptions& options) {
     nlohmann::json json =
         toJson(options.recipe.empty() ? suggestedRecipe(taskNamed(task), options.fields.value("from", std::string()))
                                       : readRecipe(options.recipe));
+    const bool startsElsewhere = options.fields.contains("from") && options.fields.at("from") != json.at("from");
+    const auto isSaid = [&](std::string_view field) { return options.fields.contains(field); };
+    if (startsElsewhere) { // the file describes another model
+        for (const std::string_view field : modelFields()) json.erase(field);
+        json["attention"] = "";
+    }
+    if (startsElsewhere || isSaid("attention") || std::ranges::any_of(modelFields(), isSaid)) json["from_hash"] = "";
     json.update(options.fields);
     for (const std::string& value : options.values) {
         const size_t equals = value.find('=');
@@ -251,7 +258,9 @@ int train(const TrainOptions& options) {
     fmt::print(stderr, "{}: {}, {} steps of {} on {}, {} kernels and {:.1f} MiB of activations and gradients a step\n",
                trainer.task().title, parameterText(trainer), recipe.schedule.steps, batchText(trainer),
                trainer.device().name(), trainer.kernelCount(), static_cast<double>(trainer.arenaBytes()) / (1 << 20));
-    for (const std::string& warning : {unknownWarning(recipe), emptyRowsWarning(recipe.architecture)})
+    if (const std::string sentence = trainer.objective().startSentence(); !sentence.empty() && !options.resumes)
+        report("{}\n", sentence);
+    for (const std::string& warning : {unknownWarning(recipe), emptyRowsWarning(trainer.recipe().architecture)})
         if (!warning.empty()) report("warning: {}\n", warning);
     stopOnSignals();
     std::optional<Failure> problem; // the one that was reported last
@@ -415,8 +424,8 @@ void addTrain(Command& command) {
     };
     text("--task TASK", "task", "task to train: " + fmt::format("{}", fmt::join(tasks, ", ")));
     path("--text FILE", "text",
-         "for tasks over a text: file to learn from, or builtin:stories; for classify, tag and answer a file as the "
-         "list of tasks says");
+         "for tasks over a text: file to learn from, or builtin:stories; for classify, tag, answer and "
+         "next-sentence a file as the list of tasks says");
     path("--translation FILE", "translation",
          "for the task translation: file whose lines translate those of --text; without it, --text holds both "
          "languages");
@@ -432,8 +441,10 @@ void addTrain(Command& command) {
             "for tasks over a text: tokens of a sequence")
         .atLeast(1);
     path("--data DIR", "data", "for the tasks images, fashion-mnist and pixels: folder of pictures");
-    path("--from MODEL", "from",
-         "model to start from, a folder or builtin:NAME, in place of new parameters; it sets the architecture");
+    path(
+        "--from MODEL", "from",
+        "model to start from, a folder or builtin:NAME, in place of new parameters; it sets the architecture, of which "
+        "only --attention can replace what it names");
     text("--trained WHAT", "trained",
          "parameters that training changes: all, 'norms and readout', or names such as 'blocks.3.*,ln_final.*'");
     number("--layer-decay X", "layer_decay", "factor of the learning rate for each layer below the last").range(0, 1);

@@ -86,11 +86,12 @@ constexpr std::array kFindings{
     Finding{
         Slot::Residual, "pre_norm",
         "Models with norms before the sublayers train without a warm-up; with norms after the sums they do not.",
-        "Six layers at a learning rate of 0.005 without warm-up, 300 steps of copying: 100 % exact answers with norms "
-        "before, "
-        "0 % with norms after.",
+        "Six layers at a learning rate of 0.005 without warm-up, 300 steps of copying, with the seeds 0, 1 and 2: "
+        "92.9, "
+        "100 and 99.6 % exact answers with norms before, 0 % with norms after. After 200 steps it is 0, 100 and 14.5 "
+        "%.",
         "attention-cli train --task copy --layers 6 --lr 5e-3 --warmup 0 --steps 300 --attention 'position=learned, "
-        "residual=pre_norm, mask=causal' --out run, and the same with residual=post_norm"},
+        "residual=pre_norm, mask=causal' --seed 0 --out run, and with other seeds and residual=post_norm"},
     Finding{
         Slot::Residual, "axial",
         "To write pictures, attention along rows and columns is as good as full attention if finished rows are read as "

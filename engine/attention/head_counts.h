@@ -19,6 +19,8 @@ bool mixesStream(const AttentionSpec& spec);
 int64_t headWidth(const AttentionSpec& spec, int64_t width);
 /// Sets the heads of a spec to the plain ones with these counts.
 void setHeads(AttentionSpec& spec, HeadCounts counts);
+/// Multiplies the numbers of heads of a spec, as each merge of tokens does.
+void multiplyHeads(AttentionSpec& spec, int64_t factor);
 /// Whether the heads of a spec are all alike and independent, each with keys and values of its own.
 bool saysOnlyCount(const AttentionSpec& spec);
 

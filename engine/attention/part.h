@@ -142,9 +142,13 @@ struct Part {
     bool keepsState = false; ///< of normalisers and mixers: under a causal mask, a running state replaces the keys
     /// Of masks and normalisers: what a query sees depends on the content of tokens after it.
     bool readsLaterRows = false;
-    /// Of normalisers that meet only some pairs, chosen by their content: how many at most in a head, or about as many
-    /// under a causal mask. Null: those that the mask shows.
+    /// Of normalisers and mixers in which a query does not meet every key that the mask shows: the pairs that meet in a
+    /// head. Those that are chosen by their content: at most so many, or about as many under a causal mask. Null: those
+    /// that the mask shows.
     double (*pairs)(PartValues values, int64_t tokens, bool isCausal) = nullptr;
 };
+
+/// Part::pairs of a part in which no query meets a single key.
+inline double noPairs(PartValues, int64_t, bool) { return 0; }
 
 } // namespace attn

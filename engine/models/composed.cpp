@@ -30,12 +30,17 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .context = read.size("context"),
                          .norm = isRms ? NormKind::RmsNorm : NormKind::LayerNorm,
                          .normEpsilon = read.number("norm_epsilon", 1e-5),
+                         .positions = TextPositions::None,
                          .tiedEmbedding = !names.contains("unembed.W_U"),
                          .feedForward = {.width = read.flag("attention_only", false) ? 0 : read.size("feed_forward"),
                                          .activation = read.activation("activation", "gelu_new"),
                                          .gated = read.flag("gated", false),
                                          .bias = hasBias},
                          .layers = {}};
+    const std::string positions = read.text("positions", "none"); // the table of a model that was recomposed
+    if (positions != "none" && positions != "learned")
+        read.fail("positions", fmt::format("is \"{}\"", positions), "supported: none, learned");
+    if (positions == "learned") config.positions = TextPositions::Learned;
     if (read.flag("encoder", false)) { // what surrounds BERT's layers
         config.finalNorm = false;
         config.tokenTypes = read.size("type_vocab_size", 2);
@@ -79,6 +84,7 @@ nlohmann::json describe(const DecoderConfig& config) {
                         {"activation", activationName(config.feedForward.activation)},
                         {"gated", config.feedForward.gated},
                         {"bias", attention.outputBias}};
+    if (config.positions == TextPositions::Learned) json["positions"] = "learned";
     if (config.tokenTypes > 0) {
         json["encoder"] = true;
         json["type_vocab_size"] = config.tokenTypes;

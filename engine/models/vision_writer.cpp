@@ -44,7 +44,7 @@ nlohmann::json describe(const ImagePreprocessing& preprocessing, const ImageSize
 /// The shape in the file, which may have leading axes of 1 and the axes of a convolution.
 std::vector<int64_t> storedShape(const VisionConfig& config, const std::string& parameter, const Shape& shape,
                                  bool isFlattened) {
-    if (!isFlattened || shape.rank() == 1) return shape.extents();
+    if (!isFlattened || shape.rank() == 1) return asMatrix(shape).extents();
     if (parameter == "embed.W_E") return {config.modelWidth, config.channels, config.patch, config.patch};
     std::vector<int64_t> extents{1};
     for (const int64_t extent : shape.extents()) extents.push_back(extent);

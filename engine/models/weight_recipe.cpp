@@ -10,9 +10,6 @@
 namespace attn {
 namespace {
 
-/// Files hold the tensors of composed parts as matrices.
-Shape flat(const Shape& shape) { return shape.rank() <= 2 ? shape : Shape{shape.rows(), shape.columns()}; }
-
 int64_t sourceRow(const WeightRecipe& recipe, int64_t row) {
     return recipe.group == 0 ? row : recipe.offset + row / recipe.group * recipe.stride + row % recipe.group;
 }
@@ -54,7 +51,7 @@ int64_t readVector(const WeightSource& weights, const WeightRecipe& recipe, cons
 int64_t readTransposed(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape,
                        const RowWriter& write) {
     constexpr int64_t kBandRows = 64; // a cache line of each fits into the first cache
-    const int64_t fileColumns = extentsOf(weights.tensor(recipe.source), recipe, flat(shape).rank()).front(),
+    const int64_t fileColumns = extentsOf(weights.tensor(recipe.source), recipe, asMatrix(shape).rank()).front(),
                   columns = shape.columns();
     const auto stride = static_cast<size_t>(shape.rowStride());
     int64_t strange = 0;
@@ -80,15 +77,17 @@ int64_t readTransposed(const WeightSource& weights, const WeightRecipe& recipe, 
 
 } // namespace
 
+Shape asMatrix(const Shape& shape) { return shape.rank() <= 2 ? shape : Shape{shape.rows(), shape.columns()}; }
+
 void checkRecipe(const WeightSource& weights, const WeightRecipe& recipe, const Shape& whole) {
     const StoredTensor& stored = weights.tensor(recipe.source);
-    const Shape shape = flat(whole);
+    const Shape shape = asMatrix(whole);
     const int64_t neededRows = sourceRow(recipe, shape[0] - 1) + 1;
     const std::vector<int64_t> extents = extentsOf(stored, recipe, shape.rank());
     const bool fits = static_cast<int>(extents.size()) == shape.rank() &&
                       (shape.rank() < 2 || extents[1] == shape[1]) &&
                       (recipe.group == 0 ? extents[0] == shape[0] : extents[0] >= neededRows);
-    if (!fits)
+    if (!fits && extents != whole.extents())
         throw Error(
             {.what = fmt::format("tensor \"{}\" is {} but the config asks for {}{}", recipe.source,
                                  Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ", shape.text()),

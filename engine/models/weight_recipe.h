@@ -27,7 +27,12 @@ struct WeightRecipe {
 /// rows).
 using RowWriter = std::function<void(const std::function<void(int64_t firstRow, std::span<float> rows)>& fill)>;
 
-/// Checks that a tensor exists, has the right shape and holds numbers, without reading its values.
+/// The shape in files of a parameter that a family keeps as it is: those with more than two axes, which only composed
+/// parts have, become matrices of their rows.
+Shape asMatrix(const Shape& shape);
+
+/// Checks that a tensor exists, has the right shape and holds numbers, without reading its values. A parameter with
+/// more than two axes may have all of them in the file.
 /// @throws Error naming the file, the tensor and both shapes
 void checkRecipe(const WeightSource& weights, const WeightRecipe& recipe, const Shape& shape);
 

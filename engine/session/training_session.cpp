@@ -231,6 +231,7 @@ private:
         next_.parameterCount = run_->trainer().parameterCount();
         next_.modelParameterCount = run_->trainer().modelParameterCount();
         next_.stepBytes = run_->trainer().arenaBytes();
+        next_.startSentence = run_->trainer().objective().startSentence();
         next_.example = exampleInput(run_->trainer());
         next_.step = run_->trainer().stepsDone();
         {

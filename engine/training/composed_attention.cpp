@@ -35,13 +35,6 @@ std::vector<std::string> expressionsOf(const std::string& attention) {
     return expressions;
 }
 
-/// The specs of the layers, as written.
-std::vector<AttentionSpec> written(const std::string& attention) {
-    std::vector<AttentionSpec> specs;
-    for (const std::string& expression : expressionsOf(attention)) specs.push_back(AttentionSpec::parse(expression));
-    return specs;
-}
-
 /// Fills in the architecture's heads if the expression has none.
 void shareHeads(AttentionSpec& spec, const Architecture& a) {
     if (spec.parts.at(Slot::Heads) == AttentionSpec().parts.at(Slot::Heads))
@@ -89,13 +82,19 @@ std::string movedRowsProblem(std::span<const AttentionSpec> all, const Architect
 
 } // namespace
 
+std::vector<AttentionSpec> specsIn(const std::string& attention) {
+    std::vector<AttentionSpec> specs;
+    for (const std::string& expression : expressionsOf(attention)) specs.push_back(AttentionSpec::parse(expression));
+    return specs;
+}
+
 bool saysPositions(const Architecture& a) {
     return std::ranges::any_of(expressionsOf(a.attention),
                                [](const std::string& text) { return slotsIn(text).contains(Slot::Position); });
 }
 
 std::string emptyRowsWarning(const Architecture& a) {
-    const std::vector<AttentionSpec> specs = written(a.attention);
+    const std::vector<AttentionSpec> specs = specsIn(a.attention);
     for (int layer = 0; layer < a.layers && !specs.empty(); ++layer) {
         AttentionSpec spec = specs[static_cast<size_t>(layer) % specs.size()];
         if (a.family == "vit") setGrid(spec, {8, 8}); // as many patches as there are queries here
@@ -110,7 +109,7 @@ std::string emptyRowsWarning(const Architecture& a) {
 }
 
 std::vector<AttentionSpec> attentionOf(const Architecture& a) {
-    std::vector<AttentionSpec> specs = written(a.attention);
+    std::vector<AttentionSpec> specs = specsIn(a.attention);
     for (AttentionSpec& spec : specs) {
         shareHeads(spec, a);
         const HeadCounts counts = headCounts(spec);
@@ -120,7 +119,7 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
 }
 
 std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
-    const std::vector<AttentionSpec> all = written(a.attention);
+    const std::vector<AttentionSpec> all = specsIn(a.attention);
     for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
         for (const AttentionSpec& spec : all)
             if (spec.blockPart(slot) != all.front().blockPart(slot))

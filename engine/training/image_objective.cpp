@@ -1,5 +1,6 @@
 #include "engine/training/image_objective.h"
 
+#include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
@@ -60,8 +61,7 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
         else if (a.window > 0)
             spec = AttentionSpec::parse(fmt::format("heads=multi_head({}), position=grid_bias({}, {}, {})", a.heads,
                                                     a.window, a.window, std::max<int64_t>(a.window - 1, 1)));
-        if (spec)
-            for (double& count : spec->parts.at(Slot::Heads).values) count *= static_cast<double>(int64_t{1} << merges);
+        if (spec) multiplyHeads(*spec, int64_t{1} << merges);
         config.layers.push_back(visionLayer(config.widthOf(layer), a.heads << merges, std::move(spec)));
     }
     requireGrid(config);
@@ -74,14 +74,14 @@ ImageObjective::ImageObjective(const Recipe& recipe, std::optional<StartingModel
     : instance_(makeImageTask(taskNamed(recipe.task), recipe.settings)), start_(std::move(start)),
       preprocessing_(instance_->preprocessing()) {
     if (start_)
-        fitTo(*start_);
+        fitTo(*start_, recipe.architecture);
     else
         config_ = visionOf(recipe.architecture, *instance_);
     structure_ = structureOf(config_);
 }
 
 /// Takes the model's description, with the classes of the task.
-void ImageObjective::fitTo(const StartingModel& start) {
+void ImageObjective::fitTo(const StartingModel& start, const Architecture& architecture) {
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
@@ -100,27 +100,31 @@ void ImageObjective::fitTo(const StartingModel& start) {
         refuse(fmt::format("{} says several labels of a picture, or a number; a task teaches one class of several",
                            config_.name),
                "choose a model with one class for a picture (problem_type: single_label_classification)");
+    const std::shared_ptr<const Graph> before = buildVisionEncoder(config_).graph;
+    const bool isRecomposed = recompose(config_, architecture);
+    parameters_ = {*before, *buildVisionEncoder(config_).graph, isRecomposed};
     preprocessing_.factor = start.pictures->preprocessing().factor;
     preprocessing_.mean = start.pictures->preprocessing().mean;
     preprocessing_.deviation = start.pictures->preprocessing().deviation;
-    const std::vector<std::string>&before = start.pictures->labels(), &now = instance_->labels();
-    if (before == now) return;
+    const std::vector<std::string>&known = start.pictures->labels(), &now = instance_->labels();
+    if (known == now) return;
     classes_.rowsBefore = config_.classes;
     for (const std::string& label : now) {
-        const auto known = std::ranges::find(before, label);
-        classes_.before.push_back(known == before.end() ? std::nullopt
-                                                        : std::optional(static_cast<int>(known - before.begin())));
+        const auto found = std::ranges::find(known, label);
+        classes_.before.push_back(found == known.end() ? std::nullopt
+                                                       : std::optional(static_cast<int>(found - known.begin())));
     }
     config_.classes = std::ssize(now);
 }
 
 bool ImageObjective::isNew(const std::string& parameter) const {
+    if (start_ && !parameters_.taken.contains(parameter)) return true;
     return !classes_.before.empty() && parameter.starts_with("head.");
 }
 
 std::vector<float> ImageObjective::startOf(const std::string& parameter, const Shape& shape,
                                            std::vector<float> fresh) const {
-    if (!start_) return fresh;
+    if (!start_ || !parameters_.taken.contains(parameter)) return fresh;
     return isNew(parameter) ? classes_.fill(*start_, parameter, shape, std::move(fresh))
                             : start_->read(parameter, shape);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/models/vision_config.h"
+#include "engine/training/composed_start.h"
 #include "engine/training/objective.h"
 #include "engine/training/starting_model.h"
 #include "engine/training/tasks/image_task.h"
@@ -27,6 +28,7 @@ public:
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
     void fill(GpuExecutor& executor, const Batch& batch) const override;
     bool isNew(const std::string& parameter) const override;
+    std::string startSentence() const override { return parameters_.sentence(structure_.blocks()); }
     std::vector<float> startOf(const std::string& parameter, const Shape& shape,
                                std::vector<float> fresh) const override;
     void writeModel(const std::filesystem::path& folder, const ReadParameter& read) const override;
@@ -35,11 +37,12 @@ public:
     std::shared_ptr<const WeightSet::Model> describe() const override;
 
 private:
-    void fitTo(const StartingModel& start);
+    void fitTo(const StartingModel& start, const Architecture& architecture);
     void add(Batch& batch, const LabelledImage& example) const;
 
     std::unique_ptr<ImageTaskInstance> instance_;
     std::optional<StartingModel> start_;
+    StartingParameters parameters_; ///< of the starting model
     NewRows classes_;
     ImagePreprocessing preprocessing_; ///< the task's, or that of the model from which training starts
     VisionConfig config_;

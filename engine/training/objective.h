@@ -57,6 +57,10 @@ public:
     virtual std::vector<float> startOf(const std::string& parameter, const Shape& shape,
                                        std::vector<float> fresh) const = 0;
 
+    /// Of a model that starts with another attention: which parameters are the starting model's, which are new and
+    /// which have no place, in a sentence for people. Empty for others.
+    virtual std::string startSentence() const = 0;
+
     /// Writes the model as a folder that this and other programs can open. @throws Error naming the file and the reason
     virtual void writeModel(const std::filesystem::path& folder, const ReadParameter& read) const = 0;
     /// Where writeModel() puts a parameter. @return none if only this program reads the format

@@ -164,6 +164,8 @@ Recipe suggestedRecipe(const Task& task, const std::string& model) {
     Recipe recipe = suggestedRecipe(task);
     if (model.empty()) return recipe;
     recipe.start.model = model;
+    recipe.architecture = {.init = recipe.architecture.init,
+                           .initialDeviation = recipe.architecture.initialDeviation}; // the model has its own
     if (task.readsText) recipe.settings.tokens = kModelTokens;
     recipe.schedule = {
         .rate = recipe.schedule.rate, .finalRate = recipe.schedule.rate / 10, .warmUp = 20, .steps = 500};
@@ -302,66 +304,83 @@ void check(const Recipe& recipe) {
     within("clip", o.clip, 0, 1e6);
 }
 
+std::span<const std::string_view> modelFields() {
+    static constexpr std::array<std::string_view, 15> kFields{
+        "family", "layers", "heads",   "key_value_heads", "width",  "feed_forward",  "activation",    "bias",
+        "patch",  "window", "pooling", "positions",       "merges", "pooled_tokens", "attention_only"};
+    return kFields;
+}
+
+namespace {
+
+/// Whether the architecture is that of a model which is yet to be opened.
+bool isOfUnknownModel(const StartingPoint& start) { return !start.model.empty() && start.hash.empty(); }
+
+} // namespace
+
 nlohmann::json toJson(const Recipe& recipe) {
     nlohmann::json values = nlohmann::json::object();
     for (const auto& [id, value] : recipe.settings.values) values[id] = value;
     const Architecture& a = recipe.architecture;
     const Optimiser& o = recipe.optimiser;
     const Schedule& s = recipe.schedule;
-    return {{"task", recipe.task},
-            {"values", values},
-            {"text", recipe.settings.text.string()},
-            {"translation", recipe.settings.translation.string()},
-            {"languages", recipe.settings.languages},
-            {"tokenizer", recipe.settings.tokens},
-            {"data", recipe.settings.data.string()},
-            {"seed", recipe.settings.seed},
-            {"from", recipe.start.model},
-            {"from_hash", recipe.start.hash},
-            {"trained", recipe.start.trained},
-            {"layer_decay", recipe.start.layerDecay},
-            {"lora_rank", recipe.start.adapters.rank},
-            {"lora_alpha", recipe.start.adapters.alpha},
-            {"lora_matrices", recipe.start.adapters.matrices},
-            {"family", a.family},
-            {"layers", a.layers},
-            {"heads", a.heads},
-            {"key_value_heads", a.keyValueHeads},
-            {"width", a.width},
-            {"feed_forward", a.feedForward},
-            {"activation", a.activation},
-            {"bias", a.bias},
-            {"attention_only", a.attentionOnly},
-            {"attention", a.attention},
-            {"patch", a.patch},
-            {"pooling", a.pooling},
-            {"positions", a.positions},
-            {"window", a.window},
-            {"merges", a.merges},
-            {"pooled_tokens", a.pooledTokens},
-            {"init", a.init},
-            {"initial_deviation", a.initialDeviation},
-            {"optimiser", nameOf(kOptimisers, o.kind)},
-            {"beta1", o.beta1},
-            {"beta2", o.beta2},
-            {"epsilon", o.epsilon},
-            {"momentum", o.momentum},
-            {"weight_decay", o.decay},
-            {"clip", o.clip},
-            {"schedule", nameOf(kSchedules, s.kind)},
-            {"learning_rate", s.rate},
-            {"final_learning_rate", s.finalRate},
-            {"warm_up", s.warmUp},
-            {"steps", s.steps},
-            {"window_stages", s.stages},
-            {"batch", recipe.batch},
-            {"accumulation", recipe.accumulation},
-            {"smoothing", recipe.smoothing},
-            {"dropout", recipe.dropout},
-            {"precision", precisionOf(recipe.precision).id},
-            {"gradient_checkpointing", recipe.gradientCheckpointing},
-            {"evaluate_every", recipe.evaluateEvery},
-            {"checkpoint_every", recipe.checkpointEvery}};
+    nlohmann::json json{{"task", recipe.task},
+                        {"values", values},
+                        {"text", recipe.settings.text.string()},
+                        {"translation", recipe.settings.translation.string()},
+                        {"languages", recipe.settings.languages},
+                        {"tokenizer", recipe.settings.tokens},
+                        {"data", recipe.settings.data.string()},
+                        {"seed", recipe.settings.seed},
+                        {"from", recipe.start.model},
+                        {"from_hash", recipe.start.hash},
+                        {"trained", recipe.start.trained},
+                        {"layer_decay", recipe.start.layerDecay},
+                        {"lora_rank", recipe.start.adapters.rank},
+                        {"lora_alpha", recipe.start.adapters.alpha},
+                        {"lora_matrices", recipe.start.adapters.matrices},
+                        {"family", a.family},
+                        {"layers", a.layers},
+                        {"heads", a.heads},
+                        {"key_value_heads", a.keyValueHeads},
+                        {"width", a.width},
+                        {"feed_forward", a.feedForward},
+                        {"activation", a.activation},
+                        {"bias", a.bias},
+                        {"attention_only", a.attentionOnly},
+                        {"attention", a.attention},
+                        {"patch", a.patch},
+                        {"pooling", a.pooling},
+                        {"positions", a.positions},
+                        {"window", a.window},
+                        {"merges", a.merges},
+                        {"pooled_tokens", a.pooledTokens},
+                        {"init", a.init},
+                        {"initial_deviation", a.initialDeviation},
+                        {"optimiser", nameOf(kOptimisers, o.kind)},
+                        {"beta1", o.beta1},
+                        {"beta2", o.beta2},
+                        {"epsilon", o.epsilon},
+                        {"momentum", o.momentum},
+                        {"weight_decay", o.decay},
+                        {"clip", o.clip},
+                        {"schedule", nameOf(kSchedules, s.kind)},
+                        {"learning_rate", s.rate},
+                        {"final_learning_rate", s.finalRate},
+                        {"warm_up", s.warmUp},
+                        {"steps", s.steps},
+                        {"window_stages", s.stages},
+                        {"batch", recipe.batch},
+                        {"accumulation", recipe.accumulation},
+                        {"smoothing", recipe.smoothing},
+                        {"dropout", recipe.dropout},
+                        {"precision", precisionOf(recipe.precision).id},
+                        {"gradient_checkpointing", recipe.gradientCheckpointing},
+                        {"evaluate_every", recipe.evaluateEvery},
+                        {"checkpoint_every", recipe.checkpointEvery}};
+    for (const std::string_view field : modelFields())
+        if (isOfUnknownModel(recipe.start) && !recipe.start.asked.contains(std::string(field))) json.erase(field);
+    return json;
 }
 
 namespace {
@@ -371,15 +390,17 @@ nlohmann::json withFields(nlohmann::json all, const nlohmann::json& fields, cons
     constexpr const char* kHint = "'attention-cli train --help' lists the fields";
     if (!fields.is_object())
         throw Error({.what = "is not a recipe: it must be a JSON object", .where = file, .hint = kHint});
+    const nlohmann::json known = toJson(Recipe{});
     for (const auto& [field, value] : fields.items()) {
-        if (!all.contains(field))
+        const auto usual = known.find(field);
+        if (usual == known.end())
             throw Error({.what = fmt::format("has the unknown field \"{}\"", field), .where = file, .hint = kHint});
-        const bool isNumber = all[field].is_number() && value.is_number();
-        if (!isNumber && all[field].type() != value.type())
-            throw Error({.what = fmt::format("field \"{}\" is {} but must be {}", field, value.type_name(),
-                                             all[field].type_name()),
-                         .where = file,
-                         .hint = kHint});
+        const bool isNumber = usual->is_number() && value.is_number();
+        if (!isNumber && usual->type() != value.type())
+            throw Error(
+                {.what = fmt::format("field \"{}\" is {} but must be {}", field, value.type_name(), usual->type_name()),
+                 .where = file,
+                 .hint = kHint});
         all[field] = value;
     }
     return all;
@@ -416,6 +437,8 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
         .trained = text("trained"),
         .layerDecay = number("layer_decay"),
         .adapters = {.rank = integer("lora_rank"), .alpha = number("lora_alpha"), .matrices = text("lora_matrices")}};
+    for (const std::string_view field : modelFields())
+        if (isOfUnknownModel(recipe.start) && json.contains(field)) recipe.start.asked.emplace(field);
     recipe.architecture = {.family = text("family"),
                            .layers = integer("layers"),
                            .heads = integer("heads"),
@@ -463,8 +486,9 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
 Recipe suggestedRecipeWith(const std::string& fields) {
     constexpr const char* kFile = "recipe";
     const nlohmann::json given = parseJson(fields, kFile);
-    const std::string task = withFields(toJson(Recipe{.task = "reverse"}), given, kFile).at("task");
-    const nlohmann::json suggested = toJson(suggestedRecipe(taskNamed(task)));
+    const nlohmann::json asked = withFields(toJson(Recipe{.task = "reverse"}), given, kFile);
+    const nlohmann::json suggested =
+        toJson(suggestedRecipe(taskNamed(asked.at("task").get<std::string>()), asked.at("from").get<std::string>()));
     nlohmann::json all = withFields(suggested, given, kFile), values = suggested.at("values");
     values.update(all.at("values"));
     all["values"] = values;

@@ -7,7 +7,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -68,8 +71,10 @@ struct LowRankAdapters {
 
 /// Where training starts, and which parameters it changes.
 struct StartingPoint {
-    std::string model{}; ///< a folder, or "builtin:NAME"; the architecture is then the model's. Empty: new parameters
-    std::string hash{};  ///< contentHash() of the model; empty until the training run starts
+    /// A folder, or "builtin:NAME"; the architecture is then the model's, except that Architecture::attention, if it is
+    /// not empty, replaces what it names of the model's attention. Empty: new parameters.
+    std::string model{};
+    std::string hash{}; ///< contentHash() of the model; empty until the training run starts
     /// "all"; "norms and readout", with the embedding if it is the readout too or the tokens are new; or globs of names
     /// of parameters, separated by commas. With adapters "all".
     /// @source Lu et al. 2021, arXiv:2103.05247 (norms and readout)
@@ -78,6 +83,9 @@ struct StartingPoint {
     /// @source Howard and Ruder 2018, arXiv:1801.06146
     double layerDecay = 1;
     LowRankAdapters adapters{};
+    /// The fields of the architecture that a recipe demands of the model, by their names in JSON: modelFields(). The
+    /// recipe is refused if the model has others. Without meaning once the hash is known.
+    std::set<std::string> asked{};
     bool operator==(const StartingPoint&) const = default;
 };
 
@@ -107,6 +115,10 @@ Recipe suggestedRecipe(const Task& task);
 /// A recipe that starts from a model, and reads a text with its tokens. @param model as StartingPoint::model
 Recipe suggestedRecipe(const Task& task, const std::string& model);
 
+/// The fields of a recipe in JSON that describe a model, except its attention. In a recipe that starts from a model,
+/// they are absent unless the recipe demands them.
+std::span<const std::string_view> modelFields();
+
 /// Checks a recipe. @throws Error naming the field and its valid values
 void check(const Recipe& recipe);
 /// Writes a recipe as JSON.
@@ -124,6 +136,9 @@ struct AttentionProblem {
 };
 /// Checks an expression that a person types. Every training task is causal. No value: the attention can be trained.
 std::optional<AttentionProblem> attentionProblem(const Architecture& architecture);
+
+/// The expressions of Architecture::attention, as written. @throws Error as AttentionSpec::parse()
+std::vector<AttentionSpec> specsIn(const std::string& attention);
 
 /// Whether the composed attention says which positions tokens have, also that they have none. Then a picture model has
 /// no positions of its own. @throws Error as AttentionSpec::parse()

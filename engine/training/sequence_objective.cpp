@@ -7,6 +7,7 @@
 #include "engine/models/model_source.h"
 #include "engine/models/tree_inputs.h"
 #include "engine/models/vision_grid.h"
+#include "engine/training/composed_start.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -89,7 +90,7 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     sources_ = roundUp(instance_->sourceLength(), unit);
     const int64_t context = roundUp(std::max(instance_->contextLength(), instance_->sourceLength()), 8);
     if (start_) {
-        fitTo(*start_, taskNamed(recipe.task), recipe.settings);
+        fitTo(*start_, recipe);
     } else {
         config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
         setReadout(taskNamed(recipe.task));
@@ -131,7 +132,9 @@ int64_t SequenceObjective::targetsPerRow() const {
 }
 
 /// Takes the model's description, with the tokens of the task.
-void SequenceObjective::fitTo(const StartingModel& start, const Task& task, const TaskSettings& settings) {
+void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) {
+    const Task& task = taskNamed(recipe.task);
+    const TaskSettings& settings = recipe.settings;
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
@@ -150,6 +153,8 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task, cons
                                                           : "choose a model of the family bert, gpt2 or llama");
     if (start.text->sourceTokenizer() != start.text->tokenizer())
         refuse(fmt::format("{} reads other tokens than it writes", config_.name), "choose a model with one vocabulary");
+    const std::shared_ptr<const Graph> before = buildForListing(config_).graph;
+    const bool isRecomposed = recompose(config_, recipe.architecture);
     if (task.hasPrefix && !canHavePrefix(config_))
         refuse(fmt::format("the attention of {} cannot show a prefix in both directions", config_.name),
                "choose a model whose attention is causal, without a window and without a bias of the scores");
@@ -161,11 +166,10 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task, cons
                "choose a model with one class for a text (problem_type: single_label_classification)");
     const std::vector<std::string> labels = config_.labels;
     const TextReadout readout = config_.classReadout();
-    for (const ModelGraph graph = buildForListing(config_); const Node* node : storedParameters(*graph.graph))
-        known_.insert(node->name);
+    parameters_ = {*before, *buildForListing(config_).graph, isRecomposed};
     setReadout(task);
     if (config_.labels != labels || config_.classReadout() != readout)
-        std::erase_if(known_, [](const std::string& name) { return name.starts_with("classifier."); });
+        std::erase_if(parameters_.taken, [](const std::string& name) { return name.starts_with("classifier."); });
     const int64_t longest = std::max(columns_, sources_);
     if (config_.hasEncoder() && config_.positions == TextPositions::None) // positions by distance know no end
         for (DecoderConfig* stack : {&config_, &config_.encoder.front()})
@@ -194,13 +198,13 @@ void SequenceObjective::fitTo(const StartingModel& start, const Task& task, cons
 }
 
 bool SequenceObjective::isNew(const std::string& parameter) const {
-    if (start_ && !known_.contains(parameter)) return true;
+    if (start_ && !parameters_.taken.contains(parameter)) return true;
     return hasNewTokens() && (parameter.ends_with("embed.W_E") || parameter.starts_with("unembed."));
 }
 
 std::vector<float> SequenceObjective::startOf(const std::string& parameter, const Shape& shape,
                                               std::vector<float> fresh) const {
-    if (!start_ || !known_.contains(parameter)) return fresh;
+    if (!start_ || !parameters_.taken.contains(parameter)) return fresh;
     return isNew(parameter) ? tokens_.fill(*start_, parameter, shape, std::move(fresh))
                             : start_->read(parameter, shape);
 }

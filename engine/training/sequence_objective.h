@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/training/composed_start.h"
 #include "engine/training/objective.h"
 #include "engine/training/starting_model.h"
 
@@ -38,18 +39,19 @@ public:
     /// copied; the others are new.
     bool hasNewTokens() const { return !tokens_.before.empty(); }
     bool isNew(const std::string& parameter) const override;
+    std::string startSentence() const override { return parameters_.sentence(structure_.blocks()); }
     std::vector<float> startOf(const std::string& parameter, const Shape& shape,
                                std::vector<float> fresh) const override;
 
 private:
     static Forward forwardOf(const DecoderConfig& config, int rows, int64_t columns, int64_t sources, double dropout);
-    void fitTo(const StartingModel& start, const Task& task, const TaskSettings& settings);
+    void fitTo(const StartingModel& start, const Recipe& recipe);
     void setReadout(const Task& task);
     void fillPrefixes(GpuExecutor& executor, const Batch& batch) const;
     void fillReadoutRows(GpuExecutor& executor, const Batch& batch) const;
 
     std::optional<StartingModel> start_;
-    std::set<std::string> known_; ///< the parameters that the starting model gives
+    StartingParameters parameters_; ///< of the starting model
     NewRows tokens_;
     std::unique_ptr<TaskInstance> instance_;
     int64_t columns_ = 0, sources_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention

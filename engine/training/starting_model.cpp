@@ -11,6 +11,7 @@
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_writer.h"
 #include "engine/text/utf8.h"
+#include "engine/training/composed_start.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
@@ -128,6 +129,7 @@ Architecture architectureOf(const DecoderConfig& config) {
     const HeadCounts heads = first.heads();
     const bool isComposed = config.family == "attention-lab", isGated = config.feedForward.gated;
     return {.family = !isComposed                        ? config.family
+                      : isEncoder(config)                ? "bert"
                       : config.norm == NormKind::RmsNorm ? "llama"
                                                          : "gpt2",
             .layers = static_cast<int64_t>(config.layers.size()),
@@ -165,6 +167,14 @@ Recipe startingFrom(const StartingModel& model, Recipe recipe) {
     const Architecture fresh = std::move(recipe.architecture);
     recipe.start.hash = model.hash;
     recipe.architecture = model.text ? architectureOf(model.text->config()) : architectureOf(model.pictures->config());
+    requireAsked(recipe.start, fresh, recipe.architecture);
+    recipe.start.asked.clear(); // now recorded with all others
+    if (!fresh.attention.empty()) {
+        const std::vector<LayerAttention>& own =
+            model.text ? model.text->config().layers : model.pictures->config().layers;
+        if (std::string wanted = compositionFrom(own, fresh.attention); !wanted.empty())
+            recipe.architecture.attention = std::move(wanted);
+    }
     recipe.architecture.init = fresh.init;
     recipe.architecture.initialDeviation = fresh.initialDeviation;
     return recipe;

@@ -41,7 +41,8 @@ struct NewRows {
 ///         model of StartingPoint::hash
 StartingModel openStartingModel(const StartingPoint& start, const Task& task);
 
-/// A recipe with the hash and the architecture of the model from which it starts.
+/// A recipe with the hash and the architecture of the model from which it starts, and the attention that the recipe
+/// asks for. @throws Error as requireAsked() and AttentionSpec::parse()
 Recipe startingFrom(const StartingModel& model, Recipe recipe);
 
 /// The parameters of the model that training changes, without adapters.

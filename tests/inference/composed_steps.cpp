@@ -21,7 +21,7 @@ constexpr int64_t kVocabulary = 11;
 
 /// A small composed decoder with random weights.
 std::unique_ptr<LanguageModel> modelOf(const AttentionSpec& spec, int64_t context, bool inspects = true,
-                                       size_t layers = 2) {
+                                       size_t layers = 2, float lengthening = 1) {
     const LayerAttention layer{
         .spec = spec, .headWidth = 16 / headCounts(spec).heads, .queryKeyValueBias = true, .outputBias = true};
     auto description = std::make_shared<WeightSet::Model>();
@@ -40,6 +40,8 @@ std::unique_ptr<LanguageModel> modelOf(const AttentionSpec& spec, int64_t contex
         values = gaussianRows(shape.rows(), shape.columns(), 0.3, streamSeed(7, node->name));
         if (node->name.find(".ln") != std::string::npos && node->name.ends_with(".w"))
             for (float& value : values) value += 1;
+        if (node->name.ends_with("attn.W_Q") || node->name.ends_with("attn.W_K"))
+            for (float& value : values) value *= lengthening;
     }
     return std::make_unique<LanguageModel>(
         makeMemorySource(weights),
@@ -121,6 +123,28 @@ TEST_CASE("composed models: every part writes token by token what one run of the
             INFO("token " << at);
             REQUIRE(model->feed(std::span(tokens).subspan(at, 1)));
             CHECK(distanceTo(*model, whole, at) <= kRounding);
+        }
+    }
+}
+
+TEST_CASE("composed models: states hold long keys, token by token and several tokens at once", "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(80);
+    for (const char* text :
+         {"normaliser=linear", "normaliser=favor", "normaliser=rfa(unit = 0, sigma = 8)", "normaliser=rfa(gate = 1)",
+          "normaliser=efficient_running", "normaliser=aft_simple", "normaliser=aft", "normaliser=aft_conv"}) {
+        const bool inspects = text == std::string("normaliser=linear") || text == std::string("normaliser=favor");
+        INFO(text);
+        const auto model =
+            modelOf(specOf(std::string("heads=multi_head(2), mask=causal, ") + text), 90, inspects, 1, 30);
+        const std::vector<float> whole = wholeLogits(*model, tokens);
+        for (const float logit : whole) REQUIRE(std::isfinite(logit));
+        model->truncate(0);
+        REQUIRE(model->feed(std::span(tokens).first(71)));
+        CHECK(distanceTo(*model, whole, 70) <= 1e-2); // exponents of hundreds lose their last digits
+        for (size_t at = 71; at < tokens.size(); ++at) {
+            INFO("token " << at);
+            REQUIRE(model->feed(std::span(tokens).subspan(at, 1)));
+            CHECK(distanceTo(*model, whole, at) <= 1e-2);
         }
     }
 }

@@ -5,6 +5,7 @@
 #include "tests/lab/lab_window.h"
 
 #include <QComboBox>
+#include <QFile>
 #include <QLabel>
 #include <QLineEdit>
 
@@ -111,7 +112,13 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
 TEST_CASE("training: BERT's pretraining shows both of its measures and both of its readouts", "[lab][training]") {
     LabWindow lab;
     Recipe recipe = suggestedRecipe(taskNamed("next-sentence"));
-    recipe.settings.text = "builtin:stories";
+    const QString path = lab.folder() + "/days.txt";
+    QFile file(path);
+    REQUIRE(file.open(QIODevice::WriteOnly));
+    for (int week = 0; week < 60; ++week)
+        file.write(QString("monday was wet %1\ntuesday was dry\nfriday was cold\n\n").arg(week % 7).toUtf8());
+    file.close();
+    recipe.settings.text = path.toStdString();
     recipe.settings.values = {{"context", 24}, {"vocabulary", 200}, {"hidden", 0.3}};
     train(lab, recipe);
     const auto& training = lab.window().workbench().training();

@@ -76,11 +76,33 @@ TEST_CASE("cost: formulas count the pairs, and grow with the length as the mask 
         return found->costs[spec][3].*quantity / found->costs[spec][2].*quantity;
     };
     CHECK(found->costs[0][0].pairs == 2 * 256 * 257 / 2);
+    CHECK(found->costs[1][0].pairs == 2 * (256 * 64 - 64 * 63 / 2));
+    CHECK(found->costs[2][0].pairs == 0);
     CHECK(growth(0, &AttentionCost::operations) > 3.8);
     CHECK(std::abs(growth(1, &AttentionCost::operations) - 2) < 0.1);
     CHECK(std::abs(growth(1, &AttentionCost::bytes) - 2) < 0.1);
     CHECK(std::abs(growth(2, &AttentionCost::operations) - 2) < 0.1);
     CHECK_FALSE(found->costs[0][0].milliseconds);
+}
+
+TEST_CASE("cost: counts pairs only where a query meets single keys", "[session]") {
+    constexpr int64_t kTokens = 64;
+    const auto pairsOf = [](const std::string& spec) {
+        return attentionCost(AttentionSpec::parse(spec), {.queries = kTokens, .keys = kTokens, .width = 16}).pairs;
+    };
+    for (const char* none :
+         {"normaliser=linear", "normaliser=linear, mask=causal", "normaliser=rfa", "normaliser=favor",
+          "normaliser=efficient", "normaliser=efficient_running, mask=causal", "normaliser=xcit",
+          "normaliser=aft_simple", "normaliser=aft_simple, mask=causal", "normaliser=linformer", "mixer=fnet",
+          "mixer=mlp_mixer", "mixer=fast_weights, mask=causal", "mixer=delta_rule, mask=causal"}) {
+        INFO(none);
+        CHECK(pairsOf(none) == 0);
+    }
+    for (const char* all : {"mask=full", "normaliser=aft", "normaliser=aft_local", "normaliser=aft_conv",
+                            "score=additive", "score=random_synthesizer", "output=gated"}) {
+        INFO(all);
+        CHECK(pairsOf(all) == kTokens * kTokens);
+    }
 }
 
 TEST_CASE("cost: measures on the device, leaves out what would take too long, and can be cancelled", "[session][gpu]") {

@@ -3,6 +3,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/training/readout_quality.h"
 #include "engine/training/trainer.h"
+#include "tests/io/files.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 using namespace attn;
 using attn::test::refuses;
+using attn::test::sentenceOf;
 
 namespace {
 
@@ -179,6 +181,22 @@ TEST_CASE("next sentence: half of the pairs follow each other, and none crosses 
     CHECK(std::abs(following - 200) < 60); // three standard deviations, and pairs that follow by chance
 }
 
+TEST_CASE("next sentence: a text without documents is refused", "[training]") {
+    const TemporaryFolder folder;
+    const auto refusal = [&](const std::string& text) {
+        return sentenceOf([&] { makeTask(taskNamed("next-sentence"), settingsOf(written(folder, text))); });
+    };
+    const auto sentence = [](int i) { return fmt::format("sentence {} here", i); };
+    CHECK_THAT(refusal(lines(300, sentence)),
+               CONTAINS("1 document of two or more lines") && CONTAINS("an empty line between documents"));
+    CHECK_THAT(refusal(lines(300, [&](int i) { return sentence(i) + "\n"; })), CONTAINS("has 0 documents"));
+    CHECK_THAT(refusal(lines(300, [&](int i) { return sentence(i) + (i < 250 && i % 5 == 4 ? "\n" : ""); })),
+               CONTAINS("which is for validation, has 1 document"));
+    CHECK(refusal(lines(300, [&](int i) { return sentence(i) + (i % 5 == 4 ? "\n" : ""); })) == "accepted");
+    CHECK_THAT(sentenceOf([] { makeTask(taskNamed("next-sentence"), settingsOf("builtin:stories", 64)); }),
+               CONTAINS("each line of builtin:stories is a story of its own") && CONTAINS("between documents"));
+}
+
 TEST_CASE("tags: spans are those of conlleval", "[training]") {
     using Tags = std::vector<std::string>;
     CHECK(spansOf(Tags{"B-PER", "I-PER", "O", "B-LOC"}) == std::vector<TagSpan>{{"PER", 0, 2}, {"LOC", 3, 4}});
@@ -291,7 +309,7 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     recipe.architecture.width = 32;
     recipe.architecture.attention = GENERATE("", "position=learned, mask=longformer(8, 1, 1)");
     CAPTURE(recipe.architecture.attention);
-    recipe.schedule = {.rate = 3e-3, .warmUp = 10, .steps = 200};
+    recipe.schedule = {.rate = 3e-3, .warmUp = 10, .steps = 800};
 
     const auto task = makeTask(taskNamed("next-sentence"), recipe.settings);
     const Batch batch = task->batch(Split::Train, 0, 32);
@@ -313,10 +331,11 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     Trainer trainer(recipe, {.softwareThreads = 0});
     const Trainer::Evaluation before = trainer.evaluate(Split::Validation, 64);
     REQUIRE(before.hiddenTokens);
-    for (int i = 0; i < 200; ++i) trainer.step();
+    for (int i = 0; i < 800; ++i) trainer.step();
     const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
     CHECK(evaluation.loss < before.loss - 0.5);
     CHECK(*evaluation.hiddenTokens > *before.hiddenTokens + 0.2);
+    CHECK(evaluation.metric >= 0.65); // of the sentences; chance is 0.5
     const auto answers = trainer.answers(Split::Validation, 0, static_cast<int>(evaluation.examples));
     double right = 0, classes = 0, all = 0;
     for (const Trainer::Answer& answer : answers) {

@@ -473,6 +473,7 @@ void TrainPanel::updateButtons() {
                                            static_cast<double>(training_->modelParameterCount),
                                        0, 'f', 2)
                                   .arg(grouped(training_->modelParameterCount)));
+        if (!training_->startSentence.empty()) details << QString::fromStdString(training_->startSentence);
         if (training_->stepBytes > 0)
             details << tr("%1 MiB of activations and gradients per step")
                            .arg(static_cast<double>(training_->stepBytes) / (1 << 20), 0, 'f', 1);

@@ -104,6 +104,10 @@ void CostView::refresh() {
     for (const auto& snapshot : {formulas_, measured_}) {
         if (!snapshot) continue;
         if (snapshot->failure) remarks << qt(snapshot->failure->sentence());
+        for (size_t spec = 0; spec < snapshot->costs.size() && snapshot == formulas_; ++spec)
+            if (!snapshot->costs[spec].empty() && snapshot->costs[spec].front().pairs == 0)
+                remarks << tr("%1 has no pairs: no query meets a single key")
+                               .arg(names.value(static_cast<qsizetype>(spec)));
         for (size_t spec = 0; spec < snapshot->remarks.size(); ++spec)
             if (!snapshot->remarks[spec].empty())
                 remarks << QStringLiteral("%1: %2").arg(names.value(static_cast<qsizetype>(spec)),
@@ -125,11 +129,13 @@ void CostView::refresh() {
         figure.note = plot == Time && !measured_ ? tr("Press Measure to run them on this machine.") : QString();
         for (size_t spec = 0; source && spec < source->costs.size(); ++spec) {
             PlotFigure::Line line{.label = names.value(static_cast<qsizetype>(spec))};
-            for (const AttentionCost& cost : source->costs[spec])
-                line.points.emplace_back(cost.tokens, plot == Pairs        ? cost.pairs
-                                                      : plot == Operations ? cost.operations
-                                                      : plot == Memory     ? cost.bytes / 1048576
-                                                                           : cost.milliseconds.value_or(0));
+            for (const AttentionCost& cost : source->costs[spec]) {
+                const double value = plot == Pairs        ? cost.pairs
+                                     : plot == Operations ? cost.operations
+                                     : plot == Memory     ? cost.bytes / 1048576
+                                                          : cost.milliseconds.value_or(0);
+                if (value > 0) line.points.emplace_back(cost.tokens, value); // the axis has no zero
+            }
             if (!line.points.empty()) figure.lines.push_back(std::move(line));
         }
         figure.fitRange();

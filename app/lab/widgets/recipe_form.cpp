@@ -5,6 +5,7 @@
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/spec_line.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "engine/attention/attention_spec.h"
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
@@ -117,7 +118,7 @@ RecipeForm::RecipeForm(QWidget* parent)
     taskPart_ = makeTask();
     makeColumn(
         this, 0,
-        {makeSettings(), model_ = makeModel(),
+        {makeSettings(), makeModel(),
          makeSection(
              tr("Training"), "trainingSection",
              {{"optimiser",
@@ -142,12 +143,12 @@ RecipeForm::~RecipeForm() = default;
 
 QWidget* RecipeForm::makeModel() {
     auto* container = new QWidget;
-    attention_ =
-        new SpecLine(tr("Attention"),
-                     tr("A composition as in the Playground, such as position=alibi, mask=causal & window(8). Separate "
-                        "several with ; to alternate them from layer to layer. Empty: the default of the family"),
-                     "recipeAttention");
-    attention_->setPlaceholder(tr("The model family's own attention"));
+    attention_ = new SpecLine(
+        tr("Attention"),
+        tr("A composition as in the Playground, such as position=alibi, mask=causal & window(8). Separate "
+           "several with ; to alternate them from layer to layer. Empty: the default of the family. Of a model to "
+           "start from, it replaces only what it names"),
+        "recipeAttention");
     connect(attention_, &SpecLine::typed, this, [this](const QString& text) { set("attention", text.toStdString()); });
     connect(attention_, &SpecLine::mended, this, [this](const QString& nearest) {
         set("attention", nearest.toStdString());
@@ -163,7 +164,7 @@ QWidget* RecipeForm::makeModel() {
                               .arg(rule.source.year),
                           Qt::ToolTipRole);
     }
-    QWidget* section = makeSection(
+    model_ = makeSection(
         tr("Model"), "modelSection",
         {{"family", choice("family", tr("Family"), {}, {}, tr("Positions, norms and activation of the layers")),
           For::Sequences},
@@ -182,7 +183,7 @@ QWidget* RecipeForm::makeModel() {
                  {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Activation of the feed-forward layers"))},
          {"init", init}},
         modelControls_);
-    makeColumn(container, 0, {attention_, section});
+    makeColumn(container, 0, {attention_, model_});
     return container;
 }
 
@@ -366,7 +367,8 @@ void RecipeForm::chooseTask(int index) {
 }
 
 void RecipeForm::setRecipe(const Recipe& recipe) {
-    *json_ = toJson(recipe);
+    *json_ = toJson(Recipe{}); // with the fields that a recipe which starts from a model leaves out
+    json_->update(toJson(recipe));
     makeTaskControls();
     show();
     if (recipe.architecture.init != Recipe{}.architecture.init) // what a card asked for is in sight
@@ -424,6 +426,8 @@ void RecipeForm::show() {
         each.box->setCurrentIndex(each.box->findData(id));
     }
     model_->setVisible(!startsFromModel());
+    attention_->setPlaceholder(startsFromModel() ? tr("The attention of the model to start from")
+                                                 : tr("The model family's own attention"));
     adapterControls_->setVisible(startsFromModel());
     trained_->setEnabled((*json_)["lora_rank"].get<int64_t>() == 0); // adapters leave all parameters as they are
     fromPath_->setText(QString::fromStdString((*json_)["from"].get<std::string>()));
@@ -463,6 +467,7 @@ void RecipeForm::set(const std::string& field, nlohmann::json value) {
     (*json_)[field] = std::move(value);
     if (isOtherModel) {
         (*json_)["from_hash"] = "";
+        (*json_)["attention"] = "";
         (*json_)["tokenizer"] = startsFromModel() ? kModelTokens : TaskSettings{}.tokens;
         if (!startsFromModel()) (*json_)["lora_rank"] = 0;
     }
@@ -476,9 +481,17 @@ void RecipeForm::set(const std::string& field, nlohmann::json value) {
 bool RecipeForm::startsFromModel() const { return !(*json_)["from"].get<std::string>().empty(); }
 
 bool RecipeForm::settleAttention() {
-    if (startsFromModel()) return true;
     const std::string text = (*json_)["attention"].get<std::string>();
     attention_->setText(text, [&](const std::string& typed) { return typed == text; });
+    if (startsFromModel()) try { // the rest depends on the model, which training opens
+            specsIn(text);
+            attention_->showProblem({}, {});
+            return true;
+        } catch (const Error& error) {
+            attention_->showProblem(
+                QString::fromStdString(Failure{error.message(), error.where(), error.hint()}.sentence()), {});
+            return false;
+        }
     const auto number = [&](const char* field) { return (*json_)[field].get<int64_t>(); };
     const Architecture model{.family = (*json_)["family"].get<std::string>(),
                              .heads = std::max<int64_t>(1, number("heads")),
@@ -498,7 +511,10 @@ void RecipeForm::settle() {
     if (!settleAttention()) return showSentence(problem_, {}); // the line shows the problem itself
     QString problem;
     try {
-        Recipe recipe = recipeFromJson(*json_, "the recipe");
+        nlohmann::json said = *json_;
+        if (startsFromModel() && said["from_hash"] == "") // the model describes itself
+            for (const std::string_view field : modelFields()) said.erase(field);
+        Recipe recipe = recipeFromJson(said, "the recipe");
         if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
             problem = tr("Choose a text file, then press Train.");
         else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())

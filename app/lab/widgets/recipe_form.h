@@ -78,7 +78,7 @@ private:
     QLabel *summary_, *problem_, *warning_, *precisionCard_;
     QVBoxLayout* taskColumn_;
     ParamControls *taskControls_ = nullptr, *modelControls_, *adapterControls_, *trainingControls_;
-    QWidget *from_, *text_, *data_, *model_, *translation_, *languages_;
+    QWidget *from_, *text_, *data_, *model_, *translation_, *languages_; ///< model_: without the line of attention
     QLineEdit *fromPath_, *textPath_, *dataPath_, *translationPath_;
     QComboBox *trained_, *tokens_, *fromLanguage_, *toLanguage_;
     SpecLine* attention_;

@@ -100,6 +100,13 @@ void setHeads(AttentionSpec& spec, HeadCounts counts) {
         spec.put(Slot::Heads, kMultiHead.id, {number(counts.heads)});
 }
 
+void multiplyHeads(AttentionSpec& spec, int64_t factor) {
+    const HeadCounts counts = headCounts(spec);
+    if (saysOnlyCount(spec))
+        return setHeads(spec, {counts.heads * factor, counts.groups * factor}); // one has no number
+    for (double& count : spec.parts.at(Slot::Heads).values) count *= static_cast<double>(factor);
+}
+
 bool saysOnlyCount(const AttentionSpec& spec) {
     const Part& part = spec.part(Slot::Heads);
     return &part == &kSingleHead || &part == &kMultiHead;

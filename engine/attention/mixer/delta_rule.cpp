@@ -190,6 +190,7 @@ const Part kDeltaRuleMixer{
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,
     .replacesAttention = true,
-    .keepsState = true};
+    .keepsState = true,
+    .pairs = noPairs};
 
 } // namespace attn

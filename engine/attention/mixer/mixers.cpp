@@ -129,7 +129,8 @@ void referenceMlp(ReferenceFlow& flow, PartValues values) {
 
 void buildFastWeights(AttentionFlow& flow, PartValues) {
     mixFeatures(
-        flow, flow.q, [](Tensor k, bool) { return k; }, false);
+        flow, {.factors = flow.q, .exponents = {}},
+        [](Tensor k, bool) { return Features{.factors = k, .exponents = {}}; }, false);
 }
 void referenceFastWeights(ReferenceFlow& flow, PartValues) {
     referenceFeatureMix(
@@ -137,7 +138,7 @@ void referenceFastWeights(ReferenceFlow& flow, PartValues) {
         [&](int64_t h, int64_t t, int64_t s) {
             double dot = 0;
             for (int64_t d = 0; d < flow.width; ++d) dot += flow.q.at(h, t, d) * flow.k.at(h, s, d);
-            return dot;
+            return Weight{.factor = dot};
         },
         false);
 }
@@ -172,7 +173,8 @@ const Part kFourierMixer{.id = "fnet",
                          .replacesAttention = true,
                          .mixesStream = true,
                          .ignoresZeroRows = true,
-                         .needsEqualLengths = true};
+                         .needsEqualLengths = true,
+                         .pairs = noPairs};
 
 const Part kMlpMixer{
     .id = "mlp_mixer",
@@ -193,7 +195,8 @@ const Part kMlpMixer{
     .replacesAttention = true,
     .mixesStream = true,
     .ignoresZeroRows = true,
-    .needsEqualLengths = true};
+    .needsEqualLengths = true,
+    .pairs = noPairs};
 
 const Part kFastWeightMixer{.id = "fast_weights",
                             .slot = Slot::Mixer,
@@ -211,6 +214,7 @@ const Part kFastWeightMixer{.id = "fast_weights",
                             .masks = MaskSupport::FullOrCausal,
                             .usesScores = false,
                             .replacesAttention = true,
-                            .keepsState = true};
+                            .keepsState = true,
+                            .pairs = noPairs};
 
 } // namespace attn

@@ -34,7 +34,8 @@ std::vector<double> queryFeatures(const ReferenceFlow& flow, int64_t h, int64_t 
 void buildEfficient(AttentionFlow& flow, PartValues) {
     const Tensor a = softmax(flow.q), b = softmaxOverPositions(flow.k);
     mixFeatures(
-        flow, a, [b](Tensor, bool) { return b; }, false);
+        flow, {.factors = a, .exponents = {}}, [b](Tensor, bool) { return Features{.factors = b, .exponents = {}}; },
+        false);
     flow.show("efficient.queries", a);
     flow.show("efficient.keys", b);
 }
@@ -53,16 +54,19 @@ void referenceEfficient(ReferenceFlow& flow, PartValues) {
             const auto a = queryFeatures(flow, h, t);
             double sum = 0;
             for (int64_t d = 0; d < flow.width; ++d) sum += a[static_cast<size_t>(d)] * b.at(h, s, d);
-            return sum;
+            return Weight{.factor = sum};
         },
         false);
 }
 
 void buildRunningEfficient(AttentionFlow& flow, PartValues) {
-    const auto ofKeys = [](Tensor k) { return unary(k, Unary::Exponential); };
-    const Tensor total = visibleTotal(flow, "total", ofKeys(flow.isStep() ? flow.newKeys : flow.k)); // [B,H,T|1,D]
+    const Tensor keys = flow.isStep() ? flow.newKeys : flow.k;
+    const VisibleTotal total = visibleTotal(flow, "total", keys, fill(flow.graph, keys.shape(), 1)); // [B,H,T|1,D]
+    const Tensor logTotal = plus(unary(total.sums, Unary::Logarithm), total.largest);
+    const Tensor logQueries = minus(flow.q, logSumExp(flow.q)); // the logarithm of the softmax
     mixFeatures(
-        flow, over(softmax(flow.q), total), [&](Tensor k, bool) { return ofKeys(k); }, false);
+        flow, {.factors = {}, .exponents = minus(logQueries, logTotal)},
+        [](Tensor k, bool) { return Features{.factors = {}, .exponents = k}; }, false);
 }
 void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
     referenceFeatureMix(
@@ -71,12 +75,12 @@ void referenceRunningEfficient(ReferenceFlow& flow, PartValues) {
             const auto a = queryFeatures(flow, h, t);
             double sum = 0;
             for (int64_t d = 0; d < flow.width; ++d) {
-                double total = 0;
+                double total = 0; // relative to this key
                 for (int64_t j = 0; j < flow.keys; ++j)
-                    if (flow.isVisible(h, t, j)) total += std::exp(flow.k.at(h, j, d));
-                sum += a[static_cast<size_t>(d)] * std::exp(flow.k.at(h, s, d)) / total;
+                    if (flow.isVisible(h, t, j)) total += std::exp(flow.k.at(h, j, d) - flow.k.at(h, s, d));
+                sum += a[static_cast<size_t>(d)] / total;
             }
-            return sum;
+            return Weight{.factor = sum};
         },
         false);
 }
@@ -164,17 +168,97 @@ double productOfFactors(const ReferenceFlow& flow, int64_t t, int64_t s) {
     return sum;
 }
 
-/// sigma(q_t) times the mean of the values, weighed by e^(k_s + w_ts). @param bias w, [T,S] or [H,T,S]
+/// A mean of values whose weights are relative to an exponential: sums [..,D] of weights times values, and of weights.
+struct ChannelMeans {
+    Tensor values, weights, largest;
+};
+
+/// Where every query sees the same keys. @param bias [..,T,S]  @param seen 1 where a key counts, [..,1,S]; null: all
+/// @param weight, weighed [..,S,D]: the exponential of keys relative to the largest of those that count, and its
+/// product with the values  @param largest [..,1,D]
+ChannelMeans meansOfAll(Tensor bias, Tensor seen, Tensor weight, Tensor weighed, Tensor largest) {
+    const Tensor ofRows = largestOver(bias, -1); // [..,T,1]
+    Tensor factor = unary(minus(bias, ofRows), Unary::Exponential);
+    if (seen) factor = times(factor, seen);
+    return {batchedMatmul(factor, weighed), batchedMatmul(factor, weight), plus(ofRows, largest)};
+}
+
+/// Under a causal mask: tokens of earlier chunks are seen by all queries of a chunk, so one largest key serves them
+/// all; within a chunk each query has its own. @param bias [1|H,T,S]  @return z without the gate, [B,H,T,D]
+Tensor causalMeans(AttentionFlow& flow, Tensor bias) {
+    constexpr int64_t c = 64;
+    const int64_t B = flow.batch, H = flow.heads, T = flow.queries, D = flow.width, own = bias.shape()[0];
+    const int64_t n = (T + c - 1) / c, all = n * c;
+    const int64_t outer = own == 1 ? B * H : B, blocks = own * n; // heads with numbers of their own are blocks
+    const auto padded = [&](Tensor x) { return pad(reshape(x, {B * H, T, D}), 1, 0, all - T); };
+    const auto chunked = [&](Tensor x) { return reshape(padded(x), {outer, blocks, c, D}); };
+    const Tensor numbers = pad(pad(bias, 1, 0, all - T), 2, 0, all - T); // [own,all,all]
+
+    std::vector<float> places, earlier, lower; // of the chunks on the diagonal; keys before each chunk; in a chunk
+    for (int64_t h = 0; h < own; ++h)
+        for (int64_t t = 0; t < all; ++t) places.push_back(static_cast<float>((h * all + t) * n + t / c));
+    for (int64_t chunk = 0; chunk < n; ++chunk)
+        for (int64_t s = 0; s < all; ++s) earlier.push_back(s < chunk * c ? 1.0f : 0.0f);
+    for (int64_t t = 0; t < c; ++t)
+        for (int64_t s = 0; s < c; ++s) lower.push_back(s <= t ? 1.0f : 0.0f);
+    const Tensor seen = flow.constant("normaliser.earlier", {1, n, 1, all}, std::move(earlier));
+    const Tensor ids = indices(flow.constant("normaliser.chunks", {own * all}, std::move(places)));
+    const Tensor triangle = flow.constant("normaliser.lower", {c, c, 1}, std::move(lower));
+
+    const Tensor keys = chunked(flow.k), ends = runningMaximum(reshape(largestOver(keys, 2), {B * H, n, D}), 1);
+    const Tensor none = fill(flow.graph, {B * H, 1, D}, kMasked);
+    const Tensor before = n == 1 ? none : concatenate(std::array{none, slice(ends, 1, 0, n - 1)}, 1); // [BH,n,D]
+    const auto ofHeads = [&](Tensor x) { return reshape(padded(x), {B * H, 1, all, D}); };
+    const Tensor relative = minus(ofHeads(flow.k), reshape(before, {B * H, n, 1, D})); // above 0: of keys not seen
+    const Tensor weight = unary(binary(relative, fill(flow.graph, {1, 1}, 0), Binary::Minimum), Unary::Exponential);
+    const Tensor seenByBlock = own == 1 ? seen : reshape(broadcast(seen, {own, n, 1, all}), {1, blocks, 1, all});
+    const auto ofBlocks = [&](Tensor x) { return reshape(x, {outer, blocks, all, D}); };
+    const ChannelMeans past =
+        meansOfAll(reshape(numbers, {1, blocks, c, all}), seenByBlock, ofBlocks(weight),
+                   ofBlocks(times(weight, ofHeads(flow.v))), reshape(before, {outer, blocks, 1, D}));
+
+    const Tensor diagonal = reshape(take(reshape(numbers, {own * all * n, c}), ids), {1, blocks, c, c, 1});
+    const Tensor cells = select(triangle, plus(reshape(keys, {outer, blocks, 1, c, D}), diagonal),
+                                fill(flow.graph, {1, 1}, kMasked)); // [..,c,c,D]
+    const Tensor largest = largestOver(cells, 3), weights = unary(minus(cells, largest), Unary::Exponential);
+    const auto summed = [&](Tensor x) { return reshape(sumOver(x, 3), {outer, blocks, c, D}); };
+    const Tensor near = reshape(largest, {outer, blocks, c, D});
+    const Tensor common = binary(past.largest, near, Binary::Maximum);
+    const Tensor ofPast = unary(minus(past.largest, common), Unary::Exponential),
+                 ofNear = unary(minus(near, common), Unary::Exponential);
+    const auto joined = [&](Tensor earlierSums, Tensor ownSums) {
+        return plus(times(earlierSums, ofPast), times(ownSums, ofNear));
+    };
+    const Tensor values = reshape(chunked(flow.v), {outer, blocks, 1, c, D});
+    const Tensor mean =
+        over(joined(past.values, summed(times(weights, values))), joined(past.weights, summed(weights)));
+    return reshape(slice(reshape(mean, {B * H, all, D}), 1, 0, T), {B, H, T, D});
+}
+
+/// sigma(q_t) times the mean of the values, weighed by e^(k_s + w_ts), relative to the largest exponent that a query
+/// sees. @param bias w, [T,S] or [H,T,S]
 void mixByBias(AttentionFlow& flow, Tensor bias) {
     const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys, D = flow.width;
-    Tensor factor = unary(bias, Unary::Exponential);
-    if (flow.mask) factor = times(factor, flow.mask);
-    const Tensor weight = unary(flow.k, Unary::Exponential); // [B,H,S,D]
-    const Tensor mixed = share(batchedMatmul(factor, times(weight, flow.v)), batchedMatmul(factor, weight));
-    flow.z = times(unary(flow.q, Unary::Sigmoid), mixed);
-    const Tensor ofHeads = reshape(factor, {factor.shape().elements() / (T * S), 1, T, S});
-    const Tensor perChannel = times(reshape(permute(weight, {0, 1, 3, 2}), {B, H, D, 1, S}), ofHeads); // [B,H,D,T,S]
-    flow.show("aft.channels", reshape(share(perChannel, sumOver(perChannel, -1)), {B * H, D, T, S}));
+    bias = reshape(bias, {bias.shape().elements() / (T * S), T, S});
+    // One pattern for each channel. Without a full or a causal mask, it is formed.
+    const auto byChannel = [&](Tensor x) { return reshape(permute(x, {0, 1, 3, 2}), {B, H, D, 1, S}); };
+    Tensor cells = plus(byChannel(flow.k), reshape(bias, {bias.shape()[0], 1, T, S})); // [B,H,D,T,S]
+    if (flow.mask)
+        cells = select(reshape(flow.mask, {flow.mask.shape()[0], 1, T, S}), cells, fill(flow.graph, {1, 1}, kMasked));
+    const Tensor patterns = softmax(cells);
+    Tensor mean;
+    if (!flow.mask) {
+        const Tensor largest = largestOver(flow.k, 2), weight = unary(minus(flow.k, largest), Unary::Exponential);
+        const ChannelMeans means = meansOfAll(bias, {}, weight, times(weight, flow.v), largest);
+        mean = over(means.values, means.weights);
+    } else if (!flow.isStep() && T == S && flow.isCausal()) {
+        mean = causalMeans(flow, bias);
+    } else {
+        const Tensor values = reshape(byChannel(flow.v), {B, H, D, S, 1});
+        mean = permute(reshape(batchedMatmul(patterns, values), {B, H, D, T}), {0, 1, 3, 2});
+    }
+    flow.z = times(unary(flow.q, Unary::Sigmoid), mean);
+    flow.show("aft.channels", reshape(patterns, {B * H, D, T, S}));
 }
 /// The column of a table by distance for each cell, -1 outside of the window. @return I32 [T S]
 Tensor columnsOfWindow(AttentionFlow& flow, int64_t window) {
@@ -211,9 +295,10 @@ void buildConvolvedAft(AttentionFlow& flow, PartValues values) {
     mixByBias(flow, reshape(take(reshape(w, {H, columns, 1}), ids), {H, T, S}));
 }
 void buildSimpleAft(AttentionFlow& flow, PartValues) {
-    const Tensor weight = unary(flow.isStep() ? flow.newKeys : flow.k, Unary::Exponential);
-    const Tensor weighed = times(weight, flow.isStep() ? flow.newValues : flow.v);
-    const Tensor mean = share(visibleTotal(flow, "weighed", weighed), visibleTotal(flow, "weights", weight));
+    const Tensor k = flow.isStep() ? flow.newKeys : flow.k, v = flow.isStep() ? flow.newValues : flow.v;
+    const Tensor ones = fill(flow.graph, v.shape(), 1);
+    const Tensor total = visibleTotal(flow, "total", beside(k, k), beside(v, ones)).sums;
+    const Tensor mean = over(slice(total, 3, 0, flow.width), slice(total, 3, flow.width, flow.width));
     flow.z = times(unary(flow.q, Unary::Sigmoid), mean);
 }
 /// @param bias of a head, a query and a key
@@ -222,10 +307,12 @@ void referenceAftWith(ReferenceFlow& flow, const std::function<double(int64_t, i
     for (int64_t h = 0; h < flow.heads; ++h)
         for (int64_t t = 0; t < flow.queries; ++t)
             for (int64_t d = 0; d < flow.width; ++d) {
-                double top = 0, bottom = 0;
+                double top = 0, bottom = 0, largest = kMasked;
+                for (int64_t s = 0; s < flow.keys; ++s)
+                    if (flow.isVisible(h, t, s)) largest = std::max(largest, flow.k.at(h, s, d) + bias(h, t, s));
                 for (int64_t s = 0; s < flow.keys; ++s) {
                     if (!flow.isVisible(h, t, s)) continue;
-                    const double weight = std::exp(flow.k.at(h, s, d) + bias(h, t, s));
+                    const double weight = std::exp(flow.k.at(h, s, d) + bias(h, t, s) - largest);
                     top += weight * flow.v.at(h, s, d);
                     bottom += weight;
                 }
@@ -270,7 +357,8 @@ const Part kEfficientNormaliser{
     .hooks = {{Stage::Normalise, buildEfficient, referenceEfficient}},
     .masks = MaskSupport::FullOnly,
     .causalForm = &kRunningEfficientNormaliser,
-    .usesScores = false};
+    .usesScores = false,
+    .pairs = noPairs};
 
 const Part kRunningEfficientNormaliser{
     .id = "efficient_running",
@@ -286,7 +374,8 @@ const Part kRunningEfficientNormaliser{
     .hooks = {{Stage::Normalise, buildRunningEfficient, referenceRunningEfficient}},
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,
-    .keepsState = true};
+    .keepsState = true,
+    .pairs = noPairs};
 
 const Part kXcitNormaliser{
     .id = "xcit",
@@ -304,7 +393,8 @@ const Part kXcitNormaliser{
     .masks = MaskSupport::FullOnly,
     .usesScores = false,
     .ignoresZeroRows = true,
-    .needsEqualLengths = true};
+    .needsEqualLengths = true,
+    .pairs = noPairs};
 
 const Part kAftNormaliser{
     .id = "aft",
@@ -318,7 +408,7 @@ const Part kAftNormaliser{
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.1", "arXiv:2105.14103"},
     .params = kAftParams,
     .time = "O(T S D)",
-    .memory = "O(T D) and O(T S) parameters, or O((T + S) factors)",
+    .memory = "O(T S), and O(T S) parameters, or O((T + S) factors); O(T S D) under other masks than full and causal",
     .hooks = {{Stage::Normalise, buildAft, referenceAft}},
     .usesScores = false};
 
@@ -335,7 +425,8 @@ const Part kLocalAftNormaliser{
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},
     .params = kLocalAftParams,
     .time = "O(T S D)",
-    .memory = "O(T D + T S) and O(T window) parameters, or O((T + S) factors)",
+    .memory = "O(T S), and O(T window) parameters, or O((T + S) factors); O(T S D) under other masks than full and "
+              "causal",
     .hooks = {{Stage::Normalise, buildLocalAft, referenceWindowAft<false>}},
     .usesScores = false};
 
@@ -350,7 +441,7 @@ const Part kConvolvedAftNormaliser{
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2, equation 4", "arXiv:2105.14103"},
     .params = kConvolvedAftParams,
     .time = "O(T S D)",
-    .memory = "O(T D + H T S) and O(H window) parameters",
+    .memory = "O(H T S), and O(H window) parameters; O(T S D) under other masks than full and causal",
     .hooks = {{Stage::Normalise, buildConvolvedAft, referenceWindowAft<true>}},
     .usesScores = false};
 
@@ -367,6 +458,7 @@ const Part kSimpleAftNormaliser{
     .hooks = {{Stage::Normalise, buildSimpleAft, referenceSimpleAft}},
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,
-    .keepsState = true};
+    .keepsState = true,
+    .pairs = noPairs};
 
 } // namespace attn

@@ -19,18 +19,21 @@ double dot(std::span<const double> a, std::span<const double> b) {
 }
 
 /// Normalised attention by features that views can show.
-void mix(AttentionFlow& flow, Tensor queries, const KeyFeaturesOf& ofKeys) {
+void mix(AttentionFlow& flow, const Features& queries, const FeaturesOfKeys& ofKeys) {
     mixFeatures(flow, queries, ofKeys, true);
     if (flow.isStep()) return;
-    flow.show("features.queries", queries);
-    flow.show("features.keys", ofKeys(flow.k, false).features);
+    flow.show("features.queries", shownFeatures(queries));
+    flow.show("features.keys", shownFeatures(ofKeys(flow.k, false)));
 }
 
-/// The features of a row of a head, and the logarithm of the weight of a key.
-using Features = std::function<std::vector<double>(const double* x, int64_t head)>;
+/// The features of a row of a head, or their logarithms; and the logarithm of the weight of a key.
+using RowFeatures = std::function<std::vector<double>(const double* x, int64_t head)>;
 using LogWeight = std::function<double(int64_t head, int64_t key)>;
+/// The weight of features a of a query and b of a key.
+using Meeting = std::function<Weight(std::span<const double> a, std::span<const double> b)>;
 
-void mixReference(ReferenceFlow& flow, const Features& features, const LogWeight& logWeight = {}) {
+void mixReference(ReferenceFlow& flow, const RowFeatures& features, const Meeting& meet,
+                  const LogWeight& logWeight = {}) {
     const auto all = [&](const Dense& x, int64_t rows) {
         std::vector<std::vector<double>> result;
         for (int64_t row = 0; row < flow.heads * rows; ++row)
@@ -41,24 +44,45 @@ void mixReference(ReferenceFlow& flow, const Features& features, const LogWeight
     referenceFeatureMix(
         flow,
         [&](int64_t h, int64_t t, int64_t s) {
-            return (logWeight ? std::exp(logWeight(h, s)) : 1) *
-                   dot(a[static_cast<size_t>(h * flow.queries + t)], b[static_cast<size_t>(h * flow.keys + s)]);
+            Weight weight =
+                meet(a[static_cast<size_t>(h * flow.queries + t)], b[static_cast<size_t>(h * flow.keys + s)]);
+            if (logWeight) weight.exponent += logWeight(h, s);
+            return weight;
         },
         true);
 }
 
+/// The sum of the exponentials of a + b.
+Weight sumOfExponentials(std::span<const double> a, std::span<const double> b) {
+    Weight weight{.factor = 0, .exponent = a[0] + b[0]};
+    for (size_t f = 0; f < a.size(); ++f) weight.exponent = std::max(weight.exponent, a[f] + b[f]);
+    for (size_t f = 0; f < a.size(); ++f) weight.factor += std::exp(a[f] + b[f] - weight.exponent);
+    return weight;
+}
+
 // Linear attention ---------------------------------------------------------------------------------------------------
 
+/// The logarithm of elu(x) + 1, which is x below 0.
+Tensor logEluPlusOne(Tensor x) {
+    const Tensor above = unary(affine(unary(x, Unary::Relu), 1, 1), Unary::Logarithm);
+    return plus(above, binary(x, fill(*x.graph, {1, 1}, 0), Binary::Minimum));
+}
+
 void buildLinear(AttentionFlow& flow, PartValues) {
-    const auto features = [](Tensor x) { return unary(x, Unary::EluPlusOne); };
-    mix(flow, features(flow.q), [&](Tensor k, bool) { return features(k); });
+    const auto features = [](Tensor x, bool = false) {
+        return Features{.factors = {}, .exponents = logEluPlusOne(x), .isBounded = true};
+    };
+    mix(flow, features(flow.q), features);
 }
 void referenceLinear(ReferenceFlow& flow, PartValues) {
-    mixReference(flow, [&](const double* x, int64_t) {
-        std::vector<double> result(x, x + flow.width);
-        for (double& value : result) value = value > 0 ? value + 1 : std::exp(value);
-        return result;
-    });
+    mixReference(
+        flow,
+        [&](const double* x, int64_t) {
+            std::vector<double> result(x, x + flow.width);
+            for (double& value : result) value = value > 0 ? std::log1p(value) : value;
+            return result;
+        },
+        sumOfExponentials);
 }
 
 // Random features ----------------------------------------------------------------------------------------------------
@@ -131,11 +155,11 @@ void buildRandomFeatures(AttentionFlow& flow, PartValues values) {
         const Tensor total = areNew ? runningTotal(flow, "gates", kept) : cumulativeSum(kept, 2);
         return minus(logSigmoid(affine(argument, -1, 0)), total);
     };
-    mix(flow, features(lengthened(flow.q)), [&](Tensor k, bool areNew) {
+    mix(flow, {.factors = features(lengthened(flow.q)), .exponents = {}}, [&](Tensor k, bool areNew) {
         Tensor logWeight;
         if (!isUnit || isLearned) logWeight = affine(squaredLength(lengthened(k)), 0.5 / (sigma * sigma), 0);
         if (isGated) logWeight = logWeight ? plus(logWeight, logGate(areNew)) : logGate(areNew);
-        return KeyFeatures(features(lengthened(k)), logWeight, isGated);
+        return Features{.factors = features(lengthened(k)), .exponents = logWeight, .decays = isGated};
     });
     if (isGated && !flow.isStep()) flow.show("rfa.gate", permute(unary(gate, Unary::Sigmoid), {0, 1, 3, 2}));
 }
@@ -180,7 +204,10 @@ void referenceRandomFeatures(ReferenceFlow& flow, PartValues values) {
             logWeights.at(h, s) -= std::log1p(std::exp(argument)) + total;
         }
     }
-    mixReference(flow, features, [&](int64_t h, int64_t s) { return logWeights.at(h, s); });
+    mixReference(
+        flow, features,
+        [](std::span<const double> a, std::span<const double> b) { return Weight{.factor = dot(a, b)}; },
+        [&](int64_t h, int64_t s) { return logWeights.at(h, s); });
 }
 
 // FAVOR+ -------------------------------------------------------------------------------------------------------------
@@ -189,31 +216,27 @@ void buildPerformer(AttentionFlow& flow, PartValues values) {
     const int64_t count = values.integer("features");
     const Tensor w = directions(flow, values, count, 1);
     const double scale = std::pow(static_cast<double>(flow.width), -0.25);
-    // The largest exponent of a row is taken out: of a query it cancels, of a key it is its log weight.
-    const auto features = [&](Tensor x) {
+    const auto features = [&](Tensor x, bool = false) {
         const Tensor scaled = affine(x, scale, 0);
-        const Tensor exponent = minus(product(scaled, w), affine(squaredLength(scaled), 0.5, 0));
-        const Tensor largest = stopGradient(reduce(exponent, Reduction::Maximum, {-1}));
-        return KeyFeatures(
-            affine(unary(minus(exponent, largest), Unary::Exponential), 1 / std::sqrt(static_cast<double>(count)), 0),
-            largest);
+        const Tensor exponents = minus(product(scaled, w), affine(squaredLength(scaled), 0.5, 0));
+        return Features{.factors = {}, .exponents = exponents};
     };
-    mix(flow, features(flow.q).features, [&](Tensor k, bool) { return features(k); });
+    mix(flow, features(flow.q), features);
 }
 void referencePerformer(ReferenceFlow& flow, PartValues values) {
     const int64_t count = values.integer("features");
     const Dense& w = flow.parameters.at("normaliser.w");
     const double scale = std::pow(static_cast<double>(flow.width), -0.25);
-    mixReference(flow, [&](const double* x, int64_t) {
-        std::vector<double> result(static_cast<size_t>(count));
-        for (int64_t f = 0; f < count; ++f) {
-            double exponent = 0;
-            for (int64_t d = 0; d < flow.width; ++d)
-                exponent += w.at(f, d) * x[d] * scale - x[d] * x[d] * scale * scale / 2;
-            result[static_cast<size_t>(f)] = std::exp(exponent) / std::sqrt(static_cast<double>(count));
-        }
-        return result;
-    });
+    mixReference(
+        flow,
+        [&](const double* x, int64_t) {
+            std::vector<double> result(static_cast<size_t>(count));
+            for (int64_t f = 0; f < count; ++f)
+                for (int64_t d = 0; d < flow.width; ++d)
+                    result[static_cast<size_t>(f)] += w.at(f, d) * x[d] * scale - x[d] * x[d] * scale * scale / 2;
+            return result;
+        },
+        sumOfExponentials);
 }
 
 } // namespace
@@ -235,7 +258,8 @@ const Part kLinearNormaliser{
     .hooks = {{Stage::Normalise, buildLinear, referenceLinear}},
     .masks = MaskSupport::FullOrCausal,
     .usesScores = false,
-    .keepsState = true};
+    .keepsState = true,
+    .pairs = noPairs};
 
 const Part kRandomFeatureNormaliser{
     .id = "rfa",
@@ -257,16 +281,17 @@ const Part kRandomFeatureNormaliser{
     .usesScores = false,
     .approximatesSoftmax = true,
     .isRandom = true,
-    .keepsState = true};
+    .keepsState = true,
+    .pairs = noPairs};
 
 const Part kPerformerNormaliser{
     .id = "favor",
     .slot = Slot::Normaliser,
     .title = "FAVOR+ (Performer)",
-    .idea =
-        "The dot product of positive random features is the softmax's exponential on average, so no weight is "
-        "ever negative. Orthogonal directions lower the variance. The largest exponent of each query and key is taken "
-        "out before the exponential, which changes no result.",
+    .idea = "The dot product of positive random features is the softmax's exponential on average, so no weight is "
+            "ever negative. Orthogonal directions lower the variance. The largest visible exponent of each feature is "
+            "taken "
+            "out before the exponential, as in softmax, which changes no result.",
     .formula = "phi(x) = exp(w.x' - |x'|^2 / 2) / sqrt(m), x' = x D^(-1/4), w orthogonal",
     .source = {"Choromanski et al.", 2021, "Rethinking Attention with Performers", "section 2.3 and 2.4",
                "arXiv:2009.14794"},
@@ -278,6 +303,7 @@ const Part kPerformerNormaliser{
     .usesScores = false,
     .approximatesSoftmax = true,
     .isRandom = true,
-    .keepsState = true};
+    .keepsState = true,
+    .pairs = noPairs};
 
 } // namespace attn

@@ -169,6 +169,7 @@ const Part kLinformerNormaliser{
     .hooks = {{Stage::Normalise, buildLinformer, referenceLinformer}},
     .masks = MaskSupport::FullOnly,
     .usesScores = false,
-    .ignoresZeroRows = true};
+    .ignoresZeroRows = true,
+    .pairs = noPairs};
 
 } // namespace attn

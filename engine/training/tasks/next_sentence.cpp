@@ -26,19 +26,34 @@ constexpr std::array kParams{
 struct Sentences {
     std::vector<std::string> lines{};
     std::vector<size_t> followed{}; ///< the lines after which another one of the same document comes
+    size_t documents = 0;           ///< with at least two lines
 
     explicit Sentences(std::string_view text) {
-        bool isNew = true;
+        size_t length = 0; // lines of this document so far
         forEachLine(text, [&](std::string_view line) {
-            const bool isEmpty = line.find_first_not_of(" \t") == std::string_view::npos;
-            if (!isEmpty) {
-                if (!isNew) followed.push_back(lines.size() - 1);
-                lines.emplace_back(line);
+            if (line.find_first_not_of(" \t") == std::string_view::npos) {
+                length = 0;
+                return;
             }
-            isNew = isEmpty;
+            if (length > 0) followed.push_back(lines.size() - 1);
+            lines.emplace_back(line);
+            documents += ++length == 2 ? 1 : 0;
         });
     }
 };
+
+constexpr const char* kRemedy =
+    "choose a UTF-8 text file with a sentence on each line and an empty line between documents";
+
+/// Without documents there is no question: any line may follow any other.
+void requireDocuments(const Sentences& part, std::string_view name) {
+    if (part.documents >= 2) return;
+    failParameter(kId, "text",
+                  fmt::format("{} has {} {} of two or more lines, so that nothing tells the line that follows from any "
+                              "other",
+                              name, part.documents, part.documents == 1 ? "document" : "documents"),
+                  kRemedy);
+}
 
 struct Corpus {
     std::string tokenizerJson;
@@ -46,13 +61,23 @@ struct Corpus {
 };
 
 Corpus read(const TaskValues& values, const TaskSettings& settings) {
-    const std::string text = readTaskText(kId, settings, "choose a UTF-8 text file with a sentence on each line");
+    if (settings.text.empty()) failParameter(kId, "text", "the task needs a text to learn from", kRemedy);
+    if (settings.text == kBuiltinStories)
+        failParameter(kId, "text",
+                      fmt::format("each line of {} is a story of its own, so that none follows from the one before",
+                                  kBuiltinStories),
+                      kRemedy);
+    const std::string text = readTaskText(kId, settings, kRemedy);
     const size_t end = text.find('\n', text.size() / 10 * 9);
     if (end == std::string::npos)
         failParameter(kId, "text", "the last tenth of the text has no line break",
                       "choose a text with a sentence on each line");
     const std::string_view train = std::string_view(text).substr(0, end), rest = std::string_view(text).substr(end);
-    return {wordPieceTokenizer(settings, train, values.integer("vocabulary")), Sentences(train), Sentences(rest)};
+    Corpus corpus{{}, Sentences(train), Sentences(rest)};
+    requireDocuments(corpus.train, "the part of the text for training");
+    requireDocuments(corpus.validation, "the last tenth of the text, which is for validation,");
+    corpus.tokenizerJson = wordPieceTokenizer(settings, train, values.integer("vocabulary"));
+    return corpus;
 }
 
 /// Pairs of sentences. In half of them the second follows the first in the text, in the others it is any sentence of
@@ -64,7 +89,6 @@ public:
                       values.real("hidden") > 0 ? values.integer("context") : 1,
                       std::min<uint64_t>(2 * corpus.validation.followed.size(), kMostValidationRows), seed),
           hidden_(values.real("hidden")), train_(std::move(corpus.train)), validation_(std::move(corpus.validation)) {
-        requireBoth(kId, train_.followed.size(), validation_.followed.size());
         if (!tokenizer().beginId() || !tokenizer().endId())
             failParameter(kId, "tokenizer", "the model has no tokens around a pair of texts",
                           "choose a model of the family bert");
@@ -132,7 +156,9 @@ std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings&
 constinit const Task kNextSentenceTask{
     .id = kId,
     .title = "Next sentence",
-    .summary = "Learns whether the second of two lines follows the first in your own text, or is any line of it",
+    .summary =
+        "Learns whether the second of two lines follows the first in your own text, which has an empty line between "
+        "documents, or is any line of it",
     .hint = "Watch: heads look from one sentence into the other, at words that both have.",
     .citation = "Devlin et al. 2019, arXiv:1810.04805, section 3.1",
     .params = kParams,

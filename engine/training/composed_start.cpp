@@ -1,0 +1,172 @@
+#include "engine/training/composed_start.h"
+
+#include "engine/attention/head_counts.h"
+#include "engine/attention/part.h"
+#include "engine/core/error.h"
+#include "engine/models/decoder.h"
+#include "engine/models/folder_writer.h"
+#include "engine/models/vision_family.h"
+#include "engine/models/vision_grid.h"
+#include "engine/models/vision_writer.h"
+#include "engine/training/starting_model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+
+namespace attn {
+namespace {
+
+/// The composition is one that can be trained. @throws Error with the nearest that can
+void requireTrainable(const Architecture& architecture) {
+    const auto problem = attentionProblem(architecture);
+    if (!problem) return;
+    throw Error({.what = problem->sentence,
+                 .where = "recipe: attention",
+                 .hint = problem->nearest.empty() ? "choose another composition, or leave it empty to keep the model's"
+                                                  : "the nearest valid composition: " + problem->nearest});
+}
+
+/// An expression that names the slots in which a spec differs from another, also where they have their defaults, and
+/// the slots that a person has named.
+std::string expressionOf(const AttentionSpec& spec, const AttentionSpec& own,
+                         const std::map<Slot, std::string_view>& named) {
+    std::string text = spec.text();
+    const auto said = slotsIn(text);
+    for (const Slot slot : kSpecSlots)
+        if (slot != Slot::Heads && !said.contains(slot) &&
+            (named.contains(slot) || spec.parts.at(slot) != own.parts.at(slot)))
+            text += fmt::format(", {}={}", nameOf(slot), spec.id(slot));
+    if (!said.contains(Slot::Mask) && spec.mask != own.mask)
+        text += fmt::format(", {}={}", nameOf(Slot::Mask), spec.mask.text());
+    return text;
+}
+
+} // namespace
+
+void requireAsked(const StartingPoint& start, const Architecture& asked, const Architecture& own) {
+    const nlohmann::json wanted = toJson(Recipe{.architecture = asked}), given = toJson(Recipe{.architecture = own});
+    for (const std::string& field : start.asked) {
+        if (wanted.at(field) == given.at(field)) continue;
+        if (field == "feed_forward" && asked.feedForward == 0) continue;
+        if (field == "key_value_heads" && asked.keyValueHeads == own.heads && own.keyValueHeads == 0) continue;
+        throw Error({.what = fmt::format("{} has the value {} and keeps it, so that training which starts from it "
+                                         "cannot have {}",
+                                         start.model, given.at(field).dump(), wanted.at(field).dump()),
+                     .where = "recipe: " + field,
+                     .hint = fmt::format("leave {} out, or train a new model without \"from\"; of the model's "
+                                         "description, only its attention can be replaced",
+                                         field)});
+    }
+}
+
+std::string compositionFrom(const std::vector<LayerAttention>& own, const std::string& wanted) {
+    std::vector<std::string> expressions;
+    for (size_t begin = 0; begin <= wanted.size();) {
+        const size_t end = std::min(wanted.find(';', begin), wanted.size());
+        expressions.push_back(wanted.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    std::vector<std::string> texts;
+    bool isOther = false;
+    for (size_t layer = 0; layer < own.size(); ++layer) {
+        const std::string& expression = expressions[layer % expressions.size()];
+        const AttentionSpec asked = AttentionSpec::parse(expression);
+        AttentionSpec merged = own[layer].spec;
+        const auto named = slotsIn(expression);
+        for (const auto& [slot, said] : named) {
+            if (slot == Slot::Mask)
+                merged.mask = asked.mask;
+            else
+                merged.parts[slot] = asked.parts.at(slot);
+        }
+        isOther = isOther || merged != own[layer].spec || named.contains(Slot::Position); // a table of the model's own
+        AttentionSpec before = own[layer].spec;
+        if (saysOnlyCount(merged) &&
+            merged.parts.at(Slot::Heads) == before.parts.at(Slot::Heads)) { // the architecture's
+            merged.reset(Slot::Heads);
+            before.reset(Slot::Heads);
+        }
+        texts.push_back(expressionOf(merged, before, named));
+    }
+    if (!isOther) return {};
+    const auto repeats = [&](size_t period) {
+        return std::equal(texts.begin() + static_cast<std::ptrdiff_t>(period), texts.end(), texts.begin());
+    };
+    size_t period = 1;
+    while (!repeats(period)) ++period;
+    texts.resize(period);
+    return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+bool recompose(DecoderConfig& config, const Architecture& architecture) {
+    const std::vector<AttentionSpec> specs = attentionOf(architecture);
+    const auto isOther = [&](size_t layer) { return specs[layer % specs.size()] != config.layers[layer].spec; };
+    const bool dropsTable = saysPositions(architecture) && config.positions != TextPositions::None;
+    if (!dropsTable &&
+        std::ranges::none_of(std::views::iota(size_t{0}, specs.empty() ? 0 : config.layers.size()), isOther))
+        return false;
+    if (config.hasEncoder() || config.hasQueryStream)
+        throw Error({.what = fmt::format("the format of {} has no composed attention", config.family),
+                     .where = "recipe: attention",
+                     .hint = "leave it empty, or start from a model of the family gpt2, llama or bert"});
+    requireTrainable(architecture);
+    config.family = "attention-lab";
+    for (size_t layer = 0; layer < config.layers.size(); ++layer) {
+        LayerAttention& attention = config.layers[layer];
+        attention.spec = specs[layer % specs.size()];
+        attention.headWidth = headWidth(attention.spec, config.modelWidth);
+    }
+    if (dropsTable) config.positions = TextPositions::None;
+    requireWritable(config, "recipe: attention");
+    return true;
+}
+
+bool recompose(VisionConfig& config, const Architecture& architecture) {
+    if (architecture.attention.empty()) return false;
+    const std::vector<AttentionSpec> specs = attentionOf(architecture);
+    std::vector<LayerAttention> layers;
+    for (int64_t layer = 0; layer < std::ssize(config.layers); ++layer) {
+        AttentionSpec spec = specs[static_cast<size_t>(layer) % specs.size()];
+        multiplyHeads(spec, int64_t{1} << config.mergesUpTo(layer));
+        const int64_t heads = headCounts(spec).heads;
+        layers.push_back(visionLayer(config.widthOf(layer), heads, std::move(spec)));
+    }
+    const bool dropsTable = saysPositions(architecture) && config.positions != VisionPositions::None;
+    if (layers == config.layers && !dropsTable) return false;
+    requireTrainable(architecture);
+    config.layers = std::move(layers);
+    if (dropsTable) config.positions = VisionPositions::None;
+    requireGrid(config);
+    placeOnGrid(config);
+    config.family = std::string(writtenFamily(config).id);
+    return true;
+}
+
+StartingParameters::StartingParameters(const Graph& before, const Graph& now, bool isOther) : isRecomposed(isOther) {
+    std::map<std::string, Shape> shapes;
+    for (const Node* node : storedParameters(before)) shapes.emplace(node->name, node->outputs[0].shape);
+    for (const Node* node : storedParameters(now)) {
+        const auto found = shapes.find(node->name);
+        if (found == shapes.end() || found->second != node->outputs[0].shape)
+            fresh.push_back(node->name);
+        else
+            taken.insert(node->name);
+    }
+    for (const auto& [name, shape] : shapes)
+        if (!taken.contains(name)) left.push_back(name);
+}
+
+std::string StartingParameters::sentence(std::span<const std::string> blocks) const {
+    if (!isRecomposed) return {};
+    std::string text = fmt::format("{} of {} parameters are the model's", taken.size(), taken.size() + fresh.size());
+    if (!fresh.empty()) text += "; new: " + kindsOf(fresh, blocks);
+    if (!left.empty()) text += "; left out: " + kindsOf(left, blocks);
+    return text;
+}
+
+} // namespace attn

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "engine/training/recipe.h"
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+class Graph;
+struct LayerAttention;
+struct VisionConfig;
+
+// A model that is trained further with another composition of attention: a Longformer that starts from BERT.
+
+/// Checks that a model has what a recipe demands of it. @param own the model's architecture
+/// @throws Error naming the field, both values and the nearest recipe that works
+void requireAsked(const StartingPoint& start, const Architecture& asked, const Architecture& own);
+
+/// The composition in which training goes on: the slots that the recipe's expressions name in place of those of the
+/// model's layers, and the model's own for all others. @param own the attention of each layer of the model
+/// @return as Architecture::attention: expressions that name all slots in which their layers differ from the model's;
+///         empty if none differs
+/// @throws Error as AttentionSpec::parse()
+std::string compositionFrom(const std::vector<LayerAttention>& own, const std::string& asked);
+
+/// Gives a model's layers the composition of an architecture, if it is another. Its own table of positions stays unless
+/// the expressions name positions.
+/// @param architecture that of the recipe after startingFrom()  @return whether it is another
+/// @throws Error if the model's family, its task or its files cannot have the composition, with the nearest that they
+///         can
+bool recompose(DecoderConfig& config, const Architecture& architecture);
+bool recompose(VisionConfig& config, const Architecture& architecture);
+
+/// The parameters with which training starts.
+struct StartingParameters {
+    std::set<std::string> taken{};            ///< the model's: those with the same name and shape
+    std::vector<std::string> fresh{}, left{}; ///< new ones, and those of the model that the composition has no use for
+    bool isRecomposed = false;                ///< as recompose() said
+
+    StartingParameters() = default;
+    StartingParameters(const Graph& before, const Graph& now, bool isOther);
+    /// "34 of 36 parameters are the model's; new: blocks.*.attn.mask.span; left out: pos_embed.W_pos"; empty unless the
+    /// model was recomposed. @param blocks as ModelStructure::blocks()
+    std::string sentence(std::span<const std::string> blocks) const;
+};
+
+} // namespace attn

@@ -1,0 +1,193 @@
+#include "engine/inference/language_model.h"
+#include "engine/inference/vision_model.h"
+#include "engine/training/checkpoint.h"
+#include "engine/training/run.h"
+#include "engine/training/starting_model.h"
+#include "engine/training/tasks/catalogue.h"
+#include "tests/io/files.h"
+#include "tests/support/farthest.h"
+#include "tests/training/short_runs.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace attn;
+using attn::test::onOneThread;
+using attn::test::sentenceOf;
+namespace fs = std::filesystem;
+
+namespace {
+
+Recipe small(const char* task, const char* family) {
+    Recipe recipe{.task = task,
+                  .architecture = {.family = family, .layers = 2, .heads = 2, .width = 16, .initialDeviation = 0.3},
+                  .schedule = {.rate = 1e-2, .warmUp = 0, .steps = 4},
+                  .batch = 2,
+                  .evaluateEvery = 1000,
+                  .checkpointEvery = 1000};
+    if (recipe.task == "masked-text")
+        recipe.settings = {.values = {{"context", 24}, {"vocabulary", 150}}, .text = "builtin:stories"};
+    if (recipe.task == "shapes") recipe.architecture.patch = 16;
+    return recipe;
+}
+
+/// A model of a family after two steps, in a folder.
+class Start {
+public:
+    explicit Start(Recipe recipe) : recipe_(std::move(recipe)) {
+        Trainer trainer(recipe_, onOneThread());
+        trainer.step();
+        trainer.step();
+        writeModel(path(), trainer);
+    }
+    fs::path path() const { return folder_ / "start"; }
+    /// A recipe that starts from the model, with fields as a person writes them.
+    Recipe with(const nlohmann::json& fields) const {
+        nlohmann::json json{{"task", recipe_.task}, {"from", path().string()}, {"batch", 2}, {"steps", 4}};
+        json["text"] = recipe_.settings.text.string();
+        for (const auto& [id, value] : recipe_.settings.values) json["values"][id] = value;
+        if (!fields.is_null()) json.update(fields);
+        return recipeFromJson(json, "recipe.json");
+    }
+    std::string refusal(const nlohmann::json& fields) const {
+        return sentenceOf([&] { Trainer(with(fields), onOneThread()); });
+    }
+    fs::path folder() const { return folder_.path(); }
+
+private:
+    TemporaryFolder folder_;
+    Recipe recipe_;
+};
+
+std::vector<float> logitsOf(const fs::path& folder, const std::vector<int>& tokens) {
+    LanguageModel model(openModelSource(folder.string()), {.device = onOneThread()});
+    return model.capture(tokens, "logits").front().values;
+}
+
+} // namespace
+
+TEST_CASE("composed start: a mask that shows as much as the model's own gives the model's logits", "[training][gpu]") {
+    struct Case {
+        const char *task, *family, *attention;
+    };
+    const Case each = GENERATE(Case{"masked-text", "bert", "mask=longformer(64, 1, 1)"},
+                               Case{"reverse", "gpt2", "mask=causal & window(64)"},
+                               Case{"reverse", "llama", "mask=causal & window(64)"});
+    INFO(each.family);
+    const Start start(small(each.task, each.family));
+    Trainer trainer(start.with({{"attention", each.attention}}), onOneThread());
+    CHECK(trainer.objective().startSentence().ends_with(" parameters are the model's")); // all of them
+    CHECK(trainer.recipe().architecture.attention.find("64") != std::string::npos);
+    CHECK(trainer.recipe().architecture.attention.find(';') == std::string::npos); // all layers alike
+    CHECK(Trainer(start.with({}), onOneThread()).objective().startSentence().empty());
+    CHECK(trainer.recipe().architecture.layers == 2);
+    writeModel(start.folder() / "other", trainer);
+    const std::vector<int> tokens{5, 7, 6, 8, 5, 9};
+    const std::vector<float> expected = logitsOf(start.path(), tokens),
+                             found = logitsOf(start.folder() / "other", tokens);
+    CHECK(test::farthest(found, expected, 1) < 1e-5); // by the formed path and by the kernel
+    CHECK(openModelSource((start.folder() / "other").string())->config().family == "attention-lab");
+}
+
+TEST_CASE("composed start: what the expression does not name stays, and new parameters begin anew", "[training][gpu]") {
+    const Start start(small("masked-text", "bert"));
+    Trainer trainer(start.with({{"attention", "score=learned_cosine, output=gated; mask=window(5)"}}), onOneThread());
+    CHECK_THAT(trainer.objective().startSentence(),
+               CONTAINS("parameters are the model's; new: blocks.*.attn.output.") && CONTAINS("score.log_scale"));
+    CHECK(trainer.objective().isNew("blocks.0.attn.score.log_scale"));
+    CHECK_FALSE(trainer.objective().isNew("blocks.0.attn.W_Q"));
+    CHECK(trainer.sequences()->config().layers[0].spec.id(Slot::Score) == "learned_cosine");
+    CHECK(trainer.sequences()->config().layers[1].spec.id(Slot::Score) == "scaled_dot");
+    CHECK(trainer.sequences()->config().positions == TextPositions::Learned); // BERT's own table
+    const auto kept = [&](const char* name) {
+        const StartingModel model = openStartingModel({.model = start.path().string()}, taskNamed("masked-text"));
+        for (const Trainer::Named& parameter : trainer.parameters())
+            if (parameter.name == name) return trainer.read(name) == model.read(name, parameter.shape);
+        return false;
+    };
+    CHECK(kept("blocks.0.attn.W_Q"));
+    CHECK(kept("pos_embed.W_pos"));
+    CHECK(kept("blocks.1.mlp.W_in"));
+
+    Trainer without(start.with({{"attention", "position=alibi"}}), onOneThread());
+    CHECK_THAT(without.objective().startSentence(), CONTAINS("left out: pos_embed.W_pos"));
+
+    // A run goes on as it began, whatever its recipe leaves out.
+    const Recipe asked = start.with({{"attention", "position=none, normaliser=softmax, mask=longformer(3, 1, 1)"}});
+    const fs::path run = start.folder() / "run";
+    std::vector<float> weights;
+    {
+        TrainingRun first(run, asked, onOneThread(), false);
+        first.advance();
+        first.save();
+        weights = first.trainer().read("blocks.0.attn.W_Q");
+    }
+    TrainingRun again(run, readRecipe(run / "recipe.json"), onOneThread(), true);
+    CHECK(again.trainer().read("blocks.0.attn.W_Q") == weights);
+    CHECK(again.trainer().sequences()->config().layers[0].spec.mask == MaskExpression::parse("longformer(3, 1, 1)"));
+    CHECK(again.trainer().sequences()->config().positions == TextPositions::None);
+}
+
+TEST_CASE("composed start: what the model cannot become is refused with the nearest that works", "[training]") {
+    const Start start(small("reverse", "llama"));
+    for (const auto& [field, value] : std::map<std::string, nlohmann::json>{{"layers", 5},
+                                                                            {"width", 32},
+                                                                            {"heads", 4},
+                                                                            {"family", "gpt2"},
+                                                                            {"feed_forward", 8},
+                                                                            {"attention_only", true},
+                                                                            {"key_value_heads", 1},
+                                                                            {"bias", true},
+                                                                            {"activation", "relu"},
+                                                                            {"positions", "none"}}) {
+        INFO(field);
+        const std::string refusal = start.refusal({{field, value}});
+        CHECK_THAT(refusal, CONTAINS("and keeps it") && CONTAINS(value.dump()) && CONTAINS("recipe: " + field) &&
+                                CONTAINS("leave " + field + " out"));
+    }
+    CHECK(start.refusal({{"layers", 2},
+                         {"width", 16},
+                         {"heads", 2},
+                         {"family", "llama"},
+                         {"feed_forward", 0},
+                         {"key_value_heads", 2}}) == "accepted");
+    CHECK_THAT(start.refusal({{"attention", "mask=window(3)"}}),
+               CONTAINS("the mask window(3) shows it") && CONTAINS("mask=causal & window(3)"));
+    CHECK_THAT(start.refusal({{"attention", "heads=multi_head(8)"}}), CONTAINS("8 heads but the model has 2"));
+    CHECK_THAT(start.refusal({{"attention", "position=alib"}}), CONTAINS("alibi"));
+    CHECK_THAT(start.refusal({{"attention", "mixer=fnet"}}), CONTAINS("acts on queries and keys, but Fourier (FNet)"));
+    const Start translation(small("numbers", "t5"));
+    CHECK_THAT(translation.refusal({{"attention", "position=alibi"}}),
+               CONTAINS("the format of t5 has no composed attention") && CONTAINS("leave it empty"));
+}
+
+TEST_CASE("composed start: a vision transformer gets another attention", "[training][gpu]") {
+    const Start start(small("shapes", "vit"));
+    Trainer same(start.with({}), onOneThread());
+    CHECK(same.images()->config().family == "vit");
+    Trainer trainer(start.with({{"attention", "normaliser=linear"}}), onOneThread());
+    CHECK(trainer.images()->config().family == "attention-lab-vit");
+    CHECK(trainer.images()->config().positions == VisionPositions::Learned);
+    CHECK(trainer.objective().startSentence().ends_with(" parameters are the model's"));
+    CHECK(std::isfinite(trainer.step().loss));
+    writeModel(start.folder() / "linear", trainer);
+    VisionModel opened(openVisionSource((start.folder() / "linear").string()), onOneThread());
+    CHECK(opened.config().layers[1].spec.id(Slot::Normaliser) == "linear");
+    CHECK_THAT(start.refusal({{"patch", 8}}), CONTAINS("recipe: patch"));
+}
+
+TEST_CASE("composed start: a recipe that names a model says of it only what it demands", "[training]") {
+    const Recipe recipe = suggestedRecipe(taskNamed("text"), "builtin:stories");
+    const nlohmann::json json = toJson(recipe);
+    CHECK_FALSE(json.contains("layers"));
+    CHECK(json.at("attention") == "");
+    CHECK(recipeFromJson(json, "x") == recipe);
+    nlohmann::json asked = json;
+    asked["layers"] = 3;
+    CHECK(recipeFromJson(asked, "x").start.asked == std::set<std::string>{"layers"});
+    CHECK(toJson(recipeFromJson(asked, "x")).at("layers") == 3);
+    CHECK(suggestedRecipeWith(R"({"task": "text", "from": "builtin:stories", "text": "builtin:stories"})")
+              .start.asked.empty());
+    CHECK_THAT(sentenceOf([] { suggestedRecipeWith(R"({"from": "builtin:stories", "lairs": 3})"); }),
+               CONTAINS("unknown field \"lairs\""));
+}
