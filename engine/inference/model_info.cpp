@@ -23,6 +23,8 @@ template <class Source> ModelInfo described(const Source& source, ModelStructure
     info.configJson = source.configText();
     info.dtype = source.dtype();
     info.structure = std::move(structure);
+    info.warnings = source.warnings();
+    info.leftOut = source.leftOut();
     info.layers = static_cast<int>(config.layers.size());
     info.heads = info.structure.mostHeads();
     info.modelWidth = static_cast<int>(config.modelWidth);
@@ -105,7 +107,6 @@ ModelInfo modelInfo(const VisionSource& source) {
     info.pooling = poolingOf(config.pooling);
     info.classes = static_cast<int>(config.classes);
     info.labels = source.labels();
-    info.warnings = source.warnings();
     return info;
 }
 

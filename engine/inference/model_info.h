@@ -3,6 +3,7 @@
 #include "engine/attention/attention_spec.h"
 #include "engine/core/storage.h"
 #include "engine/io/image.h"
+#include "engine/models/left_out.h"
 #include "engine/models/structure.h"
 #include "engine/models/written_picture.h"
 
@@ -46,6 +47,7 @@ struct ModelInfo {
     std::vector<ParameterInfo> parameters;
     std::vector<std::string> hooks;    ///< names of all hooks, in execution order
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
+    LeftOut leftOut;                   ///< what the files hold that is not used; warnings say it too
 
     // Models of text.
     int vocabulary = 0;    ///< V, rows of the embedding; 0 for models of pictures

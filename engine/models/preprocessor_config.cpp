@@ -126,11 +126,12 @@ FolderPreprocessing ofTimm(const ConfigReader& read, const VisionConfig& model) 
 
 } // namespace
 
-FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const VisionConfig& model) {
+FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const VisionConfig& model,
+                                      FieldLog* log) {
     const fs::path file = folder / "preprocessor_config.json";
     std::error_code error;
     if (fs::exists(fs::symlink_status(file, error))) return ofHuggingFace(file, model);
-    const ConfigReader read(config, (folder / "config.json").string());
+    const ConfigReader read(config, (folder / "config.json").string(), log);
     if (read.has("pretrained_cfg")) return ofTimm(read.object("pretrained_cfg"), model);
     const std::vector<double> half(static_cast<size_t>(model.channels), 0.5);
     return {.preprocessing = {.resize = model.image, .channels = model.channels, .mean = half, .deviation = half},
