@@ -29,6 +29,8 @@ public:
     std::string familyTitle() const override { return source_.familyTitle(); }
     std::string dtype() const override { return source_.dtype(); }
     std::string sourceName(const std::string& parameter) const override { return source_.sourceName(parameter); }
+    const std::vector<std::string>& warnings() const override { return source_.warnings(); }
+    const LeftOut& leftOut() const override { return source_.leftOut(); }
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         return source_.read(parameter, shape, write);
     }
@@ -54,7 +56,6 @@ public:
     const VisionConfig& config() const override { return source_.config(); }
     const ImagePreprocessing& preprocessing() const override { return source_.preprocessing(); }
     const std::vector<std::string>& labels() const override { return source_.labels(); }
-    const std::vector<std::string>& warnings() const override { return source_.warnings(); }
 };
 
 /// The median seconds of a piece of work, without the first runs.

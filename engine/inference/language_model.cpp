@@ -62,7 +62,9 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
     forgetOriginalValues();
     patterns_->changesChanged();
     info_.name = config().name;
-    info_.warnings.clear();
+    const ModelInfo fresh = modelInfo(*source_, capacity_);
+    info_.warnings = fresh.warnings;
+    info_.leftOut = fresh.leftOut;
     load(*source_, {});
     return true;
 }

@@ -67,6 +67,11 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
         std::ranges::fill(types, 0);
         std::ranges::copy(input.types(), types.begin());
     }
+    if (executor.hasInput(decoder_names::kPositionRows)) {
+        const auto rows = executor.inputIntegers(decoder_names::kPositionRows);
+        std::ranges::fill(rows, 0);
+        std::ranges::copy(positionRows(config(), tokens), rows.begin());
+    }
     writeTree(executor, 0, input.parents());
     writeGates(executor);
     writeEdits(executor, 0, config().hasEncoder() ? std::optional<size_t>() : tokens.size());

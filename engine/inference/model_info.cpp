@@ -24,6 +24,8 @@ template <class Source> ModelInfo described(const Source& source, ModelStructure
     info.configJson = source.configText();
     info.dtype = source.dtype();
     info.structure = std::move(structure);
+    info.warnings = source.warnings();
+    info.leftOut = source.leftOut();
     info.layers = static_cast<int>(config.layers.size());
     info.heads = info.structure.mostHeads();
     info.modelWidth = static_cast<int>(config.modelWidth);
@@ -91,8 +93,6 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     info.tokenizerProblem = source.tokenizerProblem();
     info.choice = source.generation().choice;
     info.choiceFile = source.generation().file;
-    const std::vector<std::string> more = source.textWarnings();
-    info.warnings.insert(info.warnings.end(), more.begin(), more.end());
     if (!info.tokenizerProblem.empty())
         info.warnings.push_back(
             fmt::format("the tokenizer cannot be read, so the model takes token ids: {}", info.tokenizerProblem));
@@ -122,7 +122,6 @@ ModelInfo modelInfo(const VisionSource& source) {
     info.classes = static_cast<int>(config.classes);
     info.activation = config.activation;
     info.labels = source.labels();
-    info.warnings = source.warnings();
     return info;
 }
 

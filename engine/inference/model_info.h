@@ -5,6 +5,7 @@
 #include "engine/io/image.h"
 #include "engine/models/class_activation.h"
 #include "engine/models/generation_rules.h"
+#include "engine/models/left_out.h"
 #include "engine/models/structure.h"
 #include "engine/models/written_picture.h"
 
@@ -49,6 +50,7 @@ struct ModelInfo {
     std::vector<std::string> hooks;    ///< names of all hooks, in execution order
     std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
     bool hasFiniteWeights = true;      ///< false: a warning says which are NaN or infinite
+    LeftOut leftOut;                   ///< what the files hold that is not used; warnings say it too
 
     // Models of text.
     int vocabulary = 0;     ///< V, rows of the embedding; 0 for models of pictures

@@ -50,6 +50,7 @@ bool VisionModel::replaceWeights(std::unique_ptr<VisionSource>& source) {
         return false;
     source_ = std::move(source);
     info_.warnings = source_->warnings();
+    info_.leftOut = source_->leftOut();
     forgetOriginalValues();
     load(*source_, {});
     return true;

@@ -36,6 +36,8 @@ constexpr size_t kMostStoredTensors = size_t{1} << 18;
 struct SafetensorsHeader {
     uint64_t dataBegin = 0;
     std::map<std::string, StoredTensor> tensors;
+    /// Other names of tensors, from the metadata: what safetensors' save_model() writes for a tensor that is shared.
+    std::map<std::string, std::string> aliases;
 };
 /// Parses and checks the header of a safetensors file, in time that is linear in its length: tensors must lie inside
 /// the data, must not overlap, and their sizes must fit their shapes.
@@ -53,6 +55,7 @@ public:
     explicit SafetensorsFile(const std::filesystem::path& path);
 
     const std::map<std::string, StoredTensor>& tensors() const { return header_.tensors; }
+    const std::map<std::string, std::string>& aliases() const { return header_.aliases; }
     const std::filesystem::path& path() const { return file_.path(); }
 
     /// Converts elements [first, first + out.size()) of a tensor to float32.

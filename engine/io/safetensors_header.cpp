@@ -13,13 +13,14 @@ namespace attn {
 namespace {
 
 /// Reads the header's JSON event by event: an object for each tensor, with a dtype, a shape and data_offsets. What else
-/// it says, such as the pairs of "__metadata__", is passed over.
+/// it says is passed over, except the pairs of texts in "__metadata__".
 class HeaderEvents : public JsonEvents {
 public:
     /// @param dataBytes the size of the file behind the header
     HeaderEvents(const std::string& file, uint64_t dataBytes) : JsonEvents(file, "the header"), dataBytes_(dataBytes) {}
 
     std::map<std::string, StoredTensor> take() { return std::move(tensors_); }
+    std::map<std::string, std::string> takeMetadata() { return std::move(metadata_); }
 
 private:
     enum class Field : uint8_t { Other, DType, Shape, Offsets };
@@ -61,6 +62,8 @@ private:
             if (tensors_.size() == kMostStoredTensors)
                 refuse(fmt::format("the header lists more than {} tensors", kMostStoredTensors),
                        "split the weights into several files");
+        } else if (depth() == kInTensor && name_ == "__metadata__") {
+            metadataKey_ = std::move(key);
         } else if (depth() == kInTensor) {
             field_ = key == "dtype"          ? Field::DType
                      : key == "shape"        ? Field::Shape
@@ -76,6 +79,9 @@ private:
     void onValue(nlohmann::json value) override {
         if (depth() < kInHeader) refuse("the header is not a JSON object");
         if (depth() == kInHeader && name_ != "__metadata__") refuseTensor("is not described by an object");
+        if (depth() == kInTensor && name_ == "__metadata__" && value.is_string() &&
+            metadata_.size() < kMostStoredTensors)
+            metadata_.emplace(std::move(metadataKey_), value.get<std::string>());
         if (isPassedOver() || depth() == kInHeader) return;
         if (depth() == kInTensor) {
             if (field_ != Field::DType || !value.is_string()) refuseField();
@@ -127,6 +133,8 @@ private:
     uint64_t dataBytes_;
     std::map<std::string, StoredTensor> tensors_;
     bool hasMetadata_ = false;
+    std::string metadataKey_;
+    std::map<std::string, std::string> metadata_;
     std::string name_; ///< of the tensor that is being read, and what it said so far
     Field field_ = Field::Other;
     std::string dtype_;
@@ -156,10 +164,14 @@ SafetensorsHeader parseSafetensorsHeader(std::span<const std::byte> bytes, uint6
     std::string_view header = text.substr(8, length);
     while (!header.empty() && (header.back() == '\0' || header.back() == ' ')) header.remove_suffix(1);
 
-    SafetensorsHeader result{.dataBegin = 8 + length, .tensors = {}};
+    SafetensorsHeader result{.dataBegin = 8 + length, .tensors = {}, .aliases = {}};
     HeaderEvents events(file, fileSize - result.dataBegin);
     events.parse(header);
     result.tensors = events.take();
+    result.aliases = events.takeMetadata();
+    std::erase_if(result.aliases, [&](const auto& each) {
+        return result.tensors.contains(each.first) || !result.tensors.contains(each.second);
+    });
     std::vector<const StoredTensor*> inOrder;
     for (const auto& [name, tensor] : result.tensors) inOrder.push_back(&tensor);
     std::ranges::sort(inOrder, {}, [](const StoredTensor* tensor) { return std::pair(tensor->begin, tensor->end); });

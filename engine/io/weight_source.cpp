@@ -15,6 +15,7 @@
 #include <array>
 #include <cctype>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace attn {
@@ -23,6 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSaveSafely = "save the model again with safe_serialization=True";
+/// What programs put before the names of all tensors of a model that they wrap.
+constexpr std::array kWrappers{"module.", "_orig_mod.", "base_model.model.", "language_model."};
+/// Beside the checkpoints of this program's training runs.
+constexpr std::string_view kOptimizerFile = "optimizer.safetensors";
 
 /// Whether there is such a file. @throws Error if a link leads nowhere or it cannot be told
 bool isThere(const fs::path& path) {
@@ -36,6 +41,17 @@ bool isThere(const fs::path& path) {
         throw Error(
             {.what = "is a link to a file that is not there", .where = path.string(), .hint = "fetch the model again"});
     return false;
+}
+
+/// Whether a file holds what looks like weights of a model, and not only its results. A file that cannot be read may.
+bool holdsWeights(const fs::path& path) {
+    try {
+        return std::ranges::any_of(SafetensorsFile(path).tensors(), [](const auto& each) {
+            return each.first.ends_with(".weight") || each.first.find("lora_") != std::string::npos;
+        });
+    } catch (const Error&) {
+        return true;
+    }
 }
 
 /// What a folder holds, sorted. @throws Error if it cannot be read
@@ -148,6 +164,8 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
                                 .where = folder_.string(),
                                 .hint = "fetch model.safetensors"});
     }
+    addAliases();
+    if (fs::is_directory(path, error)) listOtherFiles();
 }
 
 void WeightSource::openShards(const fs::path& index) {
@@ -175,12 +193,12 @@ void WeightSource::openShards(const fs::path& index) {
     }
     for (const auto& [tensor, shard] : json["weight_map"].items()) {
         const size_t place = shards.at(shard.get<std::string>());
-        if (!files_[place].tensors().contains(tensor))
+        if (!files_[place].tensors().contains(tensor) && !files_[place].aliases().contains(tensor))
             refuse(index,
                    fmt::format("the index promises tensor {} in {}, which does not hold it", inQuotes(tensor),
                                printable(shard.get<std::string>())),
                    "fetch the shard again");
-        places_[tensor] = place;
+        if (files_[place].tensors().contains(tensor)) places_[tensor] = place;
     }
 }
 
@@ -189,14 +207,64 @@ void WeightSource::addFile(const fs::path& path) {
     for (const auto& [name, tensor] : files_.back().tensors()) places_[name] = files_.size() - 1;
 }
 
-std::vector<std::string> WeightSource::names() const {
+void WeightSource::addAliases() {
+    for (const SafetensorsFile& file : files_)
+        for (const auto& [name, stored] : file.aliases())
+            if (places_.contains(stored) && !places_.contains(name)) aliases_.emplace(name, stored);
+    std::string wrapper; // all names begin with it
+    const auto allBegin = [&](const std::string& prefix) {
+        return !places_.empty() && std::ranges::all_of(places_, [&](const auto& each) {
+            return each.first.starts_with(prefix) && each.first.size() > prefix.size();
+        });
+    };
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (const char* each : kWrappers)
+            if (allBegin(wrapper + each)) {
+                wrapper += each;
+                grows = true;
+            }
+    }
+    if (wrapper.empty()) return;
+    std::map<std::string, std::string> whole = aliases_;
+    for (const auto& [name, place] : places_) whole.emplace(name, name);
+    for (const auto& [name, stored] : whole)
+        if (name.starts_with(wrapper)) aliases_.emplace(name.substr(wrapper.size()), stored);
+}
+
+void WeightSource::listOtherFiles() {
+    for (const fs::path& entry : listing(folder_)) {
+        const std::string name = entry.filename().string();
+        const bool isOpen = std::ranges::any_of(
+            files_, [&](const SafetensorsFile& file) { return file.path().filename() == entry.filename(); });
+        if (isOpen || name == kOptimizerFile) continue;
+        if (name.starts_with("adapter_config.json") || name.starts_with("adapter_model.") ||
+            entry.extension() == ".gguf" || (entry.extension() == ".safetensors" && holdsWeights(entry)))
+            otherFiles_.push_back(name);
+    }
+}
+
+std::vector<std::string> WeightSource::storedNames() const {
     std::vector<std::string> result;
     for (const auto& [name, place] : places_) result.push_back(name);
     return result;
 }
 
+std::vector<std::string> WeightSource::names() const {
+    std::vector<std::string> result = storedNames();
+    for (const auto& [name, stored] : aliases_)
+        if (!places_.contains(name)) result.push_back(name);
+    return result;
+}
+
+const std::string& WeightSource::storedName(const std::string& name) const {
+    const auto alias = aliases_.find(name);
+    return alias == aliases_.end() || places_.contains(name) ? name : alias->second;
+}
+
 const StoredTensor& WeightSource::tensor(const std::string& name) const {
-    if (const auto found = places_.find(name); found != places_.end()) return files_[found->second].tensors().at(name);
+    if (const auto found = places_.find(storedName(name)); found != places_.end())
+        return files_[found->second].tensors().at(found->first);
     std::vector<std::string> nearest = nearestNames(name, names(), 3);
     for (std::string& each : nearest) each = printable(each);
     throw Error({.what = fmt::format("tensor {} is missing", inQuotes(name)),
@@ -209,7 +277,7 @@ const StoredTensor& WeightSource::tensor(const std::string& name) const {
 
 int64_t WeightSource::read(const std::string& name, int64_t first, std::span<float> out) const {
     const StoredTensor& stored = tensor(name);
-    return files_[places_.at(name)].read(stored, first, out);
+    return files_[places_.at(storedName(name))].read(stored, first, out);
 }
 
 std::string WeightSource::dtype() const {

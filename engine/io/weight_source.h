@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/failure.h"
+#include "engine/io/field_log.h"
 #include "engine/io/safetensors.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -29,11 +30,22 @@ public:
     const std::filesystem::path& folder() const { return folder_; }
     const nlohmann::json& config() const { return *config_; }
     std::string configFile() const { return (folder_ / "config.json").string(); }
+    /// The fields of the configuration that were read so far.
+    FieldLog& fieldLog() const { return *log_; }
 
+    /// The names by which tensors can be read: those of the files, those that a file's metadata gives to tensors which
+    /// it holds under another name, and those without a wrapper's prefix, such as "module.", where all have it.
     std::vector<std::string> names() const;
+    std::vector<std::string> storedNames() const; ///< those of the files
+    /// The name in the files. @pre names() has it
+    const std::string& storedName(const std::string& name) const;
+    /// Files with weights beside those that were opened: adapters, shards that the index does not name, other formats.
+    const std::vector<std::string>& otherFiles() const { return otherFiles_; }
     /// @throws Error with the nearest names when there is no such tensor
     const StoredTensor& tensor(const std::string& name) const;
-    const std::filesystem::path& fileOf(const std::string& name) const { return files_[places_.at(name)].path(); }
+    const std::filesystem::path& fileOf(const std::string& name) const {
+        return files_[places_.at(storedName(name))].path();
+    }
     /// Converts elements [first, first + out.size()) to float32. @return how many are NaN or infinite
     int64_t read(const std::string& name, int64_t first, std::span<float> out) const;
     /// The dtype of most bytes: "F32".
@@ -42,11 +54,16 @@ public:
 private:
     void openShards(const std::filesystem::path& index);
     void addFile(const std::filesystem::path& path);
+    void addAliases();
+    void listOtherFiles();
 
     std::filesystem::path folder_;
     std::shared_ptr<const nlohmann::json> config_; ///< never null
     std::vector<SafetensorsFile> files_;
-    std::map<std::string, size_t> places_; ///< tensor name to index in files_
+    std::map<std::string, size_t> places_;       ///< tensor name to index in files_
+    std::map<std::string, std::string> aliases_; ///< other names of tensors
+    std::vector<std::string> otherFiles_;        ///< sorted names
+    std::shared_ptr<FieldLog> log_ = std::make_shared<FieldLog>();
 };
 
 } // namespace attn

@@ -17,6 +17,8 @@
 namespace attn {
 namespace {
 
+constexpr TiedReadout kTie{.stored = "lm_head.weight"};
+constexpr const char* kPrefix = "model.";
 constexpr int64_t kFirstPosition = 2; ///< the rows of BART's table before it are not used
 
 /// What a stack has in both families. @param stack "encoder" or "decoder"
@@ -41,14 +43,12 @@ DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool i
             .embeddingScale = read.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(width)) : 1,
             .postNorm = true,
             .readout = isDecoder ? TextReadout::NextToken : TextReadout::None,
-            .unembedBias = isDecoder,
             .feedForward = {.width = read.size(field("_ffn_dim").c_str()),
                             .activation = read.activation("activation_function", "gelu")},
             .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
 }
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const bool isMarian = read.text("model_type", "") == "marian";
     DecoderConfig decoder = stackOf(read, "decoder", isMarian), encoder = stackOf(read, "encoder", isMarian);
     if (isMarian && !read.flag("static_position_embeddings", true))
@@ -60,7 +60,9 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
         encoder.hasOwnEmbedding = decoder.hasOwnEmbedding = true;
         decoder.vocabulary = read.size("decoder_vocab_size", decoder.vocabulary);
     }
-    decoder.tiedEmbedding = read.flag("tie_word_embeddings", true) || !names.contains("lm_head.weight");
+    decoder.tiedEmbedding = kTie.inForce(read, names);
+    decoder.unembedBias = names.contains("final_logits_bias");
+    if (read.has("forced_bos_token_id")) read.pass("force_bos_token_to_be_generated"); // its older form
     decoder.startToken =
         read.token("decoder_start_token_id", isMarian ? decoder.vocabulary - 1 : 2, decoder.vocabulary);
     decoder.encoder.push_back(std::move(encoder));
@@ -69,7 +71,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
 
 std::string tensorOf(const std::string& parameter, const TensorNames& names) {
     static const NameTable kGlobal{
-        {"embed.W_E", "model.shared.weight"}, {"unembed.W_U", "lm_head.weight"}, {"unembed.b_U", "final_logits_bias"}};
+        {"embed.W_E", "shared.weight"}, {"unembed.W_U", "lm_head.weight"}, {"unembed.b_U", "final_logits_bias"}};
     static const NameTable kStack{{"embed.W_E", "embed_tokens.weight"},
                                   {"pos_embed.W_pos", "embed_positions.weight"},
                                   {"embed.ln", "layernorm_embedding"}};
@@ -89,12 +91,16 @@ std::string tensorOf(const std::string& parameter, const TensorNames& names) {
     for (const std::string stack : {"encoder", "decoder"}) {
         if (!parameter.starts_with(stack + ".")) continue;
         const auto [layer, rest] = splitName(parameter, stack + ".");
-        if (layer >= 0) return fmt::format("model.{}.layers.{}.{}", stack, layer, lookUp(kBlock, rest));
-        return fmt::format("model.{}.{}", stack, lookUp(kStack, parameter.substr(stack.size() + 1)));
+        const std::string inStack = layer >= 0 ? fmt::format("layers.{}.{}", layer, lookUp(kBlock, rest))
+                                               : lookUp(kStack, parameter.substr(stack.size() + 1));
+        return names.resolve(kPrefix, fmt::format("{}.{}", stack, inStack));
     }
-    const std::string name = lookUp(kGlobal, parameter);
-    const char* const kOther = "model.decoder.embed_tokens.weight"; // some files hold only the stacks' copies
-    return parameter == "embed.W_E" && !names.contains(name) && names.contains(kOther) ? kOther : name;
+    const std::string name = names.resolve(kPrefix, lookUp(kGlobal, parameter));
+    if (parameter != "embed.W_E" || names.contains(name)) return name;
+    for (const char* copy :
+         {"decoder.embed_tokens.weight", "encoder.embed_tokens.weight"}) // some files hold only those
+        if (const std::string other = names.resolve(kPrefix, copy); names.contains(other)) return other;
+    return name;
 }
 
 WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
@@ -106,17 +112,29 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 
 } // namespace
 
-const ModelFamily kBart{.id = "bart",
-                        .title = "BART",
-                        .modelTypes = {"bart"},
-                        .config = config,
-                        .recipe = recipe,
-                        .describe = describeBart};
-const ModelFamily kMarian{.id = "marian",
-                          .title = "Marian",
-                          .modelTypes = {"marian"},
-                          .config = config,
-                          .recipe = recipe,
-                          .describe = describeBart};
+const ModelFamily kBart{
+    .id = "bart",
+    .title = "BART",
+    .modelTypes = {"bart"},
+    .config = config,
+    .recipe = recipe,
+    .describe = describeBart,
+    .prefix = kPrefix,
+    .unprefixed = {"lm_head", "final_logits_bias"},
+    .tie = kTie,
+    .leftovers = {"*.version"},
+    .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "normalize_embedding", "add_bias_logits"}};
+const ModelFamily kMarian{
+    .id = "marian",
+    .title = "Marian",
+    .modelTypes = {"marian"},
+    .config = config,
+    .recipe = recipe,
+    .describe = describeBart,
+    .prefix = kPrefix,
+    .unprefixed = {"lm_head", "final_logits_bias"},
+    .tie = kTie,
+    .leftovers = {"*.version", "*coder.embed_positions.weight"}, // sinusoids
+    .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "decoder_vocab_size", "add_bias_logits"}};
 
 } // namespace attn

@@ -19,7 +19,8 @@ DecoderConfig bertConfig(const ConfigReader& read, bool hasHead, bool isTied) {
                   layers = read.size("num_hidden_layers");
     if (const std::string positions = read.text("position_embedding_type", "absolute"); positions != "absolute")
         read.fail("position_embedding_type", fmt::format("is \"{}\", but only \"absolute\" is supported", positions));
-    if (read.flag("is_decoder", false)) read.fail("is_decoder", "is true, but only encoders are supported");
+    for (const char* field : {"is_decoder", "add_cross_attention"})
+        if (read.flag(field, false)) read.fail(field, "is true, but only encoders are supported");
     const LayerAttention attention{.spec = plainAttention({heads, heads}, {}),
                                    .headWidth = width / heads,
                                    .queryKeyValueBias = true,
@@ -53,12 +54,11 @@ const NameTable& bertBlockNames() {
 namespace {
 
 constexpr const char* kPrefix = "bert.";
+constexpr TiedReadout kTie{.stored = "cls.predictions.decoder.weight"};
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const bool hasHead = names.contains("cls.predictions.transform.dense.weight");
-    return bertConfig(read, hasHead,
-                      read.flag("tie_word_embeddings", true) || !names.contains("cls.predictions.decoder.weight"));
+    return bertConfig(read, hasHead, kTie.inForce(read, names));
 }
 
 /// The name of a tensor as the files have it: with "bert." or without, and with the norms' old names or the new ones.
@@ -102,14 +102,17 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 
 } // namespace
 
-const ModelFamily kBert{.id = "bert",
-                        .title = "BERT",
-                        .modelTypes = {"bert"},
-                        .config = config,
-                        .recipe = recipe,
-                        .describe = describeBert,
-                        .prefix = kPrefix,
-                        .unprefixed = {"cls.", "classifier", "qa_outputs"},
-                        .classModels = "Bert"};
+const ModelFamily kBert{
+    .id = "bert",
+    .title = "BERT",
+    .modelTypes = {"bert"},
+    .config = config,
+    .recipe = recipe,
+    .describe = describeBert,
+    .prefix = kPrefix,
+    .unprefixed = {"cls.", "classifier", "qa_outputs"},
+    .classModels = "Bert",
+    .tie = kTie,
+    .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"}};
 
 } // namespace attn

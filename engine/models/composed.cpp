@@ -15,11 +15,10 @@ namespace {
 
 constexpr const char* kWhere = "'attention-cli parts' lists the parts of attention";
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("width"), heads = read.heads("heads", width, "the width");
-    const auto specs = json.find("attention");
-    if (specs == json.end() || !specs->is_array() || specs->empty() ||
+    const nlohmann::json* specs = read.value("attention");
+    if (specs == nullptr || !specs->is_array() || specs->empty() ||
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
         read.fail("attention", "is not a list of one expression per layer", kWhere);
     if (specs->size() > static_cast<size_t>(kMostLayers))
@@ -100,6 +99,7 @@ const ModelFamily kComposed{.id = "attention-lab",
                             .config = config,
                             .recipe = recipe,
                             .describe = describe,
-                            .classModels = "AttentionLab"};
+                            .classModels = "AttentionLab",
+                            .spareFields = {"feed_forward"}};
 
 } // namespace attn

@@ -18,8 +18,8 @@ constexpr const char* kWhere = "'attention-cli parts' lists the parts of attenti
 /// Reads rows of `columns` whole numbers, each at least 0 and below a common bound.
 std::vector<std::vector<int64_t>> numberRows(const ConfigReader& read, const char* field, size_t columns) {
     std::vector<std::vector<int64_t>> rows;
-    const auto found = read.json().find(field);
-    if (found == read.json().end()) return rows;
+    const nlohmann::json* found = read.value(field);
+    if (found == nullptr) return rows;
     const auto isNumber = [](const nlohmann::json& number) {
         return number.is_number_unsigned() && number.get<uint64_t>() <= 65536;
     };
@@ -69,8 +69,8 @@ VisionConfig config(const VisionFolder& folder) {
                        : positions == "none"     ? VisionPositions::None
                                                  : VisionPositions::Learned;
     readStructure(read, config);
-    const auto specs = read.json().find("attention");
-    if (specs == read.json().end()) return config;
+    const nlohmann::json* specs = read.value("attention");
+    if (specs == nullptr) return config;
     if (!specs->is_array() || specs->size() != config.layers.size() ||
         !std::ranges::all_of(*specs, [](const auto& spec) { return spec.is_string(); }))
         read.fail("attention", "is not a list of one expression per layer", kWhere);

@@ -64,7 +64,8 @@ int64_t mostOf(std::string_view field) {
 
 } // namespace
 
-const nlohmann::json* ConfigReader::find(const char* field) const {
+const nlohmann::json* ConfigReader::value(const char* field) const {
+    if (log_ != nullptr) log_->note(path_ + field);
     if (!json_.is_object()) return nullptr;
     const auto found = json_.find(field);
     return found == json_.end() || found->is_null() ? nullptr : &*found;
@@ -79,55 +80,87 @@ void ConfigReader::failUnless(bool isRight, const char* field, const nlohmann::j
     if (!isRight) fail(field, fmt::format("is {} but must be {}", shownJson(value), expected));
 }
 
-bool ConfigReader::has(const char* field) const { return find(field) != nullptr; }
+bool ConfigReader::has(const char* field) const { return value(field) != nullptr; }
+
+bool ConfigReader::isNull(const char* field) const {
+    return value(field) == nullptr && json_.is_object() && json_.contains(field);
+}
 
 bool ConfigReader::hasObject(const char* field) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     return value != nullptr && value->is_object();
 }
 
 std::optional<std::vector<int64_t>> ConfigReader::wholeNumbers(const char* field) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     if (value == nullptr || !value->is_array() ||
         !std::ranges::all_of(*value, [](const nlohmann::json& each) { return each.is_number_integer(); }))
         return std::nullopt;
     return value->get<std::vector<int64_t>>();
 }
 
-int64_t ConfigReader::size(const char* field) const {
-    const nlohmann::json* value = find(field);
+std::vector<std::string> ConfigReader::texts(const char* field) const {
+    const nlohmann::json* value = this->value(field);
+    if (value == nullptr) return {};
+    failUnless(value->is_array() && std::ranges::all_of(*value, [](const auto& each) { return each.is_string(); }),
+               field, *value, "a list of texts");
+    return value->get<std::vector<std::string>>();
+}
+
+void ConfigReader::checkTypes() const {
+    if (!json_.is_object()) return;
+    constexpr std::array kFlags{"tie_word_embeddings", "is_encoder_decoder", "is_decoder", "add_cross_attention",
+                                "tie_encoder_decoder"};
+    for (const char* field : kFlags) flag(field, false);
+    texts("architectures");
+    for (const auto& [field, value] : json_.items()) {
+        if (!field.ends_with("_token_id") || value.is_null()) continue;
+        const auto isId = [](const nlohmann::json& each) { return each.is_number_integer(); };
+        failUnless(isId(value) || (value.is_array() && std::ranges::all_of(value, isId)), field.c_str(), value,
+                   "the id of a token, or a list of them");
+    }
+}
+
+int64_t ConfigReader::size(const char* field) const { return wholeNumber(field, {}, 1, mostOf(field)); }
+
+int64_t ConfigReader::wholeNumber(const char* field, std::optional<int64_t> fallback, int64_t least,
+                                  int64_t most) const {
+    const nlohmann::json* value = this->value(field);
+    if (value == nullptr && fallback) return *fallback;
     if (value == nullptr) fail(field, "is missing");
-    const int64_t most = mostOf(field);
-    failUnless(value->is_number_integer() && *value >= 1 && *value <= most, field, *value,
-               fmt::format("a whole number from 1 to {}", most));
+    failUnless(value->is_number_integer() && *value >= least && *value <= most, field, *value,
+               fmt::format("a whole number from {} to {}", least, most));
     return value->get<int64_t>();
 }
 
 int64_t ConfigReader::size(const char* field, int64_t fallback) const { return has(field) ? size(field) : fallback; }
 
 double ConfigReader::number(const char* field, double fallback) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     if (value == nullptr) return fallback;
     failUnless(value->is_number() && std::isfinite(value->get<double>()), field, *value, "a number");
-    return value->get<double>();
+    const auto number = value->get<double>();
+    if (const std::string_view name = field; name.ends_with("_eps") || name.ends_with("_epsilon"))
+        failUnless(number >= 0 && number < 1, field, *value, "from 0 to below 1");
+    return number;
 }
 
 bool ConfigReader::flag(const char* field, bool fallback) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     if (value == nullptr) return fallback;
     failUnless(value->is_boolean(), field, *value, "true or false");
     return value->get<bool>();
 }
 
 std::string ConfigReader::text(const char* field, const std::string& fallback) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     if (value == nullptr) return fallback;
     failUnless(value->is_string(), field, *value, "text");
     return value->get<std::string>();
 }
 
 std::optional<std::string> ConfigReader::optionalText(const char* field) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
 }
 
@@ -145,7 +178,7 @@ Activation ConfigReader::activationNamed(const char* field, const std::string& n
 }
 
 int64_t ConfigReader::token(const char* field, int64_t fallback, int64_t vocabulary) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     if (value == nullptr) return fallback;
     const bool isToken = value->is_number_integer() && *value >= 0 && *value < vocabulary;
     failUnless(isToken, field, *value, fmt::format("the id of a token, from 0 to {}", vocabulary - 1));
@@ -159,10 +192,10 @@ int64_t ConfigReader::heads(const char* field, int64_t width, const char* widthF
 }
 
 ConfigReader ConfigReader::object(const char* field) const {
-    const nlohmann::json* value = find(field);
+    const nlohmann::json* value = this->value(field);
     if (value == nullptr) fail(field, "is missing");
     failUnless(value->is_object(), field, *value, "an object");
-    return {*value, file_};
+    return {*value, file_, log_, path_ + field + "."};
 }
 
 std::string activationName(Activation activation) {

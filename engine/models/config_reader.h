@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/io/field_log.h"
 #include "engine/ops/ops.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,11 +14,21 @@ namespace attn {
 /// Reads fields of config.json. Errors name the file, the field, its value and the expected value.
 class ConfigReader {
 public:
-    ConfigReader(const nlohmann::json& json, std::string file) : json_(json), file_(std::move(file)) {}
+    /// @param log notes each field that is asked for; it must outlive the reader
+    ConfigReader(const nlohmann::json& json, std::string file, FieldLog* log = nullptr, std::string path = {})
+        : json_(json), file_(std::move(file)), log_(log), path_(std::move(path)) {}
 
-    bool has(const char* field) const;     ///< present and not null
+    bool has(const char* field) const;    ///< present and not null
+    bool isNull(const char* field) const; ///< present and null
+    /// The field as it is, of any type. Null if it is missing or null.
+    const nlohmann::json* value(const char* field) const;
+    /// Notes that a field needs no reading: it restates others.
+    void pass(const char* field) const { value(field); }
     int64_t size(const char* field) const; ///< required whole number, from 1 to a limit for the field
     int64_t size(const char* field, int64_t fallback) const;
+    /// A whole number in a range of its own. @throws Error if it is missing and has no fallback
+    int64_t wholeNumber(const char* field, std::optional<int64_t> fallback, int64_t least, int64_t most) const;
+    /// A number. What is added to a variance (*_eps, *_epsilon) must be from 0 to below 1.
     double number(const char* field, double fallback) const;
     bool flag(const char* field, bool fallback) const;
     std::string text(const char* field, const std::string& fallback) const;
@@ -35,15 +46,20 @@ public:
     bool hasObject(const char* field) const;
     /// A list of whole numbers; no value if the field is missing or something else.
     std::optional<std::vector<int64_t>> wholeNumbers(const char* field) const;
+    /// A list of texts; empty if the field is missing. @throws Error if it is something else
+    std::vector<std::string> texts(const char* field) const;
+    /// Refuses fields of a wrong type that only some readers of the file look at: flags, and ids of tokens.
+    void checkTypes() const;
 
     [[noreturn]] void fail(const char* field, const std::string& what,
                            const std::string& hint = "copy the config.json that belongs to the weights") const;
 
 private:
     void failUnless(bool isRight, const char* field, const nlohmann::json& value, const std::string& expected) const;
-    const nlohmann::json* find(const char* field) const;
     const nlohmann::json& json_; ///< must outlive the reader
     std::string file_;
+    FieldLog* log_;
+    std::string path_; ///< of the object in the file, ending in a point
 };
 
 /// The name of an activation in config.json, which ConfigReader::activation() reads. @pre it is not None

@@ -142,6 +142,7 @@ private:
     Tensor embedded(Tensor tokens, Tensor positions, const std::string& stream = {}) {
         const int64_t C = config_.modelWidth;
         Tensor x = graph_.probe(words(embedding(tokens, table())), inStack(stream + "hook_embed"), "TC");
+        if (config_.paddingToken) positions = graph_.input(decoder_names::kPositionRows, tokens.type());
         if (config_.positions != TextPositions::None)
             x = add(x, graph_.probe(embedding(positions, positionTable()), inStack(stream + "hook_pos_embed"), "TC"));
         if (config_.tokenTypes > 0) {
@@ -234,9 +235,9 @@ private:
                                 {config_.vocabulary, config_.modelWidth});
     }
 
-    /// The rows that are added to the embedding, by position. @return [context, C]
+    /// The rows that are added to the embedding, by position. @return [context, C], or [1 + context, C] with padding
     Tensor positionTable() {
-        const int64_t P = config_.context, C = config_.modelWidth;
+        const int64_t P = config_.context + (config_.paddingToken ? 1 : 0), C = config_.modelWidth;
         if (config_.positions == TextPositions::Learned) return graph_.parameter(inStack("pos_embed.W_pos"), {P, C});
         const FlowConstant table{
             .name = fmt::format("pos_embed.sinusoids#{}x{}", P, C), .shape = {P, C}, .values = [P, C] {
@@ -283,7 +284,7 @@ private:
         const int64_t C = config_.modelWidth;
         const Tensor hidden = matmul(x, graph_.parameter("mlm_head.W", {C, C}),
                                      {.bias = graph_.parameter("mlm_head.b", {C}),
-                                      .activation = config_.feedForward.activation,
+                                      .activation = config_.headActivation.value_or(config_.feedForward.activation),
                                       .keepsArgument = !hasCache()});
         return learnedNorm(hidden, "mlm_head.ln");
     }
@@ -413,6 +414,13 @@ bool canHavePrefix(const DecoderConfig& config) {
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (const auto rule = bareRule(config, layer); !rule || !rule->causal || rule->window != 0) return false;
     return !config.hasEncoder();
+}
+
+std::vector<int32_t> positionRows(const DecoderConfig& config, std::span<const int> tokens) {
+    std::vector<int32_t> rows;
+    int32_t count = 0;
+    for (const int token : tokens) rows.push_back(token == config.paddingToken ? 0 : ++count);
+    return rows;
 }
 
 bool runsWhole(const DecoderConfig& config) {

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ struct DecoderConfig {
     double normEpsilon = 1e-5;
     bool finalNorm = true;
     TextPositions positions = TextPositions::None;
+    /// The padding token, whose rows have the first row of the position table. The positions of the other tokens count
+    /// only these, from its second row. @source Liu et al. 2019, arXiv:1907.11692, as fairseq and Hugging Face have it
+    std::optional<int64_t> paddingToken{};
     int64_t tokenTypes = 0;        ///< rows of a table added to the embedding by the type of a token; 0: none
     bool embeddingNorm = false;    ///< a norm of that sum
     double embeddingScale = 1;     ///< factor of the token's row in that sum
@@ -42,7 +46,8 @@ struct DecoderConfig {
     std::vector<std::string> labels{};
     ClassActivation activation = ClassActivation::Softmax; ///< of the classes of a text
     bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
-    bool tiedEmbedding = true; ///< the unembedding is the embedding
+    std::optional<Activation> headActivation{}; ///< of that layer; empty: that of the feed-forward layers
+    bool tiedEmbedding = true;                  ///< the unembedding is the embedding
     bool unembedBias = false;
     double readoutScale = 1; ///< factor of the rows that the unembedding reads
     FeedForwardSpec feedForward;
@@ -91,6 +96,8 @@ namespace decoder_names {
 inline constexpr const char* kTokens = "tokens";          ///< Input I32 [T]
 inline constexpr const char* kPositions = "positions";    ///< Input I32 [T]
 inline constexpr const char* kTokenTypes = "token_types"; ///< Input I32 [T]
+/// Input I32 [T] of a model with a padding token: the rows of the position table.
+inline constexpr const char* kPositionRows = "position_rows";
 /// Input I32 [T]: positions of the keys. In an encoder, those of padding are -context, which no query reaches; in a
 /// model with a prefix, those of the prefix are 0, which every query reaches.
 inline constexpr const char* kKeyPositions = "key_positions";
@@ -159,6 +166,9 @@ bool isEncoder(const DecoderConfig& config);
 bool runsWhole(const DecoderConfig& config);
 /// Whether a model writes token by token over caches, as one that runs any length and is neither of these.
 bool writesFromCache(const DecoderConfig& config);
+/// The rows of the position table of a model with a padding token: 0 for padding, else the number of other tokens up
+/// to this one.
+std::vector<int32_t> positionRows(const DecoderConfig& config, std::span<const int> tokens);
 /// The composition that says which tree a text has that brings none, of a model whose texts may bring their own. Null:
 /// no layer has positions in a tree, or layers have different ones and keep them, or the model has an encoder.
 const AttentionSpec* treeSpec(const DecoderConfig& config);

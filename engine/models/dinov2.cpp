@@ -63,14 +63,19 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
 
 } // namespace
 
-const VisionFamily kDinov2{
-    .id = "dinov2", .title = "DINOv2", .modelTypes = {"dinov2"}, .config = config, .recipe = recipe};
+const VisionFamily kDinov2{.id = "dinov2",
+                           .title = "DINOv2",
+                           .modelTypes = {"dinov2"},
+                           .config = config,
+                           .recipe = recipe,
+                           .leftovers = {"*mask_token"}};
 
 const VisionFamily kDinov2WithRegisters{.id = "dinov2_with_registers",
                                         .title = "DINOv2 with registers",
                                         .modelTypes = {"dinov2_with_registers"},
                                         .config = config,
                                         .recipe = recipe,
-                                        .positionFilter = GridFilter::AntialiasedBicubic};
+                                        .positionFilter = GridFilter::AntialiasedBicubic,
+                                        .leftovers = {"*mask_token"}};
 
 } // namespace attn

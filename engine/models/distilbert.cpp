@@ -10,8 +10,9 @@
 namespace attn {
 namespace {
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+constexpr TiedReadout kTie{.stored = "vocab_projector.weight"};
+
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("dim"), heads = read.heads("n_heads", width, "dim"), layers = read.size("n_layers");
     const bool hasHead = names.contains("vocab_transform.weight");
     const LayerAttention attention{.spec = plainAttention({heads, heads}, {}),
@@ -28,7 +29,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
             .embeddingNorm = true,
             .postNorm = true,
             .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
-            .tiedEmbedding = read.flag("tie_word_embeddings", true) || !names.contains("vocab_projector.weight"),
+            .tiedEmbedding = kTie.inForce(read, names),
             .unembedBias = hasHead,
             .feedForward = {.width = read.size("hidden_dim"), .activation = read.activation("activation", "gelu")},
             .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
@@ -57,7 +58,12 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
 
 } // namespace
 
-const ModelFamily kDistilBert{
-    .id = "distilbert", .title = "DistilBERT", .modelTypes = {"distilbert"}, .config = config, .recipe = recipe};
+const ModelFamily kDistilBert{.id = "distilbert",
+                              .title = "DistilBERT",
+                              .modelTypes = {"distilbert"},
+                              .config = config,
+                              .recipe = recipe,
+                              .tie = kTie,
+                              .leftovers = {"*position_ids"}};
 
 } // namespace attn

@@ -32,6 +32,22 @@ void requireNoProjections(const ConfigReader& read, const AttentionSpec& spec, c
               "an older version of this program wrote the model; train it again");
 }
 
+bool TiedReadout::asked(const ConfigReader& read) const { return read.flag("tie_word_embeddings", byDefault); }
+
+bool TiedReadout::inForce(const ConfigReader& read, const TensorNames& names) const {
+    const bool isAsked = asked(read);
+    return !names.contains(stored) || (isAsked && !prefersStored);
+}
+
+WeightRecipe recipeOf(const ModelFamily& family, const DecoderConfig& config, const std::string& parameter,
+                      const TensorNames& names) {
+    WeightRecipe recipe = family.recipe(config, parameter, names);
+    if (parameter == "embed.W_E" && config.tiedEmbedding && !names.contains(recipe.source) &&
+        names.contains(family.tie.stored))
+        recipe.source = family.tie.stored;
+    return recipe;
+}
+
 const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file) {
     const std::string type = ConfigReader(json, file).optionalText("model_type").value_or("");
     std::vector<std::string_view> known;

@@ -28,6 +28,17 @@ private:
 
 class ConfigReader;
 
+/// The rule by which the readout of tokens is the embedding or a table of its own.
+struct TiedReadout {
+    std::string_view stored{}; ///< the readout's tensor in the files, without a prefix; empty: the family has none
+    bool byDefault = true;     ///< where the configuration has no tie_word_embeddings
+    /// Whether a stored readout is used although the configuration ties it.
+    bool prefersStored = false;
+
+    bool asked(const ConfigReader& read) const;                             ///< whether the configuration ties it
+    bool inForce(const ConfigReader& read, const TensorNames& names) const; ///< whether the embedding is used
+};
+
 /// Refuses a file that holds projections of a layer whose mixer acts on the stream, as older versions wrote them.
 /// @param block "blocks.3"  @throws Error
 void requireNoProjections(const ConfigReader& read, const AttentionSpec& spec, const std::string& block,
@@ -39,8 +50,8 @@ struct ModelFamily {
     std::string_view id; ///< model_type in config.json
     std::string_view title;
     std::vector<std::string_view> modelTypes; ///< every model_type it reads
-    /// @param file path of config.json, for messages  @throws Error naming the field that is missing or unusable
-    DecoderConfig (*config)(const nlohmann::json& json, const std::string& file, const TensorNames& names);
+    /// @throws Error naming the field that is missing or unusable
+    DecoderConfig (*config)(const ConfigReader& read, const TensorNames& names);
     /// @param parameter the engine's name, e.g. "blocks.3.attn.W_Q"
     WeightRecipe (*recipe)(const DecoderConfig& config, const std::string& parameter, const TensorNames& names);
     /// Writes config.json, for models that the program trains; null: the family can only be read.
@@ -50,7 +61,16 @@ struct ModelFamily {
     std::vector<std::string_view> unprefixed{"lm_head", "score"};
     /// What precedes "ForSequenceClassification" in the names of its models with classes; empty: it has none.
     std::string_view classModels{};
+    TiedReadout tie{};
+    /// Globs of the tensors that files hold for other purposes: buffers, and heads that this program does not have.
+    std::vector<std::string_view> leftovers{};
+    /// Fields that files have and that neither the reference nor this program reads.
+    std::vector<std::string_view> spareFields{};
 };
+
+/// The recipe of a parameter: the family's, but an embedding that files hold only as the readout is read from there.
+WeightRecipe recipeOf(const ModelFamily& family, const DecoderConfig& config, const std::string& parameter,
+                      const TensorNames& names);
 
 /// All families of language models.
 std::span<const ModelFamily* const> familyCatalogue();

@@ -7,6 +7,7 @@
 #include "engine/models/family.h"
 #include "engine/models/memory_source.h"
 #include "engine/models/model_cost.h"
+#include "engine/models/unread.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/written_configs.h"
 
@@ -15,6 +16,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 namespace attn {
 namespace {
@@ -34,19 +37,22 @@ class FolderSource : public ModelSource {
 public:
     explicit FolderSource(const std::filesystem::path& path)
         : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
-          config_(configIn(family_, weights_.config(), weights_.configFile(), names_)),
-          configText_(weights_.config().dump(2)), dtype_(weights_.dtype()),
+          config_(configIn(family_, reader(), names_)), configText_(weights_.config().dump(2)),
+          dtype_(weights_.dtype()),
           rules_(GenerationRules::read(weights_.folder(), weights_.config(), config_.vocabulary)) {
         verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
         config_.name = folderTitle(std::filesystem::weakly_canonical(weights_.folder(), error));
         requireAffordable(config_, weights_.configFile());
-        checkTensors();
+        const std::set<std::string> used = checkTensors();
         readTokenizers();
         if (config_.hasEncoder()) example_ = "translate English to German: The house is small.";
-        example_ =
-            ConfigReader(weights_.config(), weights_.configFile()).optionalText("example_prompt").value_or(example_);
+        example_ = reader().optionalText("example_prompt").value_or(example_);
         if (config_.hasEncoder() && rules_.startToken) config_.startToken = *rules_.startToken;
+        findLeftOut(used);
+        for (const std::string& warning : rules_.warnings) warnings_.push_back(warning);
+        for (const Tokenizer* each : {tokenizer(), sourceTokenizer_ ? &*sourceTokenizer_ : nullptr})
+            if (each) warnings_.insert(warnings_.end(), each->warnings().begin(), each->warnings().end());
     }
 
     const DecoderConfig& config() const override { return config_; }
@@ -59,21 +65,19 @@ public:
     const std::vector<int>& stopTokens() const override { return rules_.stopTokens; }
     const GenerationRules& generation() const override { return rules_; }
     std::string tokenizerProblem() const override { return tokenizerProblem_; }
-    std::vector<std::string> textWarnings() const override {
-        std::vector<std::string> all = rules_.warnings;
-        for (const Tokenizer* each : {tokenizer(), sourceTokenizer_ ? &*sourceTokenizer_ : nullptr})
-            if (each) all.insert(all.end(), each->warnings().begin(), each->warnings().end());
-        return all;
-    }
     std::string sourceName(const std::string& parameter) const override {
-        return family_.recipe(config_, parameter, names_).source;
+        return weights_.storedName(recipeOf(family_, config_, parameter, names_).source);
     }
+    const std::vector<std::string>& warnings() const override { return warnings_; }
+    const LeftOut& leftOut() const override { return leftOut_; }
 
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
-        return readRecipe(weights_, family_.recipe(config_, parameter, names_), shape, write);
+        return readRecipe(weights_, recipeOf(family_, config_, parameter, names_), shape, write);
     }
 
 private:
+    ConfigReader reader() const { return {weights_.config(), weights_.configFile(), &weights_.fieldLog()}; }
+
     /// A tokenizer that cannot be read is no reason not to run the model: token ids remain.
     void readTokenizers() {
         try {
@@ -93,11 +97,44 @@ private:
         }
     }
 
-    /// Checks all tensors before any is loaded.
-    void checkTensors() const {
+    /// Checks all tensors before any is loaded. @return the names of those that are used
+    std::set<std::string> checkTensors() const {
         const ModelGraph decoder = buildForListing(config_);
-        for (const Node* node : storedParameters(*decoder.graph))
-            checkRecipe(weights_, family_.recipe(config_, node->name, names_), node->outputs[0].shape);
+        std::set<std::string> used;
+        for (const Node* node : storedParameters(*decoder.graph)) {
+            const WeightRecipe recipe = recipeOf(family_, config_, node->name, names_);
+            checkRecipe(weights_, recipe, node->outputs[0].shape);
+            used.insert(recipe.source);
+        }
+        return used;
+    }
+
+    /// What the folder holds that nothing reads, and which readout predictions use where that is not clear.
+    void findLeftOut(const std::set<std::string>& used) {
+        std::vector<std::string> tables;
+        for (const char* parameter : {"embed.W_E", "encoder.embed.W_E", "decoder.embed.W_E"})
+            if (config_.hasOwnEmbedding == (parameter[1] != 'm'))
+                tables.push_back(recipeOf(family_, config_, parameter, names_).source);
+        noteReadout(tables.front());
+        leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers, tables),
+                    .fields = unreadFields(weights_.config(), weights_.fieldLog()),
+                    .files = weights_.otherFiles()};
+        std::ranges::move(sentencesOf(leftOut_), std::back_inserter(warnings_));
+    }
+
+    void noteReadout(const std::string& embedding) {
+        const std::string stored(family_.tie.stored);
+        if (stored.empty() || !predictsTokens(config_.readout)) return;
+        const bool isStored = names_.contains(stored), isAsked = family_.tie.asked(reader());
+        if (!isStored && !isAsked)
+            warnings_.push_back(fmt::format("the configuration asks for a readout of its own (tie_word_embeddings is "
+                                            "false), but the files hold no {}: predictions use the embedding",
+                                            stored));
+        if (isStored && isAsked && weights_.storedName(stored) != weights_.storedName(embedding) &&
+            !isSameTable(weights_, stored, embedding))
+            warnings_.push_back(fmt::format("{} differs from the embedding although the configuration ties them "
+                                            "(tie_word_embeddings is true): predictions use {}",
+                                            stored, config_.tiedEmbedding ? "the embedding" : stored));
     }
 
     WeightSource weights_;
@@ -108,6 +145,8 @@ private:
     std::optional<Tokenizer> tokenizer_, sourceTokenizer_;          ///< the second only if it differs
     GenerationRules rules_;
     std::string tokenizerProblem_;
+    std::vector<std::string> warnings_;
+    LeftOut leftOut_;
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "engine/core/error.h"
 #include "engine/core/folder.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 #include "engine/models/family.h"
 #include "engine/models/written_configs.h"
@@ -72,7 +73,8 @@ void requireWritable(const DecoderConfig& config, const std::string& where) {
     const ModelGraph decoder = buildForListing(config);
     for (const Node* node : storedParameters(*decoder.graph))
         names.push_back(nameInFile(*family, family->recipe(config, node->name, TensorNames({}))));
-    DecoderConfig read = configIn(*family, describeIn(*family, config), "config.json", TensorNames(std::move(names)));
+    const nlohmann::json described = describeIn(*family, config);
+    DecoderConfig read = configIn(*family, ConfigReader(described, "config.json"), TensorNames(std::move(names)));
     read.name = config.name;
     if (read != config)
         throw Error({.what = fmt::format("the program writes models of the family \"{}\" only with the settings that "

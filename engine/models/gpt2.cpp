@@ -14,12 +14,15 @@
 namespace attn {
 namespace {
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+constexpr TiedReadout kTie{.stored = "lm_head.weight", .prefersStored = true};
+
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("n_embd"), heads = read.heads("n_head", width, "n_embd"),
                   layers = read.size("n_layer");
-    const auto inner = json.find("n_inner");
-    const bool attentionOnly = inner != json.end() && *inner == 0; // trained by this program without MLPs
+    const nlohmann::json* inner = read.value("n_inner");
+    const bool attentionOnly = inner != nullptr && *inner == 0; // trained by this program without MLPs
+    if (read.flag("add_cross_attention", false))
+        read.fail("add_cross_attention", "is true, but this program runs GPT-2 only by itself");
     LayerAttention attention{.spec = plainAttention({heads, heads}, MaskExpression::causal()),
                              .headWidth = width / heads,
                              .queryKeyValueBias = true,
@@ -33,7 +36,7 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .norm = NormKind::LayerNorm,
                          .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
                          .positions = TextPositions::Learned,
-                         .tiedEmbedding = !names.contains("lm_head.weight"),
+                         .tiedEmbedding = kTie.inForce(read, names),
                          .feedForward = {.width = attentionOnly ? 0 : read.size("n_inner", 4 * width),
                                          .activation = read.activation("activation_function", "gelu_new")},
                          .layers = {}};
@@ -101,6 +104,8 @@ const ModelFamily kGpt2{.id = "gpt2",
                         .recipe = recipe,
                         .describe = describe,
                         .prefix = kNames.prefix,
-                        .classModels = "GPT2"};
+                        .classModels = "GPT2",
+                        .tie = kTie,
+                        .leftovers = {"*h.*.attn.bias", "*h.*.attn.masked_bias"}};
 
 } // namespace attn

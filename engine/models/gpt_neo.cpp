@@ -12,6 +12,8 @@
 namespace attn {
 namespace {
 
+constexpr TiedReadout kTie{.stored = "lm_head.weight", .prefersStored = true};
+
 /// Which layers are local: attention_layers, or attention_types [[["global","local"], n], ...] unrolled.
 std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
     std::vector<bool> isLocal;
@@ -20,10 +22,12 @@ std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
             read.fail("attention_layers", fmt::format("holds {}, not \"global\" or \"local\"", kind.dump()));
         isLocal.push_back(kind == "local");
     };
-    if (read.has("attention_layers") && read.json().at("attention_layers").is_array()) {
-        for (const auto& kind : read.json().at("attention_layers")) add(kind);
-    } else if (read.has("attention_types") && read.json().at("attention_types").is_array()) {
-        for (const auto& entry : read.json().at("attention_types")) {
+    const nlohmann::json *byLayer = read.value("attention_layers"), *types = read.value("attention_types");
+    if (byLayer != nullptr) {
+        for (const std::string& kind : read.texts("attention_layers")) add(kind);
+    } else if (types != nullptr) {
+        if (!types->is_array()) read.fail("attention_types", "must be a list of [[kinds], repetitions]");
+        for (const auto& entry : *types) {
             if (!entry.is_array() || entry.size() != 2 || !entry[0].is_array() || !entry[1].is_number_integer() ||
                 entry[1] < 0 || entry[1] > layers)
                 read.fail("attention_types", "must be a list of [[kinds], repetitions]");
@@ -38,8 +42,7 @@ std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
     return isLocal;
 }
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("hidden_size"), heads = read.heads("num_heads", width, "hidden_size"),
                   layers = read.size("num_layers");
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
@@ -48,15 +51,15 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
                          .norm = NormKind::LayerNorm,
                          .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
                          .positions = TextPositions::Learned,
-                         .tiedEmbedding = !names.contains("lm_head.weight"),
+                         .tiedEmbedding = kTie.inForce(read, names),
                          .feedForward = {.width = read.size("intermediate_size", 4 * width),
                                          .activation = read.activation("activation_function", "gelu_new")},
                          .layers = {}};
+    const int64_t window = read.size("window_size", 256);
     for (bool isLocal : localLayers(read, layers)) {
         const MaskExpression causal = MaskExpression::causal();
         LayerAttention attention{
-            .spec = plainAttention({heads, heads},
-                                   isLocal ? causal & MaskExpression::within(read.size("window_size", 256)) : causal),
+            .spec = plainAttention({heads, heads}, isLocal ? causal & MaskExpression::within(window) : causal),
             .headWidth = width / heads,
             .outputBias = true};
         attention.spec.put(Slot::Score, "dot", {});
@@ -86,7 +89,12 @@ WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const Te
 
 } // namespace
 
-const ModelFamily kGptNeo{
-    .id = "gpt_neo", .title = "GPT-Neo", .modelTypes = {"gpt_neo"}, .config = config, .recipe = recipe};
+const ModelFamily kGptNeo{.id = "gpt_neo",
+                          .title = "GPT-Neo",
+                          .modelTypes = {"gpt_neo"},
+                          .config = config,
+                          .recipe = recipe,
+                          .tie = kTie,
+                          .leftovers = {"*.attn.attention.bias", "*.attn.attention.masked_bias"}};
 
 } // namespace attn

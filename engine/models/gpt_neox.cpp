@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/rotary_fields.h"
 
 #include <fmt/format.h>
 
@@ -12,30 +13,28 @@
 namespace attn {
 namespace {
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+constexpr TiedReadout kTie{.stored = "embed_out.weight", .byDefault = false, .prefersStored = true};
+
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("hidden_size"), heads = read.heads("num_attention_heads", width, "hidden_size");
     const int64_t headWidth = width / heads;
-    const double fraction = read.number("rotary_pct", 0.25);
-    if (!(fraction > 0 && fraction <= 1))
-        read.fail("rotary_pct", fmt::format("is {}, which is not above 0 and at most 1", fraction));
-    const auto rotated = static_cast<int>(static_cast<double>(headWidth) * fraction) / 2 * 2;
-    if (rotated < 2)
-        read.fail("rotary_pct", fmt::format("is {}, which rotates {} of {} features", fraction, rotated, headWidth));
     const bool bias = read.flag("attention_bias", true);
     LayerAttention attention{.spec = plainAttention({heads, heads}, MaskExpression::causal()),
                              .headWidth = headWidth,
                              .queryKeyValueBias = bias,
                              .outputBias = bias};
-    attention.spec.put(Slot::Position, "rope",
-                       {read.number("rotary_emb_base", read.number("rope_theta", 10000)), fraction});
+    attention.spec.put(
+        Slot::Position, "rope",
+        rotaryValues(
+            read, {.base = "rotary_emb_base", .fraction = "rotary_pct", .usualFraction = 0.25, .mayRotatePart = true},
+            headWidth));
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 2048),
             .norm = NormKind::LayerNorm,
             .normEpsilon = read.number("layer_norm_eps", 1e-5),
             .parallelResidual = read.flag("use_parallel_residual", true),
-            .tiedEmbedding = !names.contains("embed_out.weight"),
+            .tiedEmbedding = kTie.inForce(read, names),
             .feedForward = {.width = read.size("intermediate_size", 4 * width),
                             .activation = read.activation("hidden_act", "gelu")},
             .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("num_hidden_layers")), attention)};
@@ -66,7 +65,12 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 
 } // namespace
 
-const ModelFamily kGptNeoX{
-    .id = "gpt_neox", .title = "GPT-NeoX", .modelTypes = {"gpt_neox"}, .config = config, .recipe = recipe};
+const ModelFamily kGptNeoX{.id = "gpt_neox",
+                           .title = "GPT-NeoX",
+                           .modelTypes = {"gpt_neox"},
+                           .config = config,
+                           .recipe = recipe,
+                           .tie = kTie,
+                           .leftovers = {"*.attention.bias", "*.attention.masked_bias", "*.rotary_emb.inv_freq"}};
 
 } // namespace attn

@@ -1,11 +1,14 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 #include "engine/models/recipes.h"
+#include "engine/models/rotary_fields.h"
+#include "engine/models/window_fields.h"
 #include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string>
+#include <vector>
 
 // Llama and its relatives Mistral (sliding window) and Qwen2 (bias on q, k and v). Hugging Face's files pair rotary
 // features as halves. @source Touvron et al. 2023, arXiv:2302.13971 and arXiv:2307.09288; Jiang et al. 2023, "Mistral
@@ -14,70 +17,51 @@
 namespace attn {
 namespace {
 
-/// The values of rotary positions from "rope_theta" and "rope_scaling", or from "rope_parameters", which replaces both
-/// in newer files.
-std::vector<double> rotaryValues(const ConfigReader& read) {
-    const char* field = read.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-    const double base = read.number("rope_theta", 10000);
-    if (!read.has(field)) return {base};
-    const ConfigReader scaling = read.object(field);
-    std::vector<double> values{scaling.number("rope_theta", base)};
-    const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
-    const double factor = scaling.number("factor", 1);
-    if (factor <= 0) scaling.fail("factor", fmt::format("is {} but must be above 0", factor));
-    if (type == "default") return values;
-    values.insert(values.end(), {1, 0, factor}); // all features, in halves
-    if (type == "linear") return values;
-    if (type != "llama3")
-        read.fail(field, fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
-    const double low = scaling.number("low_freq_factor", 1), high = scaling.number("high_freq_factor", 4);
-    if (high <= low)
-        scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
-    values.insert(values.end(), {scaling.number("original_max_position_embeddings", 8192), low, high});
-    return values;
-}
+constexpr TiedReadout kTie{.stored = "lm_head.weight", .byDefault = false, .prefersStored = true};
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+    const std::string type = read.text("model_type", "llama");
+    const bool isMistral = type == "mistral", isQwen2 = type == "qwen2";
     const int64_t width = read.size("hidden_size"),
                   heads = read.has("head_dim") ? read.size("num_attention_heads")
-                                               : read.heads("num_attention_heads", width, "hidden_size"),
-                  groups = read.size("num_key_value_heads", heads);
-    if (heads % groups != 0)
-        read.fail("num_key_value_heads", fmt::format("is {}, which does not divide {} heads", groups, heads));
+                                               : read.heads("num_attention_heads", width, "hidden_size");
+    constexpr const char* kGroups = "num_key_value_heads";
+    const int64_t usualGroups = read.isNull(kGroups) ? heads
+                                : isMistral          ? 8
+                                : isQwen2            ? 32
+                                                     : heads,
+                  groups = read.size(kGroups, usualGroups);
+    if (heads % groups != 0) read.fail(kGroups, fmt::format("is {}, which does not divide {} heads", groups, heads));
     const int64_t headWidth = read.size("head_dim", width / heads);
     if (headWidth % 2 != 0)
         read.fail("head_dim", fmt::format("is {} but rotary positions need an even number", headWidth));
-    const std::string type = read.text("model_type", "llama");
-    const bool bias = read.flag("attention_bias", type == "qwen2");
-
+    // Only Llama has these fields. Qwen2 has biases of its own, Mistral none.
+    const bool isLlama = !isMistral && !isQwen2, bias = isLlama && read.flag("attention_bias", false);
     LayerAttention attention{.spec = plainAttention({heads, groups}, MaskExpression::causal()),
                              .headWidth = headWidth,
-                             .queryKeyValueBias = bias,
-                             .outputBias = bias && type != "qwen2"};
-    attention.spec.put(Slot::Position, "rope", rotaryValues(read));
-    const bool slides = read.has("sliding_window") && (type != "qwen2" || read.flag("use_sliding_window", false));
+                             .queryKeyValueBias = bias || isQwen2,
+                             .outputBias = bias};
+    attention.spec.put(Slot::Position, "rope", rotaryValues(read, {}, headWidth));
     const int64_t layers = read.size("num_hidden_layers");
-    // The first layers of Qwen2 have no window.
-    const int64_t firstSliding =
-        !slides ? layers
-        : type == "qwen2" && read.has("max_window_layers")
-            ? static_cast<int64_t>(std::clamp(read.number("max_window_layers", 0), 0.0, static_cast<double>(layers)))
-            : 0;
     std::vector<LayerAttention> specs(static_cast<size_t>(layers), attention);
-    for (int64_t layer = firstSliding; layer < layers; ++layer)
-        specs[static_cast<size_t>(layer)].spec.mask =
-            MaskExpression::causal() & MaskExpression::within(read.size("sliding_window"));
+    if (!isLlama) {
+        const std::vector<int64_t> windows = windowsByLayer(read, {.byLayer = isQwen2}, layers);
+        for (size_t layer = 0; layer < specs.size(); ++layer)
+            if (windows[layer] > 0)
+                specs[layer].spec.mask = MaskExpression::causal() & MaskExpression::within(windows[layer]);
+    }
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
-            .context = read.size("max_position_embeddings", 2048),
+            .context = read.size("max_position_embeddings", isMistral ? 131072
+                                                            : isQwen2 ? 32768
+                                                                      : 2048),
             .norm = NormKind::RmsNorm,
             .normEpsilon = read.number("rms_norm_eps", 1e-6),
-            .tiedEmbedding = !names.contains("lm_head.weight"),
+            .tiedEmbedding = kTie.inForce(read, names),
             .feedForward = {.width = read.size("intermediate_size"),
                             .activation = read.activation("hidden_act", "silu"),
                             .gated = true,
-                            .bias = read.flag("mlp_bias", false)},
+                            .bias = isLlama && read.flag("mlp_bias", false)},
             .layers = std::move(specs)};
 }
 
@@ -110,6 +94,8 @@ const ModelFamily kLlama{.id = "llama",
                          .recipe = recipe,
                          .describe = describeLlama,
                          .prefix = kNames.prefix,
-                         .classModels = "Llama"};
+                         .classModels = "Llama",
+                         .tie = kTie,
+                         .leftovers = {"*.rotary_emb.inv_freq"}};
 
 } // namespace attn

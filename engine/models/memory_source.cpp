@@ -45,10 +45,6 @@ public:
     const VisionConfig& config() const override { return model().vision->config; }
     const ImagePreprocessing& preprocessing() const override { return model().vision->preprocessing; }
     const std::vector<std::string>& labels() const override { return model().vision->labels; }
-    const std::vector<std::string>& warnings() const override { return warnings_; }
-
-private:
-    std::vector<std::string> warnings_; ///< none
 };
 
 } // namespace

@@ -27,8 +27,6 @@ public:
     virtual const GenerationRules& generation() const;
     /// Why the tokenizer of the folder cannot be read; empty: it can, or there is none.
     virtual std::string tokenizerProblem() const { return {}; }
-    /// About what the folder's files say of texts and this program does not obey.
-    virtual std::vector<std::string> textWarnings() const { return {}; }
 };
 
 /// Opens a Hugging Face folder, a .safetensors file inside one, or "builtin:induction".

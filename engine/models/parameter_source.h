@@ -1,8 +1,10 @@
 #pragma once
 
+#include "engine/models/left_out.h"
 #include "engine/models/weight_recipe.h"
 
 #include <string>
+#include <vector>
 
 namespace attn {
 
@@ -19,6 +21,11 @@ public:
     /// @return the number of values that are NaN or infinite
     /// @throws Error naming the file and the tensor if it is missing or has another shape
     virtual int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const = 0;
+
+    /// What a user must know before trusting the numbers, in sentences: assumptions, and what was left out.
+    virtual const std::vector<std::string>& warnings() const;
+    /// What the files hold that nothing reads; empty for a constructed model. Also said in warnings().
+    virtual const LeftOut& leftOut() const;
 };
 
 } // namespace attn

@@ -257,11 +257,12 @@ FolderPreprocessing ofTimm(const ConfigReader& read, const ImageSize& size, cons
 
 } // namespace
 
-FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const VisionConfig& model) {
+FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const VisionConfig& model,
+                                      FieldLog* log) {
     const fs::path file = folder / "preprocessor_config.json";
     std::error_code error;
     const bool isThere = fs::exists(fs::symlink_status(file, error));
-    const ConfigReader read(config, (folder / "config.json").string());
+    const ConfigReader read(config, (folder / "config.json").string(), log);
     FolderPreprocessing result;
     if (const auto timm = timmPictures(read)) {
         result = ofTimm(*timm, timmImageSize(read).value_or(model.image), model);

@@ -23,7 +23,7 @@ struct FolderPreprocessing {
 /// @param model description at the image size of its training
 /// @throws Error naming the file and the field
 FolderPreprocessing readPreprocessing(const std::filesystem::path& folder, const nlohmann::json& config,
-                                      const VisionConfig& model);
+                                      const VisionConfig& model, FieldLog* log = nullptr);
 
 /// The size of preprocessed pictures. If it depends on the picture, the model's image size.
 ImageSize resultSize(const ImagePreprocessing& preprocessing, const VisionConfig& model);

@@ -4,27 +4,27 @@
 
 #include <fmt/format.h>
 
-// RoBERTa, XLM-RoBERTa and CamemBERT: BERT without its second pre-training task, with positions counted from the row
-// after that of padding. @source Liu et al. 2019, "RoBERTa: A Robustly Optimized BERT Pretraining Approach",
-// arXiv:1907.11692; tensor names as in Hugging Face's files.
+// RoBERTa, XLM-RoBERTa and CamemBERT: BERT without its second pre-training task, with positions that count the
+// tokens that are no padding, from the row after that of padding. @source Liu et al. 2019, "RoBERTa: A Robustly
+// Optimized BERT Pretraining Approach", arXiv:1907.11692; tensor names as in Hugging Face's files.
 
 namespace attn {
 namespace {
 
-constexpr int64_t kPadding = 1; ///< id of the padding token
-constexpr int64_t kFirstPosition = kPadding + 1;
+constexpr TiedReadout kTie{.stored = "lm_head.decoder.weight"};
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
-    if (const int64_t padding = read.size("pad_token_id", kPadding); padding != kPadding)
-        read.fail("pad_token_id", fmt::format("is {}, but only {} is supported", padding, kPadding));
-    DecoderConfig config =
-        bertConfig(read, names.contains("lm_head.dense.weight"),
-                   read.flag("tie_word_embeddings", true) || !names.contains("lm_head.decoder.weight"));
-    if (config.context <= kFirstPosition)
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+    constexpr const char* kPadding = "pad_token_id";
+    constexpr int64_t kUsualPadding = 1;
+    DecoderConfig config = bertConfig(read, names.contains("lm_head.dense.weight"), kTie.inForce(read, names));
+    if (read.isNull(kPadding)) read.fail(kPadding, "is null, but positions are counted from it");
+    const int64_t padding = read.wholeNumber(kPadding, kUsualPadding, 0, config.vocabulary - 1);
+    if (config.context <= padding + 1)
         read.fail("max_position_embeddings",
-                  fmt::format("is {}, but the first {} rows belong to padding", config.context, kFirstPosition));
-    config.context -= kFirstPosition;
+                  fmt::format("is {}, but the first {} rows belong to padding", config.context, padding + 1));
+    config.context -= padding + 1;
+    config.paddingToken = padding;
+    config.headActivation = Activation::GeluErf; // whatever that of the layers is
     return config;
 }
 
@@ -42,7 +42,8 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
         .blocks = "encoder.layer.",
         .inBlock = bertBlockNames()};
     const std::string name = kNames.tensorOf(parameter, names);
-    if (parameter == "pos_embed.W_pos") return {.source = name, .offset = kFirstPosition, .group = config.context};
+    if (parameter == "pos_embed.W_pos")
+        return {.source = name, .offset = *config.paddingToken, .group = config.context + 1};
     const char* const kOtherBias = "lm_head.decoder.bias"; // some files hold only this one
     return {.source =
                 parameter == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};
@@ -54,6 +55,8 @@ const ModelFamily kRoberta{.id = "roberta",
                            .title = "RoBERTa",
                            .modelTypes = {"roberta", "xlm-roberta", "camembert"},
                            .config = config,
-                           .recipe = recipe};
+                           .recipe = recipe,
+                           .tie = kTie,
+                           .leftovers = {"*position_ids", "*pooler.dense.*", "lm_head.decoder.bias"}};
 
 } // namespace attn

@@ -114,7 +114,12 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
 
 } // namespace
 
-const VisionFamily kSwin{
-    .id = "swin", .title = "Swin Transformer", .modelTypes = {"swin"}, .config = config, .recipe = recipe};
+const VisionFamily kSwin{.id = "swin",
+                         .title = "Swin Transformer",
+                         .modelTypes = {"swin"},
+                         .config = config,
+                         .recipe = recipe,
+                         .leftovers = {"*relative_position_index", "*attn_mask", "*mask_token"},
+                         .spareFields = {"hidden_size", "num_layers"}};
 
 } // namespace attn

@@ -17,6 +17,8 @@
 namespace attn {
 namespace {
 
+constexpr TiedReadout kTie{.stored = "lm_head.weight"};
+
 /// The names that files give to the embedding that both stacks share.
 constexpr std::array<std::string_view, 3> kEmbeddings{"shared.weight", "encoder.embed_tokens.weight",
                                                       "decoder.embed_tokens.weight"};
@@ -24,11 +26,12 @@ constexpr std::array<std::string_view, 3> kEmbeddings{"shared.weight", "encoder.
 FeedForwardSpec feedForwardOf(const ConfigReader& read) {
     const std::string kind = read.text("feed_forward_proj", "relu");
     constexpr std::string_view kGated = "gated-";
-    const bool isGated = kind.starts_with(kGated);
-    const std::string name = isGated ? kind.substr(kGated.size()) : kind;
-    return {.width = read.size("d_ff"),
-            .activation =
-                isGated && name == "gelu" ? Activation::GeluTanh : read.activationNamed("feed_forward_proj", name),
+    const bool isNamedGated = kind.starts_with(kGated), isGated = read.flag("is_gated_act", isNamedGated);
+    const std::string name = isNamedGated ? kind.substr(kGated.size()) : kind;
+    const Activation named =
+        kind == "gated-gelu" ? Activation::GeluTanh : read.activationNamed("feed_forward_proj", name);
+    return {.width = read.size("d_ff"), // newer files restate the field by two others, which then count
+            .activation = read.has("dense_act_fn") ? read.activation("dense_act_fn", "") : named,
             .gated = isGated,
             .bias = false};
 }
@@ -50,10 +53,9 @@ std::vector<LayerAttention> layersOf(const ConfigReader& read, int64_t count, co
     return std::vector<LayerAttention>(static_cast<size_t>(count), attention);
 }
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("d_model"), layers = read.size("num_layers");
-    const bool isTied = read.flag("tie_word_embeddings", true) || !names.contains("lm_head.weight");
+    const bool isTied = kTie.inForce(read, names);
     DecoderConfig encoder{.vocabulary = read.size("vocab_size"),
                           .modelWidth = width,
                           .context = read.size("n_positions", 512),
@@ -67,7 +69,8 @@ DecoderConfig config(const nlohmann::json& json, const std::string& file, const 
     const int64_t decoderLayers = read.size("num_decoder_layers", layers);
     decoder.readout = TextReadout::NextToken;
     decoder.tiedEmbedding = isTied;
-    decoder.readoutScale = isTied ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+    const bool isScaled = read.flag("scale_decoder_outputs", isTied);
+    decoder.readoutScale = isScaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
     decoder.layers = layersOf(read, decoderLayers, MaskExpression::causal(), true);
     decoder.crossAttention = layersOf(read, decoderLayers, {}, false);
     decoder.startToken = read.token("decoder_start_token_id", 0, decoder.vocabulary);
@@ -117,7 +120,13 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 
 } // namespace
 
-const ModelFamily kT5{
-    .id = "t5", .title = "T5", .modelTypes = {"t5", "mt5"}, .config = config, .recipe = recipe, .describe = describeT5};
+const ModelFamily kT5{.id = "t5",
+                      .title = "T5",
+                      .modelTypes = {"t5", "mt5"},
+                      .config = config,
+                      .recipe = recipe,
+                      .describe = describeT5,
+                      .tie = kTie,
+                      .leftovers = {"decoder.block.*.layer.1.EncDecAttention.relative_attention_bias.weight"}};
 
 } // namespace attn

@@ -39,9 +39,9 @@ const VisionFamily* visionFamilyOf(const VisionFolder& folder) {
 }
 
 ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallback) {
-    const auto value = read.json().find(field);
+    const nlohmann::json* value = read.value(field);
     ImageSize size{};
-    if (value != read.json().end() && value->is_array()) {
+    if (value != nullptr && value->is_array()) {
         if (value->size() != 2 || !(*value)[0].is_number_integer() || !(*value)[1].is_number_integer())
             read.fail(field, "must be a list of a height and a width");
         size = {(*value)[0].get<int64_t>(), (*value)[1].get<int64_t>()};

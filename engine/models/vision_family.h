@@ -19,7 +19,7 @@ struct VisionFolder {
     const WeightSource& weights;
     const TensorNames& names;
 
-    ConfigReader config() const { return {weights.config(), weights.configFile()}; }
+    ConfigReader config() const { return {weights.config(), weights.configFile(), &weights.fieldLog()}; }
     int64_t rowsOf(const std::string& tensor) const; ///< extent of its first axis  @throws Error if it is missing
 };
 
@@ -39,6 +39,10 @@ struct VisionFamily {
     std::string_view prefix{}; ///< prefix of tensors in written files, except the classifier
     /// Writes config.json; null: the family can only be read.
     nlohmann::json (*describe)(const VisionConfig& config) = nullptr;
+    /// Globs of the tensors that files hold for other purposes: buffers, and heads that this program does not have.
+    std::vector<std::string_view> leftovers{};
+    /// Fields that files have and that neither the reference nor this program reads.
+    std::vector<std::string_view> spareFields{};
 };
 
 /// All families of vision models.

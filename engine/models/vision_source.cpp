@@ -5,9 +5,11 @@
 #include "engine/io/checksums.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/bundled.h"
+#include "engine/models/config_reader.h"
 #include "engine/models/decoder.h"
 #include "engine/models/model_cost.h"
 #include "engine/models/preprocessor_config.h"
+#include "engine/models/unread.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
 
@@ -18,6 +20,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 namespace attn {
 namespace {
@@ -69,9 +73,11 @@ public:
         config_.family = std::string(family_.id);
         requireAffordable(config_, weights_.configFile());
         labels_ = labelsOf(weights_.config(), config_.classes);
-        config_.activation = classActivation({weights_.config(), weights_.configFile()}, config_.classes);
-        checkTensors();
-        FolderPreprocessing folder = readPreprocessing(weights_.folder(), weights_.config(), config_);
+        config_.activation =
+            classActivation({weights_.config(), weights_.configFile(), &weights_.fieldLog()}, config_.classes);
+        const std::set<std::string> used = checkTensors();
+        FolderPreprocessing folder =
+            readPreprocessing(weights_.folder(), weights_.config(), config_, &weights_.fieldLog());
         warnings_ = std::move(folder.warnings);
         preprocessing_ = size ? folder.preprocessing.forSize(*size) : folder.preprocessing;
         config_.image = resultSize(preprocessing_, config_);
@@ -81,17 +87,25 @@ public:
             warnings_.push_back(fmt::format("positions of {} x {} patches are interpolated to {} x {}",
                                             trainedGrid_.width, trainedGrid_.height, config_.grid().width,
                                             config_.grid().height));
+        const ConfigReader read{weights_.config(), weights_.configFile(), &weights_.fieldLog()};
+        read.checkTypes();
+        for (const std::string_view field : family_.spareFields) read.pass(std::string(field).c_str());
+        leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers),
+                    .fields = unreadFields(weights_.config(), weights_.fieldLog()),
+                    .files = weights_.otherFiles()};
+        std::ranges::move(sentencesOf(leftOut_), std::back_inserter(warnings_));
     }
 
     const VisionConfig& config() const override { return config_; }
     const ImagePreprocessing& preprocessing() const override { return preprocessing_; }
     const std::vector<std::string>& labels() const override { return labels_; }
     const std::vector<std::string>& warnings() const override { return warnings_; }
+    const LeftOut& leftOut() const override { return leftOut_; }
     const std::string& configText() const override { return configText_; }
     std::string familyTitle() const override { return std::string(family_.title); }
     std::string dtype() const override { return dtype_; }
     std::string sourceName(const std::string& parameter) const override {
-        return family_.recipe(config_, parameter, names_).source;
+        return weights_.storedName(family_.recipe(config_, parameter, names_).source);
     }
 
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
@@ -102,11 +116,16 @@ public:
     }
 
 private:
-    /// Checks all tensors before any is loaded.
-    void checkTensors() const {
+    /// Checks all tensors before any is loaded. @return the names of those that are used
+    std::set<std::string> checkTensors() const {
         const ModelGraph encoder = buildVisionEncoder(config_);
-        for (const Node* node : storedParameters(*encoder.graph))
-            checkRecipe(weights_, family_.recipe(config_, node->name, names_), node->outputs[0].shape);
+        std::set<std::string> used;
+        for (const Node* node : storedParameters(*encoder.graph)) {
+            const WeightRecipe recipe = family_.recipe(config_, node->name, names_);
+            checkRecipe(weights_, recipe, node->outputs[0].shape);
+            used.insert(recipe.source);
+        }
+        return used;
     }
 
     /// Interpolates the positions of patches to another grid. The positions of prefix tokens stay.
@@ -130,6 +149,7 @@ private:
     std::string configText_, dtype_;
     ImagePreprocessing preprocessing_;
     std::vector<std::string> labels_, warnings_;
+    LeftOut leftOut_;
 };
 
 } // namespace

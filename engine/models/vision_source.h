@@ -19,7 +19,6 @@ public:
     virtual const VisionConfig& config() const = 0;
     virtual const ImagePreprocessing& preprocessing() const = 0;
     virtual const std::vector<std::string>& labels() const = 0; ///< one per class; empty if the files have none
-    virtual const std::vector<std::string>& warnings() const = 0;
 };
 
 /// Opens the folder of a vision model in the format of Hugging Face or timm.

@@ -74,14 +74,15 @@ const VisionFamily kVit{.id = "vit",
                                 json["model_type"] = "vit";
                                 json["architectures"] = {"ViTForImageClassification"};
                                 return json;
-                            }};
+                            },
+                        .leftovers = {"*pooler.dense.*", "*mask_token"}};
 
 const VisionFamily kDeit{.id = "deit",
                          .title = "DeiT",
                          .modelTypes = {"deit"},
                          .config = deitConfig,
-                         .recipe = [](const VisionConfig&, const std::string& parameter, const TensorNames& names) {
-                             return recipe("deit.", parameter, names);
-                         }};
+                         .recipe = [](const VisionConfig&, const std::string& parameter,
+                                      const TensorNames& names) { return recipe("deit.", parameter, names); },
+                         .leftovers = {"*pooler.dense.*", "*mask_token"}};
 
 } // namespace attn

@@ -196,19 +196,22 @@ std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const D
 
 } // namespace
 
-DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, const std::string& file,
-                       const TensorNames& names) {
-    DecoderConfig config = family.config(json, file, names);
+DecoderConfig configIn(const ModelFamily& family, const ConfigReader& read, const TensorNames& names) {
+    read.checkTypes();
+    DecoderConfig config = family.config(read, names);
     config.family = std::string(family.id);
-    const ConfigReader read(json, file);
+    for (const std::string_view field : family.spareFields) read.pass(std::string(field).c_str());
+    // Some files hold a table that is the embedding and the readout only under the readout's name.
+    if (names.contains(family.tie.stored) && family.tie.asked(read) &&
+        !names.contains(family.recipe(config, "embed.W_E", names).source))
+        config.tiedEmbedding = true;
     config.hasPrefix =
         config.readout == TextReadout::NextToken && !config.hasEncoder() && read.flag("prefix_lm", false);
     config.picture = writtenPictureIn(read, config);
-    const auto architectures = json.find("architectures");
-    if (family.classModels.empty() || architectures == json.end() || !architectures->is_array()) return config;
+    const std::vector<std::string> architectures = read.texts("architectures");
+    if (family.classModels.empty()) return config;
     const auto isListed = [&](std::string_view kind) {
-        return std::ranges::count(*architectures, nlohmann::json(std::string(family.classModels) + std::string(kind))) >
-               0;
+        return std::ranges::count(architectures, std::string(family.classModels) + std::string(kind)) > 0;
     };
     // Files of this kind may lack the readout of two texts.
     const bool hasPair = names.contains("pooler.W") || // of composed attention

@@ -6,6 +6,7 @@
 
 namespace attn {
 
+class ConfigReader;
 class TensorNames;
 struct DecoderConfig;
 struct ModelFamily;
@@ -19,8 +20,7 @@ nlohmann::json describeBart(const DecoderConfig& config); ///< and Marian
 
 /// The description of a model in a folder: that of its family, and what any family may have: a prefix, a picture
 /// that it writes, and a readout of classes with its labels. @throws Error as ModelFamily::config
-DecoderConfig configIn(const ModelFamily& family, const nlohmann::json& json, const std::string& file,
-                       const TensorNames& names);
+DecoderConfig configIn(const ModelFamily& family, const ConfigReader& read, const TensorNames& names);
 /// Writes config.json, which configIn() reads. @pre the family has `describe`
 nlohmann::json describeIn(const ModelFamily& family, const DecoderConfig& config);
 

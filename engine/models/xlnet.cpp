@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 // XLNet, as it reads a text: every token sees every token, by content and by distance. Only training has the second
 // stream, which predicts a token without seeing it; segments are left out. @source Yang et al. 2019, "XLNet:
 // Generalized Autoregressive Pretraining for Language Understanding", arXiv:1906.08237; tensor names as in Hugging
@@ -16,26 +18,31 @@ namespace {
 
 constexpr int64_t kContext = 512; ///< the model allows any length
 constexpr const char* kPrefix = "transformer.";
+constexpr TiedReadout kTie{.stored = "lm_loss.weight"};
 
-DecoderConfig config(const nlohmann::json& json, const std::string& file, const TensorNames& names) {
-    const ConfigReader read(json, file);
+DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("d_model"), heads = read.heads("n_head", width, "d_model"),
                   headWidth = read.size("d_head", width / heads);
     if (const std::string kind = read.text("attn_type", "bi"); kind != "bi")
         read.fail("attn_type", fmt::format("is \"{}\", but only \"bi\" is supported", kind));
+    if (read.flag("bi_data", false)) read.fail("bi_data", "is true, but a text is read in one direction only");
+    const double clamp = read.number("clamp_len", -1); // larger distances are equal: no text has them here
+    read.flag("same_length", false);                   // changes only attention in one direction
     if (width % 2 != 0) read.fail("d_model", fmt::format("is {} but must be even", width));
     LayerAttention attention{.spec = plainAttention({heads, heads}, {}), .headWidth = headWidth};
     attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(width)});
     const bool hasHead = names.contains("lm_loss.bias");
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
-            .context = kContext,
+            .context = clamp > 0
+                           ? std::max<int64_t>(1, static_cast<int64_t>(std::min(clamp, static_cast<double>(kContext))))
+                           : kContext,
             .normEpsilon = read.number("layer_norm_eps", 1e-12),
             .finalNorm = false,
             .postNorm = true,
             .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
             .hasMaskedHead = false,
-            .tiedEmbedding = read.flag("tie_word_embeddings", true) || !names.contains("lm_loss.weight"),
+            .tiedEmbedding = kTie.inForce(read, names),
             .unembedBias = hasHead,
             .feedForward = {.width = read.size("d_inner"), .activation = read.activation("ff_activation", "gelu")},
             .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("n_layer")), attention),
@@ -86,6 +93,8 @@ const ModelFamily kXlNet{.id = "xlnet",
                          .recipe = recipe,
                          .describe = describeXlnet,
                          .prefix = kPrefix,
-                         .unprefixed = {"lm_loss"}};
+                         .unprefixed = {"lm_loss"},
+                         .tie = kTie,
+                         .leftovers = {"*.rel_attn.r_s_bias", "*.rel_attn.seg_embed", "*mask_emb"}};
 
 } // namespace attn

@@ -1,4 +1,5 @@
 #include "engine/io/tensor_writer.h"
+#include "engine/models/config_reader.h"
 #include "engine/models/decoder.h"
 #include "engine/models/family.h"
 #include "engine/models/model_source.h"
@@ -40,8 +41,9 @@ public:
     TextFolder() {
         fuzz::withJson(kText, "config.json", [&](const nlohmann::json& json) {
             const TensorNames names({});
-            writeWeights(*this,
-                         *buildForListing(familyOf(json, "config.json").config(json, "config.json", names)).graph);
+            writeWeights(
+                *this,
+                *buildForListing(familyOf(json, "config.json").config(ConfigReader(json, "config.json"), names)).graph);
         });
     }
 };

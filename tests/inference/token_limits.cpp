@@ -64,12 +64,12 @@ TEST_CASE("token limits: generation_config.json goes before config.json, and wha
     REQUIRE(rules.choice);
     CHECK_FALSE(rules.choice->greedy);
     CHECK(rules.choice->text() == "temperature 0.5, top-k 50");
-    REQUIRE(source->textWarnings().size() == 2);
-    CHECK(source->textWarnings()[0].find("\"num_beams\" is \"four\"") != std::string::npos);
-    CHECK(source->textWarnings()[1].find("does not obey typical_p") != std::string::npos);
+    REQUIRE(source->warnings().size() == 2);
+    CHECK(source->warnings()[0].find("\"num_beams\" is \"four\"") != std::string::npos);
+    CHECK(source->warnings()[1].find("does not obey typical_p") != std::string::npos);
     test::writeFile(folder / "generation_config.json", "{");
     CHECK(open()->generation().firstToken == 5);
-    CHECK(open()->textWarnings().front().find("generation_config.json cannot be read") != std::string::npos);
+    CHECK(open()->warnings().front().find("generation_config.json cannot be read") != std::string::npos);
 }
 
 TEST_CASE("token limits: a beam search writes what the rules force and nothing that they bar", "[inference]") {

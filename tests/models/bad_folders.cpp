@@ -1,4 +1,5 @@
 #include "engine/io/weight_source.h"
+#include "engine/models/config_reader.h"
 #include "engine/models/family.h"
 #include "engine/models/model_source.h"
 #include "tests/models/model_folder.h"
@@ -318,7 +319,7 @@ TEST_CASE("bad folders: a model that an older version wrote with projections of 
                          {"heads", 2},
                          {"feed_forward", 24}};
     const auto configOf = [&](std::vector<std::string> tensors) {
-        return family.config(described, "config.json", TensorNames(std::move(tensors)));
+        return family.config(ConfigReader(described, "config.json"), TensorNames(std::move(tensors)));
     };
     const DecoderConfig config = configOf({"embed.W_E", "blocks.1.attn.W_V"});
     CHECK(config.layers[0].headWidth == 12);

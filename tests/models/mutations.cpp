@@ -1,6 +1,7 @@
 #include "engine/io/json_file.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/io/weight_source.h"
+#include "engine/models/config_reader.h"
 #include "engine/models/family.h"
 #include "engine/models/model_source.h"
 #include "tests/io/mutator.h"
@@ -141,7 +142,7 @@ TEST_CASE("mutations: config.json of every family", "[models]") {
             const json config = parseJson(mutant, "config.json");
             if (!config.is_object()) return;
             const ModelFamily& family = familyOf(config, "config.json");
-            const DecoderConfig decoder = family.config(config, "config.json", tensors);
+            const DecoderConfig decoder = family.config(ConfigReader(config, "config.json"), tensors);
             if (decoder.layers.size() > 8) return; // a graph of a thousand layers is right but slow
             for (const auto& [name, shape] : parametersOf(decoder)) family.recipe(decoder, name, tensors);
         });

@@ -1,0 +1,67 @@
+#include "engine/models/left_out.h"
+
+#include "engine/core/quoting.h"
+#include "engine/models/parameter_source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace attn {
+namespace {
+
+/// A few of many names: those of numbered layers once.
+std::string examplesOf(const std::vector<std::string>& names) {
+    constexpr size_t kMost = 4;
+    std::set<std::string> kinds;
+    std::vector<std::string> shown;
+    for (const std::string& name : names) {
+        std::string kind = name;
+        std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+        if (kinds.insert(kind).second && shown.size() < kMost) shown.push_back(inQuotes(name));
+    }
+    return fmt::format("{}{}", names.size() > shown.size() ? "such as " : "", fmt::join(shown, ", "));
+}
+
+} // namespace
+
+std::vector<std::string> sentencesOf(const LeftOut& leftOut) {
+    std::vector<std::string> sentences;
+    if (const size_t count = leftOut.tensors.size(); count > 0)
+        sentences.push_back(fmt::format("the files hold {} that this program does not use{} {}",
+                                        count == 1 ? "a tensor" : fmt::format("{} tensors", count),
+                                        count > 1 ? "," : ":", examplesOf(leftOut.tensors)));
+    if (const size_t count = leftOut.fields.size(); count > 0) {
+        constexpr size_t kMost = 8;
+        std::vector<std::string> shown;
+        for (const LeftOut::Field& field : leftOut.fields)
+            if (shown.size() < kMost) shown.push_back(fmt::format("{}: {}", inQuotes(field.path), field.value));
+        sentences.push_back(fmt::format("config.json asks for {} that this program does not know or that the model's "
+                                        "family does not have: {}{}",
+                                        count == 1 ? "a setting" : fmt::format("{} settings", count),
+                                        fmt::join(shown, ", "),
+                                        count > kMost ? fmt::format(" and {} more", count - kMost) : ""));
+    }
+    if (!leftOut.files.empty()) {
+        const bool hasAdapter =
+            std::ranges::any_of(leftOut.files, [](const std::string& name) { return name.starts_with("adapter_"); });
+        sentences.push_back(fmt::format("beside the model {} {}, which this program leaves out{}",
+                                        leftOut.files.size() == 1 ? "lies" : "lie", examplesOf(leftOut.files),
+                                        hasAdapter ? ": the model runs without its adapter" : ""));
+    }
+    return sentences;
+}
+
+const std::vector<std::string>& ParameterSource::warnings() const {
+    static const std::vector<std::string> kNone;
+    return kNone;
+}
+
+const LeftOut& ParameterSource::leftOut() const {
+    static const LeftOut kNone;
+    return kNone;
+}
+
+} // namespace attn

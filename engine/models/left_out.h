@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// What the folder of a model holds that this program does not use.
+struct LeftOut {
+    struct Field {
+        std::string path;  ///< "sliding_window", "rope_scaling.beta_fast"
+        std::string value; ///< the beginning of its JSON
+        bool operator==(const Field&) const = default;
+    };
+    std::vector<std::string> tensors; ///< sorted names
+    std::vector<Field> fields;        ///< of config.json, that may change numbers
+    std::vector<std::string> files;   ///< names of adapters and other weights beside the model
+    bool operator==(const LeftOut&) const = default;
+};
+
+/// What a user must know of them, in a sentence for each kind. Long lists are shortened.
+std::vector<std::string> sentencesOf(const LeftOut& leftOut);
+
+} // namespace attn

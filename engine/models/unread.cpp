@@ -1,0 +1,215 @@
+#include "engine/models/unread.h"
+
+#include "engine/core/globs.h"
+#include "engine/io/json_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace attn {
+namespace {
+
+/// Fields of config.json, and of timm's objects in it, that change no number of a run of a trained model: notes of the
+/// program that wrote the file, what only training reads, what a run returns, names of classes, and how to write a
+/// text.
+constexpr std::array<std::string_view, 126> kSilent{"_attn_implementation",
+                                                    "_attn_implementation_autoset",
+                                                    "_commit_hash",
+                                                    "_name_or_path",
+                                                    "_num_labels",
+                                                    "add_cross_attention",
+                                                    "apply_layernorm",
+                                                    "architecture",
+                                                    "architectures",
+                                                    "attn_implementation",
+                                                    "auto_map",
+                                                    "bad_words_ids",
+                                                    "begin_suppress_tokens",
+                                                    "chunk_size_feed_forward",
+                                                    "classifier",
+                                                    "custom_load",
+                                                    "description",
+                                                    "directionality",
+                                                    "diversity_penalty",
+                                                    "do_sample",
+                                                    "dtype",
+                                                    "early_stopping",
+                                                    "encoder_no_repeat_ngram_size",
+                                                    "encoder_stride",
+                                                    "end_n_top",
+                                                    "example_prompt",
+                                                    "exponential_decay_length_penalty",
+                                                    "file",
+                                                    "finetuning_task",
+                                                    "first_conv",
+                                                    "fixed_input_size",
+                                                    "gradient_checkpointing",
+                                                    "hf_hub_filename",
+                                                    "hf_hub_id",
+                                                    "id2label",
+                                                    "init",
+                                                    "init_range",
+                                                    "init_std",
+                                                    "is_decoder",
+                                                    "is_encoder_decoder",
+                                                    "keys_to_ignore_at_inference",
+                                                    "label2id",
+                                                    "label_descriptions",
+                                                    "label_names",
+                                                    "label_offset",
+                                                    "layerscale_value",
+                                                    "length_penalty",
+                                                    "license",
+                                                    "mask_ratio",
+                                                    "max_length",
+                                                    "max_seq_len",
+                                                    "max_seq_length",
+                                                    "max_sequence_length",
+                                                    "mem_len",
+                                                    "min_input_size",
+                                                    "min_length",
+                                                    "model_max_length",
+                                                    "model_type",
+                                                    "no_repeat_ngram_size",
+                                                    "notes",
+                                                    "num_beam_groups",
+                                                    "num_beams",
+                                                    "num_classes",
+                                                    "num_features",
+                                                    "num_labels",
+                                                    "num_return_sequences",
+                                                    "origin_url",
+                                                    "out_features",
+                                                    "out_indices",
+                                                    "output_attentions",
+                                                    "output_hidden_states",
+                                                    "output_past",
+                                                    "output_scores",
+                                                    "paper_ids",
+                                                    "paper_name",
+                                                    "pool_size",
+                                                    "pooler_act",
+                                                    "pooler_fc_size",
+                                                    "pooler_num_attention_heads",
+                                                    "pooler_num_fc_layers",
+                                                    "pooler_output_size",
+                                                    "pooler_size_per_head",
+                                                    "pooler_type",
+                                                    "prefix",
+                                                    "pretraining_tp",
+                                                    "qa_dropout",
+                                                    "remove_invalid_values",
+                                                    "reorder_and_upcast_attn",
+                                                    "repetition_penalty",
+                                                    "reshape_hidden_states",
+                                                    "return_dict",
+                                                    "return_dict_in_generate",
+                                                    "reuse_len",
+                                                    "router_aux_loss_coef",
+                                                    "save_step",
+                                                    "sinusoidal_pos_embds",
+                                                    "source",
+                                                    "stage_names",
+                                                    "start_n_top",
+                                                    "state_dict",
+                                                    "suppress_tokens",
+                                                    "tag",
+                                                    "task_specific_params",
+                                                    "temperature",
+                                                    "test_crop_pct",
+                                                    "test_input_size",
+                                                    "tf_legacy_loss",
+                                                    "tie_encoder_decoder",
+                                                    "tie_weights_",
+                                                    "tokenizer_class",
+                                                    "top_k",
+                                                    "top_p",
+                                                    "torch_dtype",
+                                                    "torchscript",
+                                                    "transformers.js_config",
+                                                    "transformers_version",
+                                                    "typical_p",
+                                                    "unsloth_fixed",
+                                                    "unsloth_version",
+                                                    "untie_r",
+                                                    "url",
+                                                    "use_bfloat16",
+                                                    "use_cache",
+                                                    "use_mask_token",
+                                                    "use_mems_eval",
+                                                    "use_mems_train"};
+/// The same as globs.
+constexpr std::array<std::string_view, 12> kSilentGlobs{"*_token_id", "*_token_ids",   "*dropout*", "*_pdrop",
+                                                        "*layerdrop", "initializer_*", "summary_*", "drop_path*",
+                                                        "drop_rate",  "*_drop_rate",   "*_loss_*",  "*_loss"};
+
+bool isSilent(std::string_view field) {
+    return std::ranges::find(kSilent, field) != kSilent.end() ||
+           std::ranges::any_of(kSilentGlobs, [&](std::string_view glob) { return matchesGlob(glob, field); });
+}
+
+/// Whether a value switches nothing on.
+bool isNeutral(const std::string& field, const nlohmann::json& value) {
+    if (value.is_null() || value == false) return true;
+    if ((value.is_array() || value.is_object() || value.is_string()) && (value.empty() || value == "")) return true;
+    if (field == "layer_types")
+        return value.is_array() &&
+               std::ranges::all_of(value, [](const auto& type) { return type == "full_attention"; });
+    if (field == "crop_mode") return value == "center";
+    return field == "partial_rotary_factor" && value == 1;
+}
+
+void collect(const nlohmann::json& object, const FieldLog& log, const std::string& path, int depth,
+             std::vector<LeftOut::Field>& found) {
+    constexpr int kDeepest = 4;
+    for (const auto& [name, value] : object.items()) {
+        const std::string whole = path + name;
+        if (isNeutral(name, value) || isSilent(name)) continue;
+        if (!log.contains(whole))
+            found.push_back({whole, shownJson(value)});
+        else if (value.is_object() && depth < kDeepest)
+            collect(value, log, whole + ".", depth + 1, found);
+    }
+}
+
+} // namespace
+
+std::vector<LeftOut::Field> unreadFields(const nlohmann::json& config, const FieldLog& log) {
+    std::vector<LeftOut::Field> found;
+    if (config.is_object()) collect(config, log, {}, 0, found);
+    return found;
+}
+
+bool isSameTable(const WeightSource& weights, const std::string& first, const std::string& second) {
+    constexpr int64_t kMostRows = 1024;
+    const std::vector<int64_t>& shape = weights.tensor(first).shape;
+    if (shape != weights.tensor(second).shape || shape.empty()) return false;
+    const int64_t rows = shape.front(), compared = std::min(rows, kMostRows);
+    if (rows == 0) return true;
+    std::vector<float> a(static_cast<size_t>(weights.tensor(first).elements() / rows)), b(a.size());
+    for (int64_t i = 0; i < compared; ++i) {
+        const int64_t begin = i * rows / compared * std::ssize(a);
+        weights.read(first, begin, a);
+        weights.read(second, begin, b);
+        if (!std::ranges::equal(a, b, [](float x, float y) { return x == y || (x != x && y != y); })) return false;
+    }
+    return true;
+}
+
+std::vector<std::string> unreadTensors(const WeightSource& weights, const std::set<std::string>& used,
+                                       std::span<const std::string_view> leftovers,
+                                       std::span<const std::string> tables) {
+    std::set<std::string> read;
+    for (const std::string& name : used) read.insert(weights.storedName(name));
+    std::vector<std::string> left = weights.storedNames();
+    std::erase_if(left, [&](const std::string& name) {
+        return read.contains(name) ||
+               std::ranges::any_of(leftovers, [&](std::string_view glob) { return matchesGlob(glob, name); }) ||
+               std::ranges::any_of(tables, [&](const std::string& table) { return isSameTable(weights, name, table); });
+    });
+    return left;
+}
+
+} // namespace attn

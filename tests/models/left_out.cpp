@@ -1,0 +1,181 @@
+#include "engine/inference/language_model.h"
+#include "engine/io/tensor_writer.h"
+#include "engine/io/weight_source.h"
+#include "engine/models/model_source.h"
+#include "engine/models/vision_source.h"
+#include "tests/models/golden_cases.h"
+#include "tests/models/model_folder.h"
+#include "tests/support/answers.h"
+#include "tests/support/program.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace attn;
+using namespace attn::test;
+using nlohmann::json;
+
+namespace {
+
+/// What is said of a folder that is opened: its warnings, or why it cannot be opened.
+std::string said(const ModelFolder& folder) {
+    std::string all;
+    const std::string refused = sentenceOf([&] {
+        const auto source = openModelSource(folder.path().string());
+        for (const std::string& warning : source->warnings()) all += (all.empty() ? "" : " | ") + warning;
+    });
+    return all.empty() ? refused : all;
+}
+
+DecoderConfig configOf(const std::string& model, const json& patch) {
+    ModelFolder folder(model);
+    folder.edit("config.json", [&](json& config) { config.update(patch); });
+    return openModelSource(folder.path().string())->config();
+}
+
+std::vector<double> rotaryOf(const std::string& model, const json& patch) {
+    return configOf(model, patch).layers.front().spec.parts.at(Slot::Position).values;
+}
+
+/// The layers that see only some earlier tokens.
+std::vector<int> slidingLayers(const std::string& model, const json& patch) {
+    const DecoderConfig config = configOf(model, patch);
+    std::vector<int> found;
+    for (size_t layer = 0; layer < config.layers.size(); ++layer)
+        if (config.layers[layer].spec.mask != MaskExpression::causal()) found.push_back(static_cast<int>(layer));
+    return found;
+}
+
+std::vector<double> stored(const WeightSource& weights, const std::string& name) {
+    std::vector<float> values(static_cast<size_t>(weights.tensor(name).elements()));
+    weights.read(name, 0, values);
+    return {values.begin(), values.end()};
+}
+
+} // namespace
+
+TEST_CASE("left out: every case of left_out.json", "[models]") {
+    checkAnswers("models/left_out.json", "", [](const std::string& given) {
+        const json named = json::parse(given);
+        ModelFolder folder(named.at("model"));
+        folder.change(named);
+        return said(folder);
+    });
+}
+
+TEST_CASE("left out: adapters, other formats and stray weights beside the model are named", "[models]") {
+    ModelFolder folder("llama");
+    const std::vector<float> two{1, 2};
+    writeSafetensors(folder / "results.safetensors", {{.name = "logits", .shape = {2}, .values = two}});
+    CHECK(said(folder).empty());
+    writeFile(folder / "adapter_config.json", "{}");
+    writeFile(folder / "old.gguf", "GGUF");
+    writeSafetensors(folder / "more.safetensors", {{.name = "a.weight", .shape = {2}, .values = two}});
+    CHECK_THAT(said(folder), CONTAINS("\"adapter_config.json\", \"more.safetensors\", \"old.gguf\"") &&
+                                 CONTAINS("runs without its adapter"));
+    CHECK(openModelSource(folder.path().string())->leftOut().files.size() == 3);
+}
+
+TEST_CASE("left out: a wrapper's prefix before every name is no obstacle", "[models]") {
+    ModelFolder folder("llama");
+    folder.editHeader([](json& header) {
+        json wrapped;
+        for (const auto& [name, entry] : header.items())
+            wrapped[name == "__metadata__" ? name : "module._orig_mod." + name] = entry;
+        header = wrapped;
+    });
+    const auto source = openModelSource(folder.path().string());
+    CHECK(source->warnings().empty());
+    CHECK(source->sourceName("embed.W_E") == "module._orig_mod.model.embed_tokens.weight");
+}
+
+TEST_CASE("left out: vision models say what they do not use", "[models]") {
+    ModelFolder folder("vit");
+    CHECK(openVisionSource(folder.path().string())->warnings().empty());
+    folder.edit("config.json", [](json& config) { config["use_relative_position_bias"] = true; });
+    REQUIRE(openVisionSource(folder.path().string())->warnings().size() == 1);
+    CHECK(openVisionSource(folder.path().string())->leftOut().fields.front().path == "use_relative_position_bias");
+}
+
+TEST_CASE("configurations: windows follow Qwen2's three fields, and Mistral's one", "[models]") {
+    using Layers = std::vector<int>;
+    CHECK(slidingLayers("qwen2_sliding", {}) == Layers{1});
+    CHECK(slidingLayers("qwen2_sliding", {{"max_window_layers", 0}}) == Layers{0, 1});
+    CHECK(slidingLayers("qwen2_sliding", {{"layer_types", {"sliding_attention", "full_attention"}}}) == Layers{0});
+    CHECK(slidingLayers("qwen2_sliding", {{"max_window_layers", nullptr}}).empty()); // 28
+    CHECK(slidingLayers("qwen2_sliding", {{"use_sliding_window", false}}).empty());
+    CHECK(slidingLayers("qwen2_sliding", {{"sliding_window", nullptr}}).empty());
+    CHECK(slidingLayers("mistral", {}) == Layers{0, 1});
+    CHECK(slidingLayers("mistral", {{"sliding_window", nullptr}}).empty());
+    CHECK(slidingLayers("llama", {{"sliding_window", 4}}).empty());
+}
+
+TEST_CASE("configurations: rotary positions follow one rule in Llama and GPT-NeoX", "[models]") {
+    using Values = std::vector<double>;
+    const auto head = [](Values values, size_t count) {
+        values.resize(std::min(values.size(), count));
+        return values;
+    };
+    CHECK(head(rotaryOf("gpt_neox", {}), 2) == Values{10000, 0.25});
+    CHECK(head(rotaryOf("gpt_neox", {{"rope_parameters", {{"rope_theta", 500}, {"partial_rotary_factor", 0.5}}}}), 2) ==
+          Values{500, 0.5});
+    CHECK(head(rotaryOf("gpt_neox", {{"rope_scaling", {{"type", "linear"}, {"factor", 4}}}}), 4) ==
+          Values{10000, 0.25, 0, 4});
+    CHECK(head(rotaryOf("llama", {{"rope_theta", 7}}), 1) == Values{7});
+    const json same{{"rope_type", "linear"}, {"rope_theta", 9}, {"factor", 2}};
+    CHECK(head(rotaryOf("llama", {{"rope_parameters", {{"full_attention", same}, {"sliding_attention", same}}}}), 4) ==
+          Values{9, 1, 0, 2});
+}
+
+TEST_CASE("configurations: XLNet's longest text is the distance at which it clamps", "[models]") {
+    CHECK(configOf("xlnet", {}).context == 512);
+    CHECK(configOf("xlnet", {{"clamp_len", 40}}).context == 40);
+}
+
+TEST_CASE("RoBERTa: padding has a position of its own, and the others count without it", "[models][gpu]") {
+    const int64_t padding = GENERATE(0, 1, 5);
+    ModelFolder folder("roberta");
+    folder.edit("config.json", [&](json& config) { config["pad_token_id"] = padding; });
+    LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
+    CHECK(model.config().context == 22 - padding - 1);
+    const auto pad = static_cast<int>(padding);
+    const std::vector<int> tokens{7, pad, 9, 12, pad, pad, 3};
+    const auto rows = model.capture(TextInput{tokens}, "hook_pos_embed").front().values;
+    const std::vector<double> table = stored(WeightSource(folder.path()), "roberta.embeddings.position_embeddings.weight");
+    const size_t C = rows.size() / tokens.size();
+    int64_t count = 0;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        const int64_t row = tokens[i] == pad ? padding : padding + ++count;
+        for (size_t c = 0; c < C; ++c)
+            CHECK(static_cast<double>(rows[i * C + c]) == table[static_cast<size_t>(row) * C + c]);
+    }
+}
+
+TEST_CASE("RoBERTa: the readout's own layer has the exact GELU, whatever the layers have", "[models][gpu]") {
+    ModelFolder folder("roberta");
+    folder.edit("config.json", [](json& config) { config["hidden_act"] = "relu"; });
+    LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
+    const TextInput input{{7, 9, 12}};
+    const auto hidden = model.capture(input, "blocks.1.hook_resid_post").front().values,
+               logits = model.capture(input, "logits").front().values;
+    const WeightSource weights(folder.path());
+    const auto W = stored(weights, "lm_head.dense.weight"), b = stored(weights, "lm_head.dense.bias"),
+               w = stored(weights, "lm_head.layer_norm.weight"), v = stored(weights, "lm_head.layer_norm.bias"),
+               E = stored(weights, "roberta.embeddings.word_embeddings.weight"), bias = stored(weights, "lm_head.bias");
+    const size_t C = b.size(), V = bias.size();
+    std::vector<double> x(C);
+    for (size_t i = 0; i < C; ++i) { // the first token
+        double sum = b[i];
+        for (size_t j = 0; j < C; ++j) sum += W[i * C + j] * static_cast<double>(hidden[j]);
+        x[i] = sum / 2 * (1 + std::erf(sum / std::sqrt(2.0)));
+    }
+    const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(C);
+    double variance = 0;
+    for (const double each : x) variance += (each - mean) * (each - mean) / static_cast<double>(C);
+    for (size_t i = 0; i < C; ++i) x[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * w[i] + v[i];
+    for (size_t token = 0; token < V; ++token) {
+        double sum = bias[token];
+        for (size_t i = 0; i < C; ++i) sum += E[token * C + i] * x[i];
+        CHECK(static_cast<double>(logits[token]) == Approx(sum).margin(1e-4)); // float32
+    }
+}
