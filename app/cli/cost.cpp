@@ -46,8 +46,8 @@ int cost(const CostOptions& options) {
     nlohmann::json report = nlohmann::json::array();
     for (const auto& [text, spec] : specs) {
         PlotFigure::Line line{.label = QString::fromStdString(text)};
-        fmt::print("{}\n{:>8} {:>12} {:>12} {:>11} {:>11} {:>11}\n", spec.text(), "tokens", "pairs", "MFLOP", "MiB",
-                   "ms", "us/token");
+        fmt::print("{}\n{:>8} {:>12} {:>12} {:>11} {:>11} {:>11} {:>11}\n", spec.text(), "tokens", "pairs", "MFLOP",
+                   "MiB", "learned MiB", "ms", "us/token");
         for (int length : figure.lengths) {
             const AttentionSizes sizes{.queries = length, .keys = length, .width = options.width};
             AttentionCost found;
@@ -58,19 +58,17 @@ int cost(const CostOptions& options) {
                 fmt::print("{:8} {}\n", length, error.what());
                 break;
             }
-            fmt::print("{:8} {:12.0f} {:12.2f} {:11.2f}", found.tokens, found.pairs, found.operations / 1e6,
-                       found.bytes / 1048576);
+            fmt::print("{:8} {:12.0f} {:12.2f} {:11.2f} {:11.2f}", found.tokens, found.pairs, found.operations / 1e6,
+                       found.bytes / 1048576, found.learnedBytes / 1048576);
             if (found.milliseconds)
                 fmt::print(" {:11.2f} {:11.2f}", *found.milliseconds,
                            *found.milliseconds * 1e3 / static_cast<double>(length));
             fmt::print("\n");
             std::fflush(stdout);
             line.points.emplace_back(length, found.milliseconds.value_or(found.operations));
-            nlohmann::json entry{{"attention", spec.text()},
-                                 {"tokens", found.tokens},
-                                 {"pairs", found.pairs},
-                                 {"operations", found.operations},
-                                 {"bytes", found.bytes}};
+            nlohmann::json entry{{"attention", spec.text()}, {"tokens", found.tokens},
+                                 {"pairs", found.pairs},     {"operations", found.operations},
+                                 {"bytes", found.bytes},     {"learnedBytes", found.learnedBytes}};
             if (found.milliseconds) entry["milliseconds"] = *found.milliseconds;
             report.push_back(std::move(entry));
         }
@@ -91,8 +89,10 @@ int cost(const CostOptions& options) {
 
 void addCost(Command& command) {
     const auto options = std::make_shared<CostOptions>();
-    command.about("For each attention and length: pairs of query and key, millions of floating-point operations, MiB "
-                  "of memory and, with --measure, milliseconds on the device.");
+    command.about(
+        "For each attention and length: pairs of query and key, millions of floating-point operations, MiB "
+        "of memory, MiB of numbers that the attention learns (a table of all pairs, say) and, with --measure, "
+        "milliseconds on the device.");
     command.argument("SPEC ...", options->specs, "compositions to compare, for example 'position=alibi, mask=causal'")
         .defaultText("causal, causal window and linear attention");
     command.option("--from N", options->from, "shortest length, in tokens").range(1, 1 << 20);

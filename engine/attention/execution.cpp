@@ -89,7 +89,9 @@ bool isBare(const AttentionSpec& spec) {
 }
 
 bool isFused(const AttentionSpec& spec) {
-    if (spec.part(Slot::Mixer).replacesAttention || hasOwnKeys(spec)) return false;
+    if (spec.part(Slot::Mixer).replacesAttention) return false;
+    // Vectors by label are added to keys, which other scores than products change before they meet the queries.
+    if (spec.part(Slot::Position).labelsCells && !spec.part(Slot::Score).dotScale) return false;
     bool isPossible = true;
     const auto require = [&](bool holds) { isPossible = isPossible && holds; };
     for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})
@@ -132,7 +134,8 @@ StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t 
     if (core.keepsState) return {.kind = StepKind::State};
     if (const auto rule = kernelRule(spec, context, headWidth, layer)) return {.kind = StepKind::Kernel, .rule = rule};
     StepExecution found{.kind = StepKind::Cache};
-    if (isFused(spec)) found.rule = softmaxRule(spec, sizeOf(spec, context, layer), headWidth);
+    if (isFused(spec) && !spec.part(Slot::Position).labelsCells)
+        found.rule = softmaxRule(spec, sizeOf(spec, context, layer), headWidth);
     return found;
 }
 

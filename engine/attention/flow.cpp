@@ -47,18 +47,25 @@ std::string nameOf(const MaskExpression& mask, const char* part) {
     return mask.divisor() == 1 ? fmt::format("mask.{}", part) : fmt::format("mask.{}:1/{}", part, mask.divisor());
 }
 
+using Label = std::function<int64_t(int64_t, int64_t)>;
+
 /// The lists of tiles that the fused kernel visits: one set for all heads, or one for each.
-TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
+/// @param seeing as for maskBlocks  @param label of a cell; null for none
+TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask, QueryRange seeing = {}, const Label& label = {}) {
     const int64_t lists = mask.dependsOnHead() ? flow.heads : 1;
-    std::array<std::vector<float>, 5> numbers; // begins, tiles, columnBegins, columnTiles, bits
-    auto& [begins, tiles, columnBegins, columnTiles, bits] = numbers;
+    std::array<std::vector<float>, 6> numbers; // begins, tiles, columnBegins, columnTiles, bits, labels
+    auto& [begins, tiles, columnBegins, columnTiles, bits, labels] = numbers;
     bits.assign(16, 65535); // a tile in which everything is visible
+    if (label) labels.assign(256, 0);
     for (int64_t list = 0; list < lists; ++list) {
-        const MaskBlocks blocks = maskBlocks(mask, {.queries = flow.queries,
-                                                    .keys = flow.keys,
-                                                    .head = static_cast<int>(list),
-                                                    .heads = static_cast<int>(flow.heads),
-                                                    .layer = static_cast<int>(flow.layer)});
+        MaskBlocks blocks = maskBlocks(mask,
+                                       {.queries = flow.queries,
+                                        .keys = flow.keys,
+                                        .head = static_cast<int>(list),
+                                        .heads = static_cast<int>(flow.heads),
+                                        .layer = static_cast<int>(flow.layer)},
+                                       seeing);
+        if (label) addLabels(blocks, label);
         const size_t firstTile = tiles.size() / 2, firstBits = bits.size() / 16;
         const auto append = [&](const std::vector<int32_t>& from, const std::vector<MaskBlocks::Block>& blocksOf,
                                 std::vector<float>& beginsTo, std::vector<float>& tilesTo) {
@@ -74,6 +81,7 @@ TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
             for (int half = 0; half < 2; ++half)
                 for (size_t row = 0; row < MaskBlocks::kQueries; ++row)
                     bits.push_back(static_cast<float>(blocks.bits[tile + row] >> (16 * half) & 65535u));
+        labels.insert(labels.end(), blocks.labels.begin(), blocks.labels.end());
     }
     constexpr size_t kExact = size_t{1} << 24; // whole numbers in a float
     if (tiles.size() / 2 > kExact)
@@ -82,15 +90,20 @@ TileLists tileLists(AttentionFlow& flow, const MaskExpression& mask) {
                      .where = mask.text(),
                      .hint = "use fewer tokens or a sparser mask"});
     if (tiles.empty()) tiles.assign(2, 0), columnTiles.assign(2, 0); // never read
+    const bool seeAll = seeing.begin == 0 && seeing.end >= flow.queries;
     const auto constant = [&](const char* name, Shape shape, std::vector<float>& values) {
-        return flow.constant(nameOf(mask, name), std::move(shape), std::move(values));
+        const std::string of = seeAll ? "" : fmt::format(":{}-{}", seeing.begin, std::min(seeing.end, flow.queries));
+        return flow.constant(nameOf(mask, name) + of, std::move(shape), std::move(values));
     };
     const auto count = [](const std::vector<float>& values) { return static_cast<int64_t>(values.size()); };
     const Shape byQueries{lists, count(begins) / lists}, byKeys{lists, count(columnBegins) / lists};
-    const Shape pairs{count(tiles)}, words{count(bits) / 16, 16};
-    return {constant("begins", byQueries, begins), constant("tiles", pairs, tiles),
-            constant("column_begins", byKeys, columnBegins), constant("column_tiles", pairs, columnTiles),
-            constant("bits", words, bits)};
+    const Shape pairs{count(tiles)}, words{count(bits) / 16, 16}, cells{words[0], 256};
+    return {.begins = constant("begins", byQueries, begins),
+            .tiles = constant("tiles", pairs, tiles),
+            .columnBegins = constant("column_begins", byKeys, columnBegins),
+            .columnTiles = constant("column_tiles", pairs, columnTiles),
+            .bits = constant("bits", words, bits),
+            .labels = label ? constant("labels", cells, labels) : Tensor()};
 }
 
 /// The scores of a fused kernel, as the parts give them; `learned` holds the whole bias.
@@ -105,14 +118,73 @@ FusedScores fusedScores(AttentionFlow& flow) {
     return scores;
 }
 
+/// The mask of a fused kernel.
+MaskExpression maskOf(const AttentionFlow& flow, const FusedScores& scores) {
+    const MaskExpression mask = flow.spec.mask.staticPart();
+    return scores.reach > 0 ? mask & MaskExpression::within(scores.reach) : mask;
+}
+
+/// z of some queries. @param seeing the queries  @param first rows of z before them, or null
+Tensor attended(AttentionFlow& flow, const FusedScores& scores, Tensor v, QueryRange seeing, Tensor first = {}) {
+    return blockAttention({.q = scores.q,
+                           .k = scores.k,
+                           .v = v,
+                           .lists = tileLists(flow, maskOf(flow, scores), seeing, scores.label),
+                           .bias = scores.learned,
+                           .labelVectors = scores.labelVectors,
+                           .first = first},
+                          scores.scale);
+}
+
+/// Whether each of the first queries sees some key in every head.
+bool seeSomething(const AttentionFlow& flow, const MaskExpression& mask, int64_t queries) {
+    for (int head = 0; head < (mask.dependsOnHead() ? flow.heads : 1); ++head)
+        for (const int32_t seen : maskBlocks(mask,
+                                             {.queries = flow.queries,
+                                             .keys = flow.keys,
+                                             .head = head,
+                                             .heads = static_cast<int>(flow.heads),
+                                             .layer = static_cast<int>(flow.layer)},
+                                             {0, queries})
+                                      .seenPerRow)
+            if (seen == 0) return false;
+    return true;
+}
+
+/// z of the global tokens, whose keys and values have projections of their own. [B,H,g,D]
+///
+/// Where few queries read them, no key is projected: q . (W x) = (W^T q) . x, and what a bias adds to all scores of a
+/// query changes no weight. Likewise the values are mixed first: sum p (W x + b) = W (sum p x) + b.
+Tensor fusedGlobals(AttentionFlow& flow) {
+    const int64_t B = flow.batch, H = flow.heads, G = flow.groups, D = flow.width, g = flow.globals;
+    AttentionFlow own = flow;
+    own.queries = g;
+    own.q = flow.globalRows.queries ? flow.globalRows.queries : slice(flow.q, 2, 0, g);
+    own.k = flow.globalKeys;
+    FusedScores scores = fusedScores(own);
+    flow.parameters = own.parameters;
+    flow.constants = own.constants;
+    const auto &keys = flow.globalRows.keys, &values = flow.globalRows.values;
+    if (!keys || scores.k != flow.globalKeys || scores.labelVectors || H * g > G * D ||
+        !seeSomething(flow, maskOf(flow, scores), g))
+        return attended(flow, scores, flow.globalValues, {0, g});
+    const int64_t E = keys->rows.shape()[-1];
+    const auto byGroup = [&](Tensor x) { return reshape(x, {B, G, H / G * g, x.shape()[-1]}); };
+    scores.q = reshape(batchedMatmul(byGroup(scores.q), keys->weight), {B, H, g, E});
+    scores.k = keys->rows;
+    Tensor z = product(byGroup(attended(flow, scores, values->rows, {0, g})), values->weight);
+    if (values->bias) z = plus(z, values->bias);
+    return reshape(z, {B, H, g, D});
+}
+
 /// z, without storing scores.
 Tensor fused(AttentionFlow& flow) {
+    if (!flow.globalKeys) return attended(flow, fusedScores(flow), flow.v, {});
+    const Tensor first = fusedGlobals(flow), mixed = flow.q;
+    if (flow.globalRows.ordinary) flow.q = flow.globalRows.ordinary;
     const FusedScores scores = fusedScores(flow);
-    MaskExpression mask = flow.spec.mask.staticPart();
-    if (scores.reach > 0) mask = mask & MaskExpression::within(scores.reach);
-    return blockAttention(
-        {.q = scores.q, .k = scores.k, .v = flow.v, .lists = tileLists(flow, mask), .bias = scores.learned},
-        scores.scale);
+    flow.q = mixed;
+    return attended(flow, scores, flow.v, {flow.globals}, first);
 }
 
 /// z of a step, without storing scores.
@@ -304,6 +376,14 @@ void AttentionFlow::setState(const std::string& name, Tensor value) {
 MaskSight AttentionFlow::sight() const {
     return isStep() ? sightOf(*this, context, context) : sightOf(*this, queries, keys);
 }
+std::optional<MaskBand> AttentionFlow::band() const {
+    if (const auto band = spec.mask.band()) return band;
+    if (!spec.mask.contentTerms().empty()) return {};
+    const int64_t most = std::max(queries, keys);
+    const MaskSight shown = sight();
+    if (shown == MaskSight::Past) return MaskBand{most, 0};
+    return shown == MaskSight::All ? std::optional(MaskBand{most, most}) : std::nullopt;
+}
 bool AttentionFlow::isCausal() const { return sight() == MaskSight::Past; }
 bool AttentionFlow::looksAhead() const { return isAhead(sight(), isStep() ? context : keys); }
 double AttentionFlow::scoreScale() const { return scaleOf(spec, width); }
@@ -431,7 +511,8 @@ void buildAttention(AttentionFlow& flow) {
     } else if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec)) {
         flow.z = fused(flow);
     }
-    if (flow.k) flow.k = repeated(flow, flow.k); // mixers have none
+    const bool isWhole = static_cast<bool>(flow.z); // of global tokens too
+    if (flow.k) flow.k = repeated(flow, flow.k);    // mixers have none
     for (Tensor* each : {&flow.v, &flow.globalKeys, &flow.globalValues})
         if (*each) *each = repeated(flow, *each);
     if (flow.v) flow.mask = maskOf(flow);
@@ -456,7 +537,7 @@ void buildAttention(AttentionFlow& flow) {
         if (flow.z) flow.z = plus(flow.z, batchedMatmul(minus(flow.pattern, own), flow.v)); // it was own . v
     }
     if (!flow.z) flow.z = flow.cachedMix ? flow.cachedMix(flow.pattern) : batchedMatmul(flow.pattern, flow.v);
-    if (flow.globalValues) flow.z = flow.byGlobals(batchedMatmul(flow.pattern, flow.globalValues), flow.z);
+    if (flow.globalValues && !isWhole) flow.z = flow.byGlobals(batchedMatmul(flow.pattern, flow.globalValues), flow.z);
     run(Stage::Output);
 }
 

@@ -38,6 +38,8 @@ struct FusedScores {
     std::vector<float> bias{}; ///< [H, T+S-1] by key minus query, from -(T-1) on; empty for none
     Tensor learned{};          ///< the same shape, from learned parameters; kMasked hides a distance; null for none
     int64_t reach = 0;         ///< keys at this distance or more are hidden; 0: no limit
+    Tensor labelVectors{};     ///< [H,L,D]: the one of a cell's label is added to its key; null for none
+    std::function<int64_t(int64_t, int64_t)> label{}; ///< of the positions of query and key, below L
     /// Adds a fixed bias. @param bias as a function of the head and of key minus query
     void add(const AttentionFlow& flow, const std::function<double(int64_t, int64_t)>& bias);
 };
@@ -48,6 +50,20 @@ struct PatternFactors {
     Tensor queries; ///< [B,H,T,F], divided by the row sums if rows are normalised
     Tensor keys;    ///< [B,H,S,F], or [S,F] for all heads
     bool isCausal = false;
+};
+
+/// A projection of rows that no tensor holds: rows . weight^T + bias.
+struct Projection {
+    Tensor rows;   ///< [B,heads,N,E], or [B,1,N,E] for all heads
+    Tensor weight; ///< [heads,D,E]
+    Tensor bias{}; ///< [heads,1,D]; null for none
+};
+
+/// What the fused kernel needs of global tokens that have projections of their own.
+struct GlobalRows {
+    Tensor queries{};                           ///< [B,H,g,D]: those of the global tokens; null: the first of q
+    Tensor ordinary{};                          ///< [B,H,T,D]: those of all tokens by the ordinary matrices; null: q
+    std::optional<Projection> keys{}, values{}; ///< that give their keys and values; none if parts change the keys
 };
 
 /// Draws the initial values of a parameter. @return row-major, without padding
@@ -81,9 +97,13 @@ struct AttentionFlow {
     /// The keys and values that the first `globals` queries read: as k and v. Null: all queries read k and v.
     Tensor globalKeys, globalValues;
     int64_t globals = 0;
+    /// What the fused kernel needs of these queries; set with globalKeys.
+    GlobalRows globalRows{};
     /// Projects the rows that gave q, k and v by other matrices. @param letter "Q", "K" or "V"  @return as q, or as k
     /// and v. Null: the rows are unknown, and q, k and v stand for them
     std::function<Tensor(const char* letter)> projectAgain{};
+    /// The matrices of projectAgain(), and the rows. Set with it.
+    std::function<Projection(const char* letter)> otherProjection{};
     Tensor mask;                             ///< [1|H,T,S]: 1 where visible; null if everything is
     Tensor sequenceMask;                     ///< [B,1,T,S]: 0 where single sequences hide more; null: they do not
     Tensor scores;                           ///< [B,H,T,S]
@@ -162,6 +182,8 @@ struct AttentionFlow {
     void addToScores(const std::string& name, Tensor term);
     bool isCausal() const;   ///< a query sees exactly the keys up to its own position
     bool looksAhead() const; ///< some query sees a key after its own position
+    /// The distances at which every query sees keys, where the mask's rule is such a band.
+    std::optional<MaskBand> band() const;
     /// The factor by which the score part multiplies q.k, for positions that add terms of the same kind.
     double scoreScale() const;
 

@@ -120,7 +120,8 @@ struct Part {
     bool fitsWindow = false;    ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
     bool namesSegments = false; ///< of positions: "g" and "n" are the number and the length of a text's segments
     DependencyTree (*tree)(PartValues values) = nullptr; ///< of positions in a tree over the tokens: the tree
-    bool multipliesScores = false;                       ///< of positions: what it does to scores is not a sum of terms
+    bool labelsCells = false; ///< of positions: adds a vector by label to each key, which the block-sparse kernel reads
+    bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
     /// Of positions: the parameter [2 R + 1, D] of which a row, chosen by the distance up to R, is added to each value.
     std::string_view addedToValues{};
     /// Of positions that only turn queries and keys: how far; null for others.

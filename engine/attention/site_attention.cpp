@@ -252,6 +252,19 @@ private:
                 projected(fmt::format("{}_global", letter).c_str(), heads, name.c_str(), isQuery ? "THD" : keyAxes()),
                 heads);
         };
+        flow_.otherProjection = [this](const char* letter) {
+            const int64_t heads = *letter == 'Q' ? flow_.heads : flow_.groups, D = flow_.width;
+            const Tensor rows = *letter != 'Q' && site_.keyInput ? site_.keyInput : input_;
+            const int64_t C = rows.shape()[1];
+            const std::string name = fmt::format("{}_global", letter);
+            Projection by{.rows = reshape(rows, {flow_.batch, 1, rows.shape()[0] / flow_.batch, C}),
+                          .weight = reshape(graph_.parameter(weight("W_" + name), {heads * D, C}), {heads, D, C})};
+            if (layer_.queryKeyValueBias)
+                by.bias = reshape(graph_.parameter(weight("b_" + name), {heads * D}), {heads, 1, D});
+            return by;
+        };
+        for (const char* hook : {"hook_q_global", "hook_k_global", "hook_v_global"})
+            if (graph_.isEdited(name(hook))) flow_.mayFuse = false; // the kernel need not compute them
         if (part(Slot::Memory).stopsStates && !flow_.isStep()) {
             const Tensor states = stopLearning(input_);
             flow_.rememberedKeys = sharesKeys ? byHead(project("Q", flow_.heads, states), flow_.heads)

@@ -139,8 +139,24 @@ void hideTiles(const TileAttention& of, const TileTable& table, int64_t row, con
     }
 }
 
+/// Calls visit(query, place in the query's row of scores, label of that cell) for the cells of a row of tiles.
+template <typename Visit>
+void overLabels(const TileAttention& of, const TileTable& table, int64_t row, const KeyBlock& block, int64_t queries,
+                const Visit& visit) {
+    for (size_t i = 0; i < block.columns.size(); ++i) {
+        const int64_t bits = table.bits(row, block.columns[i]);
+        if (bits == TileTable::kNone) continue;
+        const auto first = static_cast<int64_t>(i) * kTileKeys;
+        const int64_t count = std::min(kTileKeys, block.count - first);
+        for (int64_t query = 0; query < queries; ++query) {
+            const float* labels = of.labels + (bits * kTileQueries + query) * kTileKeys;
+            for (int64_t key = 0; key < count; ++key) visit(query, first + key, static_cast<int32_t>(labels[key]));
+        }
+    }
+}
+
 /// Calls visit(block) for the blocks of keys of which some of the rows see something, with their scores.
-/// @param scores of kQueries rows, kKeys apart
+/// visit also gets the table of their tiles. @param scores of kQueries rows, kKeys apart
 template <typename Visit>
 void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, float* scores, const Visit& visit) {
     thread_local TileTable table;
@@ -150,6 +166,13 @@ void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, 
     const int64_t keys = (b * of.G + head / (of.H / of.G)) * of.S, first = rows.first * kTileQueries,
                   queries = std::min(rows.count * kTileQueries, of.T - first);
     constexpr auto kColumns = static_cast<size_t>(kKeys / kTileKeys);
+    float* byLabel = nullptr; // of each query and label
+    if (of.labels != nullptr && !columns.empty()) {
+        byLabel = scratch(static_cast<size_t>(kQueries * of.labelCount), 6);
+        product({queries, of.labelCount, of.D}, {of.q + ((b * of.H + head) * of.T + first) * of.stride, of.stride},
+                {of.labelVectors + head * of.labelCount * of.stride, of.stride, true}, byLabel, of.labelCount,
+                of.scale);
+    }
     for (size_t i = 0; i < columns.size(); i += kColumns) {
         block.columns.assign(columns.begin() + static_cast<std::ptrdiff_t>(i),
                              columns.begin() + static_cast<std::ptrdiff_t>(std::min(i + kColumns, columns.size())));
@@ -182,10 +205,16 @@ void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, 
                     add(count, own, bias - row, own);
                 }
             });
-        for (int64_t row = 0; row < rows.count; ++row)
-            hideTiles(of, table, row, block, std::min(kTileQueries, queries - row * kTileQueries),
-                      scores + row * kTileQueries * kKeys);
-        visit(block);
+        for (int64_t row = 0; row < rows.count; ++row) {
+            const int64_t present = std::min(kTileQueries, queries - row * kTileQueries);
+            float* own = scores + row * kTileQueries * kKeys;
+            if (of.labels != nullptr)
+                overLabels(of, table, row, block, present, [&](int64_t query, int64_t place, int64_t label) {
+                    own[query * kKeys + place] += byLabel[(row * kTileQueries + query) * of.labelCount + label];
+                });
+            hideTiles(of, table, row, block, present, own);
+        }
+        visit(block, table);
     }
 }
 
@@ -213,7 +242,7 @@ void attend(const TileAttention& of, int64_t b, const Part& part, float* z, floa
                   query = (b * of.H + part.head) * of.T + first;
     float* out = z + query * of.stride;
     std::fill_n(out, queries * of.stride, 0.0f);
-    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block) {
+    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block, const TileTable&) {
         for (int64_t row = 0; row < queries; ++row) {
             const float factor = advance(block.count, scores + row * kKeys, &maxima[row], &sums[row]);
             if (factor != 1) scale(of.D, factor, out + row * of.stride, out + row * of.stride);
@@ -228,6 +257,8 @@ void attend(const TileAttention& of, int64_t b, const Part& part, float* z, floa
         to[1] = isSeen ? 1 / sums[row] : 0;
         to[2] = to[3] = 0;
     }
+    if (const int64_t given = std::min(of.firsts - first, queries); given > 0)
+        std::copy_n(of.firstRows + ((b * of.H + part.head) * of.firsts + first) * of.stride, given * of.stride, out);
 }
 
 /// The maxima of the scores of a part's rows. The statistics have them in powers of two; large ones, such as those of a
@@ -245,13 +276,13 @@ void maximaOf(const TileAttention& of, int64_t b, const Part& part, int64_t quer
     if (areExact) return;
     std::fill_n(maxima, queries, kLeastMaximum);
     float* scores = scratch(kQueries * kKeys, 0);
-    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block) {
+    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block, const TileTable&) {
         for (int64_t row = 0; row < queries; ++row)
             maxima[row] = std::max(maxima[row], reduceLines(true, 1, block.count, scores + row * kKeys));
     });
 }
 
-/// Calls visit(block, pattern, gradient of the scores, rows of q) for the blocks of keys of a part.
+/// Calls visit(block, pattern, gradient of the scores, rows of q, table) for the blocks of keys of a part.
 /// @param statistics with z . dz as third number  @param factor of the gradient
 template <typename Visit>
 void overGradients(const TileAttention& of, int64_t b, const Part& part, const float* statistics, const float* dz,
@@ -262,7 +293,7 @@ void overGradients(const TileAttention& of, int64_t b, const Part& part, const f
                   query = (b * of.H + part.head) * of.T + first;
     float maxima[kQueries];
     maximaOf(of, b, part, queries, statistics + query * 4, maxima);
-    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block) {
+    overTiles(of, b, part.head, part.rows, scores, [&](const KeyBlock& block, const TileTable& table) {
         product({queries, block.count, of.D}, {dz + query * of.stride, of.stride}, {block.v, of.stride, true}, products,
                 kKeys);
         for (int64_t row = 0; row < queries; ++row) {
@@ -270,7 +301,7 @@ void overGradients(const TileAttention& of, int64_t b, const Part& part, const f
             patternGradient(block.count, maxima[row], given[1], 1, given[2], factor, scores + row * kKeys,
                             products + row * kKeys);
         }
-        visit(block, scores, products, Rows{query, query + queries});
+        visit(block, scores, products, Rows{query, query + queries}, table);
     });
 }
 
@@ -293,6 +324,19 @@ void addToKeys(const TileAttention& of, const KeyBlock& block, int64_t queries, 
     });
 }
 
+/// Adds the gradients of the scores up by label.
+void addByLabel(const TileAttention& of, const TileTable& table, const KeyBlock& block, Rows queries, const float* ds,
+                float* sums, int64_t stride) {
+    for (int64_t row = 0; row * kTileQueries < queries.count(); ++row) {
+        const int64_t first = row * kTileQueries, present = std::min(kTileQueries, queries.count() - first);
+        float* to = sums + (queries.begin + first) * stride;
+        const float* own = ds + first * kKeys;
+        overLabels(of, table, row, block, present, [&](int64_t query, int64_t place, int64_t label) {
+            to[query * stride + label] += own[query * kKeys + place];
+        });
+    }
+}
+
 } // namespace
 
 void tileAttention(const TileAttention& of, float* z, float* statistics, Pool& pool) {
@@ -313,6 +357,8 @@ void tileAttentionGradient(const TileAttention& of, const TileGradient& g, Pool&
         std::fill_n(g.dk + keys, of.S * of.stride, 0.0f);
         std::fill_n(g.dv + keys, of.S * of.stride, 0.0f);
         std::fill_n(g.dq + first * of.stride, heads * of.T * of.stride, 0.0f);
+        if (g.labelProducts != nullptr)
+            std::fill_n(g.labelProducts + first * g.labelStride, heads * of.T * g.labelStride, 0.0f);
         for (int64_t row = first; row < first + heads * of.T; ++row) {
             std::copy_n(g.statistics + row * 4, 2, g.products + row * 4);
             g.products[row * 4 + 2] = dot(of.D, g.z + row * of.stride, g.dz + row * of.stride);
@@ -321,12 +367,15 @@ void tileAttentionGradient(const TileAttention& of, const TileGradient& g, Pool&
         for (const Part& part : parts) {
             if (part.head / heads != group) continue;
             overGradients(of, b, part, g.products, g.dz, of.scale,
-                          [&](const KeyBlock& block, const float* pattern, const float* ds, Rows queries) {
+                          [&](const KeyBlock& block, const float* pattern, const float* ds, Rows queries,
+                              const TileTable& table) {
                               const int64_t rows = queries.count(), query = queries.begin * of.stride;
                               addToKeys(of, block, rows, pattern, g.dz + query, g.dv + keys);
                               addToKeys(of, block, rows, ds, of.q + query, g.dk + keys);
                               product({rows, of.D, block.count}, {ds, kKeys}, {block.k, of.stride}, g.dq + query,
                                       of.stride, 1, 1);
+                              if (g.labelProducts != nullptr)
+                                  addByLabel(of, table, block, queries, ds, g.labelProducts, g.labelStride);
                           });
         }
     });
@@ -341,16 +390,17 @@ void tileBiasGradient(const TileAttention& of, const float* products, const floa
         for (int64_t b = 0; b < of.B; ++b)
             for (const Part& part : parts) {
                 if (part.head != head) continue;
-                overGradients(of, b, part, products, dz, 1,
-                              [&](const KeyBlock& block, const float*, const float* ds, Rows queries) {
-                                  const int64_t first = part.rows.first * kTileQueries;
-                                  block.overRuns([&](int64_t key, int64_t place, int64_t count) {
-                                      for (int64_t row = 0; row < queries.count(); ++row) {
-                                          float* to = out + key - first - row + of.T - 1;
-                                          add(count, to, ds + row * kKeys + place, to);
-                                      }
-                                  });
-                              });
+                overGradients(
+                    of, b, part, products, dz, 1,
+                    [&](const KeyBlock& block, const float*, const float* ds, Rows queries, const TileTable&) {
+                        const int64_t first = part.rows.first * kTileQueries;
+                        block.overRuns([&](int64_t key, int64_t place, int64_t count) {
+                            for (int64_t row = 0; row < queries.count(); ++row) {
+                                float* to = out + key - first - row + of.T - 1;
+                                add(count, to, ds + row * kKeys + place, to);
+                            }
+                        });
+                    });
             }
         std::copy_n(out, of.biasStride, dBias + head * of.biasStride);
     });

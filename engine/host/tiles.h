@@ -16,6 +16,10 @@ struct TileAttention {
     int64_t beginsStride = 0;    ///< from the list of a head to the next; 0 if all have the same
     const float* bias = nullptr; ///< [H, T+S-1] by key minus query, from -(T-1) on; null for none
     int64_t biasStride = 0;
+    const float *labels = nullptr, *labelVectors = nullptr; ///< those of the cells, and [H,labelCount,D] added to keys
+    int64_t labelCount = 0;
+    const float* firstRows = nullptr; ///< [B,H,firsts,D]: rows of z that were computed elsewhere
+    int64_t firsts = 0;
 };
 
 /// z [B,H,T,D]; statistics [B,H,T,4] as those of attention().
@@ -26,7 +30,9 @@ void tileAttention(const TileAttention& of, float* z, float* statistics, Pool& p
 struct TileGradient {
     const float *z = nullptr, *statistics = nullptr, *dz = nullptr;
     float *dq = nullptr, *dk = nullptr, *dv = nullptr;
-    float* products = nullptr; ///< the statistics, with z . dz as third number
+    float* products = nullptr;      ///< the statistics, with z . dz as third number
+    float* labelProducts = nullptr; ///< [B,H,T,labelCount]: what each q . vector gets; null without labels
+    int64_t labelStride = 0;
 };
 void tileAttentionGradient(const TileAttention& of, const TileGradient& gradient, Pool& pool);
 

@@ -5,26 +5,34 @@
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 
+#include <array>
+
 namespace attn {
 namespace {
 
 /// The tensors from which the gradient of a layer's pattern is computed.
 struct Source {
-    Tensor watched;     ///< the pattern [1,H,T,T], with windows [windows,H,places,places]; or z
-    Tensor values;      ///< v, for a fused kernel
-    Tensor gates{};     ///< [H], if the kernel applies them
-    bool byHead = true; ///< z is [1,H,T,D] and v [1,G,T,D]; else [T,H,D] and [T,G,D]
-    bool isOne = true;  ///< one sequence
+    Tensor watched;                ///< the pattern [1,H,T,T], with windows [windows,H,places,places]; or z
+    Tensor values;                 ///< v, for a fused kernel
+    Tensor gates{};                ///< [H], if the kernel applies them
+    bool byHead = true;            ///< z is [1,H,T,D] and v [1,G,T,D]; else [T,H,D] and [T,G,D]
+    bool isOne = true;             ///< one sequence
+    Tensor first{}, firstValues{}; ///< as watched and values, of the first rows, which read other values; or null
 };
 
 Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
+    Tensor first, firstValues;
     for (uint32_t id = block.first; id < block.end; ++id) {
         const Node& node = graph.node(id);
         if (!node.op) continue;
         const Tensor z{&graph, id, 0};
         if (node.op->name == "fused_attention")
             return {.watched = z, .values = node.inputs[2], .gates = node.inputs[5], .byHead = false};
-        if (node.op->name == "block_attention") return {.watched = z, .values = node.inputs[2]};
+        if (node.op->name != "block_attention") continue;
+        if (z.shape()[2] == node.inputs[1].shape()[2])
+            return {.watched = z, .values = node.inputs[2], .first = first, .firstValues = firstValues};
+        first = z;
+        firstValues = node.inputs[2];
     }
     const auto probe = graph.probes().find(attentionHook(layer, "pattern"));
     if (probe == graph.probes().end()) return {};
@@ -36,10 +44,16 @@ Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
     return {.watched = view.inputs.front(), .values = {}};
 }
 
-/// @param dz of source.watched  @return [H,T,T]
-Tensor ofPattern(const Source& source, Tensor dz) {
+/// @param dz of source.watched  @param dFirst of source.first  @return [H,T,T]
+Tensor ofPattern(const Source& source, Tensor dz, Tensor dFirst) {
     const Shape shape = dz.shape();
     if (!source.values) return source.isOne ? reshape(dz, {shape[1], shape[2], shape[3]}) : dz;
+    if (dFirst) {
+        const Tensor all = ofPattern({.watched = source.watched, .values = source.values}, dz, {}),
+                     first = ofPattern({.watched = source.first, .values = source.firstValues}, dFirst, {});
+        const int64_t g = first.shape()[1];
+        return concatenate(std::array{first, slice(all, 1, g, all.shape()[1] - g)}, 1);
+    }
     const auto byHead = [&](Tensor x) { // -> [heads,T,D]
         return source.byHead ? reshape(x, {x.shape()[1], x.shape()[2], x.shape()[3]}) : permute(x, {1, 0, 2});
     };
@@ -58,13 +72,15 @@ std::vector<Tensor> patternGradients(const ModelGraph& encoder, Tensor loss) {
     std::vector<Tensor> watched;
     for (size_t layer = 0; layer < encoder.blocks.size(); ++layer) {
         sources.push_back(sourceOf(*encoder.graph, encoder.blocks[layer], layer));
-        if (sources.back().watched) watched.push_back(sources.back().watched);
+        for (const Tensor each : {sources.back().watched, sources.back().first})
+            if (each) watched.push_back(each);
     }
     const std::vector<Tensor> gradients = gradient(loss, watched, {.isForTraining = false});
     std::vector<Tensor> result;
     for (size_t at = 0; const Source& source : sources) {
-        const Tensor flowing = source.watched ? gradients[at++] : Tensor();
-        result.push_back(flowing ? ofPattern(source, flowing) : Tensor());
+        const Tensor flowing = source.watched ? gradients[at++] : Tensor(),
+                     first = source.first ? gradients[at++] : Tensor();
+        result.push_back(flowing ? ofPattern(source, flowing, first) : Tensor());
     }
     return result;
 }

@@ -82,7 +82,8 @@ std::span<const Op* const> opCatalogue() {
                                      &kBucketAttention,
                                      &kBucketAttentionGradient,
                                      &kClusterAttention,
-                                     &kClusterAttentionGradient};
+                                     &kClusterAttentionGradient,
+                                     &kChannelMean};
     return kOps;
 }
 

@@ -23,6 +23,6 @@ extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast
 
 // For composed attention.
 extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGradient, kBucketAttention,
-    kBucketAttentionGradient, kClusterAttention, kClusterAttentionGradient;
+    kBucketAttentionGradient, kClusterAttention, kClusterAttentionGradient, kChannelMean;
 
 } // namespace attn

@@ -35,9 +35,12 @@ AttentionCost attentionCost(const AttentionSpec& spec, const AttentionSizes& siz
     const auto plan = compile(built.graph, {{"z", built.flow.z}});
     AttentionCost cost{.tokens = sizes.queries, .bytes = static_cast<double>(plan->arenaBytes)};
     std::set<std::string_view> counted; // an input may have several views
-    for (const PlannedTensor& tensor : plan->tensors)
-        if (tensor.home != Home::Arena && counted.insert(tensor.name).second)
-            cost.bytes += static_cast<double>(tensor.byteSize);
+    for (const PlannedTensor& tensor : plan->tensors) {
+        if (tensor.home == Home::Arena || !counted.insert(tensor.name).second) continue;
+        const bool isLearned =
+            std::ranges::find(built.flow.parameters, tensor.name, &FlowParameter::name) != built.flow.parameters.end();
+        (isLearned ? cost.learnedBytes : cost.bytes) += static_cast<double>(tensor.byteSize);
+    }
     for (const PlannedOp& op : plan->ops) cost.operations += operationsOf(*plan, op);
     const Part& core = coreOf(spec);
     cost.pairs = core.pairs ? core.pairs(spec.values(core.slot), sizes.queries, built.flow.isCausal()) *

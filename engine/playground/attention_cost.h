@@ -13,6 +13,7 @@ struct AttentionCost {
     double pairs = 0;                     ///< visible pairs of a query and a key, over all heads; at most, by content
     double operations = 0;                ///< floating-point operations; a multiply-add counts as two
     double bytes = 0;                     ///< device memory: inputs, constants, and intermediate tensors
+    double learnedBytes = 0;              ///< of the numbers that the attention itself learns, besides
     std::optional<double> milliseconds{}; ///< median of a forward pass
 };
 

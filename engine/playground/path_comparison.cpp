@@ -113,9 +113,11 @@ std::optional<PathTraffic> pathTraffic(const AttentionSpec& spec, const Attentio
     const AttentionGraph tiled = attentionGraph(spec, sizes, true);
     const auto plan = planOf(tiled), formed = planOf(attentionGraph(spec, sizes, false));
     PathTraffic traffic{.tiles = trafficOf(*plan), .formed = trafficOf(*formed), .walked = {}};
-    const auto op = std::ranges::find_if(
-        plan->ops, [&](const PlannedOp& each) { return plan->graph->node(each.node).op->name == "block_attention"; });
-    if (op == plan->ops.end()) return {};
+    // Of several, the last one has all queries; those of global tokens with projections of their own come before.
+    const auto op = std::find_if(plan->ops.rbegin(), plan->ops.rend(), [&](const PlannedOp& each) {
+        return plan->graph->node(each.node).op->name == "block_attention";
+    });
+    if (op == plan->ops.rend()) return {};
     const Operation kernel{*plan, *op};
     traffic.walked = TileReader(tiled.flow, kernel).walked();
     // Each walk over the tiles of a block of queries reads their keys; walks for other features of z read them again.

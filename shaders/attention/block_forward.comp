@@ -15,8 +15,11 @@ INPUT_F(4, begins);
 INPUT_F(5, tiles);
 INPUT4(6, bits);
 INPUT_F(7, bias);
-OUTPUT4(8, z);
-OUTPUT4(9, statistics);
+INPUT_F(8, labels);
+INPUT4(9, vectors);
+INPUT4(10, first); // [B,H,firsts,D]: rows of z that were computed elsewhere
+OUTPUT4(11, z);
+OUTPUT4(12, statistics);
 
 void main() {
     const uint lane = laneOf(), head = gl_WorkGroupID.y % heads, group = head / (heads / groups);
@@ -36,7 +39,7 @@ void main() {
     }
     const uint end = uint(begins[listOf(head) + tile + 1]);
     for (uint at = uint(begins[listOf(head) + tile]); at < end; ++at) {
-        const uint block = uint(tiles[2 * at]) * 8, bitsAt = uint(tiles[2 * at + 1]) * 4 + (lane >> 2) * 2;
+        const uint block = uint(tiles[2 * at]) * 8, pattern = uint(tiles[2 * at + 1]), bitsAt = pattern * 4 + (lane >> 2) * 2;
         const uvec4 halves[2] = uvec4[2](uvec4(LOAD4(bits, bitsAt)), uvec4(LOAD4(bits, bitsAt + 1)));
         const bvec4 exist = exists4((block + lane) * 4, keys);
         const uvec4 kBase = KEY_ROWS(lane), place = (lane & 3) * 4 + uvec4(0, 1, 2, 3);
@@ -44,6 +47,7 @@ void main() {
         vec4 score[WIDTH];
         [[unroll]] for (uint i = 0; i < WIDTH; ++i) score[i] = vec4(0.0);
         ADD_DOTS(score, q, base, k, kBase, headVectors);
+        ADD_LABEL_DOTS(score, head, base, pattern, lane);
         [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
             vec4 own = score[i] * (scale * LOG2_E);
             if (HAS_BIAS == 1u) own += vec4(near[7 - i], near[8 - i], near[9 - i], near[10 - i]);
@@ -65,7 +69,10 @@ void main() {
         if (lane == i) statisticsOfRow.xy = vec2(maximum[i], inverse);
         z0[i] *= inverse;
         z1[i] *= inverse;
-        if (row + i < queries) STORE_MIXED(z, z0, z1, f, i, (firstQuery + row + i) * headVectors);
+        if (row + i >= firsts && row + i < queries) STORE_MIXED(z, z0, z1, f, i, (firstQuery + row + i) * headVectors);
     }
+    if (gl_WorkGroupID.z == 0 && row + lane < firsts)
+        for (uint d = 0; d < headVectors; ++d)
+            z[(firstQuery + row + lane) * headVectors + d] = LOAD4(first, (gl_WorkGroupID.y * firsts + row + lane) * headVectors + d);
     if (gl_WorkGroupID.z == 0 && row + lane < queries) statistics[firstQuery + row + lane] = statisticsOfRow;
 }

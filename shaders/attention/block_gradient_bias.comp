@@ -17,11 +17,13 @@ INPUT_F(4, begins);
 INPUT_F(5, tiles); // of each block of queries by rising keys
 INPUT4(6, bits);
 INPUT_F(7, bias);
-INPUT4(8, statistics); // maximum, 1 / sum and z . dz of every query
-INPUT4(9, dz);
-OUTPUT4(10, sums); // [H, distances of tiles, 8, 32]
+INPUT_F(8, labels);
+INPUT4(9, vectors);
+INPUT4(10, statistics); // maximum, 1 / sum and z . dz of every query
+INPUT4(11, dz);
+OUTPUT4(12, sums); // [H, distances of tiles, 8, 32]
 
-layout(constant_id = 5) const uint SEQUENCES = 1;
+layout(constant_id = 6) const uint SEQUENCES = 1;
 
 void main() {
     const uint lane = laneOf(), head = gl_WorkGroupID.y, group = head / (heads / groups);
@@ -38,7 +40,7 @@ void main() {
         uint at = uint(begins[listOf(head) + n]);
         while (at < end && uint(tiles[2 * at]) < block) ++at;
         if (at >= end || uint(tiles[2 * at]) != block) continue;
-        const uint row = n * 8, bitsAt = uint(tiles[2 * at + 1]) * 4 + (lane >> 2) * 2, key = block * 32;
+        const uint row = n * 8, pattern = uint(tiles[2 * at + 1]), bitsAt = pattern * 4 + (lane >> 2) * 2, key = block * 32;
         const uvec4 halves[2] = uvec4[2](uvec4(LOAD4(bits, bitsAt)), uvec4(LOAD4(bits, bitsAt + 1)));
         const bvec4 exist = exists4(key + lane * 4, keys);
         const uvec4 place = (lane & 3) * 4 + uvec4(0, 1, 2, 3);
@@ -51,6 +53,7 @@ void main() {
             vec4 score[WIDTH], product[WIDTH];
             [[unroll]] for (uint i = 0; i < WIDTH; ++i) score[i] = product[i] = vec4(0.0);
             ADD_DOTS(score, q, base, k, kBase, headVectors);
+            ADD_LABEL_DOTS(score, head, base, pattern, lane);
             ADD_DOTS(product, dz, base, v, kBase, headVectors);
             [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
                 const vec3 s = vec3(SHUFFLE(statisticsOfRow.x, i), SHUFFLE(statisticsOfRow.y, i), SHUFFLE(statisticsOfRow.z, i));

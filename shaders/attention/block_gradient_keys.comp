@@ -16,10 +16,12 @@ INPUT_F(4, begins); // by keys
 INPUT_F(5, tiles);
 INPUT4(6, bits);
 INPUT_F(7, bias);
-INPUT4(8, statistics); // maximum, 1 / sum and z . dz of every query
-INPUT4(9, dz);
-OUTPUT4(10, dk);
-OUTPUT4(11, dv);
+INPUT_F(8, labels);
+INPUT4(9, vectors);
+INPUT4(10, statistics); // maximum, 1 / sum and z . dz of every query
+INPUT4(11, dz);
+OUTPUT4(12, dk);
+OUTPUT4(13, dv);
 
 void main() {
     const uint lane = laneOf(), group = gl_WorkGroupID.y % groups, share = heads / groups, sequence = gl_WorkGroupID.y / groups;
@@ -49,6 +51,20 @@ void main() {
             vec4 score[WIDTH], product[WIDTH];
             [[unroll]] for (uint i = 0; i < WIDTH; ++i) score[i] = product[i] = vec4(0.0);
             ADD_DOTS(score, k, base, q, qBase, headVectors);
+            if (HAS_LABELS == 1u) {
+                const uint of = (lane & 1) * 4;
+                for (uint d = 0; d < headVectors; ++d) {
+                    const vec4 q0 = LOAD4(q, qBase.x + d), q1 = LOAD4(q, qBase.y + d), q2 = LOAD4(q, qBase.z + d), q3 = LOAD4(q, qBase.w + d);
+                    [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
+                        const uint key = (tile & 3) * 8 + i;
+                        const uvec4 cells = uvec4(LABEL(bitsOf, of, key), LABEL(bitsOf, of + 1, key), LABEL(bitsOf, of + 2, key),
+                                                  LABEL(bitsOf, of + 3, key));
+                        const uvec4 vector = (head * labelCount + cells) * headVectors + d;
+                        score[i] += vec4(dot(q0, LOAD4(vectors, vector.x)), dot(q1, LOAD4(vectors, vector.y)),
+                                         dot(q2, LOAD4(vectors, vector.z)), dot(q3, LOAD4(vectors, vector.w)));
+                    }
+                }
+            }
             ADD_DOTS(product, v, base, dz, qBase, headVectors);
             [[unroll]] for (uint i = 0; i < WIDTH; ++i) {
                 vec4 cells = score[i] * (scale * LOG2_E) - maximum;

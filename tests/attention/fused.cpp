@@ -38,14 +38,26 @@ std::set<std::string> fusedSpecs() {
     for (const Part* part : partCatalogue())
         if (const AttentionSpec spec = test::specWith(*part); isFused(spec)) texts.insert(spec.text());
     for (const char* text :
-         {"heads=grouped_query(4, 2), position=alibi, mask=causal & window(9)", "score=cosine(0.5), position=rope",
-          "heads=shared_query_key(2), position=alibi, mask=causal | global(2)", "heads=multi_query(3), position=alibi",
-          "heads=multi_head(2), mask=per_head(window(5), causal)", "heads=multi_head(2), mask=~full",
+         {"heads=grouped_query(4, 2), position=alibi, mask=causal & window(9)",
+          "score=cosine(0.5), position=rope",
+          "heads=shared_query_key(2), position=alibi, mask=causal | global(2)",
+          "heads=multi_query(3), position=alibi",
+          "heads=multi_head(2), mask=per_head(window(5), causal)",
+          "heads=multi_head(2), mask=~full",
           "heads=multi_head(3), position=rope, mask=strided(7), output=gated",
           "heads=grouped_query(4, 2), position=t5(8, 20), score=dot, mask=full",
           "heads=shared_query_key(2), position=toeplitz(9), mask=causal & window(30)",
           "heads=multi_head(2), position=toeplitz(16), mask=causal & adaptive_span(20, 8, 0.01)",
-          "heads=grouped_query(4, 2), position=alibi, mask=adaptive_span(12, 5, 0.01) & strided(7)"})
+          "heads=grouped_query(4, 2), position=alibi, mask=adaptive_span(12, 5, 0.01) & strided(7)",
+          "heads=multi_head(2), position=etc(3, 9, 4), mask=etc_hard(3, 5, 9)",
+          "heads=grouped_query(4, 2), position=etc(5, 4, 2), score=dot, mask=full",
+          "heads=multi_head(2), projections=global(g = 3), mask=longformer(5, 2, 3)",
+          "heads=grouped_query(4, 2), projections=global(g = 2), position=t5(8, 20), mask=longformer(3, 1, 2)",
+          "heads=grouped_query(4, 2), projections=global(g = 9), mask=longformer(3, 1, 9)", // more than a head is wide
+          "heads=multi_head(2), projections=global(g = 2), position=rope, mask=longformer(4, 1, 2), output=gated",
+          "heads=multi_head(2), projections=global(g = 2), score=cosine, mask=~global(1)",
+          "heads=multi_head(2), projections=global(g = 64), mask=causal",
+          "heads=multi_head(2), projections=global(g = 3), position=etc(3, 9, 4), mask=etc_hard(3, 5, 9)"})
         texts.insert(AttentionSpec::parse(text).text());
     return texts;
 }
@@ -98,4 +110,22 @@ TEST_CASE("fused attention takes memory that grows with the tokens, not with the
     const double ratio = (bytes(1024) - bytes(512)) / (bytes(512) - bytes(256));
     CHECK(ratio > 1.9);
     CHECK(ratio < 2.1);
+}
+
+TEST_CASE("AFT weighs long keys right on the device: no row is infinite or vanishes", "[attention][gpu]") {
+    test::TestDevice device;
+    for (const char* text : {"normaliser=aft, mask=causal", "normaliser=aft", "normaliser=aft_local(window = 3)",
+                             "normaliser=aft_conv(window = 5), mask=causal", "heads=multi_head(2), normaliser=aft(3)",
+                             "normaliser=aft, mask=causal & window(40)"}) {
+        INFO(text);
+        AttentionCase test{.spec = AttentionSpec::parse(text), .queries = 150, .keys = 150, .width = 8};
+        test.build();
+        for (double& value : test.values.at("k")) value = static_cast<float>(30 * value);
+        const std::vector<double> found = test::onDevice(device, test, {{"z", test.outputs.at("z")}}).at("z");
+        const std::vector<double> expected = test.reference().z.data;
+        REQUIRE(found.size() == expected.size());
+        CHECK(farthest(found, expected, 1) <= 2e-4); // exponents of up to 120 lose digits
+        for (size_t row = 0; row < found.size(); row += 8)
+            CHECK(std::any_of(&found[row], &found[row] + 8, [](double x) { return x != 0; }));
+    }
 }

@@ -76,14 +76,17 @@ TileCase tileCase(Case& t, int64_t most) {
     };
     std::vector<Tile> all;
     std::vector<double> bits(16, 65535);
+    const int64_t firsts = randomSize(2) == 1 ? randomSize(T) : 0; // rows of z that are given: they see nothing
     for (int64_t list = 0; list < lists; ++list)
         for (int64_t row = 0; row < down; ++row)
             for (int64_t column = 0; column < across; ++column) {
-                const int64_t kind = randomSize(3);
-                if (kind == 1) continue;
+                const int64_t kind = firsts > row * 8 ? 3 : randomSize(3);
+                if (kind == 1 || firsts >= row * 8 + 8) continue;
                 all.push_back({list, row, column, kind == 2 ? 0 : static_cast<int64_t>(bits.size()) / 16});
-                for (int i = 0; kind == 3 && i < 16; ++i)
-                    bits.push_back(randomSize(4) == 1 ? 0 : static_cast<double>(randomSize(65536) - 1));
+                for (int64_t i = 0; kind == 3 && i < 16; ++i)
+                    bits.push_back(row * 8 + i % 8 < firsts || randomSize(4) == 1
+                                       ? 0
+                                       : static_cast<double>(randomSize(65536) - 1));
             }
     const auto write = [&](const char* begins, const char* tiles, int64_t count, auto place, auto other) {
         std::vector<double>&to = t.values[begins], &pairs = t.values[tiles];
@@ -105,12 +108,41 @@ TileCase tileCase(Case& t, int64_t most) {
     const auto [begins, tiles] = write("begins", "tiles", down, row, column);
     const auto [columnBegins, columnTiles] = write("column begins", "column tiles", across, column, row);
     t.values["bits"] = bits;
-    const Tensor bitsInput = t.graph->input("bits", {.shape = {static_cast<int64_t>(bits.size()) / 16, 16}});
-    return {{.q = t.real("q", {B, H, T, D}),
-             .k = t.real("k", {B, G, S, D}),
-             .v = t.real("v", {B, G, S, D}),
-             .lists = {begins, tiles, columnBegins, columnTiles, bitsInput},
-             .bias = randomSize(2) == 1 ? t.real("bias", {H, T + S - 1}) : Tensor()}};
+    const int64_t patterns = static_cast<int64_t>(bits.size()) / 16;
+    TileCase test{
+        {.q = t.real("q", {B, H, T, D}),
+         .k = t.real("k", {B, G, S, D}),
+         .v = t.real("v", {B, G, S, D}),
+         .lists = {begins, tiles, columnBegins, columnTiles, t.graph->input("bits", {.shape = {patterns, 16}})},
+         .bias = randomSize(2) == 1 ? t.real("bias", {H, T + S - 1}) : Tensor()}};
+    if (firsts > 0) test.inputs.first = t.real("first", {B, H, firsts, D});
+    if (randomSize(2) == 1) {
+        const int64_t labels = randomSize(70);
+        for (int64_t i = 0; i < patterns * 256; ++i)
+            t.values["labels"].push_back(static_cast<double>(randomSize(labels) - 1));
+        test.inputs.lists.labels = t.graph->input("labels", {.shape = {patterns, 256}});
+        test.inputs.labelVectors = t.real("vectors", {H, labels, D});
+    }
+    return test;
+}
+
+Tensor channelMeanCase(Case& t, int64_t most) {
+    const int64_t B = randomSize(2), H = randomSize(2), T = randomSize(most), S = randomSize(most),
+                  D = randomSize(std::min<int64_t>(most, 40)), F = randomSize(9);
+    ChannelMeanInputs in{.k = t.real("k", {B, H, S, D}),
+                         .v = t.real("v", {B, H, S, D}),
+                         .window = randomSize(2) == 1 ? randomSize(most) : 0,
+                         .behind = randomSize(2) == 1 ? most : randomSize(most),
+                         .ahead = randomSize(2) == 1 ? most : randomSize(most) - 1};
+    if (randomSize(2) == 1) {
+        in.queryFactors = t.real("u", {T, F});
+        in.keyFactors = t.real("w", {S, F});
+    } else {
+        in.table = t.real(
+            "w", {randomSize(2) == 1 ? 1 : H, randomSize(2) == 1 ? 1 : T, in.window > 0 ? 2 * in.window - 1 : S});
+    }
+    if (randomSize(2) == 1) in.q = t.real("q", {B, H, T, D});
+    return channelMean(in, T);
 }
 
 BucketAttentionInputs bucketCase(Case& t, int64_t most) {

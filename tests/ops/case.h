@@ -3,6 +3,7 @@
 #include "engine/graph/step_params.h"
 #include "engine/ops/block_attention.h"
 #include "engine/ops/bucket_attention.h"
+#include "engine/ops/channel_mean.h"
 #include "engine/ops/cluster_attention.h"
 #include "engine/ops/ops.h"
 #include "tests/support/catch.h"
@@ -45,6 +46,9 @@ struct TileCase {
     double scale = 0.3;
 };
 TileCase tileCase(Case& test, int64_t most);
+
+/// Means by channel with a table of each form or with factors, over up to `most` tokens.
+Tensor channelMeanCase(Case& test, int64_t most);
 
 /// Attention within buckets that are drawn at random and sorted, over up to `most` tokens and three rounds.
 BucketAttentionInputs bucketCase(Case& test, int64_t most);

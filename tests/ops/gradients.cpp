@@ -102,6 +102,7 @@ std::map<std::string, Builder> gradientBuilders() {
         const TileCase tiles = tileCase(t, 9);
         t.expect("y", blockAttention(tiles.inputs, tiles.scale));
     };
+    all["channel_mean"] = [](Case& t) { t.expect("y", channelMeanCase(t, 9)); };
     all["bucket_attention"] = [](Case& t) {
         t.expect("y", bucketAttention(bucketCase(t, 20), 0.3, randomSize(2) == 1));
     };
@@ -129,8 +130,8 @@ const std::set<std::string> kPassingOn{"narrow", "widen"};
 
 /// Inputs that only steer: nothing flows into them.
 bool isFixed(const std::string& name) {
-    static const std::set<std::string> kFixed{"table", "gates", "weights",       "direction",   "begins",
-                                              "tiles", "bits",  "column begins", "column tiles"};
+    static const std::set<std::string> kFixed{"table", "gates", "weights",       "direction",    "begins",
+                                              "tiles", "bits",  "column begins", "column tiles", "labels"};
     return kFixed.contains(name);
 }
 

@@ -157,6 +157,7 @@ std::map<std::string, Builder> attn::test::allBuilders() {
         t.expect("out", z);
         t.expect("statistics", {z.graph, z.node, 1});
     };
+    all["channel_mean"] = [](Case& t) { t.expect("out", channelMeanCase(t, 200)); };
     all["bucket_attention"] = [](Case& t) {
         t.expect("out", bucketAttention(bucketCase(t, 150), 0.3, randomSize(2) == 1));
     };

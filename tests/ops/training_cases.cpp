@@ -29,8 +29,12 @@ std::vector<Tensor> gradientInputs(const BlockAttentionInputs& in, Tensor z, Ten
                                z,
                                {z.graph, z.node, 1},
                                dz};
-    if (in.bias) inputs.push_back(in.bias);
+    for (const Tensor other : {in.bias, in.lists.labels, in.labelVectors})
+        if (other) inputs.push_back(other);
     return inputs;
+}
+Attributes gradientAttributes(const BlockAttentionInputs& in, double scale) {
+    return {{"scale", scale}, {"bias", in.bias ? 1 : 0}, {"labels", in.labelVectors ? 1 : 0}, {"first", 0}};
 }
 
 } // namespace
@@ -121,18 +125,20 @@ void addTrainingBuilders(std::map<std::string, Builder>& all) {
         const auto [in, scale] = tileCase(t, 100);
         const Tensor z = blockAttention(in, scale);
         const std::vector<Tensor> inputs = gradientInputs(in, z, t.real("dz", in.q.shape()));
-        const Tensor out = node(kBlockAttentionGradient, inputs, {{"scale", scale}, {"bias", in.bias ? 1 : 0}});
+        const Tensor out = node(kBlockAttentionGradient, inputs, gradientAttributes(in, scale));
         for (uint32_t i = 0; i < 3; ++i) t.expect(std::string{"qkv"[i]}, {out.graph, out.node, i});
+        if (in.labelVectors) t.expect("labels", {out.graph, out.node, 4});
     };
     all["block_attention_bias_gradient"] = [](Case& t) {
         auto [in, scale] = tileCase(t, 100);
         if (!in.bias) in.bias = t.real("bias", {in.q.shape()[1], in.q.shape()[2] + in.k.shape()[2] - 1});
         const Tensor z = blockAttention(in, scale), dz = t.real("dz", in.q.shape());
         std::vector<Tensor> inputs = gradientInputs(in, z, dz);
-        const Attributes attributes{{"scale", scale}, {"bias", 1}};
+        const Attributes attributes = gradientAttributes(in, scale);
         const Tensor dq = node(kBlockAttentionGradient, inputs, attributes);
         inputs.resize(8);
         inputs.insert(inputs.end(), {{dq.graph, dq.node, 3}, dz, in.bias});
+        if (in.labelVectors) inputs.insert(inputs.end(), {in.lists.labels, in.labelVectors});
         t.expect("bias", node(kBlockAttentionBiasGradient, inputs, attributes));
     };
     all["cluster_attention_gradient"] = [](Case& t) {

@@ -3,7 +3,9 @@
 #include "engine/core/bit_row.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -38,18 +40,22 @@ void transpose(MaskBlocks& result) {
 
 } // namespace
 
-MaskBlocks maskBlocks(const MaskExpression& mask, const MaskSize& size) {
-    MaskBlocks result{.queries = size.queries, .keys = size.keys};
-    const size_t rows = blocksOf(size.queries, MaskBlocks::kQueries), columns = blocksOf(size.keys, MaskBlocks::kKeys);
+MaskBlocks maskBlocks(const MaskExpression& mask, const MaskSize& size, QueryRange seeing) {
+    MaskBlocks result{.queries = std::min(size.queries, seeing.end), .keys = size.keys};
+    const size_t rows = blocksOf(result.queries, MaskBlocks::kQueries),
+                 columns = blocksOf(size.keys, MaskBlocks::kKeys);
     std::unordered_map<Tile, int32_t, TileHash> places;
     std::array<BitRow, MaskBlocks::kQueries> strip;
     result.rowBegin.reserve(rows + 1);
     result.rowBegin.push_back(0);
-    for (int64_t first = 0; first < size.queries; first += MaskBlocks::kQueries) {
-        const auto present = std::min(MaskBlocks::kQueries, size.queries - first);
+    for (int64_t first = 0; first < result.queries; first += MaskBlocks::kQueries) {
+        const auto present = std::min(MaskBlocks::kQueries, result.queries - first);
         for (int64_t r = 0; r < present; ++r) {
             BitRow& row = strip[static_cast<size_t>(r)];
-            mask.row(size, first + r, row);
+            if (first + r < seeing.begin)
+                row.reset(size.keys);
+            else
+                mask.row(size, first + r, row);
             result.seenPerRow.push_back(static_cast<int32_t>(row.count()));
             result.seen += result.seenPerRow.back();
         }
@@ -81,6 +87,34 @@ MaskBlocks maskBlocks(const MaskExpression& mask, const MaskSize& size) {
     result.empty = static_cast<int64_t>(rows * columns) - result.full - result.partial;
     transpose(result);
     return result;
+}
+
+void addLabels(MaskBlocks& blocks, const std::function<int64_t(int64_t, int64_t)>& label) {
+    constexpr auto kRows = static_cast<size_t>(MaskBlocks::kQueries), kCells = kRows * MaskBlocks::kKeys;
+    const std::vector<uint32_t> unlabelled = std::move(blocks.bits);
+    blocks.bits.clear();
+    std::map<std::pair<int32_t, std::array<uint16_t, kCells>>, int32_t> places;
+    for (size_t row = 0; row + 1 < blocks.rowBegin.size(); ++row)
+        for (int32_t b = blocks.rowBegin[row]; b < blocks.rowBegin[row + 1]; ++b) {
+            auto& [at, bits] = blocks.blocks[static_cast<size_t>(b)];
+            Tile tile;
+            tile.fill(~uint32_t{0});
+            if (bits >= 0) std::copy_n(unlabelled.begin() + bits * MaskBlocks::kQueries, kRows, tile.begin());
+            std::array<uint16_t, kCells> labels{};
+            const int64_t query = static_cast<int64_t>(row) * MaskBlocks::kQueries, key = at * MaskBlocks::kKeys;
+            for (int64_t t = query; t < std::min(query + MaskBlocks::kQueries, blocks.queries); ++t)
+                for (int64_t s = key; s < std::min(key + MaskBlocks::kKeys, blocks.keys); ++s)
+                    if ((tile[static_cast<size_t>(t - query)] >> (s - key) & 1) != 0)
+                        labels[static_cast<size_t>((t - query) * MaskBlocks::kKeys + s - key)] =
+                            static_cast<uint16_t>(label(t, s));
+            const auto [place, isNew] = places.try_emplace({bits, labels}, static_cast<int32_t>(places.size()));
+            if (isNew) {
+                blocks.bits.insert(blocks.bits.end(), tile.begin(), tile.end());
+                blocks.labels.insert(blocks.labels.end(), labels.begin(), labels.end());
+            }
+            bits = place->second;
+        }
+    transpose(blocks);
 }
 
 } // namespace attn

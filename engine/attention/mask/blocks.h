@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <vector>
 
 namespace attn {
@@ -25,6 +27,7 @@ struct MaskBlocks {
     std::vector<int32_t> rowBegin; ///< [ceil(T/8) + 1]: where each block of queries begins in `blocks`
     std::vector<Block> blocks;     ///< by ascending keys
     std::vector<uint32_t> bits;    ///< 8 words a block: bit b of word r is key b of the block for its query r
+    std::vector<uint16_t> labels;  ///< 256 of each of the same blocks, by queries; empty without labels
 
     std::vector<int32_t> columnBegin; ///< [ceil(S/32) + 1]: where each block of keys begins in `columnBlocks`
     std::vector<Block> columnBlocks;  ///< the same blocks, by keys and ascending queries: for the backward pass
@@ -34,8 +37,18 @@ struct MaskBlocks {
     int64_t full = 0, partial = 0, empty = 0; ///< numbers of blocks
 };
 
+/// Queries [begin, end).
+struct QueryRange {
+    int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+};
+
 /// Cuts a mask into blocks, eight rows at a time: memory is needed for these rows and the lists.
+/// @param seeing the queries that see what the mask shows: those before see nothing, and those after are left out
 /// @throws Error like MaskExpression::row
-MaskBlocks maskBlocks(const MaskExpression& mask, const MaskSize& size);
+MaskBlocks maskBlocks(const MaskExpression& mask, const MaskSize& size, QueryRange seeing = {});
+
+/// Labels the visible cells: blocks that share their bits then also have the same labels, and all have bits.
+/// @param label of a query and a key, below 65536
+void addLabels(MaskBlocks& blocks, const std::function<int64_t(int64_t, int64_t)>& label);
 
 } // namespace attn

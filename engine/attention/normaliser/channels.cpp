@@ -1,6 +1,7 @@
 #include "engine/attention/normaliser/feature_mix.h"
 #include "engine/attention/normaliser/normalisers.h"
 #include "engine/attention/terms.h"
+#include "engine/ops/channel_mean.h"
 
 #include <cmath>
 
@@ -151,14 +152,20 @@ constexpr std::array kConvolvedAftParams{kWindow};
 constexpr const char *kBias = "normaliser.w", *kQueryFactors = "normaliser.u", *kKeyFactors = "normaliser.v";
 constexpr double kBiasDeviation = 0.5;
 
-/// w = u v^T of thin tables. @return [T,S]
-Tensor productOfFactors(AttentionFlow& flow, int64_t factors) {
+/// The thin tables u and v. @return of channelMean
+ChannelMeanInputs factorsOf(AttentionFlow& flow, int64_t factors, int64_t window) {
     const InitialValue initial{InitialValue::Kind::Normal,
                                std::sqrt(kBiasDeviation / std::sqrt(static_cast<double>(factors)))};
     const auto table = [&](const char* name, int64_t rows) {
         return flow.parameter(name, {flow.isStep() ? flow.context : rows, factors}, initial);
     };
     const Tensor u = table(kQueryFactors, flow.queries), v = table(kKeyFactors, flow.keys);
+    return {.queryFactors = u, .keyFactors = v, .window = window};
+}
+/// w = u v^T. @return [T,S]
+Tensor productOfFactors(AttentionFlow& flow, int64_t factors) {
+    const ChannelMeanInputs thin = factorsOf(flow, factors, 0);
+    const Tensor u = thin.queryFactors, v = thin.keyFactors;
     return flow.isStep() ? product(take(u, flow.positions), slice(v, 0, 0, flow.keys)) : product(u, v);
 }
 double productOfFactors(const ReferenceFlow& flow, int64_t t, int64_t s) {
@@ -237,7 +244,8 @@ Tensor causalMeans(AttentionFlow& flow, Tensor bias) {
 
 /// sigma(q_t) times the mean of the values, weighed by e^(k_s + w_ts), relative to the largest exponent that a query
 /// sees. @param bias w, [T,S] or [H,T,S]
-void mixByBias(AttentionFlow& flow, Tensor bias) {
+/// @param numbers what w is made of, which the kernel reads without forming w, where the mask is a band
+void mixByBias(AttentionFlow& flow, Tensor bias, ChannelMeanInputs numbers) {
     const int64_t B = flow.batch, H = flow.heads, T = flow.queries, S = flow.keys, D = flow.width;
     bias = reshape(bias, {bias.shape().elements() / (T * S), T, S});
     // One pattern for each channel. Without a full or a causal mask, it is formed.
@@ -258,6 +266,14 @@ void mixByBias(AttentionFlow& flow, Tensor bias) {
         mean = permute(reshape(batchedMatmul(patterns, values), {B, H, D, T}), {0, 1, 3, 2});
     }
     flow.z = times(unary(flow.q, Unary::Sigmoid), mean);
+    if (const auto band = flow.band(); band && flow.mayFuse && !flow.isStep()) {
+        numbers.q = flow.q;
+        numbers.k = flow.k;
+        numbers.v = flow.v;
+        numbers.behind = band->behind;
+        numbers.ahead = band->ahead;
+        flow.z = channelMean(numbers, T);
+    }
     flow.show("aft.channels", reshape(patterns, {B * H, D, T, S}));
 }
 /// The column of a table by distance for each cell, -1 outside of the window. @return I32 [T S]
@@ -268,16 +284,20 @@ Tensor columnsOfWindow(AttentionFlow& flow, int64_t window) {
 }
 
 void buildAft(AttentionFlow& flow, PartValues values) {
-    const int64_t factors = values.integer("factors");
-    mixByBias(flow, factors > 0 ? productOfFactors(flow, factors)
-                                : flow.parameterByCell(kBias, {InitialValue::Kind::Normal, kBiasDeviation}));
+    if (const int64_t factors = values.integer("factors"); factors > 0) {
+        const Tensor bias = productOfFactors(flow, factors);
+        return mixByBias(flow, bias, factorsOf(flow, factors, 0));
+    }
+    const Tensor w = flow.parameterByCell(kBias, {InitialValue::Kind::Normal, kBiasDeviation});
+    mixByBias(flow, w, {.table = reshape(w, {1, flow.queries, flow.keys})});
 }
 void buildLocalAft(AttentionFlow& flow, PartValues values) {
     const int64_t window = values.integer("window"), factors = values.integer("factors");
     if (factors > 0) {
         const Tensor isNear = flow.byCell(
             "normaliser.near", [window](int64_t t, int64_t s) { return std::abs(s - t) < window ? 1.0 : 0.0; });
-        return mixByBias(flow, times(productOfFactors(flow, factors), isNear));
+        const Tensor bias = times(productOfFactors(flow, factors), isNear);
+        return mixByBias(flow, bias, factorsOf(flow, factors, window));
     }
     const int64_t T = flow.queries, S = flow.keys, columns = 2 * window - 1;
     Tensor w = flow.parameter(kBias, {flow.isStep() ? flow.context : T, columns},
@@ -285,14 +305,15 @@ void buildLocalAft(AttentionFlow& flow, PartValues values) {
     if (flow.isStep()) w = take(w, flow.positions);
     const Tensor cells =
         take(reshape(w, {T, columns, 1}), reshape(columnsOfWindow(flow, window), {T, S})); // zeros outside
-    mixByBias(flow, reshape(cells, {T, S}));
+    mixByBias(flow, reshape(cells, {T, S}), {.table = reshape(w, {1, T, columns}), .window = window});
 }
 void buildConvolvedAft(AttentionFlow& flow, PartValues values) {
     const int64_t window = values.integer("window"), H = flow.heads, T = flow.queries, S = flow.keys,
                   columns = 2 * window - 1;
     const Tensor w = flow.parameter(kBias, {H, columns}, {InitialValue::Kind::Normal, kBiasDeviation});
     const Tensor ids = broadcast(reshape(columnsOfWindow(flow, window), {1, T * S}), {H, T * S});
-    mixByBias(flow, reshape(take(reshape(w, {H, columns, 1}), ids), {H, T, S}));
+    mixByBias(flow, reshape(take(reshape(w, {H, columns, 1}), ids), {H, T, S}),
+              {.table = reshape(w, {H, 1, columns}), .window = window});
 }
 void buildSimpleAft(AttentionFlow& flow, PartValues) {
     const Tensor k = flow.isStep() ? flow.newKeys : flow.k, v = flow.isStep() ? flow.newValues : flow.v;
@@ -408,7 +429,8 @@ const Part kAftNormaliser{
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.1", "arXiv:2105.14103"},
     .params = kAftParams,
     .time = "O(T S D)",
-    .memory = "O(T S), and O(T S) parameters, or O((T + S) factors); O(T S D) under other masks than full and causal",
+    .memory = "O(T D) and O(T S) parameters, or O((T + S) factors); O(T S) in training; O(T S D) under masks that are "
+              "no band",
     .hooks = {{Stage::Normalise, buildAft, referenceAft}},
     .usesScores = false};
 
@@ -416,17 +438,18 @@ const Part kLocalAftNormaliser{
     .id = "aft_local",
     .slot = Slot::Normaliser,
     .title = "Attention free, local (AFT-local)",
-    .idea = "AFT whose learned numbers end at a window. Unlike in local attention, every token still reaches every "
-            "other one, by its key alone. Here all pairs are computed. As in the paper, the numbers in the window can "
-            "be products of two thin tables.",
+    .idea =
+        "AFT whose learned numbers end at a window. Unlike in local attention, every token still reaches every "
+        "other one, by its key alone: far keys are summed in blocks. As in the paper, the numbers in the window can "
+        "be products of two thin tables.",
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_ij) v_j / sum_j e^(k_j + w_ij), w_ij free, or u_i . v_j; 0 where "
                "|i - j| >= "
                "window",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},
     .params = kLocalAftParams,
-    .time = "O(T S D)",
-    .memory = "O(T S), and O(T window) parameters, or O((T + S) factors); O(T S D) under other masks than full and "
-              "causal",
+    .time = "O(T window D), and O(T S D / 64) for sums of far keys",
+    .memory = "O(T D) and O(T window) parameters, or O((T + S) factors); O(T S) in training; O(T S D) under masks that "
+              "are no band",
     .hooks = {{Stage::Normalise, buildLocalAft, referenceWindowAft<false>}},
     .usesScores = false};
 
@@ -435,13 +458,13 @@ const Part kConvolvedAftNormaliser{
     .slot = Slot::Normaliser,
     .title = "Attention free, convolved (AFT-conv)",
     .idea = "AFT-local whose numbers depend on the distance alone: each head has one filter, as in a convolution that "
-            "also reaches all other tokens. Here all pairs are computed, and the filter is learned as it is, not "
+            "also reaches all other tokens, whose keys are summed in blocks. The filter is learned as it is, not "
             "normalised as in the paper.",
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_{j-i}) v_j / sum_j e^(k_j + w_{j-i}), w_d = 0 for |d| >= window",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2, equation 4", "arXiv:2105.14103"},
     .params = kConvolvedAftParams,
-    .time = "O(T S D)",
-    .memory = "O(H T S), and O(H window) parameters; O(T S D) under other masks than full and causal",
+    .time = "O(T window D), and O(T S D / 64) for sums of far keys",
+    .memory = "O(T D) and O(H window) parameters; O(H T S) in training; O(T S D) under masks that are no band",
     .hooks = {{Stage::Normalise, buildConvolvedAft, referenceWindowAft<true>}},
     .usesScores = false};
 

@@ -17,26 +17,38 @@ constexpr std::array<Param, 1> kGlobalParams{
     {{"g", "Global tokens", "The first g tokens have projections of their own; the mask makes them global",
       Param::Kind::Integer, 1, 4096, 1, 1}}};
 
-/// The rows by the other matrices. @param letter "Q", "K" or "V"  @param x what the ordinary ones gave, [B,heads,N,D]
-Tensor projectedAgain(AttentionFlow& flow, const char* letter, Tensor x) {
-    if (flow.projectAgain) return flow.projectAgain(letter);
+/// The other matrices. @param letter "Q", "K" or "V"  @param x what the ordinary ones gave, [B,heads,N,D]
+Projection otherProjection(AttentionFlow& flow, const char* letter, Tensor x) {
+    if (flow.otherProjection) return flow.otherProjection(letter);
     const int64_t D = flow.width;
     const InitialValue initial{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(D))};
-    return product(x, flow.parameter(std::string("projections.W_") + letter, {x.shape()[1], D, D}, initial));
+    return {.rows = x, .weight = flow.parameter(std::string("projections.W_") + letter, {x.shape()[1], D, D}, initial)};
+}
+/// @param rows the first of them that are projected
+Tensor projected(const Projection& by, int64_t rows) {
+    const Tensor x = product(slice(by.rows, 2, 0, rows), by.weight);
+    return by.bias ? plus(x, by.bias) : x;
 }
 
 void buildGlobal(AttentionFlow& flow, PartValues values) {
-    flow.globals = values.integer("g");
-    const Tensor q = projectedAgain(flow, "Q", flow.q);
-    flow.globalValues = projectedAgain(flow, "V", flow.v);
+    flow.globals = std::min<int64_t>(values.integer("g"), flow.isStep() ? flow.context : flow.queries);
+    const Projection toQueries = otherProjection(flow, "Q", flow.q), toKeys = otherProjection(flow, "K", flow.k),
+                     toValues = otherProjection(flow, "V", flow.v);
+    const auto all = [&](const char* letter, const Projection& by) {
+        return flow.projectAgain ? flow.projectAgain(letter) : projected(by, by.rows.shape()[2]);
+    };
+    const Tensor q = all("Q", toQueries), k = all("K", toKeys);
+    flow.globalValues = all("V", toValues);
     // The keys pass through the other parts, which turn them by their positions, beside the queries that read them.
-    const Tensor ownQueries = std::exchange(flow.q, q),
-                 ownKeys = std::exchange(flow.k, projectedAgain(flow, "K", flow.k));
+    const Tensor ownQueries = std::exchange(flow.q, q), ownKeys = std::exchange(flow.k, k);
     const auto shown = flow.shown;
     forHooks(flow.spec, Stage::QueriesKeys, [&](const Hook& hook, PartValues of) {
         if (hook.build != buildGlobal) hook.build(flow, of);
     });
     flow.shown = shown;
+    if (!flow.isStep() && flow.q == q && flow.k == k) // no part turns them
+        flow.globalRows = {
+            .queries = projected(toQueries, flow.globals), .ordinary = ownQueries, .keys = toKeys, .values = toValues};
     flow.globalKeys = std::exchange(flow.k, ownKeys);
     flow.q = flow.byGlobals(q, ownQueries);
 }
@@ -92,8 +104,8 @@ const Part kGlobalProjections{
     .source = {"Beltagy et al.", 2020, "Longformer: The Long-Document Transformer",
                "section 3.1, linear projections for global attention", "arXiv:2004.05150"},
     .params = kGlobalParams,
-    .time = "O(T C^2 + T g D); T^2 D here",
-    .memory = "O(C^2) parameters; O(H T^2) here",
+    .time = "O(T g D), and O(T C^2) where parts turn the keys",
+    .memory = "O(C^2) parameters",
     .hooks = {{Stage::QueriesKeys, buildGlobal, referenceGlobal}},
     .actsOnScores = true,
     .needsEqualLengths = true};
