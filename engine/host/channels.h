@@ -18,8 +18,8 @@ struct ChannelMean {
     int64_t F = 0, factorStride = 0;
     int64_t window = 0, behind = 0, ahead = 0;
 
-    static constexpr int64_t kQueries = 64, kKeys = 128; ///< of a block
-    static constexpr int64_t kStrip = 16;                ///< queries of a block that are multiplied together
+    static constexpr int64_t kQueries = 128, kKeys = 128; ///< of a block
+    static constexpr int64_t kStrip = 16;                 ///< queries of a block that are multiplied together
     /// The keys that queries [first, end) see some of.
     int64_t firstKey(int64_t first) const { return std::clamp<int64_t>(first - behind, 0, S); }
     int64_t endKey(int64_t end) const { return std::clamp<int64_t>(end + ahead, 0, S); }

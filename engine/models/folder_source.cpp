@@ -51,7 +51,8 @@ public:
         if (config_.hasEncoder() && rules_.startToken) config_.startToken = *rules_.startToken;
         findLeftOut(used);
         for (const std::string& warning : rules_.warnings) warnings_.push_back(warning);
-        for (const Tokenizer* each : {tokenizer(), sourceTokenizer_ ? &*sourceTokenizer_ : nullptr})
+        for (const Tokenizer* each :
+             std::initializer_list<const Tokenizer*>{tokenizer(), sourceTokenizer_ ? &*sourceTokenizer_ : nullptr})
             if (each) warnings_.insert(warnings_.end(), each->warnings().begin(), each->warnings().end());
     }
 

@@ -1,12 +1,10 @@
 #include "engine/models/window_fields.h"
 
-#include "engine/io/json_file.h"
+#include "engine/core/quoting.h"
 #include "engine/models/config_reader.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <string>
 
 namespace attn {
@@ -20,15 +18,14 @@ std::vector<int64_t> windowsByLayer(const ConfigReader& read, const WindowFields
     std::vector<int64_t> windows(static_cast<size_t>(layers), 0);
     for (int64_t layer = first; layer < layers; ++layer) windows[static_cast<size_t>(layer)] = window;
     // The types of layers, which newer files have, restate all this or say it otherwise.
-    const nlohmann::json* types = fields.byLayer ? read.value(kTypes) : nullptr;
-    if (types == nullptr) return windows;
+    if (!fields.byLayer || !read.has(kTypes)) return windows;
     const std::vector<std::string> kinds = read.texts(kTypes);
     if (std::ssize(kinds) != layers)
         read.fail(kTypes, fmt::format("describes {} layers but num_hidden_layers is {}", kinds.size(), layers));
     for (size_t layer = 0; layer < kinds.size(); ++layer) {
         const bool slides = kinds[layer] == "sliding_attention";
         if (!slides && kinds[layer] != "full_attention")
-            read.fail(kTypes, fmt::format("holds {}", shownJson(kinds[layer])),
+            read.fail(kTypes, fmt::format("holds {}", inQuotes(kinds[layer])),
                       "supported: full_attention, sliding_attention");
         if (slides && !isOn)
             read.fail(kTypes, fmt::format("gives layer {} a window, but {} switches windows off", layer,

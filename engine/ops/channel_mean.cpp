@@ -119,28 +119,30 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// Those of the processor's kernel: each block of queries weighs its keys again, and far blocks of keys are summed
-/// once.
+/// Those of the processor's kernel: each block of queries weighs its near keys again, and far blocks are summed once.
 double operations(const OpTypes& types) {
     const host::ChannelMean of = problemOf(types);
     const auto D = static_cast<double>(of.D);
-    double count = 0;
+    constexpr int64_t kKeys = host::ChannelMean::kKeys;
+    double count = static_cast<double>(of.S) * D * (of.window > 0 ? 6 : 1); // maximum; difference, e^k, e^k v, two sums
     for (int64_t query = 0; query < of.T; query += host::ChannelMean::kQueries) {
         const int64_t queryEnd = std::min(query + host::ChannelMean::kQueries, of.T), end = of.endKey(queryEnd);
-        for (int64_t key = of.firstKey(query); key < end; key += host::ChannelMean::kKeys) {
-            const int64_t keyEnd = std::min(key + host::ChannelMean::kKeys, end);
-            const auto rows = static_cast<double>(queryEnd - query), columns = static_cast<double>(keyEnd - key);
-            count += columns * 4 * D; // maximum, its subtraction, exponential, product with the value
-            if (of.isFar(query, queryEnd, key, keyEnd)) {
-                count += (columns + 2 * rows) * 2 * D;
+        bool hasFar = false;
+        for (int64_t block = of.firstKey(query) / kKeys * kKeys; block < end; block += kKeys) {
+            const int64_t key = std::max(block, of.firstKey(query)), keyEnd = std::min(block + kKeys, end);
+            if (of.isFar(query, queryEnd, block, std::min(block + kKeys, of.S))) {
+                hasFar = true;
+                count += 7 * D; // maximum, difference, exponential, two products and sums
                 continue;
             }
+            count += static_cast<double>(keyEnd - key) * 3 * D;
             for (int64_t row = query; row < queryEnd; row += host::ChannelMean::kStrip) {
                 const int64_t last = std::min(row + host::ChannelMean::kStrip, queryEnd),
                               seen = std::max<int64_t>(std::min(of.endKey(last), keyEnd) - key, 0);
                 count += static_cast<double>((last - row) * seen) * (4 * D + 3 + 2 * static_cast<double>(of.F));
             }
         }
+        if (hasFar) count += static_cast<double>(queryEnd - query) * 6 * D;
     }
     return static_cast<double>(of.B * of.H) * count +
            static_cast<double>(of.B * of.H * of.T * of.D) * (types.attributes.flag("gated") ? 4 : 1);

@@ -180,7 +180,7 @@ TEST_CASE("cost: what its paper calls cheaper costs less than full attention at 
         CHECK(own.operations < replaced.operations);
         if (formScores.contains(text)) continue;
         if (keepMore.contains(text))
-            CHECK(costOf(spec, 16384).bytes < 4.2 * own.bytes);
+            CHECK(costOf(spec, 16384).bytes < 6 * own.bytes); // if it grew with the square: 16
         else
             CHECK(own.bytes < replaced.bytes);
     }

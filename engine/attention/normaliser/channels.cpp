@@ -447,7 +447,7 @@ const Part kLocalAftNormaliser{
                "window",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2", "arXiv:2105.14103"},
     .params = kLocalAftParams,
-    .time = "O(T window D), and O(T S D / 64) for sums of far keys",
+    .time = "O(T window D)",
     .memory = "O(T D) and O(T window) parameters, or O((T + S) factors); O(T S) in training; O(T S D) under masks that "
               "are no band",
     .hooks = {{Stage::Normalise, buildLocalAft, referenceWindowAft<false>}},
@@ -463,7 +463,7 @@ const Part kConvolvedAftNormaliser{
     .formula = "z_i = sigma(q_i) * sum_j e^(k_j + w_{j-i}) v_j / sum_j e^(k_j + w_{j-i}), w_d = 0 for |d| >= window",
     .source = {"Zhai et al.", 2021, "An Attention Free Transformer", "section 3.2, equation 4", "arXiv:2105.14103"},
     .params = kConvolvedAftParams,
-    .time = "O(T window D), and O(T S D / 64) for sums of far keys",
+    .time = "O(T window D)",
     .memory = "O(T D) and O(H window) parameters; O(H T S) in training; O(T S D) under masks that are no band",
     .hooks = {{Stage::Normalise, buildConvolvedAft, referenceWindowAft<true>}},
     .usesScores = false};
