@@ -11,6 +11,8 @@
 
 namespace attn {
 
+class FieldLog;
+
 /// The preprocessing of pictures that a folder describes, and warnings about assumptions.
 struct FolderPreprocessing {
     ImagePreprocessing preprocessing;
