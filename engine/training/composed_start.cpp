@@ -64,6 +64,12 @@ void requireAsked(const StartingPoint& start, const Architecture& asked, const A
     }
 }
 
+std::string compositionOf(const std::vector<LayerAttention>& layers) {
+    std::string text;
+    for (size_t layer = 0; layer < layers.size(); ++layer) text += (layer == 0 ? "" : "; ") + layers[layer].spec.text();
+    return text;
+}
+
 std::string compositionFrom(const std::vector<LayerAttention>& own, const std::string& wanted) {
     std::vector<std::string> expressions;
     for (size_t begin = 0; begin <= wanted.size();) {
@@ -104,12 +110,11 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
 }
 
 bool recompose(DecoderConfig& config, const Architecture& architecture) {
+    if (architecture.attention.empty() || architecture.attention == compositionOf(config.layers)) return false;
     const std::vector<AttentionSpec> specs = attentionOf(architecture);
     const auto isOther = [&](size_t layer) { return specs[layer % specs.size()] != config.layers[layer].spec; };
     const bool dropsTable = saysPositions(architecture) && config.positions != TextPositions::None;
-    if (!dropsTable &&
-        std::ranges::none_of(std::views::iota(size_t{0}, specs.empty() ? 0 : config.layers.size()), isOther))
-        return false;
+    if (!dropsTable && std::ranges::none_of(std::views::iota(size_t{0}, config.layers.size()), isOther)) return false;
     if (config.hasEncoder() || config.hasQueryStream)
         throw Error({.what = fmt::format("the format of {} has no composed attention", config.family),
                      .where = "recipe: attention",
@@ -127,7 +132,7 @@ bool recompose(DecoderConfig& config, const Architecture& architecture) {
 }
 
 bool recompose(VisionConfig& config, const Architecture& architecture) {
-    if (architecture.attention.empty()) return false;
+    if (architecture.attention.empty() || architecture.attention == compositionOf(config.layers)) return false;
     const std::vector<AttentionSpec> specs = attentionOf(architecture);
     std::vector<LayerAttention> layers;
     for (int64_t layer = 0; layer < std::ssize(config.layers); ++layer) {

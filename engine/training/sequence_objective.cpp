@@ -94,6 +94,12 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     } else {
         config_ = decoderOf(recipe.architecture, instance_->vocabularySize(), context); // as in checkpoints
         setReadout(taskNamed(recipe.task));
+        if (config_.hasPrefix && !canHavePrefix(config_)) // a mask may be wider than the lengths at which check() looks
+            throw Error(
+                {.what = fmt::format("this attention cannot show a prefix of up to {} tokens in both directions",
+                                     config_.context),
+                 .where = "recipe: attention",
+                 .hint = "leave it empty, or compose one with the mask causal and without a bias of the scores"});
     }
     if (isEncoder(config_)) requireWords(config_.layers.front().spec, instance_->contextLength(), "recipe.attention");
     config_.segments = segmentsOf(taskNamed(recipe.task), recipe.settings);
@@ -153,7 +159,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
                                                           : "choose a model of the family bert, gpt2 or llama");
     if (start.text->sourceTokenizer() != start.text->tokenizer())
         refuse(fmt::format("{} reads other tokens than it writes", config_.name), "choose a model with one vocabulary");
-    const std::shared_ptr<const Graph> before = buildForListing(config_).graph;
+    const std::shared_ptr<const Graph> own = buildForListing(config_).graph;
     const bool isRecomposed = recompose(config_, recipe.architecture);
     if (task.hasPrefix && !canHavePrefix(config_))
         refuse(fmt::format("the attention of {} cannot show a prefix in both directions", config_.name),
@@ -166,7 +172,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
                "choose a model with one class for a text (problem_type: single_label_classification)");
     const std::vector<std::string> labels = config_.labels;
     const TextReadout readout = config_.classReadout();
-    parameters_ = {*before, *buildForListing(config_).graph, isRecomposed};
+    parameters_ = {*own, *buildForListing(config_).graph, isRecomposed};
     setReadout(task);
     if (config_.labels != labels || config_.classReadout() != readout)
         std::erase_if(parameters_.taken, [](const std::string& name) { return name.starts_with("classifier."); });

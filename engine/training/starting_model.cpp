@@ -117,13 +117,6 @@ StartingModel openStartingModel(const StartingPoint& start, const Task& task) {
 
 namespace {
 
-/// The composed attention of all layers, as Architecture::attention.
-std::string compositionOf(const std::vector<LayerAttention>& layers) {
-    std::string text;
-    for (size_t layer = 0; layer < layers.size(); ++layer) text += (layer == 0 ? "" : "; ") + layers[layer].spec.text();
-    return text;
-}
-
 Architecture architectureOf(const DecoderConfig& config) {
     const LayerAttention& first = config.layers.front();
     const HeadCounts heads = first.heads();
@@ -169,12 +162,10 @@ Recipe startingFrom(const StartingModel& model, Recipe recipe) {
     recipe.architecture = model.text ? architectureOf(model.text->config()) : architectureOf(model.pictures->config());
     requireAsked(recipe.start, fresh, recipe.architecture);
     recipe.start.asked.clear(); // now recorded with all others
-    if (!fresh.attention.empty()) {
-        const std::vector<LayerAttention>& own =
-            model.text ? model.text->config().layers : model.pictures->config().layers;
+    const std::vector<LayerAttention>& own = model.text ? model.text->config().layers : model.pictures->config().layers;
+    if (!fresh.attention.empty() && fresh.attention != compositionOf(own))
         if (std::string wanted = compositionFrom(own, fresh.attention); !wanted.empty())
             recipe.architecture.attention = std::move(wanted);
-    }
     recipe.architecture.init = fresh.init;
     recipe.architecture.initialDeviation = fresh.initialDeviation;
     return recipe;
