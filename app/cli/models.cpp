@@ -50,6 +50,19 @@ nlohmann::json sitesOf(const ModelStructure& structure) {
     return sites;
 }
 
+nlohmann::json settingsOf(const ModelInfo& info) {
+    nlohmann::json settings = nlohmann::json::array();
+    for (const ModelSetting& setting : info.settings)
+        settings.push_back({{"name", setting.name}, {"asked", setting.asked}, {"inForce", setting.inForce}});
+    return settings;
+}
+
+nlohmann::json fieldsOf(const LeftOut& leftOut) {
+    nlohmann::json fields = nlohmann::json::object();
+    for (const LeftOut::Field& field : leftOut.fields) fields[field.path] = field.value;
+    return fields;
+}
+
 void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& path) {
     const Site& first = info.structure.sites.front();
     nlohmann::json json{{"name", info.name},
@@ -70,6 +83,10 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                         {"training", trainingSummary(path)},
                         {"hooks", info.hooks},
                         {"tensors", tensorsOf(info.parameters)},
+                        {"settings", settingsOf(info)},
+                        {"unusedFields", fieldsOf(info.leftOut)},
+                        {"unusedTensors", info.leftOut.tensors},
+                        {"unusedFiles", info.leftOut.files},
                         {"warnings", info.warnings}};
     if (info.readsPictures())
         json.update({{"imageHeight", info.image.height},
@@ -123,6 +140,12 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                                                                         : printableLines(info.tokenizerProblem) +
                                                                               "; give --tokens instead of --prompt");
     if (info.choice) fmt::print("  {} chooses how to write: {}\n", info.choiceFile, info.choice->text());
+    fmt::print("  in force, and what the configuration asks for:\n");
+    for (const ModelSetting& setting : info.settings) {
+        constexpr size_t kMostAsked = 400;
+        fmt::print("    {:<17} {}{}\n", setting.name, setting.inForce,
+                   setting.asked.empty() ? "" : fmt::format("  ({})", printable(setting.asked, kMostAsked)));
+    }
 }
 
 void printModel(const ModelInfo& info, int64_t deviceBytes, const ModelsOptions& options) {

@@ -65,6 +65,7 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
     const ModelInfo fresh = modelInfo(*source_, capacity_);
     info_.warnings = fresh.warnings;
     info_.leftOut = fresh.leftOut;
+    info_.settings = fresh.settings;
     load(*source_, {});
     return true;
 }

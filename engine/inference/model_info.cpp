@@ -73,6 +73,7 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     ModelInfo info = described(source, structureOf(config, capacity));
     for (int site = 0; site < info.siteCount(); ++site) info.attentions.push_back(siteAttention(config, site).spec);
     info.readsSource = config.hasEncoder();
+    info.settings = settingsOf(source, capacity);
     info.writtenPicture = config.picture;
     info.positions = positionsOf(config);
     info.vocabulary = static_cast<int>(config.vocabulary);
@@ -113,6 +114,7 @@ ModelInfo modelInfo(const VisionSource& source) {
     ModelInfo info = described(source, structureOf(config));
     for (const LayerAttention& layer : config.layers) info.attentions.push_back(layer.spec);
     info.positions = positionsOf(config);
+    info.settings = settingsOf(source);
     info.image = config.image;
     info.grid = config.grid();
     info.patch = static_cast<int>(config.patch);

@@ -2,6 +2,7 @@
 
 #include "engine/attention/attention_spec.h"
 #include "engine/core/storage.h"
+#include "engine/inference/model_settings.h"
 #include "engine/io/image.h"
 #include "engine/models/class_activation.h"
 #include "engine/models/generation_rules.h"
@@ -47,10 +48,11 @@ struct ModelInfo {
     /// The attention of each site. Its position part is "none" if positions are added to the tokens.
     std::vector<AttentionSpec> attentions;
     std::vector<ParameterInfo> parameters;
-    std::vector<std::string> hooks;    ///< names of all hooks, in execution order
-    std::vector<std::string> warnings; ///< e.g. "2 NaN in blocks.0.mlp.W_in"
-    bool hasFiniteWeights = true;      ///< false: a warning says which are NaN or infinite
-    LeftOut leftOut;                   ///< what the files hold that is not used; warnings say it too
+    std::vector<std::string> hooks;     ///< names of all hooks, in execution order
+    std::vector<std::string> warnings;  ///< e.g. "2 NaN in blocks.0.mlp.W_in"
+    bool hasFiniteWeights = true;       ///< false: a warning says which are NaN or infinite
+    std::vector<ModelSetting> settings; ///< what its configuration asks for, and what is in force
+    LeftOut leftOut;                    ///< what the files hold that is not used; warnings say it too
 
     // Models of text.
     int vocabulary = 0;     ///< V, rows of the embedding; 0 for models of pictures

@@ -51,6 +51,7 @@ bool VisionModel::replaceWeights(std::unique_ptr<VisionSource>& source) {
     source_ = std::move(source);
     info_.warnings = source_->warnings();
     info_.leftOut = source_->leftOut();
+    info_.settings = settingsOf(*source_);
     forgetOriginalValues();
     load(*source_, {});
     return true;

@@ -10,16 +10,21 @@
 #include "app/lab/widgets/weight_canvas.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "engine/core/quoting.h"
 #include "engine/training/training_summary.h"
 
 #include <QFontDatabase>
+#include <QHeaderView>
 #include <QLocale>
 #include <QPlainTextEdit>
 #include <QTabWidget>
 #include <QTreeView>
+#include <QTreeWidget>
 
 namespace attn {
 namespace {
+
+constexpr size_t kMostAsked = 400; ///< bytes of the fields that one row shows
 
 QString factsOf(const Snapshot& snapshot) {
     const ModelInfo& model = *snapshot.model;
@@ -60,6 +65,11 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), facts_(plainLabel({}, this)), warnings_(plainLabel({}, this)),
       model_(new ParameterTreeModel(this)), tree_(new QTreeView(this)), tabs_(new QTabWidget(this)),
       weight_(new WeightCanvas), config_(new QPlainTextEdit), tokenizer_(plainLabel()),
+      settings_(makePlainTable("modelSettings", tr("What the configuration asks for, and what is in force"),
+                               tr("Compares the model's configuration with what this program does"),
+                               {{tr("Setting"), tr("What the row is about")},
+                                {tr("Asked for"), tr("Fields of the configuration and their values")},
+                                {tr("In force"), tr("What this program does")}})),
       positions_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Positions, bench)),
       filters_(new PatchEmbeddingPage(PatchEmbeddingPage::Kind::Filters, bench)) {
     facts_->setText(tr("Open a model (Ctrl+O) to see what it is made of."));
@@ -85,10 +95,16 @@ ModelPanel::ModelPanel(Workbench& bench, QWidget* parent)
     tokenizer_->setAccessibleName(tr("Tokenizer"));
     tokenizer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     tokenizer_->setMargin(spacing::kGap);
+    settings_->setWordWrap(true);
+    settings_->setUniformRowHeights(false);
+    settings_->setTextElideMode(Qt::ElideNone);
+    settings_->header()->setSectionResizeMode(QHeaderView::Interactive);
+    settings_->header()->setStretchLastSection(true);
     tabs_->setObjectName("modelTabs");
     tabs_->setAccessibleName(tr("Parameter, configuration, tokenizer"));
     weight_->setObjectName("weight");
     tabs_->addTab(weight_, tr("Parameter"));
+    tabs_->addTab(settings_, tr("Asked for / in force"));
     tabs_->addTab(config_, tr("Configuration"));
     tabs_->addTab(tokenizer_, tr("Tokenizer"));
     tabs_->addTab(positions_, tr("Patch positions"));
@@ -127,6 +143,12 @@ void ModelPanel::showModel() {
     for (const std::string& warning : model.warnings) warnings << QStringLiteral("⚠ ") + shownText(warning);
     warnings_->setText(warnings.join('\n'));
     warnings_->setVisible(!warnings.isEmpty());
+    settings_->clear();
+    for (const ModelSetting& setting : model.settings) {
+        const QString asked = QString::fromStdString(printable(setting.asked, kMostAsked));
+        new QTreeWidgetItem(settings_,
+                            {QString::fromStdString(setting.name), asked, QString::fromStdString(setting.inForce)});
+    }
     model_->setModel(snapshot_->model);
     tree_->expandToDepth(0);
     constexpr qsizetype kMostShown = 200'000; // characters; the rest of a longer file says nothing to a reader

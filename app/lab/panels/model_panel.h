@@ -7,6 +7,7 @@ class QLabel;
 class QPlainTextEdit;
 class QTabWidget;
 class QTreeView;
+class QTreeWidget;
 
 namespace attn {
 
@@ -39,6 +40,7 @@ private:
     WeightCanvas* weight_;
     QPlainTextEdit* config_;
     QLabel* tokenizer_;
+    QTreeWidget* settings_;                    ///< what the configuration asks for, and what is in force
     PatchEmbeddingPage *positions_, *filters_; ///< of vision models
 };
 
