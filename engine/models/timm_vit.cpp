@@ -182,11 +182,13 @@ void checkArguments(const ConfigReader& args, const VisionConfig& config, int64_
                                                             "fix_init",
                                                             "attn_drop_rate",
                                                             "proj_drop_rate"};
-    for (const auto& [field, value] : args.json().items())
+    for (const auto& [field, value] : args.json().items()) {
+        args.pass(field.c_str()); // named here if it is not obeyed
         if (std::ranges::find(kRead, field) == kRead.end() && field != "pos_drop_rate" && field != "patch_drop_rate" &&
             !value.is_null() && value != false)
             remarks.push_back(
                 fmt::format("config.json: \"model_args\" has \"{}\", which this program does not obey", field));
+    }
 }
 
 /// Sets the grid of the table of positions, and which tokens have rows in it.
