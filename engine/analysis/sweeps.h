@@ -15,7 +15,7 @@ class RunningModel;
 struct AblationSweep : AnalysisResult, HeadEffects {
     void count(FiniteCount& numbers) const override {
         numbers.add(whole);
-        numbers.add(headEffects);
+        numbers.addExisting(headEffects); // layers may have fewer heads
     }
 };
 
