@@ -68,8 +68,9 @@ TEST_CASE("faults: a prompt longer than the context keeps its end, says so and c
     std::vector<int> tokens;
     for (int i = 0; i < 200; ++i) tokens.push_back(i % 61);
     auto snapshot = succeed(session, OpenModelCommand{.path = folder.path().string(), .promptTokens = tokens});
-    CHECK_THAT(snapshot->sequence->notice,
-               CONTAINS("Too long: the model reads the last 44 of 200 tokens. Its context holds 48; when that is full"));
+    CHECK_THAT(
+        snapshot->sequence->notice,
+        CONTAINS("Too long: the model reads the last 44 of 200 tokens. Its context holds 48; when that is full"));
     REQUIRE(snapshot->sequence->tokens.size() == 44);
     CHECK(snapshot->sequence->tokens.back().id == 199 % 61);
     snapshot = succeed(session, GenerateCommand{.maxTokens = 100});
