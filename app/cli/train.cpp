@@ -9,6 +9,7 @@
 #include "engine/models/bundled.h"
 #include "engine/models/head_name.h"
 #include "engine/training/readout_quality.h"
+#include "engine/training/recipe_fields.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/translation_quality.h"
@@ -83,12 +84,15 @@ Recipe recipeOf(const TrainOptions& options) {
         toJson(options.recipe.empty() ? suggestedRecipe(taskNamed(task), options.fields.value("from", std::string()))
                                       : readRecipe(options.recipe));
     const bool startsElsewhere = options.fields.contains("from") && options.fields.at("from") != json.at("from");
-    const auto isSaid = [&](std::string_view field) { return options.fields.contains(field); };
+    const auto asksForModel = [&](const RecipeField& field) {
+        return (field.describesModel || field.id == "attention") && options.fields.contains(field.id);
+    };
     if (startsElsewhere) { // the file describes another model
-        for (const std::string_view field : modelFields()) json.erase(field);
+        for (const RecipeField& field : recipeFields())
+            if (field.describesModel) json.erase(field.id);
         json["attention"] = "";
     }
-    if (startsElsewhere || isSaid("attention") || std::ranges::any_of(modelFields(), isSaid)) json["from_hash"] = "";
+    if (startsElsewhere || std::ranges::any_of(recipeFields(), asksForModel)) json["from_hash"] = "";
     json.update(options.fields);
     for (const std::string& value : options.values) {
         const size_t equals = value.find('=');
@@ -367,13 +371,59 @@ int evaluate(const EvalOptions& options) {
     return kDone;
 }
 
+/// What help says about a field.
+std::string helpOf(const RecipeField& field) {
+    std::string help;
+    if (!field.uses.empty()) help = fmt::format("{}: ", field.uses);
+    help += field.help;
+    if (!field.values.empty()) help += fmt::format(": {}", field.values);
+    return help;
+}
+
+/// The option of a field. @param fields the values that were given
+void addField(Command& command, const RecipeField& field, nlohmann::json& fields) {
+    using Kind = RecipeField::Kind;
+    const std::string name(field.option), id(field.id);
+    nlohmann::json* const given = &fields;
+    const auto take = [=](const auto& value) { (*given)[id] = value; };
+    if (field.kind == Kind::Toggle) {
+        command.flagAction(
+            name, [=] { take(!name.starts_with("--no-")); }, helpOf(field));
+        return;
+    }
+    if (field.kind == Kind::Path) {
+        command.textOption(
+            name,
+            [=](const std::string& value) {
+                std::error_code error;
+                take(value.starts_with("builtin:") ? value : fs::absolute(value, error).string());
+                return error ? fmt::format("{} cannot be found: {}", value, error.message()) : std::string();
+            },
+            helpOf(field));
+        return;
+    }
+    Option& option = field.kind == Kind::Real    ? command.numberOption(name, take, helpOf(field))
+                     : field.kind == Kind::Whole ? command.wholeNumberOption(name, take, helpOf(field))
+                                                 : command.textOption(
+                                                       name,
+                                                       [=](const std::string& value) {
+                                                           take(value);
+                                                           return std::string();
+                                                       },
+                                                       helpOf(field));
+    if (field.isNumber()) option.range(field.minimum, field.maximum);
+    std::vector<std::string> choices;
+    for (const RecipeChoice& choice : field.choices) choices.emplace_back(choice.id);
+    if (field.kind == Kind::Choice) option.choices(std::move(choices));
+    const nlohmann::json usual = toJson(suggestedRecipe(taskNamed(Recipe{}.task))).at(id);
+    option.defaultText(usual.is_string() ? usual.get<std::string>() : usual.dump());
+}
+
 } // namespace
 
 void addTrain(Command& command) {
     const auto options = std::make_shared<TrainOptions>();
     const Recipe initial;
-    std::vector<std::string> tasks;
-    for (const Task* task : taskCatalogue()) tasks.emplace_back(task->id);
     command.about("Writes a folder with the recipe, metrics.jsonl and checkpoints, each a Hugging Face folder that all "
                   "programs open. After Ctrl-C or a crash, --resume continues the training run.");
     command.about(fmt::format("Each task has its own defaults; those below are for the task {}.", initial.task));
@@ -383,136 +433,13 @@ void addTrain(Command& command) {
     addDevice(command, options->device);
     command.option("--set NAME=NUMBER", options->values,
                    "setting of the task, for example digits=6; repeat it for more");
-    const nlohmann::json defaults = toJson(suggestedRecipe(taskNamed(initial.task)));
-    const auto defaultOf = [&](const char* field) {
-        const auto found = defaults.find(field);
-        if (found == defaults.end()) return std::string();
-        return found->is_string() ? found->get<std::string>() : found->dump();
-    };
-    const auto text = [&](const char* name, const char* field, const std::string& help) -> Option& {
-        return command
-            .textOption(
-                name,
-                [=](const std::string& value) {
-                    options->fields[field] = value;
-                    return std::string();
-                },
-                help)
-            .defaultText(defaultOf(field));
-    };
-    const auto path = [&](const char* name, const char* field, const std::string& help) {
-        command.textOption(
-            name,
-            [=](const std::string& value) {
-                std::error_code error;
-                options->fields[field] = value.starts_with("builtin:") ? value : fs::absolute(value, error).string();
-                return error ? fmt::format("{} cannot be found: {}", value, error.message()) : std::string();
-            },
-            help);
-    };
-    const auto number = [&](const char* name, const char* field, const std::string& help) -> Option& {
-        return command
-            .numberOption(
-                name, [=](double value) { options->fields[field] = value; }, help)
-            .defaultText(defaultOf(field));
-    };
-    const auto whole = [&](const char* name, const char* field, const std::string& help) -> Option& {
-        return command
-            .wholeNumberOption(
-                name, [=](int64_t value) { options->fields[field] = value; }, help)
-            .defaultText(defaultOf(field));
-    };
-    text("--task TASK", "task", "task to train: " + fmt::format("{}", fmt::join(tasks, ", ")));
-    path("--text FILE", "text",
-         "for tasks over a text: file to learn from, or builtin:stories; for classify, tag, answer and "
-         "next-sentence a file as the list of tasks says");
-    path("--translation FILE", "translation",
-         "for the task translation: file whose lines translate those of --text; without it, --text holds both "
-         "languages");
-    text("--languages FROM-TO", "languages",
-         "for the tasks numbers, dates and translation (TMX): codes of two languages, such as en-de");
-    text(
-        "--tokenizer KIND", "tokenizer",
-        "for the tasks text, prefix-lm, span-corruption and denoising: chars, bytes or bpe:N, with N tokens; model for "
-        "those of --from, its default then");
+    for (const RecipeField& field : recipeFields())
+        if (!field.option.empty()) addField(command, field, options->fields);
     command
         .wholeNumberOption(
             "--context N", [=](int64_t value) { options->values.push_back(fmt::format("context={}", value)); },
-            "for tasks over a text: tokens of a sequence")
+            "tasks over a text: tokens of a sequence")
         .atLeast(1);
-    path("--data DIR", "data", "for the tasks images, fashion-mnist and pixels: folder of pictures");
-    path(
-        "--from MODEL", "from",
-        "model to start from, a folder or builtin:NAME, in place of new parameters; it sets the architecture, of which "
-        "only --attention can replace what it names");
-    text("--trained WHAT", "trained",
-         "parameters that training changes: all, 'norms and readout', or names such as 'blocks.3.*,ln_final.*'");
-    number("--layer-decay X", "layer_decay", "factor of the learning rate for each layer below the last").range(0, 1);
-    whole("--lora RANK", "lora_rank",
-          "with --from: train low-rank adapters (LoRA) of this rank and leave the model's own parameters as they are; "
-          "0: no adapters")
-        .range(0, 4096);
-    number("--lora-alpha X", "lora_alpha", "adapters count alpha / rank times; 0: once").range(0, 1e6);
-    text("--lora-matrices NAMES", "lora_matrices", "matrices that get adapters, such as '*.W_Q,*.W_V,blocks.3.mlp.*'");
-    text("--family NAME", "family",
-         "kind of model: gpt2 or llama; vit for tasks with pictures; bert for masked text and classes; xlnet for "
-         "permuted text; t5, bart or marian for "
-         "tasks with a source");
-    whole("--patch N", "patch", "vit: pixels on a side of a patch").range(1, 512);
-    text("--pooling HOW", "pooling", "vit: what the classifier reads, cls or the mean of the patches");
-    text("--positions KIND", "positions", "vit: learned, sinusoidal or none; t5 and bart: learned or none");
-    whole("--window N", "window", "vit with --pooling mean: tokens on a side of Swin's windows; 0: no windows")
-        .range(0, 64);
-    whole("--merges N", "merges", "vit with --pooling mean: how often 2 x 2 tokens become one, as in Swin").range(0, 6);
-    whole("--pooled-tokens N", "pooled_tokens", "vit: tokens that remain from the middle layer on; 0: all")
-        .range(0, 65536);
-    whole("--layers N", "layers", "number of layers").range(1, 96);
-    whole("--heads N", "heads", "heads per layer").range(1, 128);
-    whole("--key-value-heads N", "key_value_heads", "llama: key and value heads per layer; 0: as many as heads")
-        .range(0, 128);
-    whole("--width N", "width", "width of the residual stream").range(1, 8192);
-    whole("--feed-forward N", "feed_forward", "width of the MLP; 0: 4 times --width, for llama 8/3 of it")
-        .range(0, 65536);
-    text("--activation NAME", "activation", "gpt2: gelu_new, gelu or relu");
-    command.flagAction(
-        "--no-bias", [=] { options->fields["bias"] = false; }, "gpt2: keep every bias at zero");
-    command.flagAction(
-        "--attention-only", [=] { options->fields["attention_only"] = true; }, "gpt2: leave out the MLPs");
-    text("--attention SPEC", "attention",
-         "compose the attention, for example 'position=alibi, mask=causal & window(32)'; several compositions, "
-         "separated by semicolons, alternate from layer to layer");
-    text("--init RULE", "init",
-         "how matrices begin: scaled_normal (GPT-2), normal, xavier, kaiming, orthogonal or zero_residual");
-    number("--initial-deviation X", "initial_deviation",
-           "standard deviation of matrices before training, for the rules scaled_normal, normal and zero_residual")
-        .range(0, 1);
-    whole("--batch N", "batch", "sequences or pictures per step").range(1, 65536);
-    whole("--accumulation N", "accumulation", "equal parts of the batch that run one after another").range(1, 4096);
-    whole("--steps N", "steps", "number of steps").range(0, 1e9);
-    number("--lr X", "learning_rate", "learning rate after the warm-up").range(0, 100);
-    number("--final-lr X", "final_learning_rate", "learning rate at the end").range(0, 100);
-    whole("--warmup N", "warm_up", "steps of the warm-up").range(0, 1e9);
-    whole("--window-stages N", "window_stages",
-          "equal parts of the training run, as Longformer was trained: in each the windows of masks are twice as wide "
-          "as in the one before and the learning rate is half as high; 1: windows do not grow")
-        .range(1, 16);
-    text("--schedule KIND", "schedule", "constant, inverse-square-root, cosine or linear");
-    text("--optimiser NAME", "optimiser", "adamw, adam or sgd");
-    number("--beta1 X", "beta1", "Adam's decay of the mean gradient").range(0, 0.99999);
-    number("--beta2 X", "beta2", "Adam's decay of the mean squared gradient").range(0, 0.9999999);
-    number("--weight-decay X", "weight_decay", "weight decay of matrices").range(0, 10);
-    number("--clip X", "clip", "largest norm of the gradient; 0: no limit").range(0, 1e6);
-    number("--smoothing X", "smoothing", "label smoothing").range(0, 0.999);
-    number("--dropout X", "dropout", "share of values that dropout sets to zero").range(0, 0.95);
-    text("--precision KIND", "precision",
-         "how activations are kept: f32, bf16, or f16 with a scale of the loss; with 16 bits a step needs less memory")
-        .choices({"f32", "bf16", "f16"});
-    command.flagAction(
-        "--gradient-checkpointing", [=] { options->fields["gradient_checkpointing"] = true; },
-        "recompute each layer's values in the backward pass: less memory, more time");
-    whole("--seed N", "seed", "seed of parameters, examples and dropout").range(0, 1e15);
-    whole("--evaluate-every N", "evaluate_every", "steps between evaluations").range(1, 1e9);
-    whole("--checkpoint-every N", "checkpoint_every", "steps between checkpoints").range(1, 1e9);
     command.option("--export-batches FILE", options->exportBatches,
                    "also write every batch to this .safetensors file, to repeat the training run elsewhere");
     std::vector<std::pair<std::string, std::string>> taskRows;

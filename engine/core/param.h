@@ -16,6 +16,7 @@ struct Param {
     double maximum = 1;
     double step = 0.01;
     double initial = 0;
+    double usualMaximum = 0; ///< the end of a slider, where larger values are rare; 0: `maximum`
 };
 
 } // namespace attn

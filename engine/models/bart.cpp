@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
@@ -136,5 +137,43 @@ const ModelFamily kMarian{
     .tie = kTie,
     .leftovers = {"*.version", "*coder.embed_positions.weight"}, // sinusoids
     .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "decoder_vocab_size", "add_bias_logits"}};
+
+namespace {
+
+/// BART and Marian have learned positions or sines.
+DecoderConfig describeTrained(const Architecture& a, int64_t vocabulary, int64_t context, TextPositions positions) {
+    const bool isMarian = positions == TextPositions::Sinusoidal;
+    const LayerAttention attention = attentionOfLayers(a, {});
+    DecoderConfig decoder{.family = a.family,
+                          .vocabulary = vocabulary,
+                          .modelWidth = a.width,
+                          .context = context,
+                          .finalNorm = false,
+                          .positions = a.positions == "none" ? TextPositions::None : positions,
+                          .embeddingNorm = !isMarian,
+                          .embeddingScale = isMarian ? std::sqrt(static_cast<double>(a.width)) : 1,
+                          .postNorm = true,
+                          .unembedBias = true,
+                          .feedForward = feedForwardOf(a)};
+    return withEncoder(std::move(decoder), attention, attention, a.layers);
+}
+
+} // namespace
+
+const TrainableFamily kTrainsBart{.id = "bart",
+                                  .title = "BART: learned positions, norms after the sums",
+                                  .hasSource = true,
+                                  .composes = false,
+                                  .positions = {"learned", "none"},
+                                  .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+                                      return describeTrained(a, vocabulary, context, TextPositions::Learned);
+                                  }};
+const TrainableFamily kTrainsMarian{.id = "marian",
+                                    .title = "Marian: sines as positions, norms after the sums",
+                                    .hasSource = true,
+                                    .composes = false,
+                                    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+                                        return describeTrained(a, vocabulary, context, TextPositions::Sinusoidal);
+                                    }};
 
 } // namespace attn

@@ -4,6 +4,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
@@ -114,5 +115,28 @@ const ModelFamily kBert{
     .classModels = "Bert",
     .tie = kTie,
     .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"}};
+
+const TrainableFamily kTrainsBert{
+    .id = "bert",
+    .title = "BERT: reads in both directions",
+    .readouts = {TextReadout::MaskedToken, TextReadout::TextClass, TextReadout::NextSentence, TextReadout::TokenClass,
+                 TextReadout::Span},
+    .looksAhead = true,
+    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+        return DecoderConfig{.family = a.family,
+                             .vocabulary = vocabulary,
+                             .modelWidth = a.width,
+                             .context = context,
+                             .normEpsilon = 1e-12,
+                             .finalNorm = false,
+                             .positions = TextPositions::Learned,
+                             .tokenTypes = 2,
+                             .embeddingNorm = true,
+                             .postNorm = true,
+                             .readout = TextReadout::MaskedToken,
+                             .unembedBias = true,
+                             .feedForward = feedForwardOf(a),
+                             .layers = std::vector(static_cast<size_t>(a.layers), attentionOfLayers(a, {}))};
+    }};
 
 } // namespace attn

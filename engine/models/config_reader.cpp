@@ -169,11 +169,10 @@ Activation ConfigReader::activation(const char* field, const std::string& fallba
 }
 
 Activation ConfigReader::activationNamed(const char* field, const std::string& name) const {
+    if (const auto found = findActivation(name)) return *found;
     std::string supported;
-    for (const auto& [known, activation] : kActivations) {
-        if (name == known) return activation;
+    for (const auto& [known, activation] : kActivations)
         supported += fmt::format("{} {}", supported.empty() ? "supported:" : ",", known);
-    }
     fail(field, fmt::format("names the unknown activation {}", shownJson(name)), supported);
 }
 
@@ -196,6 +195,12 @@ ConfigReader ConfigReader::object(const char* field) const {
     if (value == nullptr) fail(field, "is missing");
     failUnless(value->is_object(), field, *value, "an object");
     return {*value, file_, log_, path_ + field + "."};
+}
+
+std::optional<Activation> findActivation(std::string_view name) {
+    const auto found =
+        std::ranges::find(kActivations, name, [](const auto& known) { return std::string_view(known.first); });
+    return found == kActivations.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string activationName(Activation activation) {

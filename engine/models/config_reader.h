@@ -62,6 +62,8 @@ private:
     std::string path_; ///< of the object in the file, ending in a point
 };
 
+/// The activation of a name in config.json, if there is one.
+std::optional<Activation> findActivation(std::string_view name);
 /// The name of an activation in config.json, which ConfigReader::activation() reads. @pre it is not None
 std::string activationName(Activation activation);
 

@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/trainable_family.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -107,5 +108,22 @@ const ModelFamily kGpt2{.id = "gpt2",
                         .classModels = "GPT2",
                         .tie = kTie,
                         .leftovers = {"*h.*.attn.bias", "*h.*.attn.masked_bias"}};
+
+const TrainableFamily kTrainsGpt2{
+    .id = "gpt2",
+    .title = "GPT-2: learned positions, layer norm, GELU",
+    .readouts = {TextReadout::NextToken, TextReadout::TextClass},
+    .mayLackBiases = true,
+    .mayLackMlps = true,
+    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+        return DecoderConfig{
+            .family = a.family,
+            .vocabulary = vocabulary,
+            .modelWidth = a.width,
+            .context = context,
+            .positions = TextPositions::Learned,
+            .feedForward = feedForwardOf(a),
+            .layers = std::vector(static_cast<size_t>(a.layers), attentionOfLayers(a, MaskExpression::causal()))};
+    }};
 
 } // namespace attn

@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/recipes.h"
 #include "engine/models/rotary_fields.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/window_fields.h"
 #include "engine/models/written_configs.h"
 
@@ -97,5 +98,33 @@ const ModelFamily kLlama{.id = "llama",
                          .classModels = "Llama",
                          .tie = kTie,
                          .leftovers = {"*.rotary_emb.inv_freq"}};
+
+const TrainableFamily kTrainsLlama{
+    .id = "llama",
+    .title = "Llama: rotary positions, RMS norm, SwiGLU",
+    .readouts = {TextReadout::NextToken, TextReadout::TextClass},
+    .mayLackBiases = true,
+    .hasKeyValueHeads = true,
+    .check = [](const Architecture& a) -> std::optional<ArchitectureProblem> {
+        if (a.width / a.heads % 2 == 0) return {};
+        return ArchitectureProblem{"width", "rotary positions need heads of even width"};
+    },
+    .describe =
+        [](const Architecture& a, int64_t vocabulary, int64_t context) {
+            LayerAttention attention = attentionOfLayers(a, MaskExpression::causal());
+            attention.spec.put(Slot::Position, "rope", {});
+            attention.queryKeyValueBias = attention.outputBias = false;
+            const int64_t usual = (a.width * 8 / 3 + 7) / 8 * 8; // as many numbers as without a gate
+            return DecoderConfig{.family = a.family,
+                                 .vocabulary = vocabulary,
+                                 .modelWidth = a.width,
+                                 .context = context,
+                                 .norm = NormKind::RmsNorm,
+                                 .feedForward = {.width = a.feedForward != 0 ? a.feedForward : usual,
+                                                 .activation = Activation::Silu,
+                                                 .gated = true,
+                                                 .bias = false},
+                                 .layers = std::vector(static_cast<size_t>(a.layers), attention)};
+        }};
 
 } // namespace attn

@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
@@ -128,5 +129,33 @@ const ModelFamily kT5{.id = "t5",
                       .describe = describeT5,
                       .tie = kTie,
                       .leftovers = {"decoder.block.*.layer.1.EncDecAttention.relative_attention_bias.weight"}};
+
+const TrainableFamily kTrainsT5{.id = "t5",
+                                .title = "T5: relative positions, RMS norm, gated GELU",
+                                .hasSource = true,
+                                .composes = false,
+                                .mayLackBiases = true,
+                                .positions = {"learned", "none"},
+                                .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+                                    LayerAttention cross = attentionOfLayers(a, {});
+                                    cross.spec.put(Slot::Score, "dot", {1});
+                                    cross.queryKeyValueBias = cross.outputBias = false;
+                                    LayerAttention self = cross;
+                                    if (a.positions != "none") self.spec.put(Slot::Position, "t5", {32, 128});
+                                    DecoderConfig decoder{
+                                        .family = a.family,
+                                        .vocabulary = vocabulary,
+                                        .modelWidth = a.width,
+                                        .context = context,
+                                        .norm = NormKind::RmsNorm,
+                                        .normEpsilon = 1e-6,
+                                        .tiedEmbedding = false, // as in version 1.1
+                                        .feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
+                                                        .activation = Activation::GeluTanh,
+                                                        .gated = true,
+                                                        .bias = false},
+                                        .sharesPositions = true};
+                                    return withEncoder(std::move(decoder), std::move(self), cross, a.layers);
+                                }};
 
 } // namespace attn

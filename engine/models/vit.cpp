@@ -1,5 +1,6 @@
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
 
 #include <fmt/format.h>
@@ -84,5 +85,30 @@ const VisionFamily kDeit{.id = "deit",
                          .recipe = [](const VisionConfig&, const std::string& parameter,
                                       const TensorNames& names) { return recipe("deit.", parameter, names); },
                          .leftovers = {"*pooler.dense.*", "*mask_token"}};
+
+const TrainableFamily kTrainsVit{
+    .id = "vit",
+    .title = "Vision Transformer: reads patches of a picture",
+    .readsPictures = true,
+    .looksAhead = true,
+    .mayLackBiases = true,
+    .positions = {"learned", "sinusoidal", "none"},
+    .check = [](const Architecture& a) -> std::optional<ArchitectureProblem> {
+        const bool hasGrid = a.window > 0 || a.merges > 0;
+        if (hasGrid && a.pooling != "mean")
+            return ArchitectureProblem{"pooling", "windows and merges need a model without a CLS token", "choose mean"};
+        if (hasGrid && a.pooledTokens > 0)
+            return ArchitectureProblem{"pooled_tokens", "windows and merges need a grid, but pooled tokens have none",
+                                       "choose 0"};
+        if (a.merges >= a.layers)
+            return ArchitectureProblem{"merges",
+                                       fmt::format("{} layers have only {} gaps for merges", a.layers, a.layers - 1),
+                                       "choose fewer merges or more layers"};
+        if (a.pooledTokens > 0 && a.layers < 2)
+            return ArchitectureProblem{"pooled_tokens", "pooling needs at least two layers", "choose more layers"};
+        if (a.positions == "sinusoidal" && a.width % 4 != 0)
+            return ArchitectureProblem{"width", "sinusoidal positions of a picture need a multiple of 4"};
+        return {};
+    }};
 
 } // namespace attn

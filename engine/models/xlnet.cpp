@@ -2,6 +2,7 @@
 #include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/written_configs.h"
 
 #include <fmt/format.h>
@@ -96,5 +97,31 @@ const ModelFamily kXlNet{.id = "xlnet",
                          .unprefixed = {"lm_loss"},
                          .tie = kTie,
                          .leftovers = {"*.rel_attn.r_s_bias", "*.rel_attn.seg_embed", "*mask_emb"}};
+
+const TrainableFamily kTrainsXlnet{
+    .id = "xlnet",
+    .title = "XLNet: predicts words in a random order",
+    .readouts = {TextReadout::MaskedToken},
+    .permutes = true,
+    .looksAhead = true,
+    .composes = false,
+    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+        LayerAttention attention = attentionOfLayers(a, {});
+        attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(a.width)});
+        attention.queryKeyValueBias = attention.outputBias = false;
+        return DecoderConfig{.family = a.family,
+                             .vocabulary = vocabulary,
+                             .modelWidth = a.width,
+                             .context = std::max(context, kContext),
+                             .normEpsilon = 1e-12,
+                             .finalNorm = false,
+                             .postNorm = true,
+                             .readout = TextReadout::MaskedToken,
+                             .hasMaskedHead = false,
+                             .unembedBias = true,
+                             .feedForward = feedForwardOf(a),
+                             .layers = std::vector(static_cast<size_t>(a.layers), attention),
+                             .hasQueryStream = true};
+    }};
 
 } // namespace attn

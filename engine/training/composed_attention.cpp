@@ -5,6 +5,7 @@
 #include "engine/attention/part.h"
 #include "engine/core/bit_row.h"
 #include "engine/core/error.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/vision_grid.h"
 #include "engine/training/recipe.h"
 
@@ -70,7 +71,8 @@ bool showsNothing(const MaskExpression& mask, int layer) {
 std::string movedRowsProblem(std::span<const AttentionSpec> all, const Architecture& a) {
     const Part* residual = all.empty() ? nullptr : all.front().blockPart(Slot::Residual);
     if (!residual || !residual->block->lastKey) return {};
-    if (a.family == "vit") return fmt::format("{} is a decoder, but the task reads pictures", residual->title);
+    if (trainableFamilyNamed(a.family).readsPictures)
+        return fmt::format("{} is a decoder, but the task reads pictures", residual->title);
     for (const AttentionSpec& spec : all)
         if (spec.parts.at(Slot::Residual) != all.front().parts.at(Slot::Residual))
             return "all layers must have the same numbers in the residual, but the expressions differ";
@@ -97,7 +99,8 @@ std::string emptyRowsWarning(const Architecture& a) {
     const std::vector<AttentionSpec> specs = specsIn(a.attention);
     for (int layer = 0; layer < a.layers && !specs.empty(); ++layer) {
         AttentionSpec spec = specs[static_cast<size_t>(layer) % specs.size()];
-        if (a.family == "vit") setGrid(spec, {8, 8}); // as many patches as there are queries here
+        if (trainableFamilyNamed(a.family).readsPictures)
+            setGrid(spec, {8, 8}); // as many patches as there are queries here
         const std::vector<int64_t> empty = queriesWithoutKeys(spec.mask, layer);
         if (empty.empty()) continue;
         return fmt::format(
@@ -119,6 +122,8 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
 }
 
 std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
+    const TrainableFamily& family = trainableFamilyNamed(a.family);
+    const bool isEncoderOfText = family.looksAhead && !family.readsPictures;
     const std::vector<AttentionSpec> all = specsIn(a.attention);
     for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
         for (const AttentionSpec& spec : all)
@@ -126,7 +131,7 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
                 return AttentionProblem{
                     fmt::format("all layers must have the same {}, but the expressions differ", nameOf(slot)), {}};
     if (const Part* residual = all.empty() ? nullptr : all.front().blockPart(Slot::Residual);
-        residual && residual->knowsGrid && a.family == "bert")
+        residual && residual->knowsGrid && isEncoderOfText)
         return AttentionProblem{fmt::format("{} needs patches of pictures", residual->title), {}};
     if (std::string problem = movedRowsProblem(all, a); !problem.empty())
         return AttentionProblem{std::move(problem), {}};
@@ -151,12 +156,12 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
             nearest.reset(Slot::Heads); // the model sets the number
             return AttentionProblem{fmt::format("{}; {}", otherHeads(counts, a), kSameHeads), with(nearest)};
         }
-        const auto problems = check(spec, {.isCausalTask = a.family != "vit" && a.family != "bert",
+        const auto problems = check(spec, {.isCausalTask = !family.looksAhead,
                                            .headWidth = headWidth(spec, a.width),
                                            .layer = static_cast<int>(layer)});
         if (problems.empty() && showsNothing(spec.mask, static_cast<int>(layer)))
             return AttentionProblem{fmt::format("the mask {} shows nothing to any token", spec.mask.text()), {}};
-        if (const Part& core = coreOf(spec); a.family == "bert" && problems.empty() && !core.usesScores &&
+        if (const Part& core = coreOf(spec); isEncoderOfText && problems.empty() && !core.usesScores &&
                                              !core.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))
             return AttentionProblem{
                 fmt::format("{} computes no scores that could hide the padding of short texts", core.title), {}};

@@ -41,10 +41,7 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
                         .positions = a.positions == "none" || saysPositions(a) ? VisionPositions::None
                                      : a.positions == "sinusoidal"             ? VisionPositions::Sinusoidal
                                                                                : VisionPositions::Learned,
-                        .feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
-                                        .activation = a.activation == "relu"       ? Activation::Relu
-                                                      : a.activation == "gelu_new" ? Activation::GeluTanh
-                                                                                   : Activation::GeluErf},
+                        .feedForward = feedForwardOf(a),
                         .pooling = readsCls ? VisionPooling::Cls : VisionPooling::Mean,
                         .classes = static_cast<int64_t>(task.labels().size())};
     for (int64_t merge = 1; merge <= a.merges; ++merge) config.merges.push_back(merge * a.layers / (a.merges + 1));

@@ -6,6 +6,7 @@
 #include "engine/ops/gradient.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/training/recipe.h"
+#include "engine/training/tasks/task.h"
 
 #include <filesystem>
 #include <functional>

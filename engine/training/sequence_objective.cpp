@@ -12,6 +12,7 @@
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -151,12 +152,12 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
                                : (needsEncoder && !isEncoder(config_)) || config_.hasQueryStream;
     if (saysOther || config_.hasEncoder() != task.hasSource)
         refuse(fmt::format("{} cannot learn the task {}", config_.name, task.id),
-               task.hasSource                             ? "choose a model with an encoder and a decoder"
-               : task.permutes                            ? "choose a model of the family xlnet"
-               : task.readout == TextReadout::MaskedToken ? "choose a model that fills in masked tokens"
-               : task.readout == TextReadout::NextToken   ? "choose a model that predicts the next token"
-               : needsEncoder                             ? "choose a model of the family bert"
-                                                          : "choose a model of the family bert, gpt2 or llama");
+               task.hasSource ? "choose a model with an encoder and a decoder"
+               : task.readout == TextReadout::MaskedToken && !task.permutes
+                   ? "choose a model that fills in masked tokens"
+               : task.readout == TextReadout::NextToken
+                   ? "choose a model that predicts the next token"
+                   : fmt::format("choose a model of the family {}", fmt::join(familiesFor(task), " or ")));
     if (start.text->sourceTokenizer() != start.text->tokenizer())
         refuse(fmt::format("{} reads other tokens than it writes", config_.name), "choose a model with one vocabulary");
     const std::shared_ptr<const Graph> own = buildForListing(config_).graph;

@@ -8,6 +8,7 @@
 #include "engine/models/bundled.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/folder_writer.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_writer.h"
 #include "engine/text/utf8.h"
@@ -117,14 +118,20 @@ StartingModel openStartingModel(const StartingPoint& start, const Task& task) {
 
 namespace {
 
+/// The family whose models have all but the attention of a composed model.
+std::string plainFamilyOf(const DecoderConfig& config) {
+    for (const TrainableFamily* family : trainableFamilies())
+        if (family->composes && family->describe && family->looksAhead == isEncoder(config) &&
+            family->describe({}, 1, 1).norm == config.norm)
+            return std::string(family->id);
+    return Architecture().family; // none that this program has written
+}
+
 Architecture architectureOf(const DecoderConfig& config) {
     const LayerAttention& first = config.layers.front();
     const HeadCounts heads = first.heads();
     const bool isComposed = config.family == "attention-lab", isGated = config.feedForward.gated;
-    return {.family = !isComposed                        ? config.family
-                      : isEncoder(config)                ? "bert"
-                      : config.norm == NormKind::RmsNorm ? "llama"
-                                                         : "gpt2",
+    return {.family = isComposed ? plainFamilyOf(config) : config.family,
             .layers = static_cast<int64_t>(config.layers.size()),
             .heads = heads.heads,
             .keyValueHeads = heads.groups == heads.heads ? 0 : heads.groups,
@@ -137,7 +144,7 @@ Architecture architectureOf(const DecoderConfig& config) {
 }
 
 Architecture architectureOf(const VisionConfig& config) {
-    return {.family = "vit",
+    return {.family = std::string(kTrainsVit.id),
             .layers = static_cast<int64_t>(config.layers.size()),
             .heads = config.layers.front().heads().heads,
             .width = config.modelWidth,

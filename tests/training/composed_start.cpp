@@ -184,7 +184,7 @@ TEST_CASE("composed start: a recipe that names a model says of it only what it d
     CHECK(recipeFromJson(json, "x") == recipe);
     nlohmann::json asked = json;
     asked["layers"] = 3;
-    CHECK(recipeFromJson(asked, "x").start.asked == std::set<std::string>{"layers"});
+    CHECK(recipeFromJson(asked, "x").start.asked == std::set<std::string, std::less<>>{"layers"});
     CHECK(toJson(recipeFromJson(asked, "x")).at("layers") == 3);
     CHECK(suggestedRecipeWith(R"({"task": "text", "from": "builtin:stories", "text": "builtin:stories"})")
               .start.asked.empty());

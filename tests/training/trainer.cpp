@@ -468,24 +468,3 @@ TEST_CASE("schedule: warm-up, then each way down", "[training]") {
     CHECK(at(Kind::Cosine, 109) == Approx(0.1));
     CHECK(at(Kind::Linear, 500) == Approx(0.1));
 }
-
-TEST_CASE("recipe: survives JSON and refuses what cannot be run", "[training]") {
-    Recipe recipe = smallRecipe();
-    recipe.settings.values["digits"] = 5;
-    recipe.optimiser.kind = Optimiser::Kind::Sgd;
-    recipe.schedule.kind = Schedule::Kind::Linear;
-    CHECK(recipeFromJson(toJson(recipe), "x") == recipe);
-    const auto refuses = [](nlohmann::json fields, const char* message) {
-        CHECK_THROWS_WITH(recipeFromJson(fields, "r.json"), CONTAINS(message));
-    };
-    refuses({{"widht", 3}}, "r.json: has the unknown field \"widht\"");
-    refuses({{"width", "wide"}}, "\"width\" is string but must be number");
-    refuses({{"width", 30}, {"heads", 4}}, "30 cannot be divided into 4 heads");
-    refuses({{"layers", 0}}, "is 0 but must be from 1 to 96");
-    refuses({{"layers", 1.5}}, "must be a whole number");
-    refuses({{"optimiser", "lion"}}, "choose one of: sgd, adam, adamw");
-    refuses({{"batch", 10}, {"accumulation", 3}}, "cannot be divided into 3 equal parts");
-    refuses({{"family", "bert"}}, "choose gpt2 or llama");
-    refuses({{"family", "llama"}, {"heads", 4}, {"key_value_heads", 3}}, "3 does not divide 4 heads");
-    refuses(nlohmann::json::array(), "must be a JSON object");
-}

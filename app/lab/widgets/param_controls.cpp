@@ -22,6 +22,8 @@ constexpr double kMostSliderSteps = 2000;
 
 QString text(std::string_view view) { return QCoreApplication::translate("attn::Param", std::string(view).c_str()); }
 
+double slidesTo(const Param& param) { return param.usualMaximum != 0 ? param.usualMaximum : param.maximum; }
+
 int decimalsFor(const Param& param) {
     if (param.kind != Param::Kind::Real) return 0;
     return std::clamp(static_cast<int>(std::ceil(-std::log10(param.step) - 1e-9)), 1, 6);
@@ -39,7 +41,9 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
         const int row = grid->rowCount();
         Control& made = controls_.emplace_back(Control{.param = param});
         const QString id = fromEngine(param.id);
-        const QString title = text(param.title), help = text(param.help);
+        const QString title = text(param.title);
+        QString help = text(param.help);
+        if (!help.isEmpty()) help.front() = help.front().toUpper();
         if (param.kind == Param::Kind::Toggle) {
             auto* box = new QCheckBox(title, this);
             box->setToolTip(help);
@@ -63,7 +67,7 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             const bool slides = hasSlider(param);
             if (slides) {
                 made.slider = new QSlider(Qt::Horizontal, this);
-                made.slider->setRange(0, sliderPosition(param, param.maximum));
+                made.slider->setRange(0, sliderPosition(param, slidesTo(param)));
                 made.slider->setToolTip(help);
                 made.slider->setAccessibleName(tr("%1, slider").arg(title));
                 made.slider->setMinimumWidth(40);
@@ -96,7 +100,7 @@ ParamControls::Control& ParamControls::control(std::string_view id) {
 }
 
 bool ParamControls::hasSlider(const Param& param) {
-    return (param.maximum - param.minimum) / param.step <= kMostSliderSteps;
+    return (slidesTo(param) - param.minimum) / param.step <= kMostSliderSteps;
 }
 
 void ParamControls::setMaximum(std::string_view id, double maximum) {
@@ -107,7 +111,7 @@ void ParamControls::setMaximum(std::string_view id, double maximum) {
     target.number->setMaximum(maximum);
     if (!target.slider) return;
     const QSignalBlocker quietSlider(target.slider);
-    target.slider->setMaximum(sliderPosition(target.param, maximum));
+    target.slider->setMaximum(sliderPosition(target.param, slidesTo(target.param)));
 }
 
 void ParamControls::setShown(std::string_view id, bool on) {

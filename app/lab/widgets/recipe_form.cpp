@@ -9,13 +9,11 @@
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
-#include "engine/training/initial_weights.h"
 #include "engine/training/precision.h"
+#include "engine/training/recipe_fields.h"
 #include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/translation.h"
-
-#include <nlohmann/json.hpp>
 
 #include <QComboBox>
 #include <QCoreApplication>
@@ -31,109 +29,37 @@
 namespace attn {
 namespace {
 
-using Kind = Param::Kind;
+using Kind = RecipeField::Kind;
+using Section = RecipeField::Section;
 
-// Ids are the fields of recipe.json.
-constexpr std::array kModelParams{
-    Param{"layers", "Layers", "Number of layers, each with attention and an MLP", Kind::Integer, 1, 12, 1, 2},
-    Param{"heads", "Heads", "Attention heads per layer. They share the width of the model", Kind::Integer, 1, 16, 1, 4},
-    Param{"key_value_heads", "Key/value heads",
-          "Fewer than heads: groups of heads share keys and values. 0: as many as heads", Kind::Integer, 0, 16, 1, 0},
-    Param{"patch", "Patch", "Side of a patch, in pixels. Each patch becomes one token", Kind::Integer, 1, 32, 1, 4},
-    Param{"window", "Window",
-          "Side of Swin's attention windows, in tokens. Every other layer shifts them. 0: no windows. Requires the "
-          "mean of the patches as the source of the answer",
-          Kind::Integer, 0, 16, 1, 0},
-    Param{"merges", "Merges",
-          "How many times 2 × 2 tokens are merged into one of twice the width, as in Swin. Requires the mean of "
-          "the patches as the source of the answer",
-          Kind::Integer, 0, 3, 1, 0},
-    Param{"pooled_tokens", "Pooled tokens",
-          "Number of tokens from the middle layer on, after similar ones are merged. 0: all", Kind::Integer, 0, 256, 1,
-          0},
-    Param{"width", "Width", "Numbers in each token's vector", Kind::Integer, 8, 512, 8, 64},
-    Param{"feed_forward", "Feed-forward width", "Inner width of the feed-forward layers. 0: the default of the family",
-          Kind::Integer, 0, 2048, 8, 0},
-    Param{"initial_deviation", "Initial deviation",
-          "Standard deviation of the weight matrices before training, for the normal rules", Kind::Real, 0, 1, 0.001,
-          0.02},
-    Param{"bias", "Biases", "Off: every bias stays at zero", Kind::Toggle, 0, 1, 1, 1},
-    Param{"attention_only", "Attention only", "Leave out the feed-forward layers", Kind::Toggle, 0, 1, 1, 0},
-};
-constexpr std::array kAdapterParams{
-    Param{"lora_rank", "Low-rank adapters (LoRA)",
-          "Instead of the model's own parameters, train two narrow matrices A and B beside each matrix of queries and "
-          "values, whose product is added to it. The number is their rank. 0: no adapters",
-          Kind::Integer, 0, 64, 1, 0},
-};
-constexpr std::array kTrainingParams{
-    Param{"steps", "Steps", "Number of updates of the parameters", Kind::Integer, 1, 1'000'000, 1, 1000},
-    Param{"batch", "Batch", "Examples per step", Kind::Integer, 1, 256, 1, 64},
-    Param{"learning_rate", "Learning rate", "Learning rate after the warm-up", Kind::Real, 0, 1, 0.00001, 0.003},
-    Param{"final_learning_rate", "Final learning rate", "Learning rate at the last step", Kind::Real, 0, 1, 0.00001, 0},
-    Param{"warm_up", "Warm-up", "Number of steps in which the learning rate rises", Kind::Integer, 0, 100'000, 1, 50},
-    Param{
-        "window_stages", "Window stages",
-        "Equal parts of the training run. In each the windows of the attention's masks are twice as wide as in the one "
-        "before, and the learning rate is half as high. 1: windows do not grow",
-        Kind::Integer, 1, 8, 1, 1},
-    Param{"beta2", "Beta2", "How long Adam remembers the size of gradients", Kind::Real, 0.8, 0.9999, 0.0001, 0.98},
-    Param{"momentum", "Momentum", "Momentum of SGD", Kind::Real, 0, 0.99, 0.01, 0.9},
-    Param{"weight_decay", "Weight decay", "How strongly weight matrices are pulled towards zero", Kind::Real, 0, 1,
-          0.01, 0.1},
-    Param{"clip", "Gradient clip", "Largest length of the gradient. 0: no limit", Kind::Real, 0, 10, 0.1, 1},
-    Param{"layer_decay", "Layer decay",
-          "Factor of the learning rate for each layer below the last. 1: all layers learn alike", Kind::Real, 0, 1,
-          0.05, 1},
-    Param{"dropout", "Dropout", "Share of activations that are set to zero at random", Kind::Real, 0, 0.5, 0.01, 0},
-    Param{"smoothing", "Label smoothing", "Share of each target's probability that is spread over all tokens",
-          Kind::Real, 0, 0.5, 0.01, 0},
-    Param{"accumulation", "Accumulation", "Number of parts of the batch that run one after another", Kind::Integer, 1,
-          16, 1, 1},
-    Param{"gradient_checkpointing", "Gradient checkpointing",
-          "Compute each layer's activations again in the backward pass: less memory, more time, identical results",
-          Kind::Toggle, 0, 1, 1, 0},
-    Param{"seed", "Seed", "Random seed of initial parameters, examples and dropout", Kind::Integer, 0, 1'000'000, 1, 0},
-    Param{"evaluate_every", "Measure every", "Steps between measurements on examples outside the training data",
-          Kind::Integer, 1, 100'000, 1, 50},
-    Param{"checkpoint_every", "Checkpoint every", "Steps between the checkpoints in the timeline", Kind::Integer, 1,
-          100'000, 1, 25},
-};
+std::vector<Param> paramsOf(Section section) {
+    std::vector<Param> params;
+    for (const RecipeField& field : recipeFields())
+        if (field.section == section && !field.title.empty() && (field.isNumber() || field.kind == Kind::Toggle))
+            params.push_back(field.param());
+    return params;
+}
+
+bool appliesTo(const RecipeField& field, const Task& task) { return !field.appliesTo || field.appliesTo(task); }
 
 QString fromView(std::string_view text) { return QCoreApplication::translate("attn::Task", std::string(text).c_str()); }
 
 } // namespace
 
-RecipeForm::RecipeForm(QWidget* parent)
-    : QWidget(parent), json_(std::make_unique<nlohmann::json>(toJson(suggestedRecipe(*taskCatalogue().front())))) {
-    modelControls_ = new ParamControls(kModelParams);
-    trainingControls_ = new ParamControls(kTrainingParams);
+RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), draft_(suggestedRecipe(*taskCatalogue().front())) {
+    modelControls_ = new ParamControls(paramsOf(Section::Model));
+    trainingControls_ = new ParamControls(paramsOf(Section::Training));
     problem_ = makeHintLabel("recipeProblem");
     precisionCard_ = makeHintLabel("precisionCard");
-    auto* precision = choice("precision", tr("Precision"), {}, {},
-                             tr("How many bits activations and their gradients have from the forward to the backward "
-                                "pass. The text below says what each choice is for"));
-    for (const Precision& each : precisions())
-        precision->addItem(tr("Precision: %1").arg(fromView(each.title)), fromView(each.id));
     taskPart_ = makeTask();
-    makeColumn(
-        this, 0,
-        {makeSettings(), makeModel(),
-         makeSection(
-             tr("Training"), "trainingSection",
-             {{"optimiser",
-               choice("optimiser", tr("Optimiser"), {"adamw", "adam", "sgd"},
-                      {tr("AdamW"), tr("Adam"), tr("SGD with momentum")}, tr("How gradients become updates"))},
-              {"schedule", choice("schedule", tr("Schedule"), {"constant", "inverse-square-root", "cosine", "linear"},
-                                  {tr("Constant"), tr("Inverse square root"), tr("Cosine"), tr("Linear")},
-                                  tr("The learning rate after the warm-up"))},
-              {"precision", precision}},
-             trainingControls_, precisionCard_),
-         problem_});
+    makeColumn(this, 0,
+               {makeSettings(), makeModel(),
+                makeSection(tr("Training"), "trainingSection", Section::Training, trainingControls_, precisionCard_),
+                problem_});
     for (ParamControls* controls : {modelControls_, adapterControls_, trainingControls_})
         connect(controls, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
             const std::string field = id.toStdString();
-            set(field, (*json_)[field].is_boolean() ? nlohmann::json(value != 0) : nlohmann::json(value));
+            set(field, findRecipeField(field)->kind == Kind::Toggle ? RecipeValue(value != 0) : RecipeValue(value));
         });
     const auto& tasks = taskCatalogue(); // a task that visibly succeeds within a minute
     chooseTask(static_cast<int>(std::ranges::find(tasks, "sort", &Task::id) - tasks.begin()));
@@ -154,35 +80,7 @@ QWidget* RecipeForm::makeModel() {
         set("attention", nearest.toStdString());
         show();
     });
-    auto* init = choice("init", tr("Initial weights"), {}, {}, tr("The random numbers with which matrices begin"));
-    for (const Initialisation& rule : initialisations()) {
-        init->addItem(tr("Initial weights: %1").arg(fromView(rule.title)),
-                      QString::fromUtf8(rule.id.data(), static_cast<qsizetype>(rule.id.size())));
-        init->setItemData(init->count() - 1,
-                          QStringLiteral("%1\n%2\n%3 %4")
-                              .arg(fromView(rule.idea), fromView(rule.formula), fromView(rule.source.authors))
-                              .arg(rule.source.year),
-                          Qt::ToolTipRole);
-    }
-    model_ = makeSection(
-        tr("Model"), "modelSection",
-        {{"family", choice("family", tr("Family"), {}, {}, tr("Positions, norms and activation of the layers")),
-          For::Sequences},
-         {"pooling",
-          choice("pooling", tr("Source of the answer"), {"cls", "mean"},
-                 {tr("A CLS token"), tr("The mean of the patches")},
-                 tr("What the classifier reads from the last layer")),
-          For::Pictures},
-         {"positions",
-          choice("positions", tr("Positions"), {"learned", "sinusoidal", "none"},
-                 {tr("Positions of the family"), tr("Sines of row and column"), tr("No positions")},
-                 tr("How the model knows the position of a patch or a token")),
-          For::PicturesAndSources},
-         {"activation",
-          choice("activation", tr("Activation"), {"gelu_new", "gelu", "relu"},
-                 {tr("GELU (tanh)"), tr("GELU (exact)"), tr("ReLU")}, tr("Activation of the feed-forward layers"))},
-         {"init", init}},
-        modelControls_);
+    model_ = makeSection(tr("Model"), "modelSection", Section::Model, modelControls_);
     makeColumn(container, 0, {attention_, model_});
     return container;
 }
@@ -193,11 +91,7 @@ QWidget* RecipeForm::makeTask() {
     listTasks();
     summary_ = makeHintLabel("taskSummary");
     text_ = new QWidget;
-    tokens_ = choice("tokenizer", tr("Tokens"), {"chars", "bytes", "bpe:500", "bpe:2000", kModelTokens},
-                     {tr("Characters"), tr("Bytes"), tr("500 learned pieces (BPE)"), tr("2000 learned pieces (BPE)"),
-                      tr("Those of the model to start from")},
-                     tr("How to split the text into tokens"));
-    choices_.push_back({"tokenizer", tokens_});
+    auto* tokens = makeChoice(*findRecipeField("tokenizer"));
     translation_ = new QWidget;
     auto* installed = helped(new QPushButton(tr("Choose an installed catalogue")), "installedCatalogues",
                              tr("Texts of the programs on this computer, with their translations (gettext)"));
@@ -214,7 +108,7 @@ QWidget* RecipeForm::makeTask() {
                 installed});
     makeColumn(text_, 0,
                {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns from")),
-                translation_, tokens_, warning_ = makeHintLabel("recipeWarning")});
+                translation_, tokens, warning_ = makeHintLabel("recipeWarning")});
     data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
                         tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "
                            "pictures per class. The task Pixels also takes pictures without classes"));
@@ -244,11 +138,8 @@ void RecipeForm::listTasks() {
 QWidget* RecipeForm::makeSettings() {
     auto* container = new QWidget;
     from_ = new QWidget;
-    trained_ = choice("trained", tr("Trained parameters"), {"all", "norms and readout"},
-                      {tr("Train all parameters"), tr("Train only norms and readout")},
-                      tr("Which parameters training changes. The others stay as they are"));
-    choices_.push_back({"trained", trained_});
-    adapterControls_ = new ParamControls(kAdapterParams);
+    trained_ = makeChoice(*findRecipeField("trained"));
+    adapterControls_ = new ParamControls(paramsOf(Section::Start));
     QWidget* row = makePathRow(fromPath_, "from", tr("Model to start from"),
                                tr("A folder with a model that is trained further. It sets the architecture"));
     fromPath_->setPlaceholderText(tr("Start from: new parameters"));
@@ -276,21 +167,16 @@ QWidget* RecipeForm::makeLanguages() {
     return languages_;
 }
 
+/// Offers the families that can learn a task.
 void RecipeForm::showFamilies(const Task& task) {
-    const std::map<std::string_view, QString> titles{
-        {"gpt2", tr("GPT-2: learned positions, layer norm, GELU")},
-        {"llama", tr("Llama: rotary positions, RMS norm, SwiGLU")},
-        {"bert", tr("BERT: reads in both directions")},
-        {"xlnet", tr("XLNet: predicts words in a random order")},
-        {"t5", tr("T5: relative positions, RMS norm, gated GELU")},
-        {"bart", tr("BART: learned positions, norms after the sums")},
-        {"marian", tr("Marian: sines as positions, norms after the sums")}};
-    const auto family = std::ranges::find(choices_, std::string_view("family"), &Choice::field);
+    const auto family =
+        std::ranges::find(choices_, std::string_view("family"), [](const Choice& each) { return each.field->id; });
+    const std::vector<std::string_view> usable = familiesFor(task);
     const QSignalBlocker quiet(family->box);
     family->box->clear();
-    for (const std::string_view id : familiesFor(task))
-        if (const auto title = titles.find(id); title != titles.end())
-            family->box->addItem(title->second, fromView(id));
+    for (const RecipeChoice& choice : family->field->choices)
+        if (std::ranges::find(usable, choice.id) != usable.end())
+            family->box->addItem(fromView(choice.title), fromView(choice.id));
 }
 
 QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help) {
@@ -306,18 +192,23 @@ QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QStr
     return container;
 }
 
-QComboBox* RecipeForm::choice(const char* field, const QString& title, const QStringList& ids,
-                              const QStringList& titles, const QString& help) {
-    auto* box = named(new QComboBox, field, title, help);
+QComboBox* RecipeForm::makeChoice(const RecipeField& field) {
+    QString help = fromView(field.help);
+    help.front() = help.front().toUpper();
+    auto* box = named(new QComboBox, fromView(field.id), fromView(field.title), help);
     setLeastCharacters(*box, 12);
-    for (qsizetype i = 0; i < ids.size(); ++i) box->addItem(titles[i], ids[i]);
+    for (const RecipeChoice& choice : field.choices) {
+        box->addItem(fromView(choice.title), fromView(choice.id));
+        if (!choice.help.empty()) box->setItemData(box->count() - 1, fromView(choice.help), Qt::ToolTipRole);
+    }
     connect(box, &QComboBox::activated, this,
-            [this, box, field] { set(field, box->currentData().toString().toStdString()); });
+            [this, box, &field] { set(field.id, box->currentData().toString().toStdString()); });
+    choices_.push_back({&field, box});
     return box;
 }
 
-QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
-                                 ParamControls* controls, QWidget* note) {
+QWidget* RecipeForm::makeSection(const QString& title, const char* name, Section section, ParamControls* controls,
+                                 QWidget* note) {
     auto* container = new QWidget;
     auto* header = named(new QToolButton, name, title, tr("Show or hide: %1").arg(title));
     header->setText(title);
@@ -328,10 +219,8 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
     auto* body = new QWidget;
     auto* inner = new QVBoxLayout(body);
     inner->setContentsMargins(spacing::kWide, 0, 0, spacing::kTight);
-    for (const Choice& each : choices) {
-        inner->addWidget(each.box);
-        choices_.push_back(each);
-    }
+    for (const RecipeField& field : recipeFields())
+        if (field.section == section && field.kind == Kind::Choice) inner->addWidget(makeChoice(field));
     if (note) inner->addWidget(note);
     inner->addWidget(controls);
     body->hide();
@@ -345,30 +234,27 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, std::in
 
 void RecipeForm::chooseTask(int index) {
     const Task& task = *taskCatalogue()[static_cast<size_t>(index)];
-    const Task& before = taskNamed((*json_)["task"].get<std::string>());
+    const Task& before = taskNamed(draft_.task);
     // Else the model cannot learn the task.
     const bool isSameKind = task.hasImages() == before.hasImages() && task.hasSource == before.hasSource &&
                             (task.readout == before.readout || !predictsTokens(task.readout));
-    Recipe recipe =
-        withMoments(suggestedRecipe(task, isSameKind ? (*json_)["from"].get<std::string>() : std::string()));
+    Recipe recipe = withMoments(suggestedRecipe(task, isSameKind ? draft_.start.model : std::string()));
     // Another task keeps the attention, and the heads that it refers to.
     Architecture& model = recipe.architecture;
-    const std::string family = (*json_)["family"].get<std::string>();
-    const std::string attention = (*json_)["attention"].get<std::string>();
-    if (!startsFromModel() && !attention.empty() && std::ranges::count(familiesFor(task), family) > 0)
-        model.attention = attention; // attention for text may be causal, which pictures are not
+    const Architecture& shown = draft_.architecture;
+    if (!startsFromModel() && !shown.attention.empty() && std::ranges::count(familiesFor(task), shown.family) > 0)
+        model.attention = shown.attention; // attention for text may be causal, which pictures are not
     if (!model.attention.empty()) {
-        model.heads = (*json_)["heads"].get<int64_t>();
-        model.keyValueHeads = (*json_)["key_value_heads"].get<int64_t>();
-        model.width = (*json_)["width"].get<int64_t>();
+        model.heads = shown.heads;
+        model.keyValueHeads = shown.keyValueHeads;
+        model.width = shown.width;
     }
     setRecipe(recipe);
     emit changed();
 }
 
 void RecipeForm::setRecipe(const Recipe& recipe) {
-    *json_ = toJson(Recipe{}); // with the fields that a recipe which starts from a model leaves out
-    json_->update(toJson(recipe));
+    draft_ = recipe;
     makeTaskControls();
     show();
     if (recipe.architecture.init != Recipe{}.architecture.init) // what a card asked for is in sight
@@ -378,40 +264,32 @@ void RecipeForm::setRecipe(const Recipe& recipe) {
 
 void RecipeForm::makeTaskControls() {
     const auto& tasks = taskCatalogue();
-    const auto found =
-        std::ranges::find_if(tasks, [&](const Task* task) { return task->id == (*json_)["task"].get<std::string>(); });
+    const auto found = std::ranges::find(tasks, draft_.task, &Task::id);
     const Task& task = **found;
     {
         const QSignalBlocker quiet(task_);
         task_->setCurrentIndex(task_->findData(static_cast<int>(found - tasks.begin())));
     }
     summary_->setText(fromView(task.summary));
-    text_->setVisible(task.readsText);
-    data_->setVisible(task.readsData || !task.withoutData.empty());
+    const auto isShown = [&](const char* field) { return appliesTo(*findRecipeField(field), task); };
+    text_->setVisible(isShown("text"));
+    data_->setVisible(isShown("data"));
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")
                                                  : tr("Default: %1").arg(fromView(task.withoutData)));
-    tokens_->setVisible(task.splitsText);
-    translation_->setVisible(task.id == "translation");
-    languages_->setVisible(task.readsLanguages);
+    translation_->setVisible(isShown("translation"));
+    languages_->setVisible(isShown("languages"));
     attention_->setVisible(!task.hasSource);
-    for (const Choice& each : choices_)
-        if (each.tasks != For::All)
-            each.box->setVisible(each.tasks == For::Sequences
-                                     ? !task.hasImages()
-                                     : task.hasImages() || (task.hasSource && each.tasks == For::PicturesAndSources));
+    for (const Choice& each : choices_) each.box->setVisible(appliesTo(*each.field, task));
     showFamilies(task);
-    for (const char* field : {"patch", "window", "merges", "pooled_tokens"})
-        modelControls_->setShown(field, task.hasImages());
-    for (const char* field : {"key_value_heads", "attention_only"})
-        modelControls_->setShown(field, !task.hasImages() && !task.hasSource);
+    for (const Param& param : paramsOf(Section::Model)) modelControls_->setShown(param.id, isShown(param.id.data()));
     if (taskControls_) taskControls_->deleteLater();
     taskControls_ = new ParamControls(task.params);
     taskColumn_->addWidget(taskControls_);
-    for (const auto& [id, value] : (*json_)["values"].items())
+    for (const auto& [id, value] : draft_.settings.values)
         if (std::ranges::find(task.params, id, &Param::id) != task.params.end()) // a file may contain others
-            taskControls_->setValue(id, value.get<double>());
+            taskControls_->setValue(id, value);
     connect(taskControls_, &ParamControls::valueChanged, this, [this](const QString& id, double value) {
-        (*json_)["values"][id.toStdString()] = value;
+        draft_.settings.values[id.toStdString()] = value;
         settle();
         emit changed();
     });
@@ -420,35 +298,35 @@ void RecipeForm::makeTaskControls() {
 void RecipeForm::show() {
     for (const Choice& each : choices_) {
         const QSignalBlocker quiet(each.box);
-        const QString id = QString::fromStdString((*json_)[each.field].get<std::string>());
-        if (each.tasks == For::Sequences && each.box->findData(id) < 0) continue; // "vit"
-        if (each.box->findData(id) < 0) each.box->addItem(id, id);                // "bpe:750" from a file
-        each.box->setCurrentIndex(each.box->findData(id));
+        const QString id = QString::fromStdString(std::get<std::string>(each.field->value(draft_)));
+        if (each.field->kind == Kind::Text && each.box->findData(id) < 0) each.box->addItem(id, id); // "bpe:750"
+        if (const int index = each.box->findData(id); index >= 0) each.box->setCurrentIndex(index);
     }
     model_->setVisible(!startsFromModel());
     attention_->setPlaceholder(startsFromModel() ? tr("The attention of the model to start from")
                                                  : tr("The model family's own attention"));
     adapterControls_->setVisible(startsFromModel());
-    trained_->setEnabled((*json_)["lora_rank"].get<int64_t>() == 0); // adapters leave all parameters as they are
-    fromPath_->setText(QString::fromStdString((*json_)["from"].get<std::string>()));
-    textPath_->setText(QString::fromStdString((*json_)["text"].get<std::string>()));
-    translationPath_->setText(QString::fromStdString((*json_)["translation"].get<std::string>()));
-    const QStringList pair = QString::fromStdString((*json_)["languages"].get<std::string>()).split('-');
+    trained_->setEnabled(draft_.start.adapters.rank == 0); // adapters leave all parameters as they are
+    fromPath_->setText(QString::fromStdString(draft_.start.model));
+    textPath_->setText(QString::fromStdString(draft_.settings.text.string()));
+    translationPath_->setText(QString::fromStdString(draft_.settings.translation.string()));
+    const QStringList pair = QString::fromStdString(draft_.settings.languages).split('-');
     for (const auto& [box, code] : {std::pair{fromLanguage_, pair.front()}, std::pair{toLanguage_, pair.back()}})
         box->setCurrentIndex(box->findData(code));
-    dataPath_->setText(QString::fromStdString((*json_)["data"].get<std::string>()));
-    const auto value = [&](std::string_view id) {
-        const auto& field = (*json_)[std::string(id)];
-        return field.is_boolean() ? (field.get<bool>() ? 1.0 : 0.0) : field.get<double>();
-    };
-    for (const Param& param : kModelParams) modelControls_->setValue(param.id, value(param.id));
-    for (const Param& param : kAdapterParams) adapterControls_->setValue(param.id, value(param.id));
-    for (const Param& param : kTrainingParams) trainingControls_->setValue(param.id, value(param.id));
+    dataPath_->setText(QString::fromStdString(draft_.settings.data.string()));
+    for (const auto& [section, controls] : {std::pair{Section::Model, modelControls_},
+                                            {Section::Start, adapterControls_},
+                                            {Section::Training, trainingControls_}})
+        for (const Param& param : paramsOf(section)) {
+            const RecipeValue value = findRecipeField(param.id)->value(draft_);
+            const double* number = std::get_if<double>(&value);
+            controls->setValue(param.id, number ? *number : std::get<bool>(value) ? 1 : 0);
+        }
     showPrecision();
 }
 
 void RecipeForm::showPrecision() {
-    const Precision& chosen = precisionNamed((*json_)["precision"].get<std::string>());
+    const Precision& chosen = precisionOf(draft_.precision);
     if (chosen.dtype == DType::F32) return showSentence(precisionCard_, {});
     const Citation& source = chosen.source;
     QStringList sentences;
@@ -462,26 +340,26 @@ void RecipeForm::showPrecision() {
     showSentence(precisionCard_, sentences.join("\n\n"));
 }
 
-void RecipeForm::set(const std::string& field, nlohmann::json value) {
-    const bool isOtherModel = field == "from" && value != (*json_)["from"];
-    (*json_)[field] = std::move(value);
+void RecipeForm::set(std::string_view id, const RecipeValue& value) {
+    const RecipeField& field = *findRecipeField(id);
+    const bool isOtherModel = id == "from" && value != field.value(draft_), isRank = id == "lora_rank";
+    field.set(draft_, value);
     if (isOtherModel) {
-        (*json_)["from_hash"] = "";
-        (*json_)["attention"] = "";
-        (*json_)["tokenizer"] = startsFromModel() ? kModelTokens : TaskSettings{}.tokens;
-        if (!startsFromModel()) (*json_)["lora_rank"] = 0;
+        draft_.start.hash = draft_.architecture.attention = "";
+        draft_.settings.tokens = startsFromModel() ? kModelTokens : TaskSettings{}.tokens;
+        if (!startsFromModel()) draft_.start.adapters.rank = 0;
     }
-    if (field == "lora_rank" && (*json_)[field] != 0) (*json_)["trained"] = StartingPoint{}.trained;
-    if (isOtherModel || field == "lora_rank") show();
-    if (field == "precision") showPrecision();
+    if (isRank && draft_.start.adapters.rank != 0) draft_.start.trained = StartingPoint{}.trained;
+    if (isOtherModel || isRank) show();
+    showPrecision();
     settle();
     emit changed();
 }
 
-bool RecipeForm::startsFromModel() const { return !(*json_)["from"].get<std::string>().empty(); }
+bool RecipeForm::startsFromModel() const { return !draft_.start.model.empty(); }
 
 bool RecipeForm::settleAttention() {
-    const std::string text = (*json_)["attention"].get<std::string>();
+    const std::string text = draft_.architecture.attention;
     attention_->setText(text, [&](const std::string& typed) { return typed == text; });
     if (startsFromModel()) try { // the rest depends on the model, which training opens
             specsIn(text);
@@ -492,12 +370,8 @@ bool RecipeForm::settleAttention() {
                 QString::fromStdString(Failure{error.message(), error.where(), error.hint()}.sentence()), {});
             return false;
         }
-    const auto number = [&](const char* field) { return (*json_)[field].get<int64_t>(); };
-    const Architecture model{.family = (*json_)["family"].get<std::string>(),
-                             .heads = std::max<int64_t>(1, number("heads")),
-                             .keyValueHeads = number("key_value_heads"),
-                             .width = number("width"),
-                             .attention = text};
+    Architecture model = draft_.architecture;
+    model.layers = Architecture().layers; // which another message counts
     const auto problem = attentionProblem(model);
     attention_->showProblem(problem ? QString::fromStdString(problem->sentence) : QString(),
                             problem ? problem->nearest : std::string());
@@ -511,10 +385,13 @@ void RecipeForm::settle() {
     if (!settleAttention()) return showSentence(problem_, {}); // the line shows the problem itself
     QString problem;
     try {
-        nlohmann::json said = *json_;
-        if (startsFromModel() && said["from_hash"] == "") // the model describes itself
-            for (const std::string_view field : modelFields()) said.erase(field);
-        Recipe recipe = recipeFromJson(said, "the recipe");
+        Recipe recipe = draft_;
+        if (startsFromModel() && recipe.start.hash.empty()) { // the model describes itself
+            recipe.start.asked.clear();
+            for (const RecipeField& field : recipeFields())
+                if (field.describesModel) field.set(recipe, field.value(Recipe{}));
+        }
+        check(recipe);
         if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
             problem = tr("Choose a text file, then press Train.");
         else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())

@@ -1,13 +1,10 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
-#include "engine/training/recipe.h"
+#include "engine/training/recipe_fields.h"
 
 #include <QWidget>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -42,21 +39,18 @@ signals:
     void changed();
 
 private:
-    enum class For : uint8_t { All, Sequences, Pictures, PicturesAndSources };
     struct Choice {
-        const char* field;
+        const RecipeField* field;
         QComboBox* box;
-        For tasks = For::All; ///< other tasks hide it
     };
 
     QWidget* makeTask();
     void listTasks();        ///< by kind
     QWidget* makeSettings(); ///< of the task, and the model to start from
     QWidget* makeModel();
-    QWidget* makeSection(const QString& title, const char* name, std::initializer_list<Choice> choices,
-                         ParamControls* controls, QWidget* note = nullptr);
-    QComboBox* choice(const char* field, const QString& title, const QStringList& ids, const QStringList& titles,
-                      const QString& help);
+    QWidget* makeSection(const QString& title, const char* name, RecipeField::Section section, ParamControls* controls,
+                         QWidget* note = nullptr);
+    QComboBox* makeChoice(const RecipeField& field);
     void choosePath(const QString& title, const char* field, QLineEdit* line);
     QWidget* makePathRow(QLineEdit*& line, const char* field, const QString& title, const QString& help);
     QWidget* makeLanguages();
@@ -64,14 +58,14 @@ private:
     void showFamilies(const Task& task);
     void show();
     void showPrecision(); ///< the card of the chosen precision; none for f32
-    void set(const std::string& field, nlohmann::json value);
+    void set(std::string_view id, const RecipeValue& value);
     void warnOfUnknown();         ///< of a text that the model's tokens cannot write, on another thread
     void settle();                ///< reads the recipe from the fields
     bool startsFromModel() const; ///< which then sets the architecture
     /// Checks the line of attention. @return whether it can be trained
     bool settleAttention();
 
-    std::unique_ptr<nlohmann::json> json_; ///< never null; behind a pointer to keep json.hpp out of this header
+    Recipe draft_; ///< as the fields say, whether or not it is valid
     std::optional<Recipe> recipe_;
     QWidget* taskPart_;
     QComboBox* task_;
@@ -80,7 +74,7 @@ private:
     ParamControls *taskControls_ = nullptr, *modelControls_, *adapterControls_, *trainingControls_;
     QWidget *from_, *text_, *data_, *model_, *translation_, *languages_; ///< model_: without the line of attention
     QLineEdit *fromPath_, *textPath_, *dataPath_, *translationPath_;
-    QComboBox *trained_, *tokens_, *fromLanguage_, *toLanguage_;
+    QComboBox *trained_, *fromLanguage_, *toLanguage_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
     Recipe warned_; ///< for which the warning is

@@ -1,3 +1,4 @@
+#include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/sequence_task.h"
 
@@ -61,6 +62,13 @@ constinit const Task kCompareTask{
             "single head must attend to both; it finds their mean, which does not tell which number is larger.",
     .params = kParams,
     .make = makeSeeded<Compare>,
+    .suggest =
+        [](Recipe& recipe) {
+            // one layer, so that both heads must find their place in a single step
+            recipe.architecture = {.layers = 1, .heads = 2, .width = 64, .initialDeviation = 0.12};
+            recipe.optimiser.decay = 0.01;
+            recipe.batch = 192;
+        },
 };
 
 } // namespace attn

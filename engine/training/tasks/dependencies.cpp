@@ -1,4 +1,5 @@
 #include "engine/attention/position/dependency_tree.h"
+#include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/draws.h"
 #include "engine/training/tasks/readout_task.h"
@@ -76,6 +77,16 @@ constinit const Task kDependenciesTask{
     .metricName = "accuracy",
     .readout = TextReadout::TokenClass,
     .make = makeSeeded<Dependencies>,
+    .suggest =
+        [](Recipe& recipe) {
+            recipe.architecture.layers = 1;
+            recipe.architecture.heads = 2;
+            recipe.architecture.width = 32;
+            recipe.architecture.attention = "position=dependency_tree";
+            recipe.architecture.initialDeviation = 0.1;
+            recipe.schedule = {.rate = 1e-2, .warmUp = 20, .steps = 400};
+            recipe.evaluateEvery = 50;
+        },
 };
 
 } // namespace attn

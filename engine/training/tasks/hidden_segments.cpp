@@ -1,3 +1,5 @@
+#include "engine/training/recipe.h"
+#include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/draws.h"
 #include "engine/training/tasks/word_pieces.h"
@@ -174,6 +176,8 @@ constinit const Task kHiddenSegmentsTask{
     .readout = TextReadout::MaskedToken,
     .segments = segmentsIn,
     .make = make,
+    .suggest =
+        [](Recipe& recipe) { recipe.architecture.attention = segmentedAttention(segmentsOf(kHiddenSegmentsTask, {})); },
 };
 
 } // namespace attn

@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_data.h"
 #include "engine/training/tasks/image_task.h"
@@ -101,6 +102,13 @@ constinit const Task kFashionMnistTask{
     .successLevel = 0.87,
     .withoutData = "where the package installs it",
     .makeImages = makeFashion,
+    .suggest =
+        [](Recipe& recipe) {
+            // large patches allow many epochs in the same time
+            recipe.architecture.layers = 3;
+            recipe.architecture.patch = 7;
+            recipe.schedule.steps = 6500;
+        },
 };
 
 constinit const Task kImagesTask{

@@ -1,5 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/io/resample.h"
+#include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_data.h"
 #include "engine/training/tasks/sequence_task.h"
@@ -180,6 +181,11 @@ constinit const Task kPixelsTask{
     .successLevel = 0.4,
     .withoutData = "drawn shapes",
     .make = makePixels,
+    .suggest =
+        [](Recipe& recipe) {
+            recipe.batch = 16;
+            recipe.schedule.finalRate = 1e-4;
+        },
 };
 
 } // namespace attn

@@ -1,3 +1,4 @@
+#include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_task.h"
 #include "engine/training/tasks/shape_drawing.h"
@@ -156,6 +157,15 @@ constinit const Task kShapesTask{
     .metricName = "accuracy",
     .successLevel = 0.9,
     .makeImages = makeShapes,
+    .suggest =
+        [](Recipe& recipe) {
+            // needs larger initial weights; with a rate of 3e-3 it stays at chance
+            recipe.architecture.layers = 2;
+            recipe.architecture.patch = 16;
+            recipe.architecture.initialDeviation = 0.1;
+            recipe.schedule = {.rate = 1.5e-3, .finalRate = 0, .warmUp = 100, .steps = 2500};
+            recipe.evaluateEvery = recipe.checkpointEvery = 250;
+        },
 };
 
 } // namespace attn

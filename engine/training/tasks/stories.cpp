@@ -1,3 +1,4 @@
+#include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/draws.h"
 #include "engine/training/tasks/story_writer.h"
@@ -130,6 +131,12 @@ constinit const Task kStoriesTask{
     .metricName = "pronoun agreement",
     .successLevel = 0.95,
     .make = makeSeeded<Stories>,
+    .suggest =
+        [](Recipe& recipe) {
+            recipe.architecture = {.family = "llama", .layers = 5, .heads = 8, .keyValueHeads = 4, .width = 128};
+            recipe.schedule = {.rate = 4e-3, .finalRate = 1e-4, .warmUp = 100, .steps = 2500};
+            recipe.batch = 8;
+        },
 };
 
 } // namespace attn

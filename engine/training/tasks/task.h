@@ -2,14 +2,12 @@
 
 #include "engine/attention/mask/segments.h"
 #include "engine/core/param_values.h"
-#include "engine/core/stop_point.h"
 #include "engine/models/text_readout.h"
 #include "engine/models/written_picture.h"
 #include "engine/text/tokenizer.h"
+#include "engine/training/tasks/task_settings.h"
 
 #include <cstdint>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,23 +52,6 @@ struct Example {
     std::vector<int32_t> prompt{}, answer{}, source{};
     std::vector<int32_t> parents{}; ///< of the prompt's words; empty: it has no tree of its own
     bool operator==(const Example&) const = default;
-};
-
-/// TaskSettings::tokens of a text that is cut into the tokens of the model from which training starts.
-inline constexpr const char* kModelTokens = "model";
-
-/// The settings of a task. Missing values keep their defaults.
-struct TaskSettings {
-    std::map<std::string, double, std::less<>> values{}; ///< by Param::id
-    uint64_t seed = 0;                                   ///< selects the examples; does not change splits
-    std::filesystem::path text{};                        ///< file, for tasks that read a text
-    std::filesystem::path translation{}; ///< of the text, line by line; empty: the text holds both languages
-    std::string languages = "en-de";     ///< from and to, for tasks between languages: codes as in BCP 47
-    std::string tokens = "chars";        ///< for these tasks: "chars", "bytes", "bpe:N" with N merges, or kModelTokens
-    std::string modelTokenizer{};        ///< for kModelTokens: the tokenizer.json of the model
-    std::filesystem::path data{};        ///< folder, for tasks that read pictures
-    StopPoint stopPoint{};               ///< of the work on the text
-    bool operator==(const TaskSettings&) const = default;
 };
 
 /// A task with fixed parameters: a repeatable source of batches. Results of calls depend only on their arguments. Calls
@@ -135,6 +116,7 @@ std::unique_ptr<TaskInstance> makeSeeded(const TaskValues& values, const TaskSet
 }
 
 class ImageTaskInstance;
+struct Recipe;
 
 /// A task in the catalogue.
 struct Task {
@@ -164,13 +146,16 @@ struct Task {
     bool readsData = false; ///< needs TaskSettings::data
     /// Of a task that reads TaskSettings::data where it is given: what it learns from otherwise. Empty for others.
     std::string_view withoutData{};
-    bool hasSource = false;      ///< examples have a source, which an encoder reads
-    bool splitsText = false;     ///< cuts the text as TaskSettings::tokens says
-    bool readsLanguages = false; ///< needs TaskSettings::languages
-    bool hasSubtasks = false;    ///< examples belong to tasks that a file names: TaskInstance::subtaskOf()
+    bool hasSource = false;        ///< examples have a source, which an encoder reads
+    bool splitsText = false;       ///< cuts the text as TaskSettings::tokens says
+    bool readsLanguages = false;   ///< needs TaskSettings::languages
+    bool readsTranslation = false; ///< reads TaskSettings::translation where it is given
+    bool hasSubtasks = false;      ///< examples belong to tasks that a file names: TaskInstance::subtaskOf()
     std::unique_ptr<TaskInstance> (*make)(const TaskValues& values, const TaskSettings& settings) = nullptr;
     /// Replaces `make` for tasks with pictures.
     std::unique_ptr<ImageTaskInstance> (*makeImages)(const TaskValues& values, const TaskSettings& settings) = nullptr;
+    /// Sets what the suggested recipe has in place of the usual settings for tasks of its kind; null: nothing.
+    void (*suggest)(Recipe& recipe) = nullptr;
 
     bool hasImages() const { return makeImages != nullptr; }
     /// Whether the metric is a share, from 0 to 1, of what is right.

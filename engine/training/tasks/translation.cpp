@@ -334,6 +334,7 @@ constinit const Task kTranslationTask{
     .successLevel = 0.6,
     .readsText = true,
     .hasSource = true,
+    .readsTranslation = true,
     .make = makeTranslation,
 };
 

@@ -1,0 +1,59 @@
+#include "engine/models/trainable_family.h"
+
+#include "engine/core/error.h"
+#include "engine/models/config_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+namespace attn {
+
+std::span<const TrainableFamily* const> trainableFamilies() {
+    static constexpr std::array kFamilies{&kTrainsBert, &kTrainsGpt2, &kTrainsLlama,  &kTrainsXlnet,
+                                          &kTrainsT5,   &kTrainsBart, &kTrainsMarian, &kTrainsVit};
+    return kFamilies;
+}
+
+const TrainableFamily& trainableFamilyNamed(std::string_view id) {
+    const auto families = trainableFamilies();
+    const auto found = std::ranges::find(families, id, &TrainableFamily::id);
+    if (found == families.end())
+        throw Error({.what = fmt::format("cannot train \"{}\"", id),
+                     .where = "recipe: family",
+                     .hint = fmt::format("choose one of: {}",
+                                         fmt::join(families | std::views::transform(&TrainableFamily::id), ", "))});
+    return **found;
+}
+
+LayerAttention attentionOfLayers(const Architecture& a, MaskExpression mask) {
+    return {.spec = plainAttention({a.heads, a.keyValueHeads == 0 ? a.heads : a.keyValueHeads}, std::move(mask)),
+            .headWidth = a.width / a.heads,
+            .queryKeyValueBias = true,
+            .outputBias = true};
+}
+
+FeedForwardSpec feedForwardOf(const Architecture& a) {
+    const auto activation = findActivation(a.activation);
+    if (!activation)
+        throw Error({.what = fmt::format("there is no \"{}\"", a.activation), .where = "recipe: activation"});
+    return {.width = a.attentionOnly ? 0 : a.feedForward != 0 ? a.feedForward : 4 * a.width, .activation = *activation};
+}
+
+DecoderConfig withEncoder(DecoderConfig decoder, LayerAttention self, const LayerAttention& cross, int64_t layers) {
+    const auto count = static_cast<size_t>(layers);
+    DecoderConfig encoder = decoder;
+    encoder.readout = TextReadout::None;
+    encoder.unembedBias = false;
+    encoder.layers.assign(count, self);
+    self.spec.mask = MaskExpression::causal();
+    decoder.layers.assign(count, self);
+    decoder.crossAttention.assign(count, cross);
+    decoder.encoder.push_back(std::move(encoder));
+    return decoder;
+}
+
+} // namespace attn
