@@ -22,6 +22,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -73,11 +74,46 @@ void requireRun(const std::string& path, const fs::path& recipe) {
            "name the folder of a training run, one of its checkpoints, or a model that was trained with Attention Lab");
 }
 
+/// The values of the task, as --set names them. @throws Error
+std::map<std::string, double> taskValues(const TrainOptions& options) {
+    std::map<std::string, double> values;
+    for (const std::string& value : options.values) {
+        const size_t equals = value.find('=');
+        const auto number = equals == std::string::npos ? std::nullopt : finiteNumber(value.substr(equals + 1));
+        if (!number)
+            throw Error({.what = fmt::format("\"{}\" is not written as NAME=NUMBER", value),
+                         .where = "--set",
+                         .hint = "write for example --set digits=6"});
+        values[value.substr(0, equals)] = *number;
+    }
+    return values;
+}
+
+/// @throws Error if options ask for another recipe than that of the training run which they continue
+void requireSame(const TrainOptions& options, const nlohmann::json& kept) {
+    const auto refuse = [](std::string_view option, const std::string& has) {
+        throw Error(
+            {.what = fmt::format("the training run continues with its own recipe, which has {}", has),
+             .where = std::string(option.substr(0, option.find(' '))),
+             .hint = "leave the option out, or start another training run with --from and the folder of this one"});
+    };
+    if (!options.recipe.empty() && toJson(readRecipe(options.recipe)) != kept)
+        refuse("--recipe", "other values than this file");
+    for (const auto& [id, value] : options.fields.items())
+        if (const auto found = kept.find(id); found == kept.end() || *found != value)
+            refuse(findRecipeField(id)->option, found == kept.end() ? "none" : found->dump());
+    for (const auto& [id, value] : taskValues(options))
+        if (const auto& values = kept.at("values"); !values.contains(id) || values.at(id) != value)
+            refuse("--set", fmt::format("{} = {}", id, values.contains(id) ? values.at(id).dump() : "its default"));
+}
+
 Recipe recipeOf(const TrainOptions& options) {
     const fs::path kept = fs::path(options.out) / "recipe.json";
     if (options.resumes) {
         requireRun(options.out, kept);
-        return readRecipe(kept);
+        Recipe recipe = readRecipe(kept);
+        requireSame(options, toJson(recipe));
+        return recipe;
     }
     const std::string task = options.fields.value("task", Recipe{}.task);
     nlohmann::json json =
@@ -94,15 +130,7 @@ Recipe recipeOf(const TrainOptions& options) {
     }
     if (startsElsewhere || std::ranges::any_of(recipeFields(), asksForModel)) json["from_hash"] = "";
     json.update(options.fields);
-    for (const std::string& value : options.values) {
-        const size_t equals = value.find('=');
-        const auto number = equals == std::string::npos ? std::nullopt : finiteNumber(value.substr(equals + 1));
-        if (!number)
-            throw Error({.what = fmt::format("\"{}\" is not written as NAME=NUMBER", value),
-                         .where = "--set",
-                         .hint = "write for example --set digits=6"});
-        json["values"][value.substr(0, equals)] = *number;
-    }
+    for (const auto& [id, value] : taskValues(options)) json["values"][id] = value;
     return recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
 }
 
@@ -279,8 +307,8 @@ int train(const TrainOptions& options) {
             report("{}stage {} of {} from step {} on: {}\n", clear, stage + 1, recipe.schedule.stages, point.step,
                    windowText(recipe.schedule.windowDivisor(stage)));
         }
-        if (run.metricsProblem() != problem) {
-            problem = run.metricsProblem();
+        if (run.problem() != problem) {
+            problem = run.problem();
             report("{}{}\n", clear, problem ? "warning: " + problem->sentence() : "the metrics are written again");
         }
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -312,8 +340,8 @@ int train(const TrainOptions& options) {
     if (trainer.images())
         printEvaluation(trainer, trainer.evaluate(Split::Test, exampleCount(trainer, Split::Test)), "test");
     printChanges(trainer, options.out);
-    if (!problem) return kDone;
-    report("the model is written, but the last metrics are not: {}\n", problem->what);
+    if (!run.metricsProblem()) return kDone;
+    report("the model is written, but the last metrics are not: {}\n", run.metricsProblem()->what);
     return kFailed;
 }
 

@@ -117,10 +117,15 @@ std::string readTextFile(const std::filesystem::path& path, uint64_t mostBytes) 
     return text;
 }
 
+std::string withoutByteOrderMark(std::string text) {
+    if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+    return text;
+}
+
 std::string readGivenText(const std::filesystem::path& path, uint64_t mostBytes) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))
-        return readTextFile(path, mostBytes);
+        return withoutByteOrderMark(readTextFile(path, mostBytes));
     const int descriptor = openWithoutWaiting(path);
     const auto closes = [](const int* open) { close(*open); };
     const std::unique_ptr<const int, decltype(closes)> guard(&descriptor, closes);
@@ -128,7 +133,7 @@ std::string readGivenText(const std::filesystem::path& path, uint64_t mostBytes)
     std::array<char, 1 << 16> piece{};
     for (;;) {
         const ssize_t count = ::read(descriptor, piece.data(), piece.size());
-        if (count == 0) return text;
+        if (count == 0) return withoutByteOrderMark(std::move(text));
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
             pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
             poll(&waiting, 1, -1);

@@ -37,8 +37,11 @@ std::string remedyForReading(int code);
 /// @throws Error naming the file if it has more than `mostBytes`, is no regular file or cannot be read
 std::string readTextFile(const std::filesystem::path& path, uint64_t mostBytes);
 
+/// Leaves out the byte order mark with which some editors begin a text in UTF-8.
+std::string withoutByteOrderMark(std::string text);
+
 /// Reads a text that a person named: a regular file, or what a pipe, a terminal or /dev/stdin gives until its end. It
-/// does not wait for a pipe that nobody writes to. @throws Error as readTextFile()
+/// does not wait for a pipe that nobody writes to. A byte order mark is left out. @throws Error as readTextFile()
 std::string readGivenText(const std::filesystem::path& path, uint64_t mostBytes);
 
 } // namespace attn

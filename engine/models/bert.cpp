@@ -114,7 +114,8 @@ const ModelFamily kBert{
     .unprefixed = {"cls.", "classifier", "qa_outputs"},
     .classModels = "Bert",
     .tie = kTie,
-    .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"}};
+    .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"},
+    .spareFields = {"is_causal"}};
 
 const TrainableFamily kTrainsBert{
     .id = "bert",

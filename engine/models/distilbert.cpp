@@ -64,6 +64,7 @@ const ModelFamily kDistilBert{.id = "distilbert",
                               .config = config,
                               .recipe = recipe,
                               .tie = kTie,
-                              .leftovers = {"*position_ids"}};
+                              .leftovers = {"*position_ids"},
+                              .spareFields = {"is_causal"}};
 
 } // namespace attn

@@ -47,8 +47,10 @@ std::vector<std::string> sentencesOf(const LeftOut& leftOut) {
     if (!leftOut.files.empty()) {
         const bool hasAdapter =
             std::ranges::any_of(leftOut.files, [](const std::string& name) { return name.starts_with("adapter_"); });
-        sentences.push_back(fmt::format("beside the model {} {}, which this program leaves out{}",
-                                        leftOut.files.size() == 1 ? "lies" : "lie", examplesOf(leftOut.files),
+        const std::string examples = examplesOf(leftOut.files);
+        sentences.push_back(fmt::format("beside the model {} {}{}, which this program leaves out{}",
+                                        leftOut.files.size() == 1 ? "lies" : "lie",
+                                        examples.starts_with("such as") ? "files " : "", examples,
                                         hasAdapter ? ": the model runs without its adapter" : ""));
     }
     return sentences;

@@ -57,6 +57,7 @@ const ModelFamily kRoberta{.id = "roberta",
                            .config = config,
                            .recipe = recipe,
                            .tie = kTie,
-                           .leftovers = {"*position_ids", "*pooler.dense.*", "lm_head.decoder.bias"}};
+                           .leftovers = {"*position_ids", "*pooler.dense.*", "lm_head.decoder.bias"},
+                           .spareFields = {"is_causal"}};
 
 } // namespace attn

@@ -51,6 +51,19 @@ ConfigReader sameForAllLayers(const ConfigReader& read, const char* field) {
     return first.empty() ? object : object.object(first.c_str());
 }
 
+/// Refuses a number that stands in several places with different values, of which programs take different ones.
+void requireOneNumber(const ConfigReader& read, const ConfigReader& scaling, const char* object, const char* own,
+                      const char* general) {
+    std::vector<std::pair<std::string, double>> said;
+    if (read.has(own)) said.emplace_back(own, read.number(own, 0));
+    if (std::string_view(own) != general && read.has(general)) said.emplace_back(general, read.number(general, 0));
+    if (scaling.has(general)) said.emplace_back(fmt::format("{}.{}", object, general), scaling.number(general, 0));
+    for (const auto& [name, value] : said)
+        if (value != said.front().second)
+            read.fail(said.front().first.c_str(), fmt::format("is {} but {} is {}", said.front().second, name, value),
+                      "keep only one of them");
+}
+
 } // namespace
 
 std::vector<double> rotaryValues(const ConfigReader& read, const RotaryFields& fields, int64_t headWidth) {
@@ -63,6 +76,8 @@ std::vector<double> rotaryValues(const ConfigReader& read, const RotaryFields& f
     const char* field = read.has(kParameters) ? kParameters : kScaling;
     const nlohmann::json none = nlohmann::json::object();
     const ConfigReader scaling = read.has(field) ? sameForAllLayers(read, field) : ConfigReader(none, {});
+    requireOneNumber(read, scaling, field, fields.base, "rope_theta");
+    requireOneNumber(read, scaling, field, fields.fraction, "partial_rotary_factor");
     const double base = scaling.number("rope_theta", usualBase),
                  fraction = scaling.number("partial_rotary_factor", usualFraction);
     const ConfigReader& ofBase = scaling.has("rope_theta") ? scaling : read;
@@ -80,7 +95,13 @@ std::vector<double> rotaryValues(const ConfigReader& read, const RotaryFields& f
                         fmt::format("is {}, which rotates {} of {} features", fraction, rotated, headWidth));
 
     const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
-    const double factor = scaling.number("factor", 1);
+    if (type != "default" && type != "linear" && type != "llama3")
+        read.fail(field, fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
+    const auto required = [&](const char* name) {
+        if (!scaling.has(name)) scaling.fail(name, fmt::format("is missing, which the type \"{}\" needs", type));
+        return scaling.number(name, 0);
+    };
+    const double factor = type == "default" ? scaling.number("factor", 1) : required("factor");
     if (factor <= 0) scaling.fail("factor", fmt::format("is {} but must be above 0", factor));
     std::vector<double> values{base};
     if (fraction != 1) values.push_back(fraction);
@@ -90,12 +111,10 @@ std::vector<double> rotaryValues(const ConfigReader& read, const RotaryFields& f
     }
     values = {base, fraction, 0, factor}; // in halves
     if (type == "linear") return values;
-    if (type != "llama3")
-        read.fail(field, fmt::format("has the unknown type \"{}\"", type), "supported: default, linear, llama3");
-    const double low = scaling.number("low_freq_factor", 1), high = scaling.number("high_freq_factor", 4);
+    const double low = required("low_freq_factor"), high = required("high_freq_factor");
     if (high <= low)
         scaling.fail("high_freq_factor", fmt::format("is {} but must be above low_freq_factor {}", high, low));
-    values.insert(values.end(), {scaling.number("original_max_position_embeddings", 8192), low, high});
+    values.insert(values.end(), {required("original_max_position_embeddings"), low, high});
     return values;
 }
 

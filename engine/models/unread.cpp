@@ -152,6 +152,7 @@ bool isSilent(std::string_view field) {
 
 /// Whether a value switches nothing on.
 bool isNeutral(const std::string& field, const nlohmann::json& value) {
+    if (field == "is_causal") return value == true; // false makes a decoder of transformers read in both directions
     if (value.is_null() || value == false) return true;
     if ((value.is_array() || value.is_object() || value.is_string()) && (value.empty() || value == "")) return true;
     if (field == "layer_types")

@@ -255,7 +255,7 @@ private:
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         next_.isMeasuring = false;
         next_.failure.reset();
-        next_.warning = run_->metricsProblem();
+        next_.warning = run_->problem();
         next_.step = point.step;
         const bool isCheckpoint = run_->isFinished() || point.step % recipe.checkpointEvery == 0;
         if (point.validationLoss || isCheckpoint) takeAnswers();

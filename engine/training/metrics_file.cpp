@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace attn {
@@ -16,8 +18,12 @@ MetricsFile::MetricsFile(const std::filesystem::path& run, const std::vector<Met
     : path_(run / kMetricsFile) {
     std::string text;
     for (const MetricPoint& point : points) text += metricLine(point);
+    create(text);
+}
+
+void MetricsFile::create(const std::string& text) {
     writeAtomically(path_, text);
-    descriptor_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    descriptor_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
     if (descriptor_ < 0)
         throw Error({.what = fmt::format("cannot be written: {}", std::strerror(errno)),
                      .where = path_.string(),
@@ -41,6 +47,24 @@ void MetricsFile::append(const MetricPoint& point) {
                                                    remedyForWriting(errno))};
     }
     waiting_.erase(0, done);
+}
+
+bool MetricsFile::isGone() const {
+    struct stat open {
+    }, named{};
+    if (fstat(descriptor_, &open) != 0) return false;
+    return stat(path_.c_str(), &named) != 0 ? errno == ENOENT
+                                            : open.st_dev != named.st_dev || open.st_ino != named.st_ino;
+}
+
+void MetricsFile::restore() {
+    std::string text; // a file without a name is still there for those who have it open
+    std::array<char, 1 << 16> piece{};
+    for (ssize_t count = 0; (count = pread(descriptor_, piece.data(), piece.size(), std::ssize(text))) > 0;)
+        text.append(piece.data(), static_cast<size_t>(count));
+    const int former = descriptor_;
+    create(text);
+    close(former);
 }
 
 void MetricsFile::sync() const { fsync(descriptor_); }

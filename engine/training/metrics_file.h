@@ -11,7 +11,7 @@
 namespace attn {
 
 /// metrics.jsonl of a training run, open for writing. A disk that is full does not stop the run: lines that cannot be
-/// written wait in memory and are written when that works again.
+/// written wait in memory and are written when that works again. A file that someone removed or moved is written again.
 class MetricsFile {
 public:
     /// Replaces the file with these points, completely or not at all. @throws Error naming the file and the reason
@@ -21,12 +21,18 @@ public:
     MetricsFile& operator=(const MetricsFile&) = delete;
 
     void append(const MetricPoint& point);
+    /// Whether the file lies no longer at its path.
+    bool isGone() const;
+    /// Writes what the file holds to its path again. @pre isGone(), and the folder is there  @throws Error as above
+    void restore();
     /// Flushes what was written to the disk.
     void sync() const;
     /// Why the newest points are not in the file yet; none if all are.
     const std::optional<Failure>& problem() const { return problem_; }
 
 private:
+    void create(const std::string& text);
+
     std::filesystem::path path_;
     int descriptor_ = -1;
     std::string waiting_; ///< what is not written yet; it may begin inside a line

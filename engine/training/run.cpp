@@ -100,9 +100,29 @@ MetricPoint TrainingRun::advance() {
         point.hiddenTokens = evaluation.hiddenTokens;
         for (const auto& [name, matches] : evaluation.subtasks) point.subtasks[name] = matches.share();
     }
+    if (metrics_->isGone()) restoreFolder();
     metrics_->append(point);
     if (report.step % recipe.checkpointEvery == 0 || isFinished()) save();
     return point;
+}
+
+void TrainingRun::restoreFolder() {
+    createFolder(folder_);
+    lock_.reset();
+    lock_.emplace(folder_);
+    startRun(folder_, trainer_.recipe());
+    metrics_->restore();
+    saved_ = -1;
+    save(); // the earlier checkpoints are lost
+    restored_ = true;
+}
+
+std::optional<Failure> TrainingRun::problem() const {
+    if (restored_)
+        return Failure{.what = "the folder was removed or moved while the model trained, and is written again",
+                       .where = folder_.string(),
+                       .hint = "its earlier checkpoints are not in it"};
+    return metrics_->problem();
 }
 
 void TrainingRun::save() {
@@ -113,6 +133,7 @@ void TrainingRun::save() {
 }
 
 Trainer::Evaluation TrainingRun::finish() {
+    if (metrics_->isGone()) restoreFolder();
     writeModel(folder_, trainer_);
     return trainer_.evaluate(Split::Validation, exampleCount(trainer_, Split::Validation));
 }

@@ -32,7 +32,10 @@ public:
     MetricPoint advance();
     /// Writes a checkpoint, unless this step already has one.
     void save();
-    /// Why the newest metrics are not in metrics.jsonl, such as a full disk; training goes on. None if all are.
+    /// What happened to the files of the training run, which continues: the newest metrics cannot be written, as on a
+    /// full disk, or the folder was removed and is written again. None: nothing.
+    std::optional<Failure> problem() const;
+    /// Why the newest metrics are not in metrics.jsonl. None if all are.
     const std::optional<Failure>& metricsProblem() const { return metrics_->problem(); }
     /// After the last step: writes the model to the training run's folder. @return its evaluation on the validation
     /// split
@@ -41,12 +44,14 @@ public:
     std::shared_ptr<const WeightSet> weights() const { return weightsOf(trainer_, model_); }
 
 private:
+    void restoreFolder();
     std::vector<double> ratiosSince(const std::map<std::string, std::vector<float>>& before) const;
     std::map<std::string, std::vector<float>> trainedWeights() const;
 
     std::filesystem::path folder_;
     Trainer trainer_;
-    int64_t saved_ = -1; ///< step of the last checkpoint
+    int64_t saved_ = -1;    ///< step of the last checkpoint
+    bool restored_ = false; ///< someone removed the folder
     std::optional<RunLock> lock_;
     std::optional<MetricsFile> metrics_;
     std::shared_ptr<const WeightSet::Model> model_;

@@ -96,3 +96,10 @@ TEST_CASE("json: nesting, repeated keys and the number of values have limits", "
     CHECK(parseJson("[18446744073709551615, 1.5]", "file.json").dump() == "[18446744073709551615,1.5]");
     CHECK_THAT(problem("[1] 2"), CONTAINS("not valid JSON at line 1"));
 }
+
+TEST_CASE("input: a text that a person gives has no byte order mark", "[io]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "marked", "\xEF\xBB\xBFtext \xEF\xBB\xBF");
+    CHECK(readGivenText(folder / "marked", 100) == "text \xEF\xBB\xBF");
+    CHECK(readTextFile(folder / "marked", 100).size() == 11);
+}

@@ -76,6 +76,28 @@ TEST_CASE("training: a full disk while a run resumes costs none of its metrics",
     CHECK(readMetrics(folder / "run").size() == 8);
 }
 
+TEST_CASE("training: a folder that is removed while the model trains is written again", "[training][gpu]") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "run";
+    {
+        TrainingRun run(path, smallRecipe(4), kQuick, false);
+        advance(run, 3);
+        CHECK_FALSE(run.problem());
+        const bool isMoved = GENERATE(false, true);
+        if (isMoved)
+            fs::rename(path, folder / "elsewhere");
+        else
+            fs::remove_all(path);
+        advance(run, 2);
+        REQUIRE(run.problem());
+        CHECK_THAT(run.problem()->sentence(), CONTAINS("was removed or moved while the model trained"));
+    }
+    CHECK(readRecipe(path / "recipe.json") == smallRecipe(4));
+    CHECK(readMetrics(path).size() == 5); // the earlier ones too
+    TrainingRun run(path, readRecipe(path / "recipe.json"), kQuick, true);
+    CHECK(run.trainer().stepsDone() == 4);
+}
+
 TEST_CASE("training: one flipped bit in a checkpoint is found before anything is loaded", "[training][gpu]") {
     const TemporaryFolder folder;
     makeRun(folder / "run");

@@ -81,6 +81,17 @@ std::unique_ptr<TaskInstance> opinions(const std::string& longText) {
     return makeTask(taskNamed("classify"), settingsOf(file.path()));
 }
 
+/// A text for each task that reads one.
+std::string textFor(std::string_view task) {
+    if (task == "classify") return lines(400, [](int i) { return fmt::format("{}\tit is {}", i % 2, i); });
+    if (task == "tag")
+        return lines(400, [](int i) { return i % 9 == 0 ? std::string() : fmt::format("w{} {}", i, i % 2); });
+    if (task == "answer") return lines(400, [](int i) { return fmt::format("who {}\t{} is here\tis", i, i); });
+    if (task == "translation") return lines(400, [](int i) { return fmt::format("a {}\tb {}", i, i); });
+    if (task == "text-to-text") return lines(400, [](int i) { return fmt::format("twice\ta {}\tb {}", i, i); });
+    return lines(400, sentence);
+}
+
 } // namespace
 
 TEST_CASE("hostile text: a pair is shortened as if its tokens were removed one by one", "[training]") {
@@ -199,23 +210,11 @@ TEST_CASE("hostile text: parts of a text end between words, and give all of it",
 
 TEST_CASE("hostile text: work on a text can be stopped in every task that reads one", "[training]") {
     struct Ended {};
-    const std::string ordinary = lines(400, sentence);
-    const Written plain(ordinary), opinion(lines(400, [](int i) { return fmt::format("{}\tit is {}", i % 2, i); })),
-        tags(lines(400, [](int i) { return i % 9 == 0 ? std::string() : fmt::format("w{} {}", i, i % 2); })),
-        questions(lines(400, [](int i) { return fmt::format("who {}\t{} is here\tis", i, i); })),
-        pairs(lines(400, [](int i) { return fmt::format("a {}\tb {}", i, i); })),
-        tasks(lines(400, [](int i) { return fmt::format("twice\ta {}\tb {}", i, i); }));
-    const std::map<std::string_view, const Written*> files{{"classify", &opinion},
-                                                           {"tag", &tags},
-                                                           {"answer", &questions},
-                                                           {"translation", &pairs},
-                                                           {"text-to-text", &tasks}};
     for (const Task* task : taskCatalogue()) {
         if (!task->readsText) continue;
         CAPTURE(task->id);
-        const auto own = files.find(task->id);
-        TaskSettings settings{.text = (own == files.end() ? &plain : own->second)->path(),
-                              .tokens = task->splitsText ? "bpe:50" : "chars"};
+        const Written file(textFor(task->id));
+        TaskSettings settings{.text = file.path(), .tokens = task->splitsText ? "bpe:50" : "chars"};
         int asked = 0;
         settings.stopPoint.throwIfStopped = [&] { ++asked; };
         try {
@@ -227,6 +226,45 @@ TEST_CASE("hostile text: work on a text can be stopped in every task that reads 
             if (--asked == 0) throw Ended{};
         };
         CHECK_THROWS_AS(makeTask(*task, settings), Ended);
+    }
+}
+
+TEST_CASE("hostile text: a byte order mark and the line ends of other systems change nothing that a task reads",
+          "[training]") {
+    for (const Task* task : taskCatalogue()) {
+        if (!task->readsText) continue;
+        CAPTURE(task->id);
+        const auto read = [&](const std::string& text) -> std::unique_ptr<TaskInstance> {
+            const Written file(text);
+            return makeTask(*task, {.values = task->segments ? decltype(TaskSettings::values){}
+                                                             : decltype(TaskSettings::values){{"context", 16}},
+                                    .text = file.path()});
+        };
+        std::string text = textFor(task->id), windows = "\xEF\xBB\xBF", old;
+        if (task->segments) text = repeated(text, 20);
+        for (const char letter : text) {
+            windows += letter == '\n' ? "\r\n" : std::string(1, letter);
+            old += letter == '\n' ? '\r' : letter;
+        }
+        const auto plain = read(text);
+        for (const std::string& other : {windows, old}) {
+            const auto same = read(other);
+            CHECK(same->tokenizerJson() == plain->tokenizerJson());
+            CHECK(same->batch(Split::Train, 0, 4) == plain->batch(Split::Train, 0, 4));
+        }
+    }
+}
+
+TEST_CASE("hostile text: the names of columns are no example", "[training]") {
+    for (const auto& [id, header] : {std::pair{"classify", "label\ttext"},
+                                     {"classify", "Sentiment\tSentence"},
+                                     {"answer", "question\tcontext\tanswer"},
+                                     {"translation", "source\ttarget"},
+                                     {"text-to-text", "task\tinput\toutput"},
+                                     {"tag", "word\ttag"}}) {
+        const Written file(fmt::format("{}\n{}", header, textFor(id)));
+        CHECK(refuses([&, task = id] { makeTask(taskNamed(task), {.text = file.path()}); },
+                      "line 1 holds the names of columns"));
     }
 }
 

@@ -76,6 +76,8 @@ std::vector<Question> readLines(std::string_view text) {
     size_t number = 0;
     forEachLine(text, [&](std::string_view line) {
         ++number;
+        if (number == 1 && namesColumns(line))
+            failParameter(kId, "text", "line 1 holds the names of columns", "remove the first line");
         if (line.empty()) return;
         std::vector<std::string_view> fields;
         for (size_t begin = 0; begin <= line.size();) {

@@ -29,6 +29,8 @@ std::vector<Labelled> readLines(std::string_view text) {
     size_t number = 0;
     forEachLine(text, [&](std::string_view line) {
         ++number;
+        if (number == 1 && namesColumns(line))
+            failParameter(kId, "text", "line 1 holds the names of columns", "remove the first line");
         if (line.empty()) return;
         const size_t tab = line.find('\t');
         if (tab == std::string_view::npos || tab == 0 || tab + 1 == line.size())

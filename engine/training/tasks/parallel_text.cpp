@@ -29,12 +29,13 @@ namespace fs = std::filesystem;
     throw Error({.what = std::move(what), .where = path.string(), .hint = std::move(hint)});
 }
 
-std::string readBytes(const fs::path& path) {
-    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
-    std::string bytes = readTextFile(path, kMostBytes);
-    requireText(bytes, path);
-    if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3); // a byte order mark
-    return bytes;
+/// A text whose lines are examples. @throws Error if it is not UTF-8 or begins with the names of columns
+std::string readLines(const fs::path& path) {
+    std::string text = withPlainLines(readPersonsFile(path));
+    requireUtf8(text, path);
+    if (namesColumns(text.substr(0, text.find('\n'))))
+        fail(path, "line 1 holds the names of columns", "remove the first line");
+    return text;
 }
 
 /// @param text valid UTF-8
@@ -124,9 +125,7 @@ std::vector<TextPair> cleaned(std::vector<TextPair> pairs, const fs::path& path)
 }
 
 std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& translation) {
-    const std::string first = readBytes(text), second = readBytes(translation);
-    requireUtf8(first, text);
-    requireUtf8(second, translation);
+    const std::string first = readLines(text), second = readLines(translation);
     const std::vector<std::string_view> sources = linesOf(first), targets = linesOf(second);
     if (sources.size() != targets.size())
         fail(translation, fmt::format("has {} lines, but the text has {}", targets.size(), sources.size()),
@@ -137,17 +136,19 @@ std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& transla
 }
 
 std::vector<TextPair> readOneFile(const fs::path& path, const std::string& languages) {
-    const std::string bytes = readBytes(path);
     std::string kind = path.extension().string();
     for (char& letter : kind) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    const bool isTable = kind != ".mo" && kind != ".gmo" && kind != ".po" && kind != ".tmx";
+    if (isTable) return readTabs(readLines(path), path);
+    const std::string bytes = withoutByteOrderMark(readPersonsFile(path));
     if (kind == ".mo" || kind == ".gmo") return readMoCatalogue(bytes, path);
     if (kind == ".po") {
         std::vector<TextPair> pairs = readPoCatalogue(bytes, path); // refuses other charsets by their name
         requireUtf8(bytes, path);
         return pairs;
     }
-    if (kind != ".tmx" || !isUtf16(bytes)) requireUtf8(bytes, path);
-    return kind == ".tmx" ? readTranslationMemory(bytes, path, languages) : readTabs(bytes, path);
+    if (!isUtf16(bytes)) requireUtf8(bytes, path);
+    return readTranslationMemory(bytes, path, languages);
 }
 
 } // namespace
@@ -168,9 +169,7 @@ std::vector<TextPair> readTasks(const fs::path& path) {
         throw Error({.what = "the task needs a file of tasks, texts and answers",
                      .where = "text",
                      .hint = "write on each line a task, a text and its answer, separated by tabs"});
-    const std::string bytes = readBytes(path);
-    requireUtf8(bytes, path);
-    std::vector<TextPair> pairs = cleaned(readTaskLines(bytes, path), path);
+    std::vector<TextPair> pairs = cleaned(readTaskLines(readLines(path), path), path);
     if (pairs.empty()) fail(path, "has no text with an answer", "write a task, a text and its answer on each line");
     return pairs;
 }

@@ -102,7 +102,8 @@ TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
             fmt::format(
                 "choose chars, bytes, or bpe:N with N from 1 to {} merges; or {}, if training starts from a model",
                 kMostMerges, kModelTokens));
-    const std::string text = readTaskBytes(task, settings, "choose a UTF-8 text file");
+    std::string text = readTaskBytes(task, settings, "choose a UTF-8 text file");
+    if (tokens != "bytes") text = withPlainLines(std::move(text));
     if (isModels || merges > 0)
         return asPieces(text, merges, isModels ? settings.modelTokenizer : std::string(), settings, specials);
     return tokens == "chars" ? asCharacters(text, settings.text, specials) : asBytes(text, specials);

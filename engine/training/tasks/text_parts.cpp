@@ -1,12 +1,14 @@
 #include "engine/training/tasks/text_parts.h"
 
 #include "engine/core/error.h"
+#include "engine/io/input_file.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace attn {
 namespace {
@@ -25,9 +27,41 @@ bool endsWord(std::string_view text, size_t at) {
 
 } // namespace
 
-void requireText(std::string_view text, const std::filesystem::path& path) {
-    if (text.empty())
+std::string readPersonsFile(const std::filesystem::path& path) {
+    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+    std::string bytes = readTextFile(path, kMostBytes);
+    if (bytes.empty())
         throw Error({.what = "the file is empty", .where = path.string(), .hint = "choose a file with some text"});
+    return bytes;
+}
+
+std::string withPlainLines(std::string text) {
+    text = withoutByteOrderMark(std::move(text));
+    size_t size = 0;
+    for (size_t at = 0; at < text.size(); ++at) {
+        const bool isReturn = text[at] == '\r';
+        if (isReturn && at + 1 < text.size() && text[at + 1] == '\n') continue;
+        text[size++] = isReturn ? '\n' : text[at];
+    }
+    text.resize(size);
+    return text;
+}
+
+bool namesColumns(std::string_view line) {
+    constexpr std::array<std::string_view, 22> kNames{
+        "answer", "answers", "category", "class",    "context",     "document",  "input",  "label",
+        "labels", "output",  "passage",  "question", "sentence",    "sentiment", "source", "tag",
+        "target", "task",    "text",     "text_a",   "translation", "word"};
+    size_t fields = 0;
+    for (size_t begin = 0; begin <= line.size(); ++fields) {
+        const size_t end = std::min(line.find('\t', begin), line.size());
+        std::string field(line.substr(begin, end - begin));
+        std::ranges::transform(field, field.begin(),
+                               [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+        if (std::ranges::find(kNames, field) == kNames.end()) return false;
+        begin = end + 1;
+    }
+    return fields > 1;
 }
 
 void requireUtf8(std::string_view text, const std::filesystem::path& path) {

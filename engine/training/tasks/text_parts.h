@@ -15,8 +15,13 @@ class Tokenizer;
 /// token has about 4 bytes.
 inline constexpr size_t kMostBytesPerToken = 256;
 
-/// @throws Error if the file is empty
-void requireText(std::string_view text, const std::filesystem::path& path);
+/// Reads a file of a person's, of at most 64 MiB. @throws Error naming the file if it is empty or cannot be read
+std::string readPersonsFile(const std::filesystem::path& path);
+/// A text without a byte order mark, whose lines all end with "\n", as text files are read elsewhere.
+std::string withPlainLines(std::string text);
+/// Whether a line holds the names of columns, as the first line of a table may: "label" and "text". @param line of
+/// fields with tabs between them
+bool namesColumns(std::string_view line);
 /// @throws Error naming the first line of the file that is not UTF-8
 void requireUtf8(std::string_view text, const std::filesystem::path& path);
 

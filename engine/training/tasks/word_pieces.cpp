@@ -1,6 +1,5 @@
 #include "engine/training/tasks/word_pieces.h"
 
-#include "engine/io/input_file.h"
 #include "engine/text/bert_normalizer.h"
 #include "engine/text/bert_vocabulary.h"
 #include "engine/text/pre_tokenizer.h"
@@ -50,18 +49,15 @@ std::map<std::string, int64_t> countWords(std::string_view text, const StopPoint
 } // namespace
 
 std::string readTaskBytes(std::string_view task, const TaskSettings& settings, std::string_view file) {
-    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
     if (settings.text == kBuiltinStories) return storyText();
     if (settings.text.empty())
         failParameter(task, "text", "the task needs a text to learn from",
                       fmt::format("{}, or {}", file, kBuiltinStories));
-    std::string text = readTextFile(settings.text, kMostBytes);
-    requireText(text, settings.text);
-    return text;
+    return readPersonsFile(settings.text);
 }
 
 std::string readTaskText(std::string_view task, const TaskSettings& settings, std::string_view file) {
-    std::string text = readTaskBytes(task, settings, file);
+    std::string text = withPlainLines(readTaskBytes(task, settings, file));
     requireUtf8(text, settings.text);
     return text;
 }
