@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attn::cli {
 namespace {
 
@@ -15,13 +17,21 @@ struct CaptureOptions {
     ModelOptions model;
     PromptOptions prompt;
     ImageOptions picture;
-    std::string hooks = inEveryBlock("attn.hook_pattern") + ",logits", out;
+    std::string hooks, out; ///< hooks empty: as hooksOf() says
 };
+
+const std::string kPatterns = inEveryBlock("attn.hook_pattern");
+
+/// The hooks that are asked for, or the patterns, and the logits if the model has them.
+template <class Model> std::string hooksOf(const CaptureOptions& options, const Model& model) {
+    if (!options.hooks.empty()) return options.hooks;
+    return std::ranges::count(model.info().hooks, "logits") > 0 ? kPatterns + ",logits" : kPatterns;
+}
 
 std::vector<CapturedHook> captureText(const CaptureOptions& options) {
     const auto model = options.model.open(true);
     const TextInput text = options.prompt.encodeInput(*model);
-    auto hooks = model->capture(text, options.hooks);
+    auto hooks = model->capture(text, hooksOf(options, *model));
     writeCapture(options.out, model->info(), text, hooks);
     return hooks;
 }
@@ -31,7 +41,7 @@ std::vector<CapturedHook> capturePicture(const CaptureOptions& options) {
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);
     const std::vector<float> patches = model->patchesOf(image);
-    auto hooks = model->capture(patches, options.hooks);
+    auto hooks = model->capture(patches, hooksOf(options, *model));
     writeCapture(options.out, model->info(), patches, hooks);
     return hooks;
 }
@@ -48,8 +58,10 @@ void addCapture(Command& command) {
     options->prompt.addTreeTo(command);
     options->prompt.addSourceTo(command);
     options->picture.addTo(command, false);
-    command.option("--hooks NAMES", options->hooks,
-                   "names of hooks, between commas; * stands for anything; see attention-cli models PATH --hooks");
+    command
+        .option("--hooks NAMES", options->hooks,
+                "names of hooks, between commas; * stands for anything; see attention-cli models PATH --hooks")
+        .defaultText(kPatterns + ",logits");
     command.option("--out FILE", options->out, "file to write: .safetensors or .npz").required();
     command.list("In Python",
                  {{"from safetensors.numpy import load_file", ""},

@@ -60,6 +60,16 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
                        "replace it.\n",
                        rules.file, rules.choice->text());
     }
+    const int beams = options.beams.value_or(how.beam.width);
+    if (beams > 0 && draws)
+        throw Error(
+            {.what = "a beam search draws no tokens: --temperature, --top-k, --top-p and --min-p change nothing",
+             .where = fmt::format("--beams {}", beams),
+             .hint = "leave them out, or give --beams 0"});
+    if (beams == 0 && options.lengthPenalty)
+        throw Error({.what = "only a beam search has a length penalty",
+                     .where = "--length-penalty",
+                     .hint = "give --beams too, such as --beams 4"});
     if (options.greedy) how.sampling.greedy = true;
     const auto put = [](const auto& given, auto& value) {
         if (given) value = static_cast<std::remove_reference_t<decltype(value)>>(*given);

@@ -1,13 +1,19 @@
 #include "app/figures/read_image.h"
 
+#include "engine/core/error.h"
+#include "engine/io/picture_formats.h"
+#include "engine/io/whole_picture.h"
+
 #include <QBuffer>
 #include <QCoreApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <QImageReader>
+#include <QLoggingCategory>
 #include <QRgba64>
 
 #include <algorithm>
+#include <span>
 
 namespace attn {
 namespace {
@@ -53,12 +59,34 @@ QImage withItsGrey(QImage image) {
     return image;
 }
 
+/// What is wrong with a picture that can be read. @throws Error as damageIn()
+std::string damageOf(QImageReader& reader, const std::string& name) {
+    constexpr qint64 kMostBytes = qint64{1} << 28;
+    QIODevice& device = *reader.device();
+    if (device.size() > kMostBytes) return {};
+    const QByteArray bytes = device.readAll();
+    device.seek(0);
+    if (bytes.startsWith("\xff\xd8")) // whose decoder says nothing on its own
+        if (const QSize size = reader.size(); qint64{size.width()} * size.height() > kMostPicturePixels) return {};
+    return damageIn(std::as_bytes(std::span(bytes.constData(), static_cast<size_t>(bytes.size()))), name);
+}
+
 std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where) {
     const auto failure = [&](const QString& what, const std::string& hint) { return failureOf(where, what, hint); };
-    static const bool isLimited = (QImageReader::setAllocationLimit(kMostMebibytes), true); // once: threads read it
-    Q_UNUSED(isLimited)
+    static const bool isSet = [] { // once: threads read it
+        QImageReader::setAllocationLimit(kMostMebibytes);
+        QLoggingCategory::setFilterRules("qt.gui.imageio*=false"); // what is wrong with a file is said in a sentence
+        return true;
+    }();
+    Q_UNUSED(isSet)
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
+    std::string damage;
+    try { // first: libpng writes to standard error
+        damage = damageOf(reader, where.toStdString());
+    } catch (const Error& error) {
+        return Failure{.what = error.message(), .where = error.where(), .hint = error.hint()};
+    }
     if (!reader.canRead())
         return failure(ReadImageText::tr("the file is not a picture in a known format"),
                        "use one of these formats: " + formats());
@@ -71,7 +99,9 @@ std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where)
                        "fetch the file again");
     if (const QString objection = objectionTo(image.size()); !objection.isEmpty())
         return failure(objection, "make it smaller");
-    return imageFrom(withItsGrey(image));
+    Image result = imageFrom(withItsGrey(image));
+    if (!damage.empty()) result.remark = damage + (result.remark.empty() ? "" : ". " + result.remark);
+    return result;
 }
 
 } // namespace

@@ -60,7 +60,12 @@ std::string windowsOf(const std::vector<LayerAttention>& layers, int64_t length)
     return byLayer(layers.size(), [&](size_t layer) -> std::string {
         const LayerAttention& attention = layers[layer];
         const auto rule = kernelRule(attention.spec, length, attention.headWidth, static_cast<int>(layer));
-        if (!rule) return attention.spec.mask.text();
+        if (!rule) { // the kernel does not serve it
+            const MaskExpression& mask = attention.spec.mask;
+            return mask == MaskExpression()           ? "all tokens"
+                   : mask == MaskExpression::causal() ? "all earlier tokens"
+                                                      : mask.text();
+        }
         if (!rule->causal) return rule->window > 0 ? fmt::format("within {} tokens", rule->window) : "all tokens";
         return rule->window > 0 ? fmt::format("the last {} tokens", rule->window) : "all earlier tokens";
     });

@@ -37,6 +37,7 @@ struct Jpeg {
 /// the rest.
 void warn(j_common_ptr info, int level) {
     if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) fail(info);
+    if (level < 0) ++info->err->num_warnings;
 }
 
 /// Limits the passes over a progressive picture. Encoders make about ten.
@@ -101,6 +102,7 @@ Image decodeJpeg(std::span<const std::byte> file, const std::string& name) {
         }
         jpeg_finish_decompress(&info);
     }));
+    if (jpeg.errors.num_warnings > 0) image.remark = "The file is damaged: some of its pixels may be wrong";
     return image;
 }
 

@@ -18,8 +18,8 @@ struct ImageSize {
 struct Image {
     int64_t height = 0, width = 0;
     std::vector<uint8_t> rgb{}; ///< [height, width, 3]
-    /// How pixels were read that are not plain colours of 8 bits, in a sentence: transparent ones. Empty: all were
-    /// plain.
+    /// What a reader should know of the pixels, in sentences: some were transparent, or the file is damaged. Empty:
+    /// nothing.
     std::string remark{};
 
     ImageSize size() const { return {height, width}; }

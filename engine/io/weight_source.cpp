@@ -23,9 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr const char* kSaveSafely = "save the model again with safe_serialization=True";
-/// What programs put before the names of all tensors of a model that they wrap.
-constexpr std::array kWrappers{"module.", "_orig_mod.", "base_model.model.", "language_model."};
+/// What programs put before the names of tensors of a model that they wrap.
+constexpr std::array<std::string_view, 3> kWrappers{"module.", "base_model.model.", "language_model."};
+/// The same of layers, where it stands anywhere in a name.
+constexpr std::array<std::string_view, 3> kInnerWrappers{"_orig_mod.", "_fsdp_wrapped_module.",
+                                                         "_checkpoint_wrapped_module."};
 /// Beside the checkpoints of this program's training runs.
 constexpr std::string_view kOptimizerFile = "optimizer.safetensors";
 
@@ -54,6 +58,26 @@ bool holdsWeights(const fs::path& path) {
     }
 }
 
+/// The name of a tensor without what wraps it.
+std::string unwrapped(std::string_view name) {
+    std::string plain;
+    for (size_t at = 0; at < name.size();) {
+        const auto begins = [rest = name.substr(at)](std::string_view wrapper) { return rest.starts_with(wrapper); };
+        const auto inner = std::ranges::find_if(kInnerWrappers, begins);
+        if (inner != kInnerWrappers.end() && (at == 0 || name[at - 1] == '.'))
+            at += inner->size();
+        else
+            plain += name[at++];
+    }
+    size_t first = 0;
+    const auto isNext = [&](std::string_view wrapper) {
+        return std::string_view(plain).substr(first).starts_with(wrapper);
+    };
+    for (auto next = kWrappers.begin(); (next = std::ranges::find_if(kWrappers, isNext)) != kWrappers.end();)
+        first += next->size();
+    return plain.substr(first);
+}
+
 /// What a folder holds, sorted. @throws Error if it cannot be read
 std::vector<fs::path> listing(const fs::path& folder) {
     std::error_code error;
@@ -75,6 +99,19 @@ std::string contentsOf(const fs::path& folder) {
     const size_t more = names.size() - std::min(names.size(), kMost);
     names.resize(names.size() - more);
     return fmt::format("{}{}", fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+/// Refuses a folder that holds only an adapter, with the model that it belongs to.
+void refuseAdapter(const fs::path& folder) {
+    const fs::path path = folder / kAdapterConfig;
+    if (!isThere(path)) return;
+    const nlohmann::json json = readJsonFile(path);
+    const auto base = json.is_object() ? json.find("base_model_name_or_path") : json.end();
+    const bool isNamed = json.is_object() && base != json.end() && base->is_string() && !base->empty();
+    throw Error({.what = fmt::format("this folder is no model but an adapter (such as LoRA) of {}",
+                                     isNamed ? inQuotes(base->get<std::string>()) : "a model that it does not name"),
+                 .where = folder.string(),
+                 .hint = "merge the two, in peft by merge_and_unload(), save the result and open that"});
 }
 
 /// The snapshot of a Hugging Face cache that its main branch names, else the first that is whole; the folder itself if
@@ -99,7 +136,7 @@ fs::path modelFolder(const fs::path& path) {
         throw Error({.what = "there is no such file or folder", .where = path.string(), .hint = "check the path"});
     std::error_code error;
     if (fs::is_directory(path, error)) return isThere(path / "config.json") ? path : currentSnapshot(path);
-    if (path.extension() == ".safetensors" || path.filename() == "config.json")
+    if (path.extension() == ".safetensors" || path.filename() == "config.json" || path.filename() == kAdapterConfig)
         return path.parent_path().empty() ? fs::path(".") : path.parent_path();
     if (const auto other = otherModelFormat(path))
         throw Error({.what = other->what, .where = other->where, .hint = other->hint});
@@ -133,11 +170,13 @@ std::optional<Failure> otherModelFormat(const fs::path& path) {
 WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
     std::error_code error;
     if (path.extension() == ".safetensors" && !isThere(configFile()) && fs::is_regular_file(path, error)) {
+        refuseAdapter(folder_);
         const SafetensorsFile weights(path); // what is wrong with the file itself comes first
         throw Error({.what = "has no config.json beside it, which says what its tensors are",
                      .where = path.string(),
                      .hint = "put the model's config.json into the same folder"});
     }
+    if (!isThere(configFile())) refuseAdapter(folder_);
     if (!isThere(configFile()))
         throw Error(
             {.what = fmt::format("this folder is no model: it has no config.json; it holds {}", contentsOf(folder_)),
@@ -211,25 +250,15 @@ void WeightSource::addAliases() {
     for (const SafetensorsFile& file : files_)
         for (const auto& [name, stored] : file.aliases())
             if (places_.contains(stored) && !places_.contains(name)) aliases_.emplace(name, stored);
-    std::string wrapper; // all names begin with it
-    const auto allBegin = [&](const std::string& prefix) {
-        return !places_.empty() && std::ranges::all_of(places_, [&](const auto& each) {
-            return each.first.starts_with(prefix) && each.first.size() > prefix.size();
-        });
+    std::map<std::string, std::string> plain; // stored names; "" if two have one plain name
+    const auto add = [&](const std::string& name, const std::string& stored) {
+        if (const std::string each = unwrapped(name); each != name && !each.empty())
+            if (const auto [place, isNew] = plain.emplace(each, stored); !isNew) place->second.clear();
     };
-    for (bool grows = true; grows;) {
-        grows = false;
-        for (const char* each : kWrappers)
-            if (allBegin(wrapper + each)) {
-                wrapper += each;
-                grows = true;
-            }
-    }
-    if (wrapper.empty()) return;
-    std::map<std::string, std::string> whole = aliases_;
-    for (const auto& [name, place] : places_) whole.emplace(name, name);
-    for (const auto& [name, stored] : whole)
-        if (name.starts_with(wrapper)) aliases_.emplace(name.substr(wrapper.size()), stored);
+    for (const auto& [name, place] : places_) add(name, name);
+    for (const auto& [name, stored] : aliases_) add(name, stored);
+    for (const auto& [name, stored] : plain)
+        if (!stored.empty() && !places_.contains(name)) aliases_.emplace(name, stored);
 }
 
 void WeightSource::listOtherFiles() {
@@ -238,8 +267,8 @@ void WeightSource::listOtherFiles() {
         const bool isOpen = std::ranges::any_of(
             files_, [&](const SafetensorsFile& file) { return file.path().filename() == entry.filename(); });
         if (isOpen || name == kOptimizerFile) continue;
-        if (name.starts_with("adapter_config.json") || name.starts_with("adapter_model.") ||
-            entry.extension() == ".gguf" || (entry.extension() == ".safetensors" && holdsWeights(entry)))
+        if (name.starts_with(kAdapterConfig) || name.starts_with("adapter_model.") || entry.extension() == ".gguf" ||
+            (entry.extension() == ".safetensors" && holdsWeights(entry)))
             otherFiles_.push_back(name);
     }
 }

@@ -34,7 +34,7 @@ public:
     FieldLog& fieldLog() const { return *log_; }
 
     /// The names by which tensors can be read: those of the files, those that a file's metadata gives to tensors which
-    /// it holds under another name, and those without a wrapper's prefix, such as "module.", where all have it.
+    /// it holds under another name, and those without what a wrapper adds, such as "module.", where that is clear.
     std::vector<std::string> names() const;
     std::vector<std::string> storedNames() const; ///< those of the files
     /// The name in the files. @pre names() has it

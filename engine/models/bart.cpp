@@ -21,9 +21,21 @@ namespace {
 constexpr TiedReadout kTie{.stored = "lm_head.weight"};
 constexpr const char* kPrefix = "model.";
 constexpr int64_t kFirstPosition = 2; ///< the rows of BART's table before it are not used
+constexpr const char* kFinalNorm = "layer_norm";
+
+/// Whether a stack ends with a norm, as in the first BART files, whose configurations ask for it.
+bool hasFinalNorm(const ConfigReader& read, const std::string& stack, const TensorNames& names) {
+    constexpr const char* kField = "add_final_layer_norm";
+    if (!read.flag(kField, false)) return false;
+    const std::string name = fmt::format("{}.{}.weight", stack, kFinalNorm);
+    if (!names.contains(names.resolve(kPrefix, name)))
+        read.fail(kField, fmt::format("is true, but the weights hold no {}", name),
+                  "if the weights are complete, set it to false: newer versions of transformers ignore it");
+    return true;
+}
 
 /// What a stack has in both families. @param stack "encoder" or "decoder"
-DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool isMarian) {
+DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool isMarian, const TensorNames& names) {
     const auto field = [&](const char* end) { return stack + end; };
     const int64_t width = read.size("d_model"), heads = read.heads(field("_attention_heads").c_str(), width, "d_model"),
                   layers = read.size(field("_layers").c_str());
@@ -38,7 +50,7 @@ DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool i
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 1024),
-            .finalNorm = false,
+            .finalNorm = hasFinalNorm(read, stack, names),
             .positions = isMarian ? TextPositions::Sinusoidal : TextPositions::Learned,
             .embeddingNorm = !isMarian,
             .embeddingScale = read.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(width)) : 1,
@@ -51,7 +63,8 @@ DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool i
 
 DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const bool isMarian = read.text("model_type", "") == "marian";
-    DecoderConfig decoder = stackOf(read, "decoder", isMarian), encoder = stackOf(read, "encoder", isMarian);
+    DecoderConfig decoder = stackOf(read, "decoder", isMarian, names),
+                  encoder = stackOf(read, "encoder", isMarian, names);
     if (isMarian && !read.flag("static_position_embeddings", true))
         read.fail("static_position_embeddings", "is false, but only sinusoids are supported");
     LayerAttention cross = decoder.layers.front();
@@ -75,7 +88,8 @@ std::string tensorOf(const std::string& parameter, const TensorNames& names) {
         {"embed.W_E", "shared.weight"}, {"unembed.W_U", "lm_head.weight"}, {"unembed.b_U", "final_logits_bias"}};
     static const NameTable kStack{{"embed.W_E", "embed_tokens.weight"},
                                   {"pos_embed.W_pos", "embed_positions.weight"},
-                                  {"embed.ln", "layernorm_embedding"}};
+                                  {"embed.ln", "layernorm_embedding"},
+                                  {"ln_final", kFinalNorm}};
     static const NameTable kBlock{{"attn.Q", "self_attn.q_proj"},
                                   {"attn.K", "self_attn.k_proj"},
                                   {"attn.V", "self_attn.v_proj"},
@@ -113,30 +127,40 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 
 } // namespace
 
-const ModelFamily kBart{
-    .id = "bart",
-    .title = "BART",
-    .modelTypes = {"bart"},
-    .config = config,
-    .recipe = recipe,
-    .describe = describeBart,
-    .prefix = kPrefix,
-    .unprefixed = {"lm_head", "final_logits_bias"},
-    .tie = kTie,
-    .leftovers = {"*.version"},
-    .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "normalize_embedding", "add_bias_logits"}};
-const ModelFamily kMarian{
-    .id = "marian",
-    .title = "Marian",
-    .modelTypes = {"marian"},
-    .config = config,
-    .recipe = recipe,
-    .describe = describeBart,
-    .prefix = kPrefix,
-    .unprefixed = {"lm_head", "final_logits_bias"},
-    .tie = kTie,
-    .leftovers = {"*.version", "*coder.embed_positions.weight"}, // sinusoids
-    .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "decoder_vocab_size", "add_bias_logits"}};
+namespace {
+
+/// What the two families share. @param lastToken what their classes of transformers force where a config says nothing
+ModelFamily sharedFamily(std::string_view id, std::string_view title, int lastToken) {
+    return {.id = id,
+            .title = title,
+            .modelTypes = {id},
+            .config = config,
+            .recipe = recipe,
+            .describe = describeBart,
+            .prefix = kPrefix,
+            .unprefixed = {"lm_head", "final_logits_bias"},
+            .tie = kTie,
+            .leftovers = {"*.version"},
+            .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "add_bias_logits"},
+            .lastToken = lastToken};
+}
+
+ModelFamily bartFamily() {
+    ModelFamily family = sharedFamily("bart", "BART", 2);
+    family.spareFields.emplace_back("normalize_embedding");
+    return family;
+}
+
+ModelFamily marianFamily() {
+    ModelFamily family = sharedFamily("marian", "Marian", 0);
+    family.spareFields.emplace_back("decoder_vocab_size");
+    family.leftovers.emplace_back("*coder.embed_positions.weight"); // sinusoids
+    return family;
+}
+
+} // namespace
+
+const ModelFamily kBart = bartFamily(), kMarian = marianFamily();
 
 namespace {
 

@@ -181,7 +181,8 @@ std::string GenerationRules::Choice::text() const {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary) {
+GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary,
+                                      std::optional<int> lastToken) {
     GenerationRules rules;
     const std::filesystem::path path = folder / "generation_config.json";
     json own;
@@ -211,6 +212,9 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
         !rules.firstToken && forced != nullptr && *forced == true)
         rules.firstToken = fields.token("bos_token_id");
     rules.lastTokens = fields.tokens("forced_eos_token_id");
+    // A class of transformers brings its own where config.json does not have the field, not even as null.
+    if (!isOwnFile && lastToken && *lastToken < vocabulary && !from.contains("forced_eos_token_id"))
+        rules.lastTokens = {*lastToken};
     rules.barred = fields.sequences("bad_words_ids");
     std::erase_if(rules.barred, [&](const std::vector<int>& words) { // a text may always end
         return words.size() == 1 && std::ranges::count(rules.stopTokens, words.front()) > 0;

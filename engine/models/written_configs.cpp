@@ -119,8 +119,10 @@ nlohmann::json describeBart(const DecoderConfig& config) {
                         {"activation_dropout", 0.0},
                         {"decoder_start_token_id", config.startToken},
                         {"pad_token_id", config.startToken},
+                        {"forced_eos_token_id", nullptr}, // else the class of transformers has one
                         {"tie_word_embeddings", config.tiedEmbedding},
                         {"torch_dtype", "float32"}};
+    if (config.finalNorm) json["add_final_layer_norm"] = true;
     for (const auto& [name, stack] : {std::pair{"encoder", &config.encoder.front()}, std::pair{"decoder", &config}}) {
         const std::string field = name;
         json[field + "_layers"] = stack->layers.size();

@@ -119,6 +119,28 @@ SpecialTemplate robertaTemplate(int beginId, int endId) {
     return {.single = {begin, {}, end}, .pair = {begin, {}, end, end, second, end}};
 }
 
+/// The parts of tokenizers whose own tokens stand before the pieces of a file, and <mask> behind them.
+/// @param own tokens, of which the fourth stands for what is unknown  @param first of the pieces that have ids
+TokenizerParts ownBeforePieces(const SentencePieceFile& model, const std::string& file,
+                               const std::vector<std::string>& own, size_t first) {
+    StringMap<int> ids;
+    std::vector<AddedTokens::Token> added;
+    int next = 0;
+    for (const std::string& token : own) {
+        added.push_back(special(token, next));
+        ids.emplace(token, next++);
+    }
+    for (const SentencePieceFile::Piece& piece : std::span(model.pieces).subspan(first)) {
+        if (piece.text == "<s>" || piece.text == "</s>") added.push_back(special(piece.text, next));
+        ids.insert_or_assign(piece.text, next++);
+    }
+    ids.insert_or_assign("<mask>", next);
+    added.push_back(special("<mask>", next, true));
+    constexpr int kUnknown = 3;
+    const int begin = idOf(ids, "<s>", file), end = idOf(ids, "</s>", file);
+    return partsOf(model, file, std::move(ids), kUnknown, std::move(added), robertaTemplate(begin, end));
+}
+
 } // namespace
 
 TokenizerParts t5Parts(const SentencePieceFile& model, const std::string& file, std::optional<size_t> sentinels) {
@@ -143,39 +165,12 @@ TokenizerParts t5Parts(const SentencePieceFile& model, const std::string& file, 
 
 TokenizerParts xlmRobertaParts(const SentencePieceFile& model, const std::string& file) {
     requireFirst(model, file, "XLM-RoBERTa's");
-    const std::vector<std::string> own{"<s>", "<pad>", "</s>", "<unk>"};
-    StringMap<int> ids;
-    std::vector<AddedTokens::Token> added;
-    int next = 0;
-    for (const std::string& token : own) {
-        added.push_back(special(token, next));
-        ids.emplace(token, next++);
-    }
-    for (const SentencePieceFile::Piece& piece : std::span(model.pieces).subspan(3))
-        ids.insert_or_assign(piece.text, next++);
-    ids.insert_or_assign("<mask>", next);
-    added.push_back(special("<mask>", next, true));
-    return partsOf(model, file, std::move(ids), 3, std::move(added), robertaTemplate(0, 2));
+    return ownBeforePieces(model, file, {"<s>", "<pad>", "</s>", "<unk>"}, 3);
 }
 
 TokenizerParts camembertParts(const SentencePieceFile& model, const std::string& file) {
     requireFirst(model, file, "CamemBERT's");
-    const std::vector<std::string> own{"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"};
-    StringMap<int> ids;
-    std::vector<AddedTokens::Token> added;
-    int next = 0;
-    for (const std::string& token : own) {
-        added.push_back(special(token, next));
-        ids.emplace(token, next++);
-    }
-    for (const SentencePieceFile::Piece& piece : std::span(model.pieces).subspan(1)) {
-        if (piece.kind == Kind::Control) added.push_back(special(piece.text, next));
-        ids.insert_or_assign(piece.text, next++);
-    }
-    ids.insert_or_assign("<mask>", next);
-    added.push_back(special("<mask>", next, true));
-    const int begin = idOf(ids, "<s>", file), end = idOf(ids, "</s>", file);
-    return partsOf(model, file, std::move(ids), 3, std::move(added), robertaTemplate(begin, end));
+    return ownBeforePieces(model, file, {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"}, 1);
 }
 
 TokenizerParts cleanedParts(const SentencePieceFile& model, const std::string& file, const CleanedPieces& how) {

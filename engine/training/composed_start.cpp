@@ -46,6 +46,18 @@ std::string expressionOf(const AttentionSpec& spec, const AttentionSpec& own,
     return text;
 }
 
+/// Whether new attention takes the place of a model's table of positions: it names positions, none or others than those
+/// that the attention had beside the table, as Swin's has.
+bool dropsTable(const Architecture& architecture, const std::vector<AttentionSpec>& specs,
+                const std::vector<LayerAttention>& own) {
+    if (!saysPositions(architecture)) return false;
+    for (size_t layer = 0; layer < own.size(); ++layer) {
+        const std::string now = specs[layer % specs.size()].id(Slot::Position);
+        if (now == "none" || now != own[layer].spec.id(Slot::Position)) return true;
+    }
+    return false;
+}
+
 } // namespace
 
 void requireAsked(const StartingPoint& start, const Architecture& asked, const Architecture& own) {
@@ -113,8 +125,8 @@ bool recompose(DecoderConfig& config, const Architecture& architecture) {
     if (architecture.attention.empty() || architecture.attention == compositionOf(config.layers)) return false;
     const std::vector<AttentionSpec> specs = attentionOf(architecture);
     const auto isOther = [&](size_t layer) { return specs[layer % specs.size()] != config.layers[layer].spec; };
-    const bool dropsTable = saysPositions(architecture) && config.positions != TextPositions::None;
-    if (!dropsTable && std::ranges::none_of(std::views::iota(size_t{0}, config.layers.size()), isOther)) return false;
+    const bool losesTable = config.positions != TextPositions::None && dropsTable(architecture, specs, config.layers);
+    if (!losesTable && std::ranges::none_of(std::views::iota(size_t{0}, config.layers.size()), isOther)) return false;
     if (config.hasEncoder() || config.hasQueryStream)
         throw Error({.what = fmt::format("the format of {} has no composed attention", config.family),
                      .where = "recipe: attention",
@@ -126,7 +138,7 @@ bool recompose(DecoderConfig& config, const Architecture& architecture) {
         attention.spec = specs[layer % specs.size()];
         attention.headWidth = headWidth(attention.spec, config.modelWidth);
     }
-    if (dropsTable) config.positions = TextPositions::None;
+    if (losesTable) config.positions = TextPositions::None;
     requireWritable(config, "recipe: attention");
     return true;
 }
@@ -141,11 +153,11 @@ bool recompose(VisionConfig& config, const Architecture& architecture) {
         const int64_t heads = headCounts(spec).heads;
         layers.push_back(visionLayer(config.widthOf(layer), heads, std::move(spec)));
     }
-    const bool dropsTable = saysPositions(architecture) && config.positions != VisionPositions::None;
-    if (layers == config.layers && !dropsTable) return false;
+    const bool losesTable = config.positions != VisionPositions::None && dropsTable(architecture, specs, config.layers);
+    if (layers == config.layers && !losesTable) return false;
     requireTrainable(architecture);
     config.layers = std::move(layers);
-    if (dropsTable) config.positions = VisionPositions::None;
+    if (losesTable) config.positions = VisionPositions::None;
     requireGrid(config);
     placeOnGrid(config);
     config.family = std::string(writtenFamily(config).id);

@@ -6,6 +6,7 @@
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
 #include "engine/models/vision_writer.h"
+#include "engine/training/one_class.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
@@ -93,10 +94,7 @@ void ImageObjective::fitTo(const StartingModel& start, const Architecture& archi
                            sentence(config_.image, config_.channels), sentence(size, instance_->channels())),
                "choose a model for such pictures, or another size in the settings of the task");
     }
-    if (config_.activation != ClassActivation::Softmax)
-        refuse(fmt::format("{} says several labels of a picture, or a number; a task teaches one class of several",
-                           config_.name),
-               "choose a model with one class for a picture (problem_type: single_label_classification)");
+    requireOneClass(config_.activation, config_.name, "picture", "recipe: from");
     const std::shared_ptr<const Graph> before = buildVisionEncoder(config_).graph;
     const bool isRecomposed = recompose(config_, architecture);
     parameters_ = {*before, *buildVisionEncoder(config_).graph, isRecomposed};
@@ -194,8 +192,9 @@ std::optional<WeightRecipe> ImageObjective::placeOf(const std::string& parameter
 }
 
 ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const {
-    return [source = std::shared_ptr<const VisionSource>(openVisionSource(folder.string()))](
-               const std::string& parameter, const Shape& shape, const RowWriter& write) {
+    std::shared_ptr<const VisionSource> source = openVisionSource(folder.string());
+    requireOneClass(source->config().activation, source->config().name, "picture", folder.string());
+    return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
         source->read(parameter, shape, write);
     };
 }

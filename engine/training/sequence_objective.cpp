@@ -8,6 +8,7 @@
 #include "engine/models/tree_inputs.h"
 #include "engine/models/vision_grid.h"
 #include "engine/training/composed_start.h"
+#include "engine/training/one_class.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -167,10 +168,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
                "choose a model whose attention is causal, without a window and without a bias of the scores");
     if (const auto problem = segmentProblem(config_.layers, config_.context, segmentsOf(task, settings)))
         refuse(problem->sentence, problem->remedy);
-    if (config_.activation != ClassActivation::Softmax)
-        refuse(fmt::format("{} says several labels of a text, or a number; a task teaches one class of several",
-                           config_.name),
-               "choose a model with one class for a text (problem_type: single_label_classification)");
+    requireOneClass(config_.activation, config_.name, "text", "recipe: from");
     const std::vector<std::string> labels = config_.labels;
     const TextReadout readout = config_.classReadout();
     parameters_ = {*own, *buildForListing(config_).graph, isRecomposed};
@@ -322,8 +320,9 @@ std::optional<WeightRecipe> SequenceObjective::placeOf(const std::string& parame
 }
 
 ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) const {
-    return [source = std::shared_ptr<const ModelSource>(openModelSource(folder.string()))](
-               const std::string& parameter, const Shape& shape, const RowWriter& write) {
+    std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
+    requireOneClass(source->config().activation, source->config().name, "text", folder.string());
+    return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
         source->read(parameter, shape, write);
     };
 }

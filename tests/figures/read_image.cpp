@@ -116,6 +116,40 @@ TEST_CASE("read image: a photograph is turned as its EXIF says", "[figures][visi
     CHECK(turned.at(12, 1, 2) > 200);
 }
 
+TEST_CASE("read image: a file that is cut off is refused, and a damaged one that can be read is named",
+          "[figures][vision]") {
+    const TemporaryFolder folder;
+    QImage noise(64, 48, QImage::Format_RGB32);
+    for (int y = 0; y < 48; ++y)
+        for (int x = 0; x < 64; ++x) noise.setPixelColor(x, y, QColor(x * 37 % 256, y * 91 % 256, x * y % 256));
+    const auto bytesOf = [&](const char* format) {
+        REQUIRE(noise.save(pathIn(folder, "whole"), format));
+        std::ifstream file(folder / "whole", std::ios::binary);
+        return std::string((std::istreambuf_iterator<char>(file)), {});
+    };
+    for (const char* format : {"png", "jpg", "bmp", "ico"}) {
+        const std::string whole = bytesOf(format);
+        INFO(format);
+        CHECK(mustRead(pathIn(folder, "whole")).remark.empty());
+        for (const size_t kept : {whole.size() / 3, whole.size() / 2, whole.size() * 9 / 10}) {
+            test::writeFile(folder / "cut", whole.substr(0, kept));
+            CHECK(sentenceOfReading(pathIn(folder, "cut")) != "accepted");
+        }
+    }
+    // A GIF of 2 x 1 pixels, and the same without the end of its pixels.
+    const std::string gif = QByteArray::fromBase64("R0lGODlhAgABAIAAAP8AAAAA/ywAAAAAAgABAAACAkQKADs=").toStdString();
+    test::writeFile(folder / "two.gif", gif);
+    CHECK(mustRead(pathIn(folder, "two.gif")).size() == ImageSize{1, 2});
+    test::writeFile(folder / "two.gif", gif.substr(0, gif.size() - 3));
+    CHECK_THAT(sentenceOfReading(pathIn(folder, "two.gif")), CONTAINS("the picture is damaged: its file is cut off"));
+    std::string photo = bytesOf("jpg");
+    photo.replace(photo.size() / 2, 20, std::string(20, '\xff'));
+    test::writeFile(folder / "damaged.jpg", photo);
+    const auto damaged = readImage(pathIn(folder, "damaged.jpg"));
+    if (const auto* image = std::get_if<Image>(&damaged))
+        CHECK_THAT(image->remark, CONTAINS("The file is damaged: some of its pixels may be wrong"));
+}
+
 TEST_CASE("read image: what is no picture, broken, empty or huge is refused in a sentence", "[figures][vision]") {
     const TemporaryFolder folder;
     CHECK_THAT(sentenceOfReading(pathIn(folder, "nowhere.png")), CONTAINS("there is no such file; check the path"));

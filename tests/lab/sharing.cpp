@@ -63,6 +63,9 @@ TEST_CASE("session link: it is unpacked to the size that it promises, and no fur
     CHECK_THAT(refusalOf(40'000'000, blanks, "xyz"), CONTAINS("the link has bytes behind its end"));
     CHECK_THAT(refusalOf(60'000'000, QByteArray(1000, ' ')), CONTAINS("the link promises 60000000 bytes, which its"));
     CHECK_THAT(refusalOf(70 << 20, blanks), CONTAINS("the link holds 70 MiB; at most 64 are read"));
+    // Letters that are no link: what stands where the size should be says nothing.
+    for (const char* nonsense : {"attnlab:________________", "attnlab:SGVsbG8gd29ybGQhIQ"})
+        CHECK_THAT(refusal(sessionFromLink(nonsense)), CONTAINS("the link is damaged or incomplete"));
     CHECK_THAT(refusalOf(0, blanks), CONTAINS("the link promises 0 bytes"));
     CHECK_THAT(refusalOf(1000, QByteArray(1000, ' ')), CONTAINS("session")); // right, but no session
 }

@@ -93,6 +93,84 @@ TEST_CASE("left out: a wrapper's prefix before every name is no obstacle", "[mod
     CHECK(source->sourceName("embed.W_E") == "module._orig_mod.model.embed_tokens.weight");
 }
 
+TEST_CASE("left out: what a program adds to the names of some tensors is no obstacle, but two of one name are",
+          "[models]") {
+    ModelFolder folder("llama");
+    folder.editHeader([](json& header) {
+        json wrapped;
+        for (const auto& [name, entry] : header.items()) {
+            const bool isFirst = name.find("layers.0.") != name.npos, isSecond = name.find("layers.1.") != name.npos;
+            wrapped[isFirst ? "module." + name : isSecond ? "model._orig_mod." + name.substr(6) : name] = entry;
+        }
+        header = wrapped;
+    });
+    const auto source = openModelSource(folder.path().string());
+    CHECK(source->warnings().empty());
+    CHECK(source->sourceName("blocks.0.ln1.w") == "module.model.layers.0.input_layernorm.weight");
+    CHECK(source->sourceName("blocks.1.ln1.w") == "model._orig_mod.layers.1.input_layernorm.weight");
+    folder.editHeader([](json& header) { // two of one name: neither is meant
+        header["_orig_mod.module.model.layers.0.input_layernorm.weight"] =
+            header["module.model.layers.0.post_attention_layernorm.weight"];
+        header.erase("module.model.layers.0.post_attention_layernorm.weight");
+    });
+    CHECK_THAT(said(folder), CONTAINS("layers.0.") && CONTAINS("is missing"));
+}
+
+TEST_CASE("left out: a folder that holds only an adapter is refused with the name of its model", "[models]") {
+    const TemporaryFolder folder;
+    const std::vector<float> two{1, 2};
+    writeSafetensors(
+        folder / "adapter_model.safetensors",
+        std::vector<WrittenTensor>{{.name = "base_model.model.a.lora_A.weight", .shape = {2}, .values = two}});
+    const auto refusal = [&](const fs::path& path) { return sentenceOf([&] { openModelSource(path.string()); }); };
+    writeFile(folder / "adapter_config.json", R"({"base_model_name_or_path": "who/base-1B"})");
+    for (const char* name : {"", "adapter_model.safetensors", "adapter_config.json"})
+        CHECK_THAT(refusal(name[0] == '\0' ? folder.path() : folder / name),
+                   CONTAINS("no model but an adapter (such as LoRA) of \"who/base-1B\"; merge the two"));
+    writeFile(folder / "adapter_config.json", R"({"base_model_name_or_path": 3})");
+    CHECK_THAT(refusal(folder.path()), CONTAINS("of a model that it does not name"));
+}
+
+TEST_CASE("BART: a final norm that the configuration asks for is in force, or refused", "[models][gpu]") {
+    ModelFolder folder("bart");
+    folder.edit("config.json", [](json& config) { config["add_final_layer_norm"] = true; });
+    CHECK_THAT(said(folder),
+               CONTAINS("\"add_final_layer_norm\" is true, but the weights hold no decoder.layer_norm.weight"));
+    const auto C = folder.weights().first["model.shared.weight"]["shape"][1].get<size_t>();
+    std::vector<float> w(C), b(C);
+    for (size_t i = 0; i < C; ++i) {
+        w[i] = 0.5f + static_cast<float>(i % 5) / 4;
+        b[i] = static_cast<float>(i % 3) / 8 - 0.1f;
+    }
+    auto [header, data] = folder.weights();
+    for (const char* stack : {"encoder", "decoder"})
+        for (const auto& [end, values] : {std::pair{".weight", &w}, std::pair{".bias", &b}}) {
+            const size_t begin = data.size();
+            data.append(reinterpret_cast<const char*>(values->data()), C * sizeof(float));
+            header[std::string("model.") + stack + ".layer_norm" + end] = {
+                {"dtype", "F32"}, {"shape", {C}}, {"data_offsets", {begin, data.size()}}};
+        }
+    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    CHECK(said(folder).empty());
+    LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
+    const TextInput input{.tokens = {2, 7, 9}, .source = {0, 5, 6, 2}};
+    const auto hidden = model.capture(input, "decoder.1.hook_resid_post").front().values,
+               logits = model.capture(input, "logits").front().values;
+    const WeightSource weights(folder.path());
+    const auto E = stored(weights, "model.shared.weight"), bias = stored(weights, "final_logits_bias");
+    std::vector<double> x(hidden.begin(), hidden.begin() + static_cast<std::ptrdiff_t>(C)); // the first token
+    const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(C);
+    double variance = 0;
+    for (const double each : x) variance += (each - mean) * (each - mean) / static_cast<double>(C);
+    for (size_t i = 0; i < C; ++i)
+        x[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * static_cast<double>(w[i]) + static_cast<double>(b[i]);
+    for (size_t token = 0; token < bias.size(); ++token) {
+        double sum = bias[token];
+        for (size_t i = 0; i < C; ++i) sum += E[token * C + i] * x[i];
+        CHECK(static_cast<double>(logits[token]) == Approx(sum).margin(1e-4)); // float32
+    }
+}
+
 TEST_CASE("left out: vision models say what they do not use", "[models]") {
     ModelFolder folder("vit");
     CHECK(openVisionSource(folder.path().string())->warnings().empty());

@@ -176,6 +176,25 @@ TEST_CASE("composed start: a vision transformer gets another attention", "[train
     CHECK_THAT(start.refusal({{"patch", 8}}), CONTAINS("recipe: patch"));
 }
 
+TEST_CASE("composed start: a Swin model keeps its table of positions unless other positions are named", "[training]") {
+    Recipe swin = small("shapes", "vit");
+    swin.architecture.pooling = "mean";
+    swin.architecture.window = 2;
+    swin.architecture.merges = 1;
+    const Start start(swin);
+    const auto positionsWith = [&](const char* attention) {
+        const Trainer trainer(start.with({{"attention", attention}}), onOneThread());
+        const bool hasTable = trainer.images()->config().positions == VisionPositions::Learned;
+        const bool isLeftOut = trainer.objective().startSentence().find("pos_embed") != std::string::npos;
+        CHECK(hasTable != isLeftOut);
+        return hasTable ? "table" : "none";
+    };
+    CHECK(positionsWith("score=cosine") == std::string("table"));
+    CHECK(positionsWith("mask=window(4)") == std::string("table"));
+    CHECK(positionsWith("position=alibi") == std::string("none"));
+    CHECK(positionsWith("position=none") == std::string("none"));
+}
+
 TEST_CASE("composed start: a recipe that names a model says of it only what it demands", "[training]") {
     const Recipe recipe = suggestedRecipe(taskNamed("text"), "builtin:stories");
     const nlohmann::json json = toJson(recipe);

@@ -81,8 +81,11 @@ std::variant<SessionDocument, Failure> sessionFromLink(const QString& link) {
     const auto decoded = QByteArray::fromBase64Encoding(
         letters.toLatin1(), QByteArray::Base64UrlEncoding | QByteArray::AbortOnBase64DecodingErrors);
     const QByteArray packed = decoded.decoded;
-    if (!decoded || packed.size() <= kSizeBytes) return unreadable("the link is damaged or incomplete");
+    if (!decoded || packed.size() < kSizeBytes + 2) return unreadable("the link is damaged or incomplete");
     const auto size = qFromBigEndian<quint32>(packed.constData()); // as qCompress() writes it
+    // The first two bytes of what zlib packs. @source RFC 1950, section 2.2
+    const auto zlib = qFromBigEndian<quint16>(packed.constData() + kSizeBytes);
+    if (zlib % 31 != 0 || (zlib >> 8 & 15) != 8) return unreadable("the link is damaged or incomplete");
     if (size > kMostBytes)
         return unreadable(fmt::format("the link holds {} MiB; at most {} are read", size >> 20, kMostBytes >> 20));
     try {

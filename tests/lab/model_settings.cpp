@@ -1,0 +1,83 @@
+#include "tests/lab/lab_window.h"
+#include "tests/models/model_folder.h"
+
+#include <QLabel>
+#include <QTreeWidget>
+
+// What the window says of a model's files: the settings that are asked for and in force, and how the model writes.
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+QString inForce(LabWindow& lab, const QString& setting) {
+    auto& table = lab.find<QTreeWidget>("modelSettings");
+    for (int row = 0; row < table.topLevelItemCount(); ++row)
+        if (table.topLevelItem(row)->text(0) == setting)
+            return table.topLevelItem(row)->text(1) + " -> " + table.topLevelItem(row)->text(2);
+    return "(no such row)";
+}
+
+void writeIds(LabWindow& lab, const char* ids) {
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    prompt.setFocus();
+    QTest::keyClick(&prompt, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClicks(&prompt, ids);
+    lab.settle();
+}
+
+} // namespace
+
+TEST_CASE("model panel: what is asked for stands beside what is in force, and what is left out", "[lab]") {
+    ModelFolder folder("gpt_neo");
+    folder.edit("config.json", [](nlohmann::json& config) { config["logit_scale"] = 0.5; });
+    LabWindow lab(QString::fromStdString(folder.path().string()));
+    lab.showPanel("model");
+    CHECK(inForce(lab, "Windows")
+              .endsWith("window_size 4 -> layers 0, 2: all earlier tokens; layer 1: the last 4 tokens"));
+    CHECK(inForce(lab, "Positions") == " -> a learned table");
+    CHECK(inForce(lab, "Fields left out") == "logit_scale 0.5 -> not used");
+    CHECK(inForce(lab, "Tensors left out") == " -> none");
+    CHECK(inForce(lab, "Files left out") == " -> none");
+    const ModelFolder pictures("swin");
+    LabWindow other(QString::fromStdString(pictures.path().string()));
+    CHECK(inForce(other, "Windows") == "window_size 4 -> layers 0, 2: windows of 4 x 4 tokens; layers 1, 3: windows of "
+                                       "4 x 4 tokens, shifted by 2");
+}
+
+TEST_CASE("model panel: a tokenizer that cannot be read leaves a model of ids, with the reason", "[lab]") {
+    const ModelFolder folder("gpt2");
+    writeFile(folder / "tokenizer.json", R"({"model": {"type": "Chars"}})");
+    LabWindow lab(QString::fromStdString(folder.path().string()));
+    writeIds(lab, "1, 5, 9");
+    CHECK(lab.snapshot().sequence->tokens.size() == 3);
+    CHECK_THAT(lab.snapshot().sequence->notice, CONTAINS("This model's tokenizer cannot be read: "));
+    lab.act("run");
+    CHECK(lab.snapshot().sequence->tokens.size() > 3);
+}
+
+TEST_CASE("generate: a model's folder chooses how the window writes, and bars tokens", "[lab]") {
+    const ModelFolder folder("gpt2");
+    const QString path = QString::fromStdString(folder.path().string());
+    const auto firstWritten = [](LabWindow& lab) {
+        writeIds(lab, "1, 5, 9");
+        lab.act("step");
+        const auto& tokens = lab.snapshot().sequence->tokens;
+        REQUIRE(tokens.size() == 4);
+        return tokens.back().id;
+    };
+    LabWindow free(path);
+    const int first = firstWritten(free);
+    writeFile(folder / "generation_config.json", R"({"do_sample": true, "temperature": 0.5, "top_k": 1, "num_beams": 2,
+              "suppress_tokens": [)" + std::to_string(first) +
+                                                     "]}");
+    LabWindow ruled(path);
+    CHECK(firstWritten(ruled) != first);
+    CHECK_FALSE(ruled.window().workbench().sampling().greedy);
+    CHECK(ruled.window().workbench().sampling().temperature == Approx(0.5f));
+    CHECK(ruled.window().workbench().sampling().topK == 1);
+    CHECK(std::ranges::any_of(ruled.snapshot().model->warnings, [](const std::string& warning) {
+        return warning.find("does not draw tokens in a beam search") != std::string::npos;
+    }));
+}

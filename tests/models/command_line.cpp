@@ -1,0 +1,105 @@
+#include "tests/models/model_folder.h"
+#include "tests/support/program.h"
+
+#include <tuple>
+
+// What attention-cli makes of the files of models.
+
+using namespace attn;
+using namespace attn::test;
+
+TEST_CASE("generate: the folder's rules hold, and options that change nothing are refused", "[models][gpu]") {
+    const ModelFolder folder("gpt2");
+    const std::string model = "'" + folder.path().string() + "' --tokens 1,5,9 --max-tokens 4 ";
+    const auto tokensOf = [&](const std::string& rules, const std::string& options) {
+        writeFile(folder / "generation_config.json", rules);
+        const Answer answer = runProgram("generate " + model + options + " --json", " 2>/dev/null");
+        INFO(answer.text);
+        REQUIRE(answer.code == 0);
+        return nlohmann::json::parse(answer.text).at("tokens").get<std::vector<int>>();
+    };
+    const std::vector<int> plain = tokensOf("{}", "--greedy");
+    REQUIRE(plain.size() == 7);
+    const std::string first = std::to_string(plain[3]);
+    CHECK(tokensOf("{\"suppress_tokens\": [" + first + "]}", "--greedy")[3] != plain[3]);
+    CHECK(tokensOf("{\"begin_suppress_tokens\": [" + first + "]}", "--greedy")[3] != plain[3]);
+    CHECK(tokensOf("{\"eos_token_id\": [0, " + first + "]}", "--greedy").size() == 4);
+    CHECK(tokensOf("{\"forced_eos_token_id\": 7}", "--greedy").back() == 7);
+    CHECK(tokensOf("{\"do_sample\": false}", "") == plain);              // as the folder chooses
+    CHECK(tokensOf("{\"do_sample\": true, \"top_k\": 1}", "") == plain); // the one most likely token
+    writeFile(folder / "generation_config.json", "{\"do_sample\": true, \"num_beams\": 4}");
+    checkProgram("generate " + model, 0, {"this program does not draw tokens in a beam search"});
+    fs::remove(folder / "generation_config.json");
+    for (const char* option : {"--temperature 0.5", "--top-k 3", "--top-p 0.9", "--min-p 0.1"})
+        checkProgram("generate " + model + "--beams 2 " + option, 1, {"a beam search draws no tokens"});
+    checkProgram("generate " + model + "--length-penalty 2", 1, {"only a beam search has a length penalty"});
+    writeFile(folder / "tokenizer.json", "{\"model\": {\"type\": \"Chars\"}}");
+    checkProgram("generate " + model + "--greedy", 0, {"the tokenizer cannot be read, so the model takes token ids"});
+}
+
+TEST_CASE("models: what is in force stands beside what the configuration asks for", "[models]") {
+    ModelFolder folder("gpt_neo");
+    folder.edit("config.json", [](nlohmann::json& config) { config["logit_scale"] = 0.5; });
+    writeFile(folder / "adapter_config.json", "{}");
+    const std::string model = "models '" + folder.path().string() + "'";
+    checkProgram(model, 0,
+                 {"in force, and what the configuration asks for:",
+                  "Windows           layers 0, 2: all earlier tokens; layer 1: the last 4 tokens  (attention_layers",
+                  "Fields left out   not used  (logit_scale 0.5)", "Files left out    not used  (adapter_config.json)",
+                  "Tensors left out  none"});
+    const nlohmann::json json = nlohmann::json::parse(runProgram(model + " --json", " 2>/dev/null").text);
+    CHECK(json.at("unusedFields") == nlohmann::json{{"logit_scale", "0.5"}});
+    CHECK(json.at("unusedTensors").empty());
+    CHECK(json.at("unusedFiles") == nlohmann::json{"adapter_config.json"});
+    CHECK(json.at("warnings").size() == 2);
+    bool hasWindows = false;
+    for (const nlohmann::json& setting : json.at("settings"))
+        if (setting.at("name") == "Windows") {
+            hasWindows = true;
+            CHECK(setting.at("inForce") == "layers 0, 2: all earlier tokens; layer 1: the last 4 tokens");
+            CHECK_THAT(setting.at("asked").get<std::string>(), CONTAINS("window_size 4"));
+        }
+    CHECK(hasWindows);
+}
+
+TEST_CASE("capture: a classifier of texts, which has no logits, writes its patterns", "[models][gpu]") {
+    const std::string model = std::string(ATTN_TEST_DIR) + "/golden/bert_no_head";
+    const TemporaryFolder folder;
+    const std::string out = (folder / "run.safetensors").string();
+    checkProgram("capture '" + model + "' --tokens 1,2,3 --out '" + out + "'", 0, {"blocks.0.attn.hook_pattern"});
+    checkProgram("capture '" + model + "' --tokens 1,2,3 --hooks logits --out '" + out + "'", 1, {"no hook matches"});
+}
+
+TEST_CASE("attention-cli: what measures one class of several refuses models of several labels and of numbers",
+          "[models][gpu]") {
+    const TemporaryFolder folder;
+    std::string examples;
+    for (int i = 0; i < 60; ++i)
+        examples += (i % 2 == 0 ? "good\ta fine day " : "bad\ta dull day ") + std::to_string(i) + "\n";
+    writeFile(folder / "days.tsv", examples);
+    const std::string size = " --layers 1 --heads 2 --width 16 --batch 2 --steps 1",
+                      text = "train --task classify --text '" + (folder / "days.tsv").string() + "'",
+                      pictures = "train --task shapes";
+    for (const auto& [name, task, family] :
+         {std::tuple{"text", text, "bert"}, {"next", text, "gpt2"}, {"pictures", pictures, "vit"}}) {
+        const fs::path run = folder / name;
+        checkProgram(task + " --family " + family + size + " --out '" + run.string() + "'", 0, {});
+        for (const auto& [type, says] : {std::pair{"multi_label_classification", " says several labels of a "},
+                                         {"regression", " says a number of a "}}) {
+            INFO(name << " " << type);
+            for (const fs::directory_entry& entry : fs::recursive_directory_iterator(run)) {
+                if (entry.path().filename() == "checksums.sfv") fs::remove(entry.path());
+                if (entry.path().filename() != "config.json") continue;
+                nlohmann::json config = nlohmann::json::parse(readTextFile(entry.path(), 1 << 20));
+                config["problem_type"] = type;
+                writeFile(entry.path(), config.dump());
+            }
+            const std::string model = "'" + run.string() + "'", hint = "(problem_type: single_label_classification)";
+            checkProgram("eval " + model, 1, {says, hint});
+            checkProgram("eval " + model + " --sweep-heads", 1, {says, hint});
+            checkProgram("train --resume --out " + model, 1, {says, hint});
+            checkProgram(task + " --from " + model + " --steps 1 --out '" + (folder / "new").string() + "'", 1,
+                         {says, hint});
+        }
+    }
+}
