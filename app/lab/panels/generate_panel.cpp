@@ -127,8 +127,10 @@ QSize PromptEditor::sizeHint() const { return {240, heightOf(3)}; }
 QSize PromptEditor::minimumSizeHint() const { return {120, heightOf(2)}; }
 
 void PromptEditor::resizeEvent(QResizeEvent* event) {
-    const int spare = std::max(0, height() - heightOf(0)) % fontMetrics().lineSpacing();
-    setViewportMargins(0, 0, 0, spare); // no line is cut in half
+    const int spare = std::max(0, height() - heightOf(0)) % fontMetrics().lineSpacing(); // else a line is cut in half
+    // To set the margins lays out the bars again, even if nothing changes. A text that fits without a bar and not beside it
+    // would then call this function without end.
+    if (std::exchange(spare_, spare) != spare) setViewportMargins(0, 0, 0, spare);
     LimitedEditor::resizeEvent(event);
 }
 
