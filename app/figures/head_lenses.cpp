@@ -88,7 +88,7 @@ LensAnswer showComposition(const AnalysisResult& result, const LensSubject& subj
     answer.matrix.rowTitle = LensText::tr("later head");
     answer.matrix.columnTitle = LensText::tr("earlier head");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
-    answer.matrix.labelsAreNumbers = true;
+    answer.matrix.rowsAreNamed = answer.matrix.columnsAreNamed = true;
     answer.matrix.setMatrix(all, all, std::move(largest));
     return answer;
 }

@@ -54,6 +54,8 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
     answer.matrix.rowTitle = LensText::tr("after");
     answer.matrix.columnTitle = lens.isOfTokens ? LensText::tr("token") : LensText::tr("class");
     answer.matrix.kind = MatrixFigure::Kind::Weights;
+    answer.matrix.rowsAreNamed = answer.matrix.areProbabilities = true;
+    answer.matrix.columnsAreNamed = !lens.isOfTokens;
     const size_t columns = lens.final.size();
     if (lens.isOfTokens)
         answer.matrix.columnLabels = subject.namesAlong(-1, columns);
