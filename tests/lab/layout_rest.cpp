@@ -6,8 +6,8 @@
 
 using namespace attn;
 
-// A layout whose size follows from its own size can ask for itself without end: within one call until the stack is full, or
-// from event to event. Every panel must come to rest in a window of any size.
+// A layout whose size follows from its own size can ask for itself without end: within one call until the stack is
+// full, or from event to event. Every panel must come to rest in a window of any size.
 
 namespace {
 
@@ -59,8 +59,9 @@ TEST_CASE("layouts: every panel comes to rest in a window of any size, text and 
         ThemeId theme;
         int textSize;
     };
-    const Case look = GENERATE(Case{"builtin:english", ThemeId::Light, 100}, Case{"builtin:vit-shapes", ThemeId::Dark, 170},
-                               Case{"builtin:numbers-de", ThemeId::Projector, 60});
+    const Case look =
+        GENERATE(Case{"builtin:english", ThemeId::Light, 100}, Case{"builtin:vit-shapes", ThemeId::Dark, 170},
+                 Case{"builtin:numbers-de", ThemeId::Projector, 60});
     LabWindow lab(look.model);
     applyTheme(look.theme, look.textSize);
     std::vector<QString> panels{"start"};
@@ -88,7 +89,8 @@ TEST_CASE("layouts: every panel comes to rest in a window of any size, text and 
     }
     for (const Workspace& workspace : workspaces()) {
         lab.action((std::string("workspace.") + workspace.id).c_str()).trigger();
-        for (int width = 600, height = 400; width <= 1600; width += 77, height += 43) check(lab.window(), {width, height});
+        for (int width = 600, height = 400; width <= 1600; width += 77, height += 43)
+            check(lab.window(), {width, height});
     }
     applyTheme(ThemeId::Light, 100);
 }
