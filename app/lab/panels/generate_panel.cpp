@@ -328,8 +328,11 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         const bool isWriting = !snapshot->model || snapshot->model->writesText();
-        hint(readsSource()
-                 ? tr("%L1 tokens in the source, %L2 of %L3 generated").arg(chips_->count()).arg(written).arg(context)
+        hint(readsSource() ? (chips_->count() == 1 ? tr("%L1 token in the source, %L2 of %L3 generated")
+                                                   : tr("%L1 tokens in the source, %L2 of %L3 generated"))
+                                 .arg(chips_->count())
+                                 .arg(written)
+                                 .arg(context)
              : isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
                          : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
         if (snapshot->model && snapshot->model->ownContext > context)

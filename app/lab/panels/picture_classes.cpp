@@ -37,7 +37,8 @@ QString knownClasses(const ModelInfo& info) {
     for (int index = 0; index < std::min(info.classes, static_cast<int>(kMostClasses)); ++index)
         names << shownText(info.labelOf(index));
     const int others = info.classes - static_cast<int>(names.size());
-    if (others > 0) names << PictureClasses::tr("and %1 others").arg(others);
+    if (others > 0)
+        names << (others == 1 ? PictureClasses::tr("and 1 other") : PictureClasses::tr("and %1 others").arg(others));
     return PictureClasses::tr("It knows %1 classes: %2.").arg(info.classes).arg(names.join(QStringLiteral(", ")));
 }
 

@@ -37,7 +37,7 @@ void TokenChips::setTokens(std::vector<TokenInfo> tokens) {
         chips_.push_back({std::move(token), label, {}});
     }
     focused_ = std::min(focused_, count() - 1);
-    setAccessibleDescription(tr("%n tokens: ", nullptr, count()) + spoken.join("; "));
+    setAccessibleDescription((count() == 1 ? tr("1 token: ") : tr("%1 tokens: ").arg(count())) + spoken.join("; "));
     layOut();
     updateGeometry();
     viewport()->update();
