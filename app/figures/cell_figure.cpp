@@ -112,8 +112,9 @@ public:
         if (count == all) return;
         QStringList names;
         for (const TermRow& row : rows) names << row.name;
-        remark((count > 0 ? CellFigure::tr("The other %1 columns of %2 are 0.00.")
-                          : CellFigure::tr("All %1 columns of %2 are 0.00."))
+        remark((count > 0 && all - count == 1 ? CellFigure::tr("The other %1 column of %2 is 0.00.")
+                : count > 0                   ? CellFigure::tr("The other %1 columns of %2 are 0.00.")
+                                              : CellFigure::tr("All %1 columns of %2 are 0.00."))
                    .arg(all - count)
                    .arg(names.join(QStringLiteral(", "))));
     }

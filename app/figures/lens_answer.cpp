@@ -32,6 +32,7 @@ void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
             values.push_back(matrix.valueAt({row, column}) - before.valueAt({row, column}));
     matrix.kind = MatrixFigure::Kind::Signed;
     matrix.title = LensChangeText::tr("%1: changed − original").arg(matrix.title);
+    matrix.areProbabilities = false; // but percentage points
     matrix.setMatrix(matrix.rows(), matrix.columns(), std::move(values));
 }
 
@@ -215,7 +216,7 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const ModelStructure& struc
     answer.matrix.title = LensText::tr("Effect of removing each head or MLP");
     answer.matrix.rowTitle = LensText::tr("layer");
     answer.matrix.columnTitle = effects.mlpEffects.empty() ? LensText::tr("head") : LensText::tr("head or MLP");
-    answer.matrix.labelsAreNumbers = true;
+    answer.matrix.rowsAreNamed = answer.matrix.columnsAreNamed = true;
     answer.matrix.setMatrix(effects.sites, static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
     return answer;
 }

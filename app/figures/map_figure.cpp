@@ -166,7 +166,7 @@ void addWindow(MatrixFigure& figure, const PatternWindow& window) {
     };
     figure.rowLabels = names(window.queryBegin, window.queryEnd, window.rows);
     figure.columnLabels = names(window.keyBegin, window.keyEnd, window.columns);
-    figure.labelsAreNumbers = true;
+    figure.rowsAreNamed = figure.columnsAreNamed = true;
     const int64_t queries = window.queryEnd - window.queryBegin, keys = window.keyEnd - window.keyBegin;
     figure.note = Text::tr("%1; queries %2 to %3, keys %4 to %5")
                       .arg(figure.note)
@@ -220,13 +220,20 @@ QString valueText(const MatrixFigure& figure, const MatrixCell& cell) {
     const float value = figure.valueAt(cell);
     if (std::isnan(value)) return Text::tr("hidden by the mask");
     if (figure.kind == MatrixFigure::Kind::Cells) return value != 0 ? Text::tr("seen") : Text::tr("not seen");
+    if (figure.areProbabilities) return formatPercent(static_cast<double>(value));
     return formatShort(static_cast<double>(value), 5);
 }
 
+QString placeOf(const MatrixFigure& figure, const MatrixCell& cell) {
+    if (figure.numbersAxes || figure.rowLabels.empty())
+        return Text::tr("%1 i = %2, %3 j = %4")
+            .arg(figure.rowTitle, figure.rowName(cell.row), figure.columnTitle, figure.columnName(cell.column));
+    return Text::tr("%1 %2, %3 %4")
+        .arg(figure.rowTitle, figure.rowName(cell.row), figure.columnTitle, figure.columnName(cell.column));
+}
+
 QString readingOf(const MatrixFigure& figure, const MatrixCell& cell) {
-    return Text::tr("%1: %2 i = %3, %4 j = %5: %6")
-        .arg(figure.title, figure.rowTitle, figure.rowName(cell.row), figure.columnTitle,
-             figure.columnName(cell.column), valueText(figure, cell));
+    return Text::tr("%1: %2: %3").arg(figure.title, placeOf(figure, cell), valueText(figure, cell));
 }
 
 } // namespace attn

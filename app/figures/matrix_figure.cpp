@@ -284,13 +284,13 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
 
 QString MatrixFigure::rowName(int row) const {
     const auto at = static_cast<size_t>(row);
-    if (labelsAreNumbers) return rowLabels.at(at);
+    if (rowsAreNamed) return rowLabels.at(at);
     return at < rowLabels.size() ? QStringLiteral("%1 “%2”").arg(row).arg(rowLabels[at]) : QString::number(row);
 }
 
 QString MatrixFigure::columnName(int column) const {
     const auto at = static_cast<size_t>(column);
-    if (labelsAreNumbers) return columnLabels.at(at);
+    if (columnsAreNamed) return columnLabels.at(at);
     return at < columnLabels.size() ? QStringLiteral("%1 “%2”").arg(column).arg(columnLabels[at])
                                     : QString::number(column);
 }

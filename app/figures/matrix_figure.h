@@ -32,9 +32,10 @@ struct MatrixFigure : Figure {
 
     QString title, note; ///< the title above; a remark below, for example about an approximation
     QString rowTitle, columnTitle;
-    std::vector<QString> rowLabels, columnLabels; ///< of the first rows and columns; empty: only numbers
-    bool labelsAreNumbers = false;                ///< the labels replace the numbers of rows and columns
-    bool numbersAxes = false;                     ///< rows, or columns, without labels show their numbers
+    std::vector<QString> rowLabels, columnLabels;       ///< of the first rows and columns; empty: only numbers
+    bool rowsAreNamed = false, columnsAreNamed = false; ///< the labels replace the numbers
+    bool areProbabilities = false;                      ///< the values, which are read as per cent
+    bool numbersAxes = false;                           ///< rows, or columns, without labels show their numbers
     Kind kind = Kind::Signed;
     /// The last columns, which stand apart and have a colour scale of their own: their numbers would drown the others.
     struct Aside {

@@ -150,6 +150,11 @@ Image imageFrom(const QImage& image) {
             else
                 take(qRed(plain[column]), qGreen(plain[column]), qBlue(plain[column]), qAlpha(plain[column]) == 255);
     }
+    if (image.format() == QImage::Format_Grayscale16)
+        result.remark =
+            ReadImageText::tr("The picture has 16 bits of grey. The model reads the higher 8 of them; timm and "
+                              "transformers cut every grey above 255 to white")
+                .toStdString();
     if (clear > 0)
         result.remark = ReadImageText::tr("%1 of %2 pixels are transparent. The model reads the colours that the file "
                                           "stores for them, as timm and transformers do")

@@ -36,7 +36,9 @@ QString nameOf(const PictureRun& run, const VisionLook& look) {
     const ModelInfo& info = *run.model;
     if (look.isRollout && run.rolloutClass)
         return VisionLookText::tr("rollout for “%1”").arg(QString::fromStdString(info.labelOf(*run.rolloutClass)));
-    if (look.isRollout) return VisionLookText::tr("rollout of %1 layers").arg(info.layers);
+    if (look.isRollout)
+        return info.layers == 1 ? VisionLookText::tr("rollout of 1 layer")
+                                : VisionLookText::tr("rollout of %1 layers").arg(info.layers);
     if (look.head == VisionLook::Mean) return VisionLookText::tr("%1, mean of heads").arg(layerLabel(look.site));
     if (look.head == VisionLook::Maximum) return VisionLookText::tr("%1, maximum of heads").arg(layerLabel(look.site));
     return headLabel(look.site, look.head);

@@ -25,10 +25,6 @@ double likeliest(std::span<const float> logits, size_t best) {
     return 1 / sum;
 }
 
-size_t argmax(std::span<const float> logits) {
-    return static_cast<size_t>(std::ranges::max_element(logits) - logits.begin());
-}
-
 } // namespace
 
 std::string tokenLabel(const std::string& text, size_t mostCharacters) {
@@ -79,7 +75,7 @@ void ModelSubject::describeText(int firstChanged) {
     const auto textOf = [&](int id) { return tokenizer ? tokenizer->tokenText(id) : fmt::format("#{}", id); };
     labels_.clear();
     for (int id : language_.tokens()) labels_.push_back(tokenLabel(textOf(id), kLabelCharacters));
-    const size_t best = argmax(language_.logits());
+    const auto best = static_cast<size_t>(std::ranges::max_element(language_.logits()) - language_.logits().begin());
     next_ = fmt::format("“{}” {:.0f} %", tokenLabel(textOf(static_cast<int>(best)), kLabelCharacters),
                         likeliest(language_.logits(), best) * 100);
     changes_.emplace_back(++version_, firstChanged);

@@ -94,6 +94,13 @@ TEST_CASE("read image: transparent pixels keep their colours, 16 bits keep the h
     QImage deep(2, 1, QImage::Format_RGBX64);
     deep.fill(QColor::fromRgba64(0x8080, 0x4040, 0xffff));
     REQUIRE(deep.save(pathIn(folder, "deep.png")));
+    QImage ramp(2, 1, QImage::Format_Grayscale16);
+    reinterpret_cast<quint16*>(ramp.scanLine(0))[0] = 0x00ff;
+    reinterpret_cast<quint16*>(ramp.scanLine(0))[1] = 0x1234;
+    REQUIRE(ramp.save(pathIn(folder, "ramp.png")));
+    const Image high = mustRead(pathIn(folder, "ramp.png"));
+    CHECK(high.rgb == std::vector<uint8_t>{0, 0, 0, 0x12, 0x12, 0x12});
+    CHECK_THAT(high.remark, CONTAINS("16 bits of grey")); // Pillow makes 255 of both: the program says so
     const Image eight = mustRead(pathIn(folder, "deep.png"));
     CHECK(eight.at(0, 1, 0) == 0x80);
     CHECK(eight.at(0, 1, 1) == 0x40);

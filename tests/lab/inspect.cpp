@@ -166,8 +166,11 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     CHECK(title.text() == "No changes.");
     CHECK(showsAfter());
 
-    lab.window().openSession(path);
+    lab.window().openSession(path); // it was saved with the original run on display
     REQUIRE(lab.settle());
+    CHECK(lab.snapshot().next->logits == whole);
+    CHECK(title.text() == "Showing the original run, without 2 changes.");
+    lab.act("holdEdits");
     CHECK(*lab.snapshot().changes == edits);
     CHECK(lab.snapshot().next->logits == edited);
 }

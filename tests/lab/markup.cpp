@@ -27,7 +27,7 @@ public:
     ~WatchedPicture() { close(notes_); }
     QString path() const { return folder_.filePath("p.png"); }
     /// Markup that would show it.
-    QString markup() const { return QStringLiteral("<img src=\"%1\"><b>x</b>").arg(path()); }
+    QString markup() const { return QStringLiteral("<img src=\"%1\"><b>x</b>a&y[*]").arg(path()); }
     bool wasOpened() const {
         alignas(inotify_event) char note[4096];
         return read(notes_, note, sizeof note) > 0;
@@ -72,6 +72,12 @@ int checkWidgets() {
         if (const auto* view = qobject_cast<QAbstractItemView*>(widget); view && view->model())
             collect(*view->model(), {}, tips);
         if (const auto* box = qobject_cast<QComboBox*>(widget)) collect(*box->model(), {}, tips);
+        QStringList texts; // where a single "&" would mark a key
+        if (const auto* button = qobject_cast<QAbstractButton*>(widget)) texts << button->text();
+        for (const QAction* action : widget->actions()) texts << action->text();
+        if (const auto* label = qobject_cast<QLabel*>(widget); label && label->buddy()) texts << label->text();
+        for (const QString& text : texts)
+            if (text.contains("b>a&")) CHECK_THAT(text.toStdString(), CONTAINS("a&&y"));
         if (const auto* text = qobject_cast<QTextEdit*>(widget)) CHECK_FALSE(text->toHtml().contains("<img"));
         const auto* label = qobject_cast<QLabel*>(widget);
         if (!label || !label->text().contains("img src")) continue;
@@ -129,6 +135,7 @@ TEST_CASE("markup: the classes of a vision model are shown as they are and open 
     lab.window().open(picture);
     REQUIRE(lab.settle());
     REQUIRE(lab.find<QLabel>("classesText").text().contains(watched.markup()));
+    REQUIRE(lab.find<QLabel>("classesAnswer").text().contains(watched.markup()));
     CHECK(checkPanels(lab) > 0);
     CHECK_FALSE(watched.wasOpened());
 }
@@ -136,7 +143,7 @@ TEST_CASE("markup: the classes of a vision model are shown as they are and open 
 TEST_CASE("markup: tokens, prompts, branches, runs and sessions are shown as they are and open no file", "[lab]") {
     const WatchedPicture watched;
     LabWindow lab;
-    const QString model = lab.folder() + "/<b>english", run = lab.folder() + "/runs/<b>run";
+    const QString model = lab.folder() + "/<b>a&y[*]%1", run = lab.folder() + "/runs/<b>run";
     copyFolder(std::string(ATTN_SOURCE_DIR) + "/assets/models/english", model);
     changeJson(model + "/tokenizer.json", [&](QJsonObject& json) {
         QJsonObject bpe = json["model"].toObject(), vocabulary;
@@ -153,7 +160,10 @@ TEST_CASE("markup: tokens, prompts, branches, runs and sessions are shown as the
     std::ofstream((run + "/recipe.json").toStdString()) << R"({"task": "<img src='x'>"})";
     lab.window().open(model);
     REQUIRE(lab.settle());
-    REQUIRE(lab.snapshot().model->name == "<b>english");
+    REQUIRE(lab.snapshot().model->name == "<b>a&y[*]%1");
+    CHECK(lab.window().windowTitle().startsWith("<b>a&y[*][*]%1")); // Qt shows "[*]" for "[*][*]"
+    CHECK(lab.action("undo").text().contains("<b>a&&y[*]%1"));
+    CHECK(lab.action("recent1").text().contains("<b>a&&y[*]%1"));
     lab.find<QPlainTextEdit>("prompt").setPlainText(watched.markup());
     REQUIRE(lab.settle());
     lab.act("step");

@@ -87,6 +87,24 @@ TEST_CASE("own pictures: large ones are kept small, and a link holds only their 
     CHECK(setup(lab).given.image->size() == ImageSize{700, 700});
 }
 
+TEST_CASE("own pictures: a restored one says again how its pixels were read", "[lab][vision]") {
+    GoldenWindow lab("vit");
+    QImage clear(40, 40, QImage::Format_ARGB32);
+    clear.fill(QColor(200, 100, 50, 90));
+    const QString path = lab.folder() + "/clear.png", session = lab.folder() + "/kept.attnlab";
+    REQUIRE(clear.save(path));
+    REQUIRE(opens(lab, path));
+    const QLabel& about = lab.find<QLabel>("pictureModel");
+    REQUIRE(lab.waitFor([&] { return about.text().contains("1600 of 1600 pixels are transparent"); }));
+    const QString before = about.text();
+    lab.saveSession(session);
+    lab.window().open("builtin:induction");
+    REQUIRE(lab.settle());
+    REQUIRE(QFile::remove(path)); // only the session has the picture now
+    lab.window().open(session);
+    REQUIRE(lab.waitFor([&] { return about.text() == before; }));
+}
+
 TEST_CASE("own pictures: a damaged one in a session is refused with a sentence", "[lab][vision]") {
     GoldenWindow lab("vit");
     const PictureSetup before = setup(lab);

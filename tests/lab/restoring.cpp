@@ -161,7 +161,7 @@ private:
         Workbench& bench = window_.bench();
         const auto& branches = window_.snapshot().branches;
         const int site = below(model.siteCount()), head = below(model.site(site).heads);
-        switch (below(8)) {
+        switch (below(12)) {
         case 0:
             if (model.writesText()) window_.post(GenerateCommand{.maxTokens = 1 + below(9)});
             break;
@@ -189,11 +189,53 @@ private:
                                .topK = below(40),
                                .seed = chance_()});
             break;
+        case 7:
+            bench.showRun(static_cast<ShownRun>(below(3)));
+            break;
+        case 8:
+        case 9:
+        case 10:
+            setControl();
+            break;
         default:
             if (below(2)) window_.get().findChild<QAction*>("attentionHead")->trigger();
             break;
         }
         window_.settle();
+    }
+
+    /// Sets one of the controls of a panel to a value of its own.
+    void setControl() {
+        const char* const panels[] = {"attention", "lenses", "text", "beams", "compare", "generate", "playground"};
+        const QString panel = panels[below(static_cast<int>(std::size(panels)))];
+        window_.bench().showPanel(panel);
+        window_.settle();
+        auto* dock = window_.get().findChild<QDockWidget*>("dock." + panel);
+        QList<QWidget*> controls;
+        for (QWidget* control : dock->findChildren<QWidget*>())
+            if (control->isVisible() && control->isEnabled() && !control->objectName().startsWith("qt_"))
+                controls << control;
+        if (controls.isEmpty()) return;
+        for (int attempt = 0; attempt < 20; ++attempt) {
+            QWidget* control = controls[below(static_cast<int>(controls.size()))];
+            if (auto* box = qobject_cast<QComboBox*>(control); box && box->count() > 1) {
+                box->setCurrentIndex(below(box->count()));
+                emit box->activated(box->currentIndex());
+            } else if (auto* tick = qobject_cast<QCheckBox*>(control)) {
+                tick->click();
+            } else if (auto* number = qobject_cast<QSpinBox*>(control)) {
+                number->setValue(number->minimum() + below(std::min(number->maximum() - number->minimum() + 1, 9)));
+            } else if (auto* slider = qobject_cast<QSlider*>(control)) {
+                slider->setValue(slider->minimum() + below(slider->maximum() - slider->minimum() + 1));
+            } else if (auto* tabs = qobject_cast<QTabBar*>(control); tabs && tabs->parentWidget() != &window_.get()) {
+                tabs->setCurrentIndex(below(tabs->count()));
+            } else {
+                continue;
+            }
+            INFO(panel.toStdString() << ": " << control->metaObject()->className() << ' '
+                                     << control->objectName().toStdString());
+            return window_.settle();
+        }
     }
 
     void choosePlace() {

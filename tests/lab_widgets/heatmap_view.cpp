@@ -62,7 +62,7 @@ TEST_CASE("heatmap view: a key after the query is masked only if the query does 
     for (float& weight : both->values) weight = 0.25f; // of a model that looks both ways
     at.view.setTile(both, kTokens, kTokens);
     CHECK_FALSE(at.view.accessibleDescription().contains("masked"));
-    CHECK(at.view.accessibleDescription().contains("0.25"));
+    CHECK(at.view.accessibleDescription().contains("25.00 %"));
 }
 
 TEST_CASE("heatmap view: a click selects the cell under it", "[lab]") {

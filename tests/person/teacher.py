@@ -54,15 +54,15 @@ class Teacher:
         """Walks down the first column with the arrow keys: the label of each row, and its weight."""
         heatmap = self.person.see(HEATMAP)
         self.person.click_on(heatmap, 0.2, 0.5)
-        pattern = re.compile(r"Query (\d+) “(.*)” to key (\d+) “(.*)”: ([\d.]+)")
+        pattern = re.compile(r"“([^“”]*)” \((\d+)\) gives ([\d.]+) % of its attention to “([^“”]*)” \((\d+)\)")
         first = wait(lambda: pattern.search(heatmap.description), lambda: f"the heatmap says {heatmap.description!r}")
-        self.person.keys(*["Up"] * int(first[1]), *["Left"] * int(first[3]))
+        self.person.keys(*["Up"] * int(first[2]), *["Left"] * int(first[5]))
         rows, weights = [], []
         while True:
-            found = wait(lambda: re.search(rf"Query {len(rows)} “(.*)” to key 0 “.*”: ([\d.]+)", heatmap.description),
+            found = wait(lambda: (found := pattern.search(heatmap.description)) and (found[2], found[5]) == (str(len(rows)), "0") and found,
                          lambda: f"row {len(rows)} says {heatmap.description!r}")
             rows.append(found[1])
-            weights.append(float(found[2]))
+            weights.append(float(found[3]) / 100)
             before = heatmap.description
             self.person.keys("Down")
             if heatmap.description == before:

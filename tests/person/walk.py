@@ -252,7 +252,7 @@ def trial(options, actions, often):
     except Ended as found:
         problem = found
     end = program.end()
-    said = program.said() + (program.stack() if end < 0 else "")
+    said = program.said()[-3000:] + (program.stack() if end < 0 else "")
     if not problem and end != 0:
         problem = Ended(f"ended with {end} when it was closed")
         problem.done = len(actions)
@@ -306,7 +306,7 @@ def main():
     print(f"seed {options.seed}: {done} of {len(actions)} actions in {time.time() - start:.0f} s, at most {peak} MiB; "
           f"{problem or 'it lives'}", flush=True)
     if said:
-        print(f"the program wrote:\n{said[-3000:]}", flush=True)
+        print(f"the program wrote:\n{said}", flush=True)
     if problem:
         path = os.path.join(options.folder, f"crash-{options.seed}.json")
 

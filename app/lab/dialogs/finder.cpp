@@ -114,8 +114,8 @@ void Finder::addControls(std::vector<Entry>& entries, const QWidget& panel, cons
         if (entry.open) taken << entry.title;
     for (QWidget* control : panel.findChildren<QWidget*>()) {
         const auto* button = qobject_cast<QAbstractButton*>(control);
-        const QString name = control->accessibleName().isEmpty() && button ? QString(button->text()).remove('&')
-                                                                           : control->accessibleName();
+        const QString name =
+            control->accessibleName().isEmpty() && button ? shownOnButton(button->text()) : control->accessibleName();
         const bool isUsable = control->focusPolicy() != Qt::NoFocus && control->isEnabledTo(&panel) &&
                               control->isVisibleTo(&panel) && !control->toolTip().isEmpty();
         if (!isUsable || name.isEmpty() || taken.contains(name)) continue;

@@ -3,6 +3,7 @@
 #include "app/lab/common/fit_screen.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QAction>
 #include <QDialogButtonBox>
@@ -22,8 +23,6 @@ QString keysOf(const QAction& action) {
     return keys.join(QObject::tr(" or "));
 }
 
-QString plain(QString text) { return text.remove('&'); }
-
 void listActions(QTreeWidgetItem& group, const QMenu& menu) {
     for (const QAction* action : menu.actions()) {
         if (action->isSeparator() || !action->isVisible()) continue;
@@ -31,7 +30,7 @@ void listActions(QTreeWidgetItem& group, const QMenu& menu) {
             listActions(group, *action->menu());
             continue;
         }
-        auto* row = new QTreeWidgetItem(&group, {plain(action->text()), keysOf(*action), action->toolTip()});
+        auto* row = new QTreeWidgetItem(&group, {shownOnButton(action->text()), keysOf(*action), action->toolTip()});
         row->setToolTip(2, action->toolTip());
     }
 }
@@ -51,7 +50,7 @@ ShortcutSheet::ShortcutSheet(const QMenuBar& menuBar, QWidget* parent)
                           {tr("Description"), tr("The effect of the action")}});
     list_->setRootIsDecorated(false);
     for (const QAction* top : menuBar.actions())
-        if (top->menu()) listActions(*addGroup(plain(top->text())), *top->menu());
+        if (top->menu()) listActions(*addGroup(shownOnButton(top->text())), *top->menu());
     auto* figures = addGroup(tr("In a figure that has the focus"));
     const QStringList keys[] = {
         {tr("Choose the previous or next head"), tr("Left or Right"), tr("In All heads and in the Heads panel")},

@@ -127,7 +127,7 @@ void AverageExercise::resizeEvent(QResizeEvent* event) {
 void AverageExercise::setAverage(const LessonAverage& average) {
     average_ = average;
     for (size_t i = 0; i < labels_.size(); ++i) {
-        labels_[i]->setText(QStringLiteral("%1 %2").arg(average.labels[i], vectorText(average.values[i])));
+        labels_[i]->setText(QStringLiteral("%1 %2").arg(withoutKeys(average.labels[i]), vectorText(average.values[i])));
         const QSignalBlocker quiet(weights_[i]), quietSlider(sliders_[i]);
         weights_[i]->setValue(i == 0 ? 1 : 0);
         sliders_[i]->setValue(i == 0 ? kSteps : 0);

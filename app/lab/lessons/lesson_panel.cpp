@@ -102,7 +102,8 @@ void LessonPanel::fillList() {
     for (const Lesson& lesson : library_.lessons) {
         const LessonProgress progress = LessonProgress::load(lesson.id);
         const QString mark = progress.isDone ? QStringLiteral("✓") : QStringLiteral("○");
-        QString text = tr("%1  %2. %3 · %4 min").arg(mark).arg(++number).arg(lesson.title).arg(lesson.minutes);
+        QString text = tr("%1  %2. %3 · %4 min")
+                           .arg(mark, QString::number(++number), lesson.title, QString::number(lesson.minutes));
         if (progress.step > 0) text += tr(" · left at step %1").arg(progress.step + 1);
         auto* item = new QListWidgetItem(text, list_);
         item->setToolTip(lesson.summary);

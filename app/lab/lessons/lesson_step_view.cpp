@@ -235,7 +235,8 @@ void LessonStepView::refresh() {
     const LessonStep& step = player_->currentStep();
     const auto& progress = player_->progress();
     const int count = static_cast<int>(player_->lesson().steps.size());
-    place_->setText(tr("%1 · step %2 of %3").arg(player_->lesson().title).arg(player_->step() + 1).arg(count));
+    place_->setText(tr("%1 · step %2 of %3")
+                        .arg(player_->lesson().title, QString::number(player_->step() + 1), QString::number(count)));
     const bool isNew = showStep();
     const bool isAnswered = player_->isAnswered();
     const auto buttons = choices_->findChildren<ChoiceButton*>();

@@ -147,8 +147,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
         if (!listsTokens()) return tr("%1, probability %2, logit %3").arg(text, percent, logit);
         if (isBarred)
-            return tr("Token %1, logit %2: barred by the rules of the model's folder (generation_config.json or "
-                      "config.json). Click to add it anyway.")
+            return tr("Token %1, logit %2: the model's files do not allow it here. Click to add it anyway.")
                 .arg(candidate.token)
                 .arg(logit);
         return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")

@@ -135,10 +135,11 @@ void BeamsPanel::show() {
     const auto all =
         std::ranges::count_if(beams->nodes, [](const BeamNode& node) { return node.fate == BeamNode::Fate::Finished; });
     hint_->setText(
-        best ? tr("%1 texts finished, of which %2 are kept. Best score %3 (0 is perfect). Click a box to see the "
-                  "attention of its text.")
-                   .arg(all)
-                   .arg(beams->finished.size())
+        best ? tr("%1 Best score %2 (0 is perfect). Click a box to see the attention of its text.")
+                   .arg(all == 1 ? tr("1 text finished.")
+                        : all == std::ssize(beams->finished)
+                            ? tr("%1 texts finished.").arg(all)
+                            : tr("%1 texts finished; the best %2 are kept.").arg(all).arg(beams->finished.size()))
                    .arg(best->score, 0, 'f', 2)
              : tr("No text is finished yet. Click a box: every view then shows the attention of its text."));
     const QSize size = figure->pageSize({}, tree_->theme()).toSize();

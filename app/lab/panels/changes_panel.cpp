@@ -253,10 +253,13 @@ ExportNumbers ChangesPanel::numbers() const {
             .arrays = [gates] { return std::vector<NumberArray>{gates}; }};
 }
 
+constexpr const char* kShownKeys[] = {"changed", "original", "difference"}; // as in ShownRun
+
 QJsonObject ChangesPanel::saveView() const {
     if (bench_.changes().empty() || !bench_.hasModel()) return {};
     const std::string json = changesToJson(bench_.changes(), bench_.snapshot()->model->structure);
-    return {{"edits", QJsonDocument::fromJson(QByteArray::fromStdString(json)).object()}};
+    return {{"edits", QJsonDocument::fromJson(QByteArray::fromStdString(json)).object()},
+            {"shown", QLatin1String(kShownKeys[static_cast<size_t>(bench_.shownRun())])}};
 }
 
 void ChangesPanel::restoreView(const QJsonObject& view) {
@@ -271,7 +274,8 @@ void ChangesPanel::restoreView(const QJsonObject& view) {
     }
     restoreGates(changes, view.value("gates").toArray(), *bench_.snapshot()->model);
     if (changes != bench_.changes()) bench_.setChanges(std::move(changes));
-    bench_.showRun(ShownRun::Changed);
+    const auto shown = std::ranges::find(kShownKeys, view.value("shown").toString());
+    bench_.showRun(shown == std::end(kShownKeys) ? ShownRun::Changed : static_cast<ShownRun>(shown - kShownKeys));
     if (!problem.isEmpty()) title_->setText(problem);
 }
 

@@ -127,8 +127,10 @@ QSize PromptEditor::sizeHint() const { return {240, heightOf(3)}; }
 QSize PromptEditor::minimumSizeHint() const { return {120, heightOf(2)}; }
 
 void PromptEditor::resizeEvent(QResizeEvent* event) {
-    const int spare = std::max(0, height() - heightOf(0)) % fontMetrics().lineSpacing();
-    setViewportMargins(0, 0, 0, spare); // no line is cut in half
+    const int spare = std::max(0, height() - heightOf(0)) % fontMetrics().lineSpacing(); // else a line is cut in half
+    // To set the margins lays out the bars again, even if nothing changes. A text that fits without a bar and not
+    // beside it would then call this function without end.
+    if (std::exchange(spare_, spare) != spare) setViewportMargins(0, 0, 0, spare);
     LimitedEditor::resizeEvent(event);
 }
 
@@ -326,10 +328,17 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         const bool isWriting = !snapshot->model || snapshot->model->writesText();
-        hint(readsSource()
-                 ? tr("%L1 tokens in the source, %L2 of %L3 generated").arg(chips_->count()).arg(written).arg(context)
+        hint(readsSource() ? (chips_->count() == 1 ? tr("%L1 token in the source, %L2 of %L3 generated")
+                                                   : tr("%L1 tokens in the source, %L2 of %L3 generated"))
+                                 .arg(chips_->count())
+                                 .arg(written)
+                                 .arg(context)
              : isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
                          : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
+        if (snapshot->model && snapshot->model->ownContext > context)
+            tokenCount_->setToolTip(tr("Attention Lab reads at most %L1 of this model's %L2 tokens at a time.")
+                                        .arg(context)
+                                        .arg(snapshot->model->ownContext));
         if (isWriting && endsWithLoneSpace(*snapshot))
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
@@ -491,9 +500,15 @@ void GeneratePanel::reset() {
     bench_.post(ResetCommand{});
 }
 
-QJsonObject GeneratePanel::saveView() const { return {{"tokens", showTokens_->isChecked()}}; }
+QJsonObject GeneratePanel::saveView() const {
+    return {{"tokens", showTokens_->isChecked()}, {"amount", amount_->value()}, {"speed", speed_->value()}};
+}
 
-void GeneratePanel::restoreView(const QJsonObject& view) { showTokens_->setChecked(view.value("tokens").toBool()); }
+void GeneratePanel::restoreView(const QJsonObject& view) { // files from before 0.4 have the first alone
+    showTokens_->setChecked(view.value("tokens").toBool());
+    amount_->setValue(view.value("amount").toInt(amount_->value()));
+    speed_->setValue(view.value("speed").toInt(speed_->value()));
+}
 
 void GeneratePanel::focusPrompt() {
     prompt_->setFocus(Qt::ShortcutFocusReason);

@@ -44,6 +44,8 @@ protected:
 
 private:
     int heightOf(int lines) const;
+
+    int spare_ = 0; ///< pixels below the last whole line
 };
 
 /// Shows the prompt with its tokens, the buttons that generate, and the text shaded by probability. A model that fills

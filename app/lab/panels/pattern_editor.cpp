@@ -128,7 +128,8 @@ void PatternEditor::namePin() {
         bench_.hasModel()
             ? inputAxis(*bench_.snapshot()->model, tokenLabels(bench_.snapshot()->keys(bench_.selection().site))).names
             : std::vector<QString>();
-    const QString name = static_cast<size_t>(row) < names.size() ? names[static_cast<size_t>(row)] : QString();
+    const QString name =
+        static_cast<size_t>(row) < names.size() ? withoutKeys(names[static_cast<size_t>(row)]) : QString();
     pin_->setText(name.isEmpty()           ? tr("Pin to token")
                   : bench_.readsPictures() ? tr("Pin to %1").arg(name)
                                            : tr("Pin to token %1 “%2”").arg(row).arg(name));
@@ -254,7 +255,7 @@ void PatternEditor::show() {
         figure.rowLabels.resize(static_cast<size_t>(tile->rows));
         figure.columnLabels.resize(static_cast<size_t>(tile->columns));
     } else {
-        figure.note = tr("only a pattern of up to %1 tokens can be painted").arg(kMostPainted);
+        figure.note = tr("Patterns of up to %1 tokens can be painted.").arg(kMostPainted);
     }
     matrix_->setFigure(std::move(figure));
 }

@@ -4,6 +4,7 @@
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/answers.h"
+#include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -15,20 +16,16 @@ namespace attn {
 namespace {
 constexpr size_t kMostClasses = 10;
 
-/// With places for a class, what the model says of it, milliseconds and the known classes.
-QString answerSentence(const ModelInfo& info) {
-    switch (info.activation) {
+/// What the numbers of the answer are.
+QString meaningOfAnswer(ClassActivation activation) {
+    switch (activation) {
     case ClassActivation::Sigmoid:
-        return PictureClasses::tr(
-            "The likeliest label is %1, with %2 (in %3 ms). %4 Each label has a probability of its "
-            "own (sigmoid), so they need not sum to 100 %.");
+        return PictureClasses::tr("Each label has a probability of its own (sigmoid), so they need not sum to 100 %.");
     case ClassActivation::None:
-        return PictureClasses::tr("The model answers: %1 = %2 (in %3 ms). %4 It is a regression: its answers are "
-                                  "numbers, not probabilities.");
+        return PictureClasses::tr("It is a regression: its answers are numbers, not probabilities.");
     default:
         return PictureClasses::tr(
-            "The model answers: %1, with %2 (in %3 ms). %4 It always divides 100 % among them, so "
-            "a picture of anything else can get a high number, too.");
+            "It always divides 100 % among them, so a picture of anything else can get a high number, too.");
     }
 }
 
@@ -40,12 +37,15 @@ QString knownClasses(const ModelInfo& info) {
     for (int index = 0; index < std::min(info.classes, static_cast<int>(kMostClasses)); ++index)
         names << shownText(info.labelOf(index));
     const int others = info.classes - static_cast<int>(names.size());
-    if (others > 0) names << PictureClasses::tr("and %1 others").arg(others);
+    if (others > 0)
+        names << (others == 1 ? PictureClasses::tr("and 1 other") : PictureClasses::tr("and %1 others").arg(others));
     return PictureClasses::tr("It knows %1 classes: %2.").arg(info.classes).arg(names.join(QStringLiteral(", ")));
 }
 
 PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), text_(makeHintLabel("classesText")), classes_(new QTreeWidget) {
+    : Panel(bench, parent), answer_(identified(new Heading(TextSize::Title), "classesAnswer")),
+      text_(makeHintLabel("classesText")), classes_(new QTreeWidget) {
+    answer_->setWordWrap(true);
     named(classes_, "classes", tr("Predicted classes"),
           tr("The most probable classes. With hidden patches or changes, also the difference from the original run in "
              "percentage points. Click a class, or press Return, to show rollout weighted by its gradient"));
@@ -55,7 +55,7 @@ PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
     classes_->setRootIsDecorated(false);
     fitColumns(*classes_, 0);
     classes_->setMinimumHeight(110);
-    makeColumn(this, spacing::kGap, {text_, {classes_, 1}, room(0)});
+    makeColumn(this, spacing::kGap, {answer_, text_, {classes_, 1}, room(0)});
     connect(classes_, &QTreeWidget::itemClicked, this, &PictureClasses::chooseClass);
     connect(classes_, &QTreeWidget::itemActivated, this, &PictureClasses::chooseClass);
 }
@@ -92,15 +92,17 @@ void PictureClasses::show() {
     const bool hasClasses = answer && !answer->probabilities.empty();
     classes_->setVisible(hasClasses);
     const int likeliest = hasClasses ? likeliestAnswers(answer->probabilities, 1).front() : -1;
-    const QString said =
-        hasClasses
-            ? formatSaid(static_cast<double>(answer->probabilities[static_cast<size_t>(likeliest)]), info.activation)
-            : QString();
-    text_->setText(!answer ? QString()
-                   : hasClasses
-                       ? answerSentence(info).arg(shownText(info.labelOf(likeliest)), said,
-                                                  QString::number(answer->elapsedMs, 'f', 0), knownClasses(info))
-                       : tr("This model has no classifier. It only outputs features."));
+    if (hasClasses)
+        answer_->setText((info.activation == ClassActivation::None ? tr("%1 = %2") : tr("%1, %2"))
+                             .arg(shownText(info.labelOf(likeliest)),
+                                  formatSaid(static_cast<double>(answer->probabilities[static_cast<size_t>(likeliest)]),
+                                             info.activation)));
+    answer_->setVisible(hasClasses);
+    text_->setText(!answer      ? QString()
+                   : hasClasses ? tr("%1 %2 It answered in %3 ms.")
+                                      .arg(knownClasses(info), meaningOfAnswer(info.activation),
+                                           QString::number(answer->elapsedMs, 'f', 0))
+                                : tr("This model has no classifier. It only outputs features."));
     if (!hasClasses) return;
     titleClasses();
     const auto& probabilities = answer->probabilities;

@@ -32,7 +32,7 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     std::vector<float> plain_; ///< probabilities without hidden patches or changes
     std::shared_ptr<const Image> plainOf_;
-    QLabel* text_;
+    QLabel *answer_, *text_;
     QTreeWidget* classes_;
 };
 

@@ -17,9 +17,11 @@
 namespace attn {
 namespace {
 
-constexpr double kMiddleGrey = 0.5; ///< brightness of pictures, from 0 to 1
-constexpr int kMostKept = 512;      ///< pixels per side, more than most models read
-constexpr int kFastLevel = 85;      ///< Qt's quality of a PNG file that is written quickly
+constexpr double kMiddleGrey = 0.5;  ///< brightness of pictures, from 0 to 1
+constexpr int kMostKept = 512;       ///< pixels per side, more than most models read
+constexpr char kRemark[] = "Remark"; ///< key of a text of a PNG file: how the picture was read
+constexpr int kLongestRemark = 400;
+constexpr int kFastLevel = 85; ///< Qt's quality of a PNG file that is written quickly
 
 struct PictureFilesText {
     Q_DECLARE_TR_FUNCTIONS(attn::PictureFiles)
@@ -86,6 +88,7 @@ const QString& KeptPictures::textOf(const std::shared_ptr<const Image>& picture)
     QImage image = toQImage(*picture);
     if (std::max(image.width(), image.height()) > kMostKept)
         image = image.scaled(kMostKept, kMostKept, Qt::KeepAspectRatio, Qt::SmoothTransformation);
+    if (!picture->remark.empty()) image.setText(QLatin1String(kRemark), QString::fromStdString(picture->remark));
     QBuffer bytes;
     bytes.open(QIODevice::WriteOnly);
     image.save(&bytes, "PNG", kFastLevel);
@@ -95,8 +98,13 @@ const QString& KeptPictures::textOf(const std::shared_ptr<const Image>& picture)
 
 std::variant<Image, Failure> keptPicture(const QString& text, const QString& name) {
     const auto bytes = QByteArray::fromBase64Encoding(text.toLatin1(), QByteArray::AbortOnBase64DecodingErrors);
-    auto read = readImage(bytes ? bytes.decoded : QByteArray(), name);
-    if (std::holds_alternative<Image>(read)) return read;
+    QByteArray file = bytes ? bytes.decoded : QByteArray();
+    auto read = readImage(file, name);
+    if (auto* image = std::get_if<Image>(&read)) {
+        QBuffer buffer(&file);
+        image->remark = QImageReader(&buffer).text(QLatin1String(kRemark)).left(kLongestRemark).toStdString();
+        return read;
+    }
     return Failure{.what = PictureFilesText::tr("the picture that the session holds is damaged").toStdString(),
                    .where = name.toStdString(),
                    .hint =

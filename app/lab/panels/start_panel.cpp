@@ -115,7 +115,7 @@ void StartPanel::makeContent() {
 
 QToolButton* StartPanel::card(const QString& name, const QString& text, const QString& help,
                               std::function<void()> chosen) {
-    auto* button = named(new QToolButton, name, QString(text).replace('\n', QStringLiteral(": ")).remove('&'), help);
+    auto* button = named(new QToolButton, name, shownOnButton(text).replace('\n', QStringLiteral(": ")), help);
     button->setText(text);
     button->setAccessibleDescription(help);
     button->setProperty("start", true);
@@ -150,7 +150,7 @@ void StartPanel::makeContinue(QVBoxLayout* column) {
     row->addWidget(card("startLearn", tr("&Learn\nnine short lessons"), tr("Show the list of lessons"),
                         [this] { emit lessonsAsked(); }));
     if (!offers_.lesson.isEmpty())
-        row->addWidget(card("startLesson", tr("Continue the lesson\n%1").arg(offers_.lesson),
+        row->addWidget(card("startLesson", tr("Continue the lesson\n%1").arg(withoutKeys(offers_.lesson)),
                             tr("Continue the lesson that you left"), [this] { emit lessonContinued(); }));
     auto* open = card("startOpen", tr("&Open…\na model of your own"), tr("Open a folder with config.json and weights"),
                       [this] { emit openAsked(); });
@@ -159,8 +159,9 @@ void StartPanel::makeContinue(QVBoxLayout* column) {
     row->addWidget(card("startPlay", tr("&Build\nattention from its parts"), tr("Show the playground"),
                         [this] { bench_.showPanel("playground"); }));
     for (const QString& path : offers_.recent.mid(0, kMostRecent)) {
-        auto* button = card("startRecent", tr("Recent\n%1").arg(shownText(folderTitle(path.toStdString()))),
-                            tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
+        auto* button =
+            card("startRecent", tr("Recent\n%1").arg(withoutKeys(shownText(folderTitle(path.toStdString())))),
+                 tr("Open %1").arg(path), [this, path] { bench_.requestOpening(path); });
         button->setEnabled(offers_.mayOpen);
         row->addWidget(button);
     }

@@ -320,7 +320,8 @@ void MainWindow::updateTitle() {
     QStringList parts{shownText(snapshot->model->name)};
     if (snapshot->shown) parts << shownText(snapshot->shown->title);
     if (!sessionPath_.isEmpty()) parts << shownText(QFileInfo(sessionPath_).fileName().toStdString());
-    setWindowTitle(tr("%1 – Attention Lab").arg(parts.join(QStringLiteral(" · "))));
+    const QString names = parts.join(QStringLiteral(" · ")).replace("[*]", "[*][*]"); // Qt hides one of them
+    setWindowTitle(tr("%1 – Attention Lab").arg(names));
 }
 
 QStringList MainWindow::uselessPanels(const Snapshot& snapshot) const {

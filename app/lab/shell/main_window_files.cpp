@@ -344,8 +344,13 @@ void MainWindow::continueRestore() {
     // After the workspace, which chooses between all heads and one.
     for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
     setLocks(document.locks);
-    auto* focused = document.focus.isEmpty() ? nullptr : findChild<QWidget*>(document.focus);
-    if (focused && isInSight(*focused)) focused->setFocus();
+    const auto focus = [this, name = document.focus] {
+        auto* focused = name.isEmpty() ? nullptr : findChild<QWidget*>(name);
+        const bool isThere = focused && isInSight(*focused);
+        if (isThere) focused->setFocus();
+        return isThere;
+    };
+    if (!focus()) QTimer::singleShot(0, this, focus); // a new window has not been laid out yet
     firstPath_.clear();
 }
 

@@ -175,9 +175,9 @@ void MainWindow::makeEditMenu() {
     connect(&undo_, &QUndoGroup::canUndoChanged, undo, &QAction::setEnabled);
     connect(&undo_, &QUndoGroup::canRedoChanged, redo, &QAction::setEnabled);
     connect(&undo_, &QUndoGroup::undoTextChanged, undo,
-            [undo](const QString& text) { undo->setText(tr("&Undo %1").arg(text)); });
+            [undo](const QString& text) { undo->setText(tr("&Undo %1").arg(withoutKeys(text))); });
     connect(&undo_, &QUndoGroup::redoTextChanged, redo,
-            [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(text)); });
+            [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(withoutKeys(text))); });
     undo->setEnabled(false);
     redo->setEnabled(false);
     addAction(menu, "removeHead", tr("Remove &head"),
@@ -357,7 +357,7 @@ void MainWindow::refreshRecent() {
         const QString path = isUsed ? paths[i] : QString();
         action->setVisible(isUsed);
         action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
-        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(shownText(folderTitle(path.toStdString())))
+        action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(withoutKeys(shownText(folderTitle(path.toStdString()))))
                                : tr("&%1 (empty)").arg(i + 1));
         action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Models and sessions that you open appear here"));
         action->setData(path);
@@ -453,8 +453,7 @@ void MainWindow::showFinder() {
                              : id.startsWith("bundled.")   ? tr("Model")
                              : id.startsWith("recent")     ? tr("Recent")
                                                            : tr("Action");
-        entries.push_back({QString(action->text()).remove('&'), kind,
-                           action->shortcut().toString(QKeySequence::NativeText),
+        entries.push_back({shownOnButton(action->text()), kind, action->shortcut().toString(QKeySequence::NativeText),
                            [action = action] { action->trigger(); }, action->toolTip()});
     }
     std::ranges::move(Finder::words(), std::back_inserter(entries));

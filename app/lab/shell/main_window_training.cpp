@@ -55,14 +55,14 @@ void MainWindow::offerTraining() {
     const int64_t step = run.points.empty() ? 0 : run.points.back().step;
     QSettings().remove(kTrainingRun); // it is offered once
     if (step >= run.recipe.schedule.steps) return;
-    offerBanner_->present(
-        Banner::Kind::Offer,
-        tr("The training run “%1” was paused at step %2 of %3.").arg(run.name).arg(step).arg(run.recipe.schedule.steps),
-        {{tr("Continue training"), tr("Go on from the last checkpoint of the run"), [this, folder] {
-              bench_.showPanel("train");
-              runs_.setActive(folder);
-              train_->playOrPause();
-          }}});
+    offerBanner_->present(Banner::Kind::Offer,
+                          tr("The training run “%1” was paused at step %2 of %3.")
+                              .arg(run.name, QString::number(step), QString::number(run.recipe.schedule.steps)),
+                          {{tr("Continue training"), tr("Go on from the last checkpoint of the run"), [this, folder] {
+                                bench_.showPanel("train");
+                                runs_.setActive(folder);
+                                train_->playOrPause();
+                            }}});
 }
 
 void MainWindow::offerRun() {

@@ -1,5 +1,6 @@
 #include "app/lab/widgets/catalogue_menu.h"
 
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/training/tasks/parallel_text.h"
 
 #include <QLocale>
@@ -30,7 +31,7 @@ void CatalogueMenu::list() {
         for (const std::filesystem::path& path : paths) {
             std::error_code ignored;
             const auto size = static_cast<qint64>(std::filesystem::file_size(path, ignored));
-            const QString name = QString::fromStdString(path.stem().string());
+            const QString name = withoutKeys(QString::fromStdString(path.stem().string()));
             QAction* action = menu->addAction(QStringLiteral("%1 (%2)").arg(name, locale().formattedDataSize(size)));
             connect(action, &QAction::triggered, this,
                     [this, path] { emit chosen(QString::fromStdString(path.string())); });

@@ -216,24 +216,24 @@ void HeatmapView::keyPressEvent(QKeyEvent* event) {
 
 QString HeatmapView::describe(const Cell& cell) const {
     const float value = figure_.valueAt(cell);
-    const QString pair = tr("Query %1 “%2” to key %3 “%4”")
-                             .arg(cell.query)
-                             .arg(figure_.queryLabelOf(cell.query))
-                             .arg(cell.key)
-                             .arg(figure_.keyLabelOf(cell.key));
-    if (figure_.isMasked(cell)) return pair + tr(": masked, the key is after the query");
-    if (std::isnan(value)) return figure_.isEmpty() ? pair : pair + tr(": hidden");
+    const auto named = [](int token, const QString& label) { return tr("“%2” (%1)").arg(token).arg(label); };
+    const QString query = named(cell.query, figure_.queryLabelOf(cell.query)),
+                  key = named(cell.key, figure_.keyLabelOf(cell.key)), pair = tr("%1 to %2").arg(query, key);
+    if (figure_.isMasked(cell)) return tr("%1: masked, the key is after the query").arg(pair);
+    if (std::isnan(value)) return figure_.isEmpty() ? pair : tr("%1: hidden").arg(pair);
     if (figure_.before) {
         const QString change = formatSigned(static_cast<double>(value), 4);
-        return pair + (figure_.tile->isExact()
-                           ? tr(": difference %1").arg(change)
-                           : tr(": difference %1 of the largest weights in this pixel").arg(change));
+        return (figure_.tile->isExact() ? tr("%1: difference %2")
+                                        : tr("%1: difference %2 of the largest weights in this pixel"))
+            .arg(pair, change);
     }
-    const QString amount = formatNumber(static_cast<double>(value), 4);
-    if (figure_.tile->exactRows < 1) return pair + tr(": about %1 in this pixel, still computing").arg(amount);
-    if (!figure_.tile->isExact()) return pair + tr(": at most %1 in this pixel").arg(amount);
-    return pair + (figure_.scale.hidesFirst ? tr(": %1 of the attention that is not on the first token").arg(amount)
-                                            : tr(": %1").arg(amount));
+    const QString amount = formatPercent(static_cast<double>(value), 2);
+    const QString sentence =
+        figure_.tile->exactRows < 1 ? tr("%1 gives about %3 of its attention to %2 in this pixel, still computing")
+        : !figure_.tile->isExact()  ? tr("%1 gives at most %3 of its attention to %2 in this pixel")
+        : figure_.scale.hidesFirst  ? tr("%1 gives %2 %3 of the attention that it does not give the first token")
+                                    : tr("%1 gives %3 of its attention to %2");
+    return sentence.arg(query, key, amount);
 }
 
 void HeatmapView::say() {

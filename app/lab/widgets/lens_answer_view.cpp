@@ -92,8 +92,8 @@ void LensAnswerView::showReading() {
     QString text;
     if (const auto& cell = matrix_->figure().hovered; cell && !matrix_->figure().isEmpty()) {
         const MatrixFigure& figure = matrix_->figure();
-        text =
-            tr("%1, %2: %3").arg(figure.rowName(cell->row), figure.columnName(cell->column), valueText(figure, *cell));
+        text = tr("%1: %2").arg(placeOf(figure, *cell), valueText(figure, *cell));
+        text[0] = text[0].toUpper();
         const auto at = static_cast<size_t>(cell->row * figure.columns() + cell->column);
         if (isChange_) text += QStringLiteral(" · ") + tr("double-click to add this change");
         if (at < answer_.remarks.size()) text += QStringLiteral(" · ") + answer_.remarks[at];

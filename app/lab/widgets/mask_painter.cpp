@@ -185,7 +185,8 @@ void MaskPainter::showReach() {
         for (int layer = 0; layer < rows; ++layer)
             for (const int needed : reached) cells.push_back(needed >= 0 && needed <= layer ? 1.0f : 0.0f);
         next.setMatrix(rows, static_cast<int>(tokens_), std::move(cells));
-        remark = tr("After %1 layers, token %2 has information from %3 of %4 tokens.")
+        remark = (layers_->value() == 1 ? tr("After %1 layer, token %2 has information from %3 of %4 tokens.")
+                                        : tr("After %1 layers, token %2 has information from %3 of %4 tokens."))
                      .arg(layers_->value())
                      .arg(token_->value())
                      .arg(std::ranges::count_if(reached, [](int needed) { return needed >= 0; }))

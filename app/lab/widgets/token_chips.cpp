@@ -33,11 +33,11 @@ void TokenChips::setTokens(std::vector<TokenInfo> tokens) {
     QStringList spoken;
     for (TokenInfo& token : tokens) {
         const QString label = visibleText(QString::fromStdString(token.text));
-        spoken << tr("%1, id %2").arg(label).arg(token.id);
+        spoken << tr("%1, id %2").arg(label, QString::number(token.id));
         chips_.push_back({std::move(token), label, {}});
     }
     focused_ = std::min(focused_, count() - 1);
-    setAccessibleDescription(tr("%n tokens: ", nullptr, count()) + spoken.join("; "));
+    setAccessibleDescription((count() == 1 ? tr("1 token: ") : tr("%1 tokens: ").arg(count())) + spoken.join("; "));
     layOut();
     updateGeometry();
     viewport()->update();
@@ -171,7 +171,8 @@ bool TokenChips::viewportEvent(QEvent* event) {
         if (index < 0) return QString();
         const Chip& chip = chips_[static_cast<size_t>(index)];
         const QString text =
-            tr("Token %1: “%2”, id %3. %4").arg(index).arg(chip.label).arg(chip.token.id).arg(tokenRemark(chip.label));
+            tr("Token %1: “%2”, id %3. %4")
+                .arg(QString::number(index), chip.label, QString::number(chip.token.id), tokenRemark(chip.label));
         return QStringLiteral("%1 %2").arg(text.trimmed(), clickHelp_).trimmed();
     };
     return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);

@@ -41,7 +41,8 @@ void TokenStrip::setLabels(std::vector<QString> labels) {
     shades_.clear();
     query_ = key_ = -1;
     hovered_ = std::min(hovered_, count() - 1);
-    setAccessibleDescription(tr("%n tokens. Press an arrow key to read one.", nullptr, count()));
+    setAccessibleDescription(count() == 1 ? tr("1 token. Press an arrow key to read it.")
+                                          : tr("%1 tokens. Press an arrow key to read one.").arg(count()));
     layOut();
     // Generated tokens stay visible, unless a person has scrolled away.
     if (isAtEnd) verticalScrollBar()->setValue(verticalScrollBar()->maximum());

@@ -60,6 +60,17 @@ template <class Label> Label* readsMarkup(Label* label) {
     return label;
 }
 
+/// @return a text that buttons, menus and labels of controls show as it is: else "&" would mark a key
+inline QString withoutKeys(QString text) { return text.replace('&', QStringLiteral("&&")); }
+
+/// @return what a button or menu with this text shows: without the marks of keys
+inline QString shownOnButton(const QString& text) {
+    QString shown;
+    for (qsizetype i = 0; i < text.size(); ++i)
+        if (text[i] != '&' || ++i < text.size()) shown += text[i];
+    return shown;
+}
+
 /// @return a label whose text wraps over several lines
 inline QLabel* makeTextLabel(const QString& name = {}, const QString& text = {}) {
     auto* label = plainLabel(text);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "app/figures/lens_answer.h"
+
+namespace attn {
+
+// What the lenses of heads and of their weights found, as figures and sentences.
+
+LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject);
+LensAnswer showComposition(const AnalysisResult& result, const LensSubject& subject);
+LensAnswer showKindsByLayer(const AnalysisResult& result, const LensSubject& subject);
+LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& subject);
+
+} // namespace attn
