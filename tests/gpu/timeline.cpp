@@ -85,12 +85,14 @@ TEST_CASE("profiler: stretches come back in order with their names", "[gpu]") {
         profiler.mark(recorder, "end");
         profiler.mark(recorder, "beyond the capacity");
         recorder.finish();
+        const auto begin = std::chrono::steady_clock::now();
         REQUIRE(timeline.wait(timeline.submit(commands)));
+        const std::chrono::duration<double, std::milli> waited = std::chrono::steady_clock::now() - begin;
         const auto stretches = profiler.stretches();
         REQUIRE(stretches.size() == 2);
         CHECK(stretches[0].name == "fill");
         CHECK(stretches[1].name == "nothing");
         CHECK(stretches[0].elapsedMs >= 0);
-        CHECK(stretches[0].elapsedMs < 10'000);
+        CHECK(stretches[0].elapsedMs <= waited.count());
     }
 }

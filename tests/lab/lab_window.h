@@ -24,7 +24,7 @@ public:
 
     /// Runs the event loop until the condition holds.
     /// @return false after the time-out
-    bool waitFor(const std::function<bool()>& condition, int timeoutMs = 120'000);
+    bool waitFor(const std::function<bool()>& condition, int timeoutMs = 300'000);
     /// The time that ends a step of undo goes by; the clock of undo stands still otherwise.
     void pause();
     /// Until no command is waiting and the newest snapshot is on screen.

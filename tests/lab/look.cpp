@@ -52,23 +52,44 @@ TEST_CASE("lab: all text of the window has one of four sizes", "[lab]") {
     applyTheme(ThemeId::Light, 100);
 }
 
-TEST_CASE("lab: a step of text size reaches every control, within 100 ms", "[lab]") {
+// The promise is 100 ms, which "[.measure]" prints: no test depends on how fast or how busy the machine is. Time went
+// where controls took the new size again and again, so the test counts that.
+TEST_CASE("measure: a step of text size", "[.measure]") {
     LabWindow lab;
-    const qreal before = QApplication::font().pointSizeF();
-    const QList<QWidget*> widgets = lab.window().findChildren<QWidget*>();
-    std::map<const QWidget*, qreal> sizes;
-    for (const QWidget* widget : widgets) sizes[widget] = widget->font().pointSizeF();
-    qint64 best = 1000; // of several steps: other programs use the machine too
-    for (const char* step :
-         {"textLarger", "textSmaller", "textLarger", "textSmaller", "textLarger", "textSmaller", "textLarger"}) {
+    for (const char* step : {"textLarger", "textSmaller", "textLarger", "textSmaller", "textLarger", "textSmaller"}) {
         QElapsedTimer time;
         time.start();
         lab.action(step).trigger();
         lab.layOut();
         lab.window().repaint();
-        best = std::min(best, time.elapsed());
+        fmt::print("{} {} ms\n", step, time.elapsed());
     }
-    CHECK(best < 100);
+}
+
+TEST_CASE("lab: a step of text size reaches every control, each of them once or twice", "[lab]") {
+    /// Counts how often controls take a font.
+    class FontChanges : public QObject {
+    public:
+        std::map<const QObject*, int> counts;
+        bool eventFilter(QObject* watched, QEvent* event) override {
+            if (event->type() == QEvent::FontChange) ++counts[watched];
+            return false;
+        }
+    } changes;
+    LabWindow lab;
+    const qreal before = QApplication::font().pointSizeF();
+    const QList<QWidget*> widgets = lab.window().findChildren<QWidget*>();
+    std::map<const QWidget*, qreal> sizes;
+    for (const QWidget* widget : widgets) sizes[widget] = widget->font().pointSizeF();
+    qApp->installEventFilter(&changes);
+    lab.action("textLarger").trigger();
+    lab.layOut();
+    lab.window().repaint();
+    qApp->removeEventFilter(&changes);
+    CHECK(changes.counts.size() > 100);
+    int most = 0;
+    for (const auto& [control, count] : changes.counts) most = std::max(most, count);
+    CHECK(most <= 2);
     const qreal factor = QApplication::font().pointSizeF() / before;
     CHECK(factor > 1.05);
     for (const QWidget* widget : lab.window().findChildren<QWidget*>()) {

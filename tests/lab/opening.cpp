@@ -279,12 +279,10 @@ TEST_CASE("opening: what was typed right before quitting is there at the next st
             .preferences = Preferences{}, .device = {}, .autosaveFolder = folder.path() + "/autosave"};
     };
     const auto isShown = [](MainWindow& window, const char* text) {
-        return QTest::qWaitFor(
-            [&] {
-                const auto& snapshot = window.workbench().snapshot();
-                return snapshot && snapshot->sequence && snapshot->sequence->prompt == text && !window.isRestoring();
-            },
-            30'000);
+        return QTest::qWaitFor([&] {
+            const auto& snapshot = window.workbench().snapshot();
+            return snapshot && snapshot->sequence && snapshot->sequence->prompt == text && !window.isRestoring();
+        });
     };
     const bool waits = GENERATE(true, false);
     CAPTURE(waits);

@@ -20,7 +20,7 @@ void openLinear(LabWindow& lab) {
     auto* linear = lab.window().findChild<LinearLayerView*>();
     REQUIRE(linear);
     lab.find<QTabWidget>("playViews").setCurrentWidget(linear);
-    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("linear.static").figure().isEmpty(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("linear.static").figure().isEmpty(); }));
 }
 
 } // namespace
@@ -34,7 +34,7 @@ TEST_CASE("lab: another input changes the weight of attention and not that of a 
     const float dynamic = weight("linear.dynamic"), fixed = weight("linear.static");
     CHECK(std::isnan(lab.find<MatrixView>("linear.static").figure().valueAt({4, 9}))); // it has the same mask
     QTest::mouseClick(&lab.find<QPushButton>("drawInput"), Qt::LeftButton);
-    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("linear.dynamicChange").figure().isEmpty(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("linear.dynamicChange").figure().isEmpty(); }));
     CHECK(weight("linear.dynamic") != dynamic);
     CHECK(weight("linear.static") == fixed);
     CHECK(largestIn(lab, "linear.dynamicChange") > 0.1f);
@@ -52,11 +52,11 @@ TEST_CASE("lab: a longer prompt changes the weight of attention and not that of 
     kind.setFocus();
     QTest::keyClick(&kind, Qt::Key_Home);
     QTest::keyClick(&kind, Qt::Key_Down); // the sentence
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer != nullptr && !shown(lab).maps.empty(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.layer != nullptr && !shown(lab).maps.empty(); }));
     openLinear(lab);
     CHECK_FALSE(lab.find<QPushButton>("drawInput").isVisible());
     lab.window().bridge().post(SetPromptCommand{.text = "Tom saw a big red ball. He wanted to play", .tokens = {}});
-    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("linear.dynamicChange").figure().isEmpty(); }, 30'000));
+    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("linear.dynamicChange").figure().isEmpty(); }));
     CHECK(largestIn(lab, "linear.dynamicChange") > 0.05f);
     CHECK(largestIn(lab, "linear.staticChange") == 0);
 }

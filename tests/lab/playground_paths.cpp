@@ -10,12 +10,11 @@ namespace {
 void setTokens(LabWindow& lab, int tokens) {
     for (QDoubleSpinBox* box : lab.find<QWidget>("playInputs").findChildren<QDoubleSpinBox*>())
         if (box->accessibleName() == "Tokens") box->setValue(tokens);
-    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens; }, 30'000));
+    REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens; }));
 }
 
 bool showsPath(LabWindow& lab, AttentionPath path) {
-    return lab.waitFor([&] { return shown(lab).query.path == path && shown(lab).paths.has_value(); }, 30'000) &&
-           lab.settle();
+    return lab.waitFor([&] { return shown(lab).query.path == path && shown(lab).paths.has_value(); }) && lab.settle();
 }
 
 } // namespace

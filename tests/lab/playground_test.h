@@ -9,7 +9,7 @@ inline const PlaygroundSnapshot& shown(LabWindow& lab) { return *lab.window().wo
 /// Brings the playground to the front and waits for its first maps, and for the model, whose arrival moves widgets.
 inline bool opens(LabWindow& lab) {
     lab.showPanel("playground");
-    return lab.settle() && lab.waitFor([&] { return !shown(lab).maps.empty(); }, 30'000);
+    return lab.settle() && lab.waitFor([&] { return !shown(lab).maps.empty(); });
 }
 
 /// The window with the playground in front.
@@ -26,8 +26,7 @@ inline void type(QLineEdit& line, const char* text) {
 }
 
 inline bool shows(LabWindow& lab, const char* spec) {
-    return lab.waitFor([&] { return shown(lab).query.spec == AttentionSpec::parse(spec) && !shown(lab).maps.empty(); },
-                       30'000);
+    return lab.waitFor([&] { return shown(lab).query.spec == AttentionSpec::parse(spec) && !shown(lab).maps.empty(); });
 }
 
 /// Types a spec, and waits for its maps.

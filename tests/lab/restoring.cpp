@@ -283,7 +283,7 @@ TEST_CASE("restoring: a session, undo, a new start and a crash bring back the do
             };
             const QString path = folder.path() + "/kept.attnlab";
             window->get().saveSessionAs(path);
-            REQUIRE(QTest::qWaitFor([&] { return !window->get().isSaving(); }, 60'000));
+            REQUIRE(QTest::qWaitFor([&] { return !window->get().isSaving(); }, 300'000));
             window->open(model == "builtin:induction" ? "builtin:sort" : "builtin:induction");
             window->trigger("undo");
             check("undo");
@@ -345,7 +345,7 @@ TEST_CASE("restoring: a window that was made on a larger screen fits this one", 
     const QRect room = QGuiApplication::primaryScreen()->availableGeometry();
     MainWindow window({.preferences = Preferences{}, .device = {}, .size = room.size() * 2});
     window.show();
-    REQUIRE(QTest::qWaitForWindowExposed(&window, 60'000));
+    REQUIRE(QTest::qWaitForWindowExposed(&window, 300'000));
     CHECK(window.width() <= room.width());
     CHECK(window.height() <= room.height());
 }

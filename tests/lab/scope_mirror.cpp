@@ -23,7 +23,7 @@ public:
                 }
                 return found.has_value();
             },
-            60'000);
+            300'000);
         return found;
     }
 

@@ -371,7 +371,7 @@ TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
                 return snapshot && snapshot->model && snapshot->path() == model && snapshot->sequence &&
                        snapshot->sequence->text == text && !window.isRestoring();
             },
-            60'000);
+            300'000);
     };
     {
         MainWindow window(setup());
@@ -397,7 +397,7 @@ TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
     writeText(folder.path() + "/autosave/last.attnlab", kept.readAll().replace("builtin:sort", "/no/such/model"));
     MainWindow window(setup()); // the model is gone: the default one opens instead
     window.show();
-    CHECK(QTest::qWaitFor([&] { return window.workbench().hasModel(); }, 60'000));
+    CHECK(QTest::qWaitFor([&] { return window.workbench().hasModel(); }, 300'000));
     CHECK(window.findChild<QWidget*>("failureBanner")->isVisible());
 }
 
@@ -428,7 +428,7 @@ TEST_CASE("sessions: a run that trains when the window closes leaves the text fo
         window.show();
         window.open("builtin:induction", "abcabc");
         const auto snapshot = [&] { return window.workbench().snapshot(); };
-        REQUIRE(QTest::qWaitFor([&] { return snapshot() && snapshot()->sequence; }, 60'000));
+        REQUIRE(QTest::qWaitFor([&] { return snapshot() && snapshot()->sequence; }, 300'000));
         window.findChild<QAction*>("trainPlay")->trigger();
         REQUIRE(QTest::qWaitFor([&] { return snapshot()->shown && snapshot()->shown->step > 0; }, 120'000));
         window.close();
@@ -441,7 +441,7 @@ TEST_CASE("sessions: a run that trains when the window closes leaves the text fo
             return snapshot && snapshot->model && snapshot->path() == "builtin:induction" && snapshot->sequence &&
                    snapshot->sequence->text == "abcabc";
         },
-        60'000));
+        300'000));
     auto& offer = *window.findChild<QWidget*>("offerBanner")->findChild<Banner*>();
-    CHECK(QTest::qWaitFor([&] { return offer.text().contains("was paused at step"); }, 60'000));
+    CHECK(QTest::qWaitFor([&] { return offer.text().contains("was paused at step"); }, 300'000));
 }

@@ -331,7 +331,7 @@ TEST_CASE("lab: quitting pauses the training run, and the next start offers to c
     window->findChild<QAction*>("trainPlay")->trigger();
     REQUIRE(QTest::qWaitFor([&] { return state(*window)->state == State::Paused; }, 120'000));
     window->open("builtin:sort"); // a run that a person has paused is offered too, beside any model
-    REQUIRE(QTest::qWaitFor([&] { return window->workbench().snapshot()->path() == "builtin:sort"; }, 60'000));
+    REQUIRE(QTest::qWaitFor([&] { return window->workbench().snapshot()->path() == "builtin:sort"; }, 300'000));
     window->close();
     window = open();
     CHECK(isOffered());

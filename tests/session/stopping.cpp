@@ -134,15 +134,12 @@ TEST_CASE("stop: what was posted before it ends, what is posted after it runs", 
 TEST_CASE("stop: the end of a session cancels what runs", "[session][gpu]") {
     const TemporaryFolder folder;
     REQUIRE(HollowLlama{.layers = 4, .width = 256, .feedForward = 1024}.write(folder.path()));
-    std::chrono::steady_clock::time_point begin;
     {
         Session session;
         session.post(OpenModelCommand{.path = folder.path().string(), .promptTokens = std::vector<int>(4000, 9)});
         REQUIRE(waitFor(session,
                         [](const Snapshot& snapshot) { return snapshot.status.activity == Activity::Prefilling; }));
         session.post(GenerateCommand{.maxTokens = 1'000'000});
-        begin = std::chrono::steady_clock::now();
-    }
-    // Without the cancel it would write for hours.
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(120));
+    } // without the cancel it would write for hours, until the limit of the test program ends it
+    SUCCEED();
 }

@@ -66,9 +66,7 @@ TEST_CASE("hostile tokenizer: a long word of many overlapping pieces costs linea
     std::string pieces = R"(["<unk>", 0])";
     for (size_t length = 1; length <= 512; ++length) pieces += R"(, [")" + std::string(length, 'a') + R"(", -1])";
     const Tokenizer tokenizer = Tokenizer::fromJson(model(pieces));
-    const auto begin = std::chrono::steady_clock::now();
-    CHECK(tokenizer.encode(std::string(100'000, 'a')).ids.size() == 196);
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+    CHECK(tokenizer.encode(std::string(100'000, 'a')).ids.size() == 196); // hours, if it grew with the square
 }
 
 TEST_CASE("charsmap: a damaged table of rules is refused", "[text]") {
