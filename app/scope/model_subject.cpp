@@ -121,7 +121,6 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     if (tokens.empty()) throw Error({.what = "there are no tokens", .where = name_, .hint = "give some text"});
     const std::vector<int> old = language_.tokens();
     const auto same = static_cast<size_t>(std::ranges::mismatch(tokens, old).in1 - tokens.begin());
-    size_t kept = std::min(same, tokens.size() - 1); // the last token must run, because it gives the logits
     if (tokens.size() > static_cast<size_t>(language_.capacity()))
         throw Error(
             {.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), language_.capacity()),
@@ -130,17 +129,15 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     const auto promptEnd = tokens.begin() + static_cast<std::ptrdiff_t>(std::min(promptLength, tokens.size()));
     std::vector<int> prompt(tokens.begin(), promptEnd);
     const bool readsPrompt = prompt != prompt_ && !runChanges_.interventions.empty(); // changes may copy values from it
-    if (readsPrompt) kept = 0;
-    language_.truncate(kept);
     try {
         if (readsPrompt) workOut(runChanges_, prompt);
-        language_.feed(std::span(tokens).subspan(kept));
+        language_.hold(tokens, tokens.size() - prompt.size());
     } catch (const Error&) { // a token outside the vocabulary
         if (readsPrompt) workOut(runChanges_, prompt_);
-        language_.truncate(kept);
-        language_.feed(std::span(old).subspan(kept));
+        language_.hold(old, old.size() - prompt_.size());
         throw;
     }
+    const size_t changed = std::min(same, language_.firstRun());
     const size_t added = tokens.size() - same;
     if (same == old.size() && added > 0 && added <= glow().size()) // tokens were appended, not replaced
         for (size_t i = 0; i < added; ++i) written_.push_front(Clock::now());
@@ -148,7 +145,7 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
         written_.clear();
     while (written_.size() > glow().size()) written_.pop_back();
     prompt_ = std::move(prompt);
-    describeText(readsPrompt ? 0 : static_cast<int>(same));
+    describeText(readsPrompt ? 0 : static_cast<int>(changed));
 }
 
 void ModelSubject::workOut(const Changes& changes, const std::vector<int>& prompt) {
@@ -160,7 +157,7 @@ void ModelSubject::setChanges(const Changes& changes) {
     const std::vector<int> tokens = language_.tokens();
     const auto runAgain = [&] {
         language_.truncate(0);
-        language_.feed(tokens);
+        language_.hold(tokens, tokens.size() - prompt_.size());
     };
     try {
         workOut(changes, prompt_);

@@ -13,6 +13,7 @@ namespace attn::host {
 namespace {
 
 constexpr int64_t kQueries = 64, kKeys = 128; // of a block, whose scores stay in the cache
+static_assert(steadyColumns(kKeys) == kKeys);
 
 /// The blocks of queries, none of which holds rows of two sequences.
 std::vector<Rows> queryBlocks(const Attention& of) {
@@ -45,6 +46,7 @@ void writeStatistics(const Attention& of, int64_t head, int64_t t, float maximum
     row[2] = row[3] = 0;
 }
 
+/// A row's bits do not depend on the number of queries and keys in the step.
 void attentionBlock(const Attention& of, int64_t head, Rows queries, float* z, float* statistics) {
     float* scores = scratch(kQueries * kKeys, 0);
     float maxima[kQueries], sums[kQueries];
@@ -56,15 +58,19 @@ void attentionBlock(const Attention& of, int64_t head, Rows queries, float* z, f
         const Rows keys{s, std::min(s + kKeys, all.end)};
         const Sight sight = sightOf(of, at, keys);
         if (sight == Sight::Nothing) continue;
-        scoreRows(of, head, queries, keys, sight, scores);
+        const int64_t places = steadyTerms(keys.count());
+        steadyScores(of, {.head = head, .query = queries.begin, .queries = queries.count(), .keys = keys}, sight,
+                     scores, kKeys);
         for (int64_t row = 0; row < queries.count(); ++row) {
             const float factor = advance(keys.count(), scores + row * kKeys, &maxima[row], &sums[row]);
+            std::fill(scores + row * kKeys + keys.count(), scores + row * kKeys + places, 0.0f);
             float* out = queryRow(of, z, queries.begin + row, head);
             if (factor != 1) scale(of.D, factor, out, out);
         }
-        product({queries.count(), of.D, keys.count()}, {scores, kKeys},
-                {of.v + (s * of.G + groupOf(of, head)) * of.stride, of.G * of.stride},
-                queryRow(of, z, queries.begin, head), of.H * of.stride, 1, 1);
+        steadyProduct({queries.count(), of.D, places}, {scores, kKeys},
+                      padded(of.v + (s * of.G + groupOf(of, head)) * of.stride, keys.count(), places, of.G * of.stride,
+                             of.stride, 6),
+                      queryRow(of, z, queries.begin, head), of.H * of.stride, 1, 1);
     }
     for (int64_t row = 0; row < queries.count(); ++row) {
         float* out = queryRow(of, z, queries.begin + row, head);
@@ -150,7 +156,7 @@ void gradientOfGroup(const Attention& of, const AttentionGradient& g, int64_t gr
 } // namespace
 
 void attention(const Attention& of, float* z, float* statistics, Pool& pool) {
-    if (of.T <= kMostSkinnyRows) {
+    if (std::max(of.T, of.capacity) <= kMostSkinnyRows) { // else a row has the bits of one among many
         constexpr int64_t kWork = 1 << 12; // of a thread, in multiply-adds: their keys and values come from memory
         const int64_t least = kWork / std::max<int64_t>(of.S * of.D * (of.H / of.G), 1) + 1;
         pool.ranges(of.T * of.G, least, 1, [&](int64_t begin, int64_t end) {

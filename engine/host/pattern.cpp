@@ -1,7 +1,6 @@
 #include "engine/host/pattern.h"
 
 #include "engine/host/elementwise.h"
-#include "engine/host/product.h"
 #include "engine/host/reduce.h"
 
 #include <algorithm>
@@ -15,37 +14,10 @@ namespace {
 constexpr int64_t kQueries = 64, kKeys = 512; // of a block, whose scores stay in the cache
 constexpr float kLog2E = std::numbers::log2e_v<float>;
 
-/// Copies rows of one head to places that follow one another. The rows after them are 0.
-const float* gathered(const float* rows, int64_t count, int64_t step, const Attention& of, int64_t places, int which) {
-    float* to = scratch(static_cast<size_t>(places * of.stride), which);
-    for (int64_t row = 0; row < count; ++row) std::copy_n(rows + row * step, of.stride, to + row * of.stride);
-    std::fill(to + count * of.stride, to + places * of.stride, 0.0f);
-    return to;
-}
-
-/// The scores of a block, of which each has the same bits whatever the number of queries and keys beside it. The
-/// library sums a product of few rows or columns in another order than a large one, so every product here has the same
-/// size.
-/// @param scores of kQueries rows, kKeys apart; those after the block's are undefined
-void steadyScores(const Attention& of, const ScoreBlock& block, Sight sight, float* scores) {
-    const int64_t group = block.head / (of.H / of.G);
-    Factor q{of.q + (block.query * of.H + block.head) * of.stride, block.step * of.H * of.stride};
-    Factor k{of.k + (block.keys.begin * of.G + group) * of.stride, of.G * of.stride, true};
-    if (block.queries < kQueries) q = {gathered(q.data, block.queries, q.stride, of, kQueries, 6), of.stride};
-    if (block.keys.count() < kKeys) k = {gathered(k.data, block.keys.count(), k.stride, of, kKeys, 7), of.stride, true};
-    product({kQueries, kKeys, of.D}, q, k, scores, kKeys, of.scale);
-    for (int64_t row = 0; row < block.queries; ++row)
-        applyRule(of, block.head, block.query + row * block.step, block.keys, sight, scores + row * kKeys);
-}
-
-/// How the scores of a pattern are multiplied: in blocks that are as small as what is asked for, or so that a score has
-/// the same bits in every block. A picture that is drawn in bands needs the latter: their number depends on the clock.
-enum class Blocks { AsAsked, Steady };
-
 /// Calls visit(keys, scores) for the blocks of keys within a range that some of the queries see.
 /// @param scores of kQueries rows, kKeys apart
 template <typename Visit>
-void overKeys(const Attention& of, ScoreBlock block, Rows range, Blocks blocks, float* scores, const Visit& visit) {
+void overKeys(const Attention& of, ScoreBlock block, Rows range, float* scores, const Visit& visit) {
     const Rows at =
         positionsOf(of.queryPosition, {block.query, block.query + (block.queries - 1) * block.step + 1}, block.step);
     const Rows first = keysFor(of, block.query), last = keysFor(of, block.query + (block.queries - 1) * block.step);
@@ -54,10 +26,7 @@ void overKeys(const Attention& of, ScoreBlock block, Rows range, Blocks blocks, 
         if (block.keys.end <= first.begin || block.keys.begin >= last.end) continue;
         const Sight sight = sightOf(of, at, block.keys);
         if (sight == Sight::Nothing) continue;
-        if (blocks == Blocks::Steady)
-            steadyScores(of, block, sight, scores);
-        else
-            scoreBlock(of, block, sight, scores, kKeys);
+        steadyScores(of, block, sight, scores, kKeys);
         visit(block.keys);
     }
 }
@@ -69,11 +38,11 @@ int64_t rowsOf(const Attention& of, const Band& band) {
 }
 
 /// The maximum and the sum of the exponentials of each row of a block.
-void statisticsOf(const Attention& of, const ScoreBlock& block, Blocks blocks, float* maxima, float* sums) {
+void statisticsOf(const Attention& of, const ScoreBlock& block, float* maxima, float* sums) {
     float* scores = scratch(kQueries * kKeys, 0);
     std::fill_n(maxima, block.queries, kLeastMaximum);
     std::fill_n(sums, block.queries, 0.0f);
-    overKeys(of, block, {0, of.S}, blocks, scores, [&](Rows keys) {
+    overKeys(of, block, {0, of.S}, scores, [&](Rows keys) {
         for (int64_t row = 0; row < block.queries; ++row)
             advance(keys.count(), scores + row * kKeys, &maxima[row], &sums[row]);
     });
@@ -102,8 +71,12 @@ void attentionScores(const Attention& of, int64_t columns, float* scores, Pool& 
             const Sight sight = sightOf(of, at, keys);
             if (sight == Sight::Nothing)
                 hide(0, live, keys);
-            else
-                scoreBlock(of, {.head = head, .query = first, .queries = live, .keys = keys}, sight, out + s, stride);
+            else {
+                float* block = scratch(kQueries * kKeys, 0);
+                steadyScores(of, {.head = head, .query = first, .queries = live, .keys = keys}, sight, block, kKeys);
+                for (int64_t row = 0; row < live; ++row)
+                    std::copy_n(block + row * kKeys, keys.count(), out + row * stride + s);
+            }
         }
     });
 }
@@ -116,7 +89,7 @@ void rowStatistics(const Attention& of, Rows queries, float* statistics, Pool& p
         const int64_t head = i / blocks, first = rows.begin + i % blocks * kQueries;
         float maxima[kQueries], sums[kQueries];
         const int64_t count = std::min(kQueries, rows.end - first);
-        statisticsOf(of, {.head = head, .query = first, .queries = count}, Blocks::AsAsked, maxima, sums);
+        statisticsOf(of, {.head = head, .query = first, .queries = count}, maxima, sums);
         for (int64_t row = 0; row < count; ++row) {
             float* to = statistics + (head * of.capacity + first + row) * 4;
             to[0] = sums[row] > 0 ? maxima[row] : 0;
@@ -155,7 +128,7 @@ void patternTile(const Attention& of, const PatternTile& tile, float* pixels, Po
                 const int64_t count = std::min(kQueries, lastQuery - t);
                 std::fill_n(cells, count * kKeys, 0.0f);
                 for (int64_t h = head; h < headEnd; ++h)
-                    overKeys(of, {.head = h, .query = t, .queries = count}, range, Blocks::AsAsked, scores, [&](Rows) {
+                    overKeys(of, {.head = h, .query = t, .queries = count}, range, scores, [&](Rows) {
                         for (int64_t row = 0; row < count; ++row) {
                             const float* statistics = tile.statistics + (h * of.capacity + t + row) * 4;
                             const float share = tile.of == PatternTile::Mean ? 1 / static_cast<float>(of.H) : 1;
@@ -200,7 +173,7 @@ void bandStatistics(const Attention& of, const Band& band, float* statistics, Po
                       .query = band.firstRow + first * band.rowStep,
                       .step = band.rowStep,
                       .queries = count},
-                     Blocks::Steady, maxima, sums);
+                     maxima, sums);
         for (int64_t row = 0; row < count; ++row, to += 4)
             if (sums[row] > 0) {
                 to[0] = maxima[row] * kLog2E;
@@ -233,7 +206,7 @@ void bandPixels(const Attention& of, const Band& band, const Pixels& how, const 
                                        .query = band.firstRow + r * band.rowStep,
                                        .step = band.rowStep,
                                        .queries = count};
-                overKeys(of, block, range, Blocks::Steady, scores, [&](Rows) {
+                overKeys(of, block, range, scores, [&](Rows) {
                     for (int64_t row = 0; row < count; ++row) {
                         const float* given =
                             statistics +
@@ -289,7 +262,7 @@ void bandDistances(const Attention& of, const Band& band, int64_t rowsOfSet, int
                                .query = band.firstRow + first * band.rowStep,
                                .step = band.rowStep,
                                .queries = count};
-        overKeys(of, block, {0, of.S}, Blocks::AsAsked, scores, [&](Rows keys) {
+        overKeys(of, block, {0, of.S}, scores, [&](Rows keys) {
             const int32_t* positions = of.keyPosition + keys.begin;
             bool isConsecutive = true;
             for (int64_t s = 1; s < keys.count(); ++s)

@@ -1,7 +1,5 @@
 #include "engine/host/scores.h"
 
-#include "engine/host/product.h"
-
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -172,6 +170,26 @@ void scoreBlock(const Attention& of, const ScoreBlock& block, Sight sight, float
             {of.k + (block.keys.begin * of.G + group) * of.stride, of.G * of.stride, true}, scores, stride, of.scale);
     for (int64_t row = 0; row < block.queries; ++row)
         applyRule(of, block.head, block.query + row * block.step, block.keys, sight, scores + row * stride);
+}
+
+void steadyScores(const Attention& of, const ScoreBlock& block, Sight sight, float* scores, int64_t stride) {
+    const int64_t group = block.head / (of.H / of.G), keys = block.keys.count();
+    Factor k = padded(of.k + (block.keys.begin * of.G + group) * of.stride, keys, steadyColumns(keys), of.G * of.stride,
+                      of.stride, 7);
+    k.isTransposed = true;
+    steadyProduct({block.queries, steadyColumns(keys), of.D},
+                  {of.q + (block.query * of.H + block.head) * of.stride, block.step * of.H * of.stride}, k, scores,
+                  stride, of.scale);
+    for (int64_t row = 0; row < block.queries; ++row)
+        applyRule(of, block.head, block.query + row * block.step, block.keys, sight, scores + row * stride);
+}
+
+Factor padded(const float* rows, int64_t count, int64_t places, int64_t step, int64_t width, int which) {
+    if (places == count) return {rows, step};
+    float* to = scratch(static_cast<size_t>(places * width), which);
+    for (int64_t row = 0; row < count; ++row) std::copy_n(rows + row * step, width, to + row * width);
+    std::fill(to + count * width, to + places * width, 0.0f);
+    return {to, width};
 }
 
 void applyRule(const Attention& of, int64_t head, int64_t query, Rows keys, Sight sight, float* scores) {

@@ -83,10 +83,7 @@ std::vector<int> BeamSearch::tokensTo(int node) const {
 void BeamSearch::hold(int node) {
     std::vector<int> all = beginning_;
     std::ranges::copy(tokensTo(node), std::back_inserter(all));
-    const auto common = std::ranges::mismatch(all, model_.tokens()).in1 - all.begin();
-    // The last token runs again for its logits.
-    model_.truncate(std::min(static_cast<size_t>(common), all.size() - 1));
-    model_.feed(std::span(all).subspan(model_.tokens().size()));
+    model_.hold(all, all.size() - beginning_.size());
 }
 
 bool BeamSearch::mayImprove() const {

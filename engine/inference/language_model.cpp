@@ -269,7 +269,13 @@ void LanguageModel::truncate(size_t length) {
     tokens_.resize(length);
     hasPatterns_ = false;
     newest_ = nullptr;
-    if (length < cached_) cached_ = keepsState_ ? 0 : length;
+    if (length < cached_) forgetCached(length);
+}
+
+void LanguageModel::forgetCached(size_t length) {
+    cached_ = keepsState_ ? 0 : length;
+    while (!pieces_.empty() && pieces_.back().begin >= cached_) pieces_.pop_back();
+    if (!pieces_.empty()) pieces_.back().end = std::min(pieces_.back().end, cached_);
 }
 
 bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancelled) {
@@ -278,7 +284,25 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     all.insert(all.end(), tokens.begin(), tokens.end());
     require(typed(all));
     if (tokens_.empty()) firstFed_ = tokens.size();
-    return whyNoCache_.empty() ? feedSteps(tokens, isCancelled) : feedWhole(tokens, isCancelled);
+    firstRun_ = tokens_.size();
+    return whyNoCache_.empty() ? feedSteps(tokens, tokens.size() > 1 ? togetherOf(all.size(), 0) : 0, isCancelled)
+                               : feedWhole(tokens, isCancelled);
+}
+
+bool LanguageModel::hold(std::span<const int> tokens, size_t written, const Cancelled& isCancelled) {
+    if (tokens.empty()) {
+        truncate(0);
+        return true;
+    }
+    require(typed(tokens));
+    const auto common = static_cast<size_t>(std::ranges::mismatch(tokens, tokens_).in1 - tokens.begin());
+    const size_t together = togetherOf(tokens.size(), written);
+    const size_t kept = whyNoCache_.empty() ? keepable(common, tokens.size(), together) : common;
+    truncate(std::min(kept, tokens.size() - 1)); // the last token runs again for its logits
+    if (tokens_.empty()) firstFed_ = tokens.size();
+    firstRun_ = whyNoCache_.empty() ? cached_ : tokens_.size();
+    const std::span<const int> rest = tokens.subspan(tokens_.size());
+    return whyNoCache_.empty() ? feedSteps(rest, together, isCancelled) : feedWhole(rest, isCancelled);
 }
 
 std::vector<gpu::Stretch> LanguageModel::profile() const {

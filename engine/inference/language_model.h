@@ -68,6 +68,15 @@ public:
     /// Runs tokens after those in the cache. @throws Error if they do not fit or are outside the vocabulary
     /// @return false if cancelled; the cache is then as before
     bool feed(std::span<const int> tokens, const Cancelled& isCancelled = {});
+    /// Makes the cache hold these tokens. Keeps what it holds of them, provided that the result has the bits that it
+    /// has from an empty cache, so that it does not matter in which steps a text came.
+    /// @param written how many of the last tokens run one by one, as if feed() had got each by itself; the others are a
+    /// text that came at once  @throws Error, and @return, as feed()
+    bool hold(std::span<const int> tokens, size_t written = 0, const Cancelled& isCancelled = {});
+    /// How many of the last tokens in the cache ran one by one after the text.
+    size_t written() const;
+    /// The first token that the last call of hold() or feed() ran.
+    size_t firstRun() const { return firstRun_; }
     /// Logits [V] after the last token; of a model of masked tokens, those of the last hidden token. Valid until the
     /// next call of feed().
     std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
@@ -147,7 +156,8 @@ private:
     struct Step;      // one compiled plan with its executor
     void runSource(); ///< the encoder, unless the keys of the current source are kept already
     void readClasses(const GpuExecutor& executor, size_t tokens);
-    Step& stepFor(size_t tokens); ///< for the next tokens, of which it may run fewer
+    /// For the next tokens, of which it may run fewer. @param isAlone whether the token runs as written ones do
+    Step& stepFor(size_t tokens, bool isAlone);
     /// A step over the caches. @param keys see stepGraph()
     std::unique_ptr<Step> makeStep(int64_t queries, int64_t keys, bool givesLogits,
                                    const std::set<std::string>& probes);
@@ -159,10 +169,18 @@ private:
     /// @return the logits after the last token, if the model gives any; nothing if cancelled
     std::optional<std::vector<float>> runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
     bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
-    bool feedSteps(std::span<const int> tokens, const Cancelled& isCancelled);
-    int64_t keysFor(size_t tokens) const; ///< number of keys that a step reads which makes so many tokens
-    Step& formedStep(size_t tokens);      ///< of formedExecutor()
-    void prepareSteps();                  ///< works out how a model writes that is not cached
+    /// @param together how many of all tokens run together; the others run one by one
+    bool feedSteps(std::span<const int> tokens, size_t together, const Cancelled& isCancelled);
+    /// How many of so many tokens run together if the last ones are written.
+    size_t togetherOf(size_t tokens, size_t written) const;
+    /// How many tokens of the cache have the bits that they get in a run of `all`, of which `together` run together.
+    /// @param common tokens that are the same
+    size_t keepable(size_t common, size_t all, size_t together) const;
+    int64_t pieceFor(size_t tokens) const; ///< the number of next tokens that run together, of so many
+    void forgetCached(size_t length);      ///< the tokens from there on, in caches and states
+    int64_t keysFor(size_t tokens) const;  ///< number of keys that a step reads which makes so many tokens
+    Step& formedStep(size_t tokens);       ///< of formedExecutor()
+    void prepareSteps();                   ///< works out how a model writes that is not cached
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
@@ -193,11 +211,21 @@ private:
     std::vector<float> logits_;
     std::vector<float> classLogits_; ///< see TextClasses::logits
     size_t cached_ = 0;              ///< number of leading tokens in the caches and states
-    bool holdsSource_ = false;       ///< whether the keys of the source are kept, computed with the current changes
-    int64_t sourceCapacity_ = 0;     ///< largest number of tokens of a source
-    const Step* newest_ = nullptr;   ///< the step that ran the last token by itself
-    bool isCached_ = false;          ///< see isCached()
-    bool runsAnyLength_ = false;     ///< see attn::runsAnyLength()
+    /// Tokens that ran together, or one alone. Where the fused kernel serves every site, the bits of those that ran
+    /// together do not depend on their number.
+    struct Piece {
+        size_t begin = 0, end = 0; ///< of those that the caches hold
+        size_t ran = 0;            ///< how many ran together
+        bool isAlone = false;
+        bool operator==(const Piece&) const = default;
+    };
+    std::vector<Piece> pieces_;    ///< of the tokens in the caches and states
+    size_t firstRun_ = 0;          ///< see firstRun()
+    bool holdsSource_ = false;     ///< whether the keys of the source are kept, computed with the current changes
+    int64_t sourceCapacity_ = 0;   ///< largest number of tokens of a source
+    const Step* newest_ = nullptr; ///< the step that ran the last token by itself
+    bool isCached_ = false;        ///< see isCached()
+    bool runsAnyLength_ = false;   ///< see attn::runsAnyLength()
     // Of a model that is not cached:
     std::string whyNoCache_;
     bool readsKeys_ = false;   ///< a step forms rows of scores, for all keys that exist

@@ -64,7 +64,7 @@ CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::st
     tokens_.assign(tokens.begin(), tokens.end());
     while (cached_ < tokens_.size()) {
         const size_t left = tokens_.size() - cached_, most = left > 1 ? left - 1 : left; // as in feedSteps()
-        const auto step = makeStep(bucketFor(most), 0, false, {hook});
+        const auto step = makeStep(left > 1 ? bucketFor(std::max<size_t>(most, 2)) : 1, 0, false, {hook});
         const size_t count = std::min(most, static_cast<size_t>(step->queries));
         runStep(*step, count, {});
         const std::vector<float> rows = denseResult(*step->executor, hook);

@@ -80,10 +80,47 @@ void LanguageModel::runSource() {
     holdsSource_ = true;
 }
 
-LanguageModel::Step& LanguageModel::stepFor(size_t tokens) {
+int64_t LanguageModel::pieceFor(size_t tokens) const {
     const auto count = static_cast<int64_t>(tokens);
-    const int64_t queries =
-        isCached_ ? bucketFor(tokens) : *std::ranges::find_if(kPieces, [&](int64_t piece) { return piece <= count; });
+    if (isCached_) return std::min(bucketFor(tokens), count);
+    return *std::ranges::find_if(kPieces, [&](int64_t piece) { return piece <= count; });
+}
+
+size_t LanguageModel::togetherOf(size_t tokens, size_t written) const {
+    // For views, the last token of a text runs separately: its plan also gives the newest row of every head.
+    const size_t text = tokens - std::min(tokens, written);
+    return options_.inspects || text <= 1 ? text - std::min<size_t>(text, 1) : text;
+}
+
+size_t LanguageModel::keepable(size_t common, size_t all, size_t together) const {
+    size_t kept = 0;
+    if (isCached_) { // the kernels give a row the same bits whatever rows run beside it, but others if it runs alone
+        auto piece = pieces_.begin();
+        for (; piece != pieces_.end() && !piece->isAlone; ++piece) kept = piece->end;
+        kept = std::min({kept, common, together});
+        if (piece == pieces_.end() || kept < together || piece->begin != together) return kept;
+        for (; piece != pieces_.end() && piece->isAlone; ++piece) kept = piece->end;
+        return std::min(kept, common);
+    }
+    for (const Piece& piece : pieces_) {
+        const auto rows = kept < together ? static_cast<size_t>(pieceFor(together - kept)) : 1;
+        if (kept >= all || piece.end > common || piece.begin != kept || piece.ran != rows ||
+            piece.end - piece.begin != rows)
+            return keepsState_ ? 0 : kept;
+        kept = piece.end;
+    }
+    return kept;
+}
+
+size_t LanguageModel::written() const {
+    size_t alone = 0;
+    for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && piece->isAlone; ++piece) ++alone;
+    return alone - (options_.inspects && alone > 0 ? 1 : 0);
+}
+
+LanguageModel::Step& LanguageModel::stepFor(size_t tokens, bool isAlone) {
+    // Of the steps with rows to spare, the one for a single row has kernels of its own.
+    const int64_t queries = isAlone ? 1 : isCached_ ? bucketFor(std::max<size_t>(tokens, 2)) : pieceFor(tokens);
     const int64_t keys = isCached_ ? capacity_ : keysFor(cached_ + static_cast<size_t>(queries));
     auto& step = currentSteps()[wholeRows(sourceTokens_.size()) << 32 | queries << 16 | keys];
     if (step) return *step;
@@ -102,7 +139,7 @@ bool LanguageModel::warmUp() {
     for (int64_t bucket : kPrefillBuckets) {
         const auto tokens = static_cast<size_t>(bucket);
         const size_t before = currentSteps().size();
-        Step& step = stepFor(tokens);
+        Step& step = stepFor(tokens, false);
         if (currentSteps().size() == before) continue;
         StepParams params; // no query: the kernels are built and return at once
         params[StepScalar::CacheOffset] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
@@ -121,23 +158,24 @@ bool LanguageModel::runStep(Step& step, size_t count, const Cancelled& isCancell
     return true;
 }
 
-bool LanguageModel::feedSteps(std::span<const int> tokens, const Cancelled& isCancelled) {
+bool LanguageModel::feedSteps(std::span<const int> tokens, size_t together, const Cancelled& isCancelled) {
     const size_t before = tokens_.size(), cachedBefore = cached_;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     hasPatterns_ = false;
     if (config().hasEncoder()) runSource();
     while (cached_ < tokens_.size()) {
-        // For views, the last token runs separately: its plan also gives the newest row of every head.
-        const size_t left = tokens_.size() - cached_, most = options_.inspects && left > 1 ? left - 1 : left;
-        Step& step = stepFor(most);
+        const bool isAlone = cached_ >= together;
+        const size_t most = isAlone ? 1 : together - cached_, first = cached_;
+        Step& step = stepFor(most, isAlone);
         const size_t count = std::min(most, static_cast<size_t>(step.queries));
         if (!runStep(step, count, isCancelled)) {
             tokens_.resize(before);
-            cached_ = keepsState_ ? 0 : std::min(cachedBefore, before);
+            forgetCached(std::min(cachedBefore, before));
             return false;
         }
+        pieces_.push_back({first, cached_, count, isAlone});
         if (cached_ < tokens_.size()) continue;
-        if (count == 1) newest_ = &step;
+        if (isAlone) newest_ = &step;
         const auto result = step.executor->result("next_logits");
         logits_.assign(result.begin(), result.begin() + info_.vocabulary);
     }

@@ -1,6 +1,7 @@
 #include "engine/host/attention.h"
 #include "engine/host/pattern.h"
 #include "engine/host/product.h"
+#include "engine/host/scores.h"
 #include "engine/ops/attention_reference.h"
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
@@ -217,14 +218,33 @@ HostKernel hostMix(const OpTypes& types) {
                       T = z.liveRows ? std::min<int64_t>(run.step[*z.liveRows], pattern[1]) : pattern[1],
                       S = slot == kNoLiveSlot ? v[0] : std::min<int64_t>(run.step.words[slot], v[0]), D = v.columns(),
                       stride = v.rowStride();
-        constexpr int64_t kRows = 64; // of a task
+        constexpr int64_t kRows = 64, kKeys = 128; // of a task, and of a product of a step
         const int64_t blocks = (T + kRows - 1) / kRows;
         run.pool.run(H * blocks, [&](int64_t i) {
             const int64_t head = i / blocks, first = i % blocks * kRows, rows = std::min(kRows, T - first);
             float* out = run.outputs[0] + (first * H + head) * stride;
-            host::product({rows, D, S},
-                          {run.inputs[0] + (head * pattern[1] + first) * pattern.rowStride(), pattern.rowStride()},
-                          {run.inputs[1] + head / (H / v[1]) * stride, v[1] * stride}, out, H * stride);
+            const float *weights = run.inputs[0] + (head * pattern[1] + first) * pattern.rowStride(),
+                        *values = run.inputs[1] + head / (H / v[1]) * stride;
+            // In a step, a row's bits do not depend on the number of queries and keys.
+            const int64_t together = slot == kNoLiveSlot ? std::max<int64_t>(S, 1) : kKeys;
+            for (int64_t s = 0; s < S; s += together) {
+                const int64_t keys = std::min(together, S - s);
+                if (slot == kNoLiveSlot || keys == kKeys) {
+                    host::steadyProduct({rows, D, keys}, {weights + s, pattern.rowStride()},
+                                        {values + s * v[1] * stride, v[1] * stride}, out, H * stride, 1,
+                                        s == 0 ? 0.0f : 1.0f);
+                    continue;
+                }
+                float* last = host::scratch(kRows * kKeys, 0);
+                for (int64_t row = 0; row < rows; ++row) {
+                    std::copy_n(weights + row * pattern.rowStride() + s, keys, last + row * kKeys);
+                    std::fill(last + row * kKeys + keys, last + (row + 1) * kKeys, 0.0f);
+                }
+                host::steadyProduct(
+                    {rows, D, host::steadyTerms(keys)}, {last, kKeys},
+                    host::padded(values + s * v[1] * stride, keys, host::steadyTerms(keys), v[1] * stride, stride, 1),
+                    out, H * stride, 1, s == 0 ? 0.0f : 1.0f);
+            }
             for (int64_t row = 0; row < rows; ++row)
                 std::fill(out + row * H * stride + D, out + row * H * stride + stride, 0.0f);
         });

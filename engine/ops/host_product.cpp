@@ -15,6 +15,7 @@ constexpr int64_t kBlock = 128;    // rows whose product is finished while it is
 constexpr int64_t kWork = 1 << 16; // multiply-adds that are worth another thread
 constexpr int64_t kPanel = 48;     // columns: oneDNN multiplies three vectors of 16 floats at once
 constexpr int64_t kTall = 384;     // rows of each thread that are worth a copy of the weights of its own
+constexpr int64_t kHeight = 24;    // oneDNN multiplies 6 or 8 rows at once
 constexpr int64_t kFours = 2;      // times kMostSkinnyRows: rows of x for which weights are not copied
 
 int64_t padded(int64_t columns) { return (columns + 3) / 4 * 4; }
@@ -43,6 +44,11 @@ void HostProduct::finishBlock(const Call& call, int64_t m, int64_t mEnd, int64_t
     const host::Finish& by = call.finish;
     if (by.bias != nullptr || by.argument != nullptr || by.residual != nullptr || by.activation != Activation::None)
         host::finish(mEnd - m, end - n, stride, call.out + m * stride + n, advanced(by, m * stride + n, n));
+}
+
+/// Whether a run of so many rows takes the kernels for a few.
+bool HostProduct::hasFew(int64_t rows) const {
+    return isTransposed && std::max(rows, mostRows) <= kFours * host::kMostSkinnyRows;
 }
 
 /// Weights [N,K] of one storage for a few rows: as fast as the weights are read, where they are.
@@ -111,7 +117,7 @@ void HostProduct::panels(int64_t rows, const Call& call, host::Pool& pool) const
     const int64_t multiple = isTall ? 1 : threads, rounds = (N + multiple * kPanel - 1) / (multiple * kPanel);
     const int64_t width = lengthOfParts(N, rounds * multiple, 16), wide = (N + width - 1) / width;
     const int64_t parts = isTall ? threads : std::clamp<int64_t>(threads / wide, 1, (rows + kBlock - 1) / kBlock);
-    const int64_t height = lengthOfParts(rows, parts, 8), each = kWork / (width * height * terms) + 1;
+    const int64_t height = lengthOfParts(rows, parts, kHeight), each = kWork / (width * height * terms) + 1;
     const int64_t together = isTall ? wide : each;
     pool.run((wide * parts + together - 1) / together, [&](int64_t task) {
         for (int64_t i = task * together; i < std::min((task + 1) * together, wide * parts); ++i) {
@@ -121,8 +127,8 @@ void HostProduct::panels(int64_t rows, const Call& call, host::Pool& pool) const
             panel.resize(static_cast<size_t>(terms * kPanel));
             host::widenTransposed(storage, nEnd - n, terms, reinterpret_cast<const std::byte*>(w) + n * bytes,
                                   panel.data(), kPanel);
-            host::product({mEnd - m, nEnd - n, terms}, {x + m * padded(terms), padded(terms)}, {panel.data(), kPanel},
-                          call.out + m * stride + n, stride, scale);
+            host::steadyProduct({mEnd - m, nEnd - n, terms}, {x + m * padded(terms), padded(terms)},
+                                {panel.data(), kPanel}, call.out + m * stride + n, stride, scale);
             finishBlock(call, m, mEnd, n, nEnd);
         }
     });
@@ -130,7 +136,7 @@ void HostProduct::panels(int64_t rows, const Call& call, host::Pool& pool) const
 
 void HostProduct::run(int64_t rows, const Call& call, host::Pool& pool) const {
     if (rows <= 0) return;
-    if (isTransposed && rows <= kFours * host::kMostSkinnyRows) return few(rows, {this, 1}, {&call, 1}, pool);
+    if (hasFew(rows)) return few(rows, {this, 1}, {&call, 1}, pool);
     if (isTransposed) return panels(rows, call, pool);
     const auto block = [&](int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) {
         for (size_t pair = 0; pair < K.size(); ++pair)
@@ -157,7 +163,8 @@ void HostProduct::runTogether(int64_t rows, std::span<const HostProduct> product
     if (rows <= 0) return;
     const bool haveOneStorage = std::ranges::all_of(
         products, [&](const HostProduct& product) { return product.storage == products[0].storage; });
-    if (rows <= kFours * host::kMostSkinnyRows && haveOneStorage) return few(rows, products, calls, pool);
+    if (haveOneStorage && std::ranges::all_of(products, [&](const HostProduct& each) { return each.hasFew(rows); }))
+        return few(rows, products, calls, pool);
     for (size_t i = 0; i < products.size(); ++i) products[i].run(rows, calls[i], pool);
 }
 

@@ -122,6 +122,7 @@ struct HostMatmul {
     explicit HostMatmul(const OpTypes& types)
         : product{.N = types.outputs[0].shape.columns(),
                   .stride = types.outputs[0].shape.rowStride(),
+                  .mostRows = types.outputs[0].shape.rows(),
                   .K = {types.inputs[0].shape.columns()},
                   .isTransposed = true,
                   .scale = static_cast<float>(types.attributes.number("scale")),

@@ -111,9 +111,10 @@ UneditedViews Session::Worker::uneditedViews() {
 bool Session::Worker::compareUnedited() {
     if (!hasTokens() || !next_.isEdited || remaining_ > 0 || isStopped() || !isCurrent()) return false;
     const std::vector<int> tokens = text().tokens();
+    const size_t written = text().written();
     refreshUnedited(tokens);
     if (!text().tokens().empty()) return false;
-    text().feed(tokens); // the same run again, so its views stay valid
+    text().hold(tokens, written); // the same run again, so its views stay valid
     return true;
 }
 
@@ -173,13 +174,14 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
     const Input given = input();
     const std::vector<float> gates = model().gates();
     const HookEdits edits = model().hookEdits();
+    const size_t written = given.isText() ? text().written() : 0;
     const auto feed = [&] { // the cache of a model of text, which views and some analyses read
         if (!given.isText()) return;
         text().setTypes(given.types());
         text().setTree(given.parents());
         text().setSource(given.source());
         text().truncate(0);
-        text().feed(given.tokens());
+        text().hold(given.tokens(), written);
     };
     const auto restore = [&] {
         for (int site = 0, at = 0; site < model().info().siteCount(); ++site)

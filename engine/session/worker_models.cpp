@@ -185,10 +185,11 @@ void Session::Worker::on(const CaptureInputsCommand& command) {
                      .where = "input",
                      .hint = fmt::format("choose a layer from 0 to {}", model().info().siteCount() - 1)});
     const std::vector<int> tokens = text().tokens();
+    const size_t written = text().written();
     next_.siteInputs = std::make_shared<SiteInputs>(text().siteInputs(command.site, next_.sequenceVersion));
     // Run again to fill the cache for views, which do not change.
     text().truncate(0);
-    text().feed(tokens);
+    text().hold(tokens, written);
     publish();
 }
 

@@ -159,12 +159,10 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     tellPrefix(all.size() - tokens.size());
     if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
-    auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
-    if (common == tokens.size() && common > 0) --common; // the last token runs again for its logits
+    const auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
     next_.status.activity = Activity::Prefilling;
     if (next_.status.preparesEngine || tokens.size() - common >= kLongPrefill) publish();
-    text().truncate(common);
-    if (!text().feed(tokens.subspan(common), [&] { return isStopped(); })) throw Cancelled{};
+    if (!text().hold(tokens, 0, [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
     const bool isPrepared = std::exchange(next_.status.preparesEngine, false);

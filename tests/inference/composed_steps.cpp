@@ -370,3 +370,25 @@ TEST_CASE("composed models: with an outer and an inner decoder no pixel changes 
         }
     }
 }
+
+TEST_CASE("composed models: a text that came in steps has the bits of one that came at once", "[inference][gpu]") {
+    const std::vector<int> tokens = tokensOf(90);
+    for (const char* text :
+         {"heads=multi_head(2), normaliser=linear, mask=causal", "heads=multi_head(2), mask=causal",
+          "heads=multi_head(2), position=rope, output=talking, mask=causal",
+          "heads=grouped_query(4, 2), position=rope, mask=causal & window(9)", "position=t5(8, 20), mask=causal",
+          "heads=multi_head(2), normaliser=aft(factors = 3), mask=causal", "normaliser=favor(16), mask=causal",
+          "position=alibi, mask=causal"})
+        for (const bool inspects : {true, false}) {
+            INFO(text << (inspects ? ", with patterns" : ""));
+            const auto model = modelOf(specOf(text), 100, inspects), other = modelOf(specOf(text), 100, inspects);
+            for (const size_t length : {1, 2, 3, 4, 6, 5, 17, 18, 19, 40, 66, 65, 81, 90, 30}) {
+                INFO(length << " tokens");
+                REQUIRE(model->hold(std::span(tokens).first(length)));
+                other->truncate(0);
+                REQUIRE(other->feed(std::span(tokens).first(length)));
+                CHECK(std::ranges::equal(model->logits(), other->logits()));
+                if (inspects) CHECK(model->patterns().newestRows().values == other->patterns().newestRows().values);
+            }
+        }
+}
