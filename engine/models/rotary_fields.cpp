@@ -51,40 +51,38 @@ ConfigReader sameForAllLayers(const ConfigReader& read, const char* field) {
     return first.empty() ? object : object.object(first.c_str());
 }
 
-/// Refuses a number that stands in several places with different values, of which programs take different ones.
-void requireOneNumber(const ConfigReader& read, const ConfigReader& scaling, const char* object, const char* own,
-                      const char* general) {
-    std::vector<std::pair<std::string, double>> said;
-    if (read.has(own)) said.emplace_back(own, read.number(own, 0));
-    if (std::string_view(own) != general && read.has(general)) said.emplace_back(general, read.number(general, 0));
-    if (scaling.has(general)) said.emplace_back(fmt::format("{}.{}", object, general), scaling.number(general, 0));
-    for (const auto& [name, value] : said)
-        if (value != said.front().second)
-            read.fail(said.front().first.c_str(), fmt::format("is {} but {} is {}", said.front().second, name, value),
-                      "keep only one of them");
+/// Whether a field has a value, which stays unread.
+bool isSet(const ConfigReader& in, const char* field) {
+    return in.json().contains(field) && !in.json().at(field).is_null();
+}
+
+/// A number that may stand in several places, of which the reference takes the first that has it: the object of rotary
+/// parameters, the family's own field, the general one. A place with another value stays unread, so that it is named
+/// among what the model leaves out.
+double firstOf(const ConfigReader& read, const ConfigReader& scaling, const char* own, const char* general,
+               double fallback) {
+    const double value = isSet(scaling, general) ? scaling.number(general, 0)
+                         : isSet(read, own)      ? read.number(own, 0)
+                                                 : read.number(general, fallback);
+    for (const char* field : {own, general})
+        if (isSet(read, field) && read.json().at(field).is_number() && read.json().at(field) == value) read.pass(field);
+    return value;
 }
 
 } // namespace
 
 std::vector<double> rotaryValues(const ConfigReader& read, const RotaryFields& fields, int64_t headWidth) {
-    const auto usual = [&](const char* own, const char* general, double fallback) {
-        return read.number(own, read.number(general, fallback));
-    };
-    const double usualBase = usual(fields.base, "rope_theta", 10000),
-                 usualFraction = usual(fields.fraction, "partial_rotary_factor", fields.usualFraction);
     requireOneScaling(read);
     const char* field = read.has(kParameters) ? kParameters : kScaling;
     const nlohmann::json none = nlohmann::json::object();
     const ConfigReader scaling = read.has(field) ? sameForAllLayers(read, field) : ConfigReader(none, {});
-    requireOneNumber(read, scaling, field, fields.base, "rope_theta");
-    requireOneNumber(read, scaling, field, fields.fraction, "partial_rotary_factor");
-    const double base = scaling.number("rope_theta", usualBase),
-                 fraction = scaling.number("partial_rotary_factor", usualFraction);
+    const double base = firstOf(read, scaling, fields.base, "rope_theta", 10000),
+                 fraction = firstOf(read, scaling, fields.fraction, "partial_rotary_factor", fields.usualFraction);
     const ConfigReader& ofBase = scaling.has("rope_theta") ? scaling : read;
     const ConfigReader& ofFraction = scaling.has("partial_rotary_factor") ? scaling : read;
-    const char* baseField = scaling.has("rope_theta") || !read.has(fields.base) ? "rope_theta" : fields.base;
+    const char* baseField = scaling.has("rope_theta") || !isSet(read, fields.base) ? "rope_theta" : fields.base;
     const char* fractionField =
-        scaling.has("partial_rotary_factor") || !read.has(fields.fraction) ? "partial_rotary_factor" : fields.fraction;
+        scaling.has("partial_rotary_factor") || !isSet(read, fields.fraction) ? "partial_rotary_factor" : fields.fraction;
     if (base <= 0) ofBase.fail(baseField, fmt::format("is {} but must be above 0", base));
     if (!(fraction > 0 && fraction <= 1))
         ofFraction.fail(fractionField, fmt::format("is {}, which is not above 0 and at most 1", fraction));

@@ -3,6 +3,8 @@
 #include "app/lab/shell/workspaces.h"
 #include "tests/lab/lab_window.h"
 
+#include <fmt/format.h>
+
 using namespace attn;
 
 TEST_CASE("lab: the window uses the bundled typeface at every text size", "[lab]") {
