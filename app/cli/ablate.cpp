@@ -127,7 +127,7 @@ void addPatch(Command& command) {
                     "cat. She loved her'");
     command.action([=] {
         const bool isText = options->asked.picture.image.empty();
-        const Asked asked(options->asked, "patch", isText ? "" : options->from);
+        const Asked asked(options->asked, "patch", options->from);
         PatchSweepAnalysis analysis;
         if (isText) analysis.text = options->from;
         analysis.hook = options->hook;

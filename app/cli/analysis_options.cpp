@@ -36,12 +36,13 @@ int tokenNamed(const LanguageModel& model, const std::string& text, const char* 
     }
     for (int id = 0; id < static_cast<int>(info.tokenTexts.size()); ++id)
         if (info.tokenTexts[static_cast<size_t>(id)] == text) return id;
-    const std::vector<int> ids = model.tokenizer()->encode(text).ids;
+    const Encoding encoding = model.tokenizer()->read(text);
     std::vector<int> own;
-    for (int id : ids)
+    for (int id : encoding.ids)
         if (!model.tokenizer()->isSpecial(id)) own.push_back(id);
-    if (own.size() == 1) return own.front();
-    throw Error({.what = fmt::format("\"{}\" is {} tokens", text, own.size()),
+    if (own.size() == 1 && encoding.missing.empty()) return own.front();
+    throw Error({.what = encoding.missing.empty() ? fmt::format("\"{}\" is {} tokens", text, own.size())
+                                                  : model.tokenizer()->noteOn(encoding),
                  .where = option,
                  .hint = "give one token as results show it, or its number, for example #123"});
 }
@@ -107,6 +108,8 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
                      .hint = fmt::format("give it a picture: attention-cli {} PATH --image FILE", command)});
     auto model = options.model.open(true);
     if (options.hasPrompt) input_ = options.prompt.encodeInput(*model);
+    const Tokenizer* reads = model->info().readsSource ? model->sourceTokenizer() : model->tokenizer();
+    if (!from.empty() && reads) readText(*reads, from); // for its warning: the analysis reads it
     model_ = std::move(model);
 }
 

@@ -30,7 +30,8 @@ struct AnalysisOptions {
 /// A model with the text or the picture that a subcommand asks about.
 class Asked {
 public:
-    /// @param command its name, for hints  @param from another picture, whose values are copied; empty: none
+    /// @param command its name, for hints  @param from another picture or text, whose values are copied; empty:
+    /// none
     /// @throws Error if the model cannot read such an input
     Asked(const AnalysisOptions& options, const char* command, const std::string& from = {});
 

@@ -19,7 +19,9 @@
 class QSize;
 namespace attn {
 class LanguageModel;
+class Tokenizer;
 class VisionModel;
+struct Encoding;
 struct Figure;
 struct FigureTheme;
 } // namespace attn
@@ -83,6 +85,11 @@ struct PromptOptions {
     /// @throws Error if the prompt is empty or needs a tokenizer that the model lacks
     std::vector<int> encode(const LanguageModel& model) const;
 };
+
+/// A text that the command line gives to a model, or a pair of texts, as tokens. Warns of what has no token, and of a
+/// second token for the beginning. @throws Error as Tokenizer::read()
+Encoding readText(const Tokenizer& tokenizer, const std::string& text,
+                  const std::optional<std::string>& second = std::nullopt, bool addSpecialTokens = true);
 
 /// Adds --device and --kernels.
 void addDevice(Command& command, DeviceChoice& choice);

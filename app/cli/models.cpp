@@ -63,7 +63,7 @@ nlohmann::json fieldsOf(const LeftOut& leftOut) {
     return fields;
 }
 
-void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& path) {
+void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& path, const std::string& example) {
     const Site& first = info.structure.sites.front();
     nlohmann::json json{{"name", info.name},
                         {"family", info.family},
@@ -81,6 +81,8 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                         {"deviceBytes", deviceBytes},
                         {"positions", info.positions},
                         {"training", trainingSummary(path)},
+                        {"trainingParameters", trainedParameters(path)},
+                        {"example", example},
                         {"hooks", info.hooks},
                         {"tensors", tensorsOf(info.parameters)},
                         {"settings", settingsOf(info)},
@@ -117,7 +119,7 @@ void printPictures(const ModelInfo& info) {
         fmt::print("  no classifier\n");
 }
 
-void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& path) {
+void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& path, const std::string& example) {
     fmt::print("{}: {}\n", printable(info.name), info.familyTitle);
     const Site& first = info.structure.sites.front();
     const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
@@ -134,6 +136,9 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                info.parameterCount, info.dtype, static_cast<double>(info.parameterBytes) / (1 << 20),
                static_cast<double>(deviceBytes) / (1 << 20));
     if (const std::string training = trainingSummary(path); !training.empty()) fmt::print("  trained: {}\n", training);
+    if (const std::string parameters = trainedParameters(path); !parameters.empty())
+        fmt::print("  learned with: {}\n", parameters);
+    if (!example.empty()) fmt::print("  example: {}\n", printable(example));
     if (!info.readsPictures())
         fmt::print("  tokenizer: {}\n", info.hasTokenizer               ? info.tokenizerSummary
                                         : info.tokenizerProblem.empty() ? "none; give --tokens instead of --prompt"
@@ -148,19 +153,15 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
     }
 }
 
-void printModel(const ModelInfo& info, int64_t deviceBytes, const ModelsOptions& options) {
-    if (options.json) return printJson(info, deviceBytes, options.model.path);
-    printText(info, deviceBytes, options.model.path);
+void printModel(const ModelInfo& info, int64_t deviceBytes, const ModelsOptions& options,
+                const std::string& example = {}) {
+    if (options.json) return printJson(info, deviceBytes, options.model.path, example);
+    printText(info, deviceBytes, options.model.path, example);
     if (options.tensors)
         for (const ParameterInfo& p : info.parameters)
             fmt::print("  {:<28} {:<16} {}\n", p.name, Shape(p.shape).text(), printable(p.sourceName));
     if (options.hooks)
         for (const std::string& hook : info.hooks) fmt::print("{}\n", hook);
-}
-
-/// Prints the description of a loaded model of text or of pictures.
-template <class Model> void describe(const Model& model, const ModelsOptions& options) {
-    printModel(model.info(), model.deviceBytes(), options);
 }
 
 } // namespace
@@ -173,10 +174,13 @@ void addModels(Command& command) {
     addJson(command, options->json);
     command.example("attention-cli models builtin:stories --hooks");
     command.action([=] {
-        if (isVisionModel(options->model.path))
-            describe(*options->model.openVision({}), *options);
-        else
-            describe(*options->model.open(false), *options);
+        if (isVisionModel(options->model.path)) {
+            const auto model = options->model.openVision({});
+            printModel(model->info(), model->deviceBytes(), *options);
+        } else {
+            const auto model = options->model.open(false);
+            printModel(model->info(), model->deviceBytes(), *options, model->source().example());
+        }
         return kDone;
     });
 }

@@ -49,17 +49,23 @@ std::string readSize(const std::string& text, std::optional<ImageSize>& size) {
     return {};
 }
 
-/// A text as ids, with a warning if it brings a second token for its beginning.
-std::vector<int> encodedOnce(const Tokenizer& tokenizer, const std::string& text) {
-    std::vector<int> ids = tokenizer.encode(text).ids;
-    if (tokenizer.beginsTwice(ids))
+} // namespace
+
+Encoding readText(const Tokenizer& tokenizer, const std::string& text, const std::optional<std::string>& second,
+                  bool addSpecialTokens) {
+    Encoding encoding = second ? tokenizer.readPair(text, *second) : tokenizer.read(text, addSpecialTokens);
+    if (const std::string note = tokenizer.noteOn(encoding); !note.empty())
+        fmt::print(stderr, "attention-cli: warning: {}\n", note);
+    if (const std::vector<int>& ids = encoding.ids; tokenizer.beginsTwice(ids))
         fmt::print(
             stderr,
             "attention-cli: warning: the text begins with {0}, and the tokenizer puts {0} before every text: the "
             "model reads it twice\n",
             printable(tokenizer.tokenText(ids.front())));
-    return ids;
+    return encoding;
 }
+
+namespace {
 
 std::string noTokenizer(const LanguageModel& model) {
     return model.info().tokenizerProblem.empty() ? "this model has no tokenizer"
@@ -147,13 +153,15 @@ void PromptOptions::addPairTo(Command& command) {
 }
 
 TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
-    std::vector<int> ids = encode(model), given;
-    if (second) {
+    std::vector<int> ids, given;
+    if (!second) {
+        ids = encode(model);
+    } else {
         if (tokens || !model.tokenizer())
             throw Error({.what = "a second text needs a first text and a tokenizer",
                          .where = "--second",
                          .hint = "give --prompt, or the token ids and types of both texts"});
-        const Encoding pair = model.tokenizer()->encodePair(text ? *text : model.source().example(), *second);
+        const Encoding pair = readText(*model.tokenizer(), text ? *text : model.source().example(), second);
         ids = pair.ids;
         given = pair.types;
     }
@@ -214,14 +222,14 @@ std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
         throw Error({.what = noTokenizer(model),
                      .where = model.info().name,
                      .hint = "give token ids, for example --source-tokens 1,2,3"});
-    return encodedOnce(*model.sourceTokenizer(), source ? *source : model.source().example());
+    return readText(*model.sourceTokenizer(), source ? *source : model.source().example()).ids;
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     if (model.config().hasEncoder() && !tokens) {
         std::vector<int> target{static_cast<int>(model.config().startToken)};
         if (text && model.tokenizer())
-            std::ranges::copy(model.tokenizer()->encode(*text, false).ids, std::back_inserter(target));
+            std::ranges::copy(readText(*model.tokenizer(), *text, std::nullopt, false).ids, std::back_inserter(target));
         return target;
     }
     if (!tokens && model.tokenizer() == nullptr)
@@ -232,7 +240,7 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     if (tokens) {
         ids = parseTokenIds(*tokens);
     } else {
-        ids = encodedOnce(*model.tokenizer(), text ? *text : model.source().example());
+        ids = readText(*model.tokenizer(), text ? *text : model.source().example()).ids;
     }
     const auto isSpecial = [&](int id) { return model.tokenizer()->isSpecial(id); };
     const bool isBlank = isEncoder(model.config()) && !tokens && text &&

@@ -284,7 +284,7 @@ void addRender(Command& command) {
             throw Error({.what = "--patch needs a picture", .where = {}, .hint = "give one with --image"});
         const bool isLens = options->view == "lens";
         if (isLens) requireSource(*options);
-        const Asked asked(options->asked, "render", isLens && !isText(*options) ? options->from : "");
+        const Asked asked(options->asked, "render", isLens ? options->from : "");
         const auto figure = isLens ? lensFigure(asked, *options) : attentionFigure(asked, *options);
         writeFigure(*figure, {options->width, options->height}, options->out, options->theme);
         return kDone;

@@ -36,7 +36,7 @@ Input LanguageModel::sourceOf(const Intervention& change, bool isContrast, const
     Input source = own;
     if (!text.empty()) {
         const Tokenizer* reads = sourceTokenizer();
-        std::vector<int> ids = reads ? reads->encode(text).ids : parseTokenIds(text);
+        std::vector<int> ids = reads ? reads->read(text).ids : parseTokenIds(text);
         if (config().hasEncoder()) // another source; the target stays
             std::get<TextInput>(source).source = std::move(ids);
         else

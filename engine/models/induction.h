@@ -26,6 +26,7 @@ std::map<std::string, std::vector<float>> inductionWeights();
 std::vector<std::string> inductionAlphabet();
 
 inline constexpr double kInductionGap = 14;
-inline constexpr const char* kInductionExample = "attention is all you need attention is all you n";
+/// No letter occurs twice in the word, so each is followed by one other alone, and the answer is certain.
+inline constexpr const char* kInductionExample = "playground playground playg";
 
 } // namespace attn

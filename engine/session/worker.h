@@ -84,9 +84,12 @@ private:
         Encoding encoding{};        ///< no ranges and types: not known
         std::vector<int> parents{}; ///< see TextInput::parents
         std::vector<int> source{};  ///< the tokens of the text, if an encoder reads it: the target then has one token
+        std::string note{};         ///< what a person should know of how it was read; empty: nothing
     };
     /// @throws Error if the model cannot read the text, or no second text
     Prompt encoded(std::string text, std::string second) const;
+    /// The prompt of a saved session. @param tokens its tokens, whose text it is
+    Prompt restored(const RestoreBranchesCommand& command, const std::vector<int>& tokens) const;
     Prompt sourcePrompt(std::string text, std::vector<int> source) const; ///< for a model with an encoder
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
     size_t forgotten(size_t tokens) const; ///< number of oldest tokens that do not fit into the context

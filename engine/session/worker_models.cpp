@@ -49,7 +49,12 @@ void Session::Worker::rememberTyped() {
 
 bool Session::Worker::canSpell(const std::string& prompt) const {
     const Tokenizer* tokenizer = text().sourceTokenizer();
-    return tokenizer && !prompt.empty() && tokenizer->decode(tokenizer->encode(prompt).ids, true) == prompt;
+    if (!tokenizer || prompt.empty()) return false;
+    try {
+        return tokenizer->decode(tokenizer->read(prompt).ids, true) == prompt;
+    } catch (const Error&) { // a character has no token
+        return false;
+    }
 }
 
 Session::Worker::AnySource Session::Worker::openSource(const std::string& path) {

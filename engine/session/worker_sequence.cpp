@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +16,12 @@ namespace attn {
 namespace {
 
 constexpr size_t kLongPrefill = 64; ///< number of tokens from which prefill is announced
+
+/// A note as a sentence.
+std::string sentenceOf(std::string note) {
+    note.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(note.front())));
+    return note + ".";
+}
 
 /// The word of a token in the text that it came from.
 ByteRange wordOf(const Encoding& encoding, size_t token, const Tokenizer& tokenizer) {
@@ -36,16 +43,14 @@ Session::Worker::Prompt Session::Worker::encoded(std::string text, std::string s
         throw Error({.what = "this model reads one text, not a pair",
                      .where = model.info().name,
                      .hint = "remove the second text"});
-    Prompt prompt{std::move(text), std::move(second)};
-    if (model.info().readsSource)
-        return sourcePrompt(std::move(prompt.text), model.sourceTokenizer()
-                                                        ? model.sourceTokenizer()->encode(prompt.text).ids
-                                                        : parseTokenIds(prompt.text));
-    if (const Tokenizer* tokenizer = model.tokenizer(); !tokenizer)
-        prompt.encoding.ids = parseTokenIds(prompt.text);
-    else
-        prompt.encoding =
-            prompt.second.empty() ? tokenizer->encode(prompt.text) : tokenizer->encodePair(prompt.text, prompt.second);
+    const bool readsSource = model.info().readsSource;
+    const Tokenizer* tokenizer = readsSource ? model.sourceTokenizer() : model.tokenizer();
+    const Encoding encoding = !tokenizer       ? Encoding{.ids = parseTokenIds(text)}
+                              : second.empty() ? tokenizer->read(text)
+                                               : tokenizer->readPair(text, second);
+    Prompt prompt = readsSource ? sourcePrompt(std::move(text), encoding.ids)
+                                : Prompt{.text = std::move(text), .second = std::move(second), .encoding = encoding};
+    if (tokenizer) prompt.note = tokenizer->noteOn(encoding);
     return prompt;
 }
 
@@ -303,6 +308,31 @@ std::string Session::Worker::textOf(int token) const {
     return tokenizer ? tokenizer->tokenText(token) : std::to_string(token);
 }
 
+Session::Worker::Prompt Session::Worker::restored(const RestoreBranchesCommand& command,
+                                                  const std::vector<int>& tokens) const {
+    const bool readsSource = text().info().readsSource;
+    const Tokenizer* tokenizer = readsSource ? text().sourceTokenizer() : text().tokenizer();
+    const std::vector<int>& saved = readsSource ? command.source : tokens;
+    if (saved.empty() && (readsSource || tokenizer)) return encoded(command.prompt, command.second); // of an old file
+    Prompt prompt =
+        readsSource ? sourcePrompt(command.prompt, saved) : Prompt{.text = command.prompt, .second = command.second};
+    if (!tokenizer) return prompt;
+    Encoding encoding;
+    try {
+        encoding =
+            prompt.second.empty() ? tokenizer->encode(prompt.text) : tokenizer->encodePair(prompt.text, prompt.second);
+    } catch (const Error&) { // a character has no token, so the text is another one
+    }
+    if (encoding.ids == saved) {
+        prompt.note = tokenizer->noteOn(encoding);
+        if (!readsSource) prompt.encoding = std::move(encoding);
+    } else if (std::string own = tokenizer->decode(saved, true); own != prompt.text) { // else saved with token ids
+        prompt.text = std::move(own);
+        prompt.note = "the session's prompt was not the text of its tokens, which are what you see";
+    }
+    return prompt;
+}
+
 void Session::Worker::on(const RestoreBranchesCommand& command) {
     for (const SavedToken& node : command.nodes)
         checkToken(node.token, "branches", "open the model with which the session was saved");
@@ -313,17 +343,10 @@ void Session::Worker::on(const RestoreBranchesCommand& command) {
         throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
     for (size_t node = 1; node < path.tree().nodes.size(); ++node)
         path.setText(static_cast<int>(node), textOf(path.tree().nodes[node].token));
-    Prompt prompt{.text = command.prompt, .second = command.second};
-    if (!command.source.empty())
-        prompt = sourcePrompt(command.prompt, command.source);
-    else if (text().tokenizer() || text().info().readsSource)
-        prompt = encoded(command.prompt, command.second);
+    TokenPath whole = path; // the branch may end within the prompt
+    whole.reset();
+    Prompt prompt = restored(command, whole.tokens());
     prompt.parents = command.parents;
-    std::vector<int> tokens = path.tokens();
-    tokens.resize(static_cast<size_t>(path.promptLength()));
-    if (!std::ranges::equal(tokens,
-                            std::span(prompt.encoding.ids).first(std::min(tokens.size(), prompt.encoding.ids.size()))))
-        prompt.encoding = {}; // the session was saved with another tokenizer, or with token ids
     moveTo(std::move(path), std::move(prompt));
 }
 
@@ -471,6 +494,7 @@ void Session::Worker::refreshSequence() {
             fmt::format("The text begins with {0}, and the tokenizer puts {0} before every text: the model "
                         "reads it twice. Remove it from the prompt.",
                         reading->tokenText(read.front()));
+    if (!prompt_.note.empty()) sequence->notice += (sequence->notice.empty() ? "" : " ") + sentenceOf(prompt_.note);
     next_.hasEnded =
         !sequence->tokens.empty() && !sequence->tokens.back().isPrompt && endsText(sequence->tokens.back().id);
     next_.sequence = std::move(sequence);

@@ -2,6 +2,7 @@
 
 #include "engine/core/byte_range.h"
 
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -14,6 +15,10 @@ struct Encoding {
     std::vector<ByteRange> ranges{};
     std::vector<int> types{}; ///< token types (segments): for BERT 0 in the first text and 1 in the second
     std::vector<int> texts{}; ///< the text of ranges[i]: 0, or 1 for the second of a pair
+    /// The first kMostMissing different pieces of the text that have no token: characters, or whole words. The unknown
+    /// token stands in their place; of a tokenizer that has none, nothing.
+    std::vector<std::string> missing{};
+    static constexpr size_t kMostMissing = 7;
     bool operator==(const Encoding&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "engine/text/utf8.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -33,6 +34,10 @@ struct Tokenizer::Parts : TokenizerParts {
 
     void encode(std::string_view text, int which, int type, Encoding& encoding) const;
 
+    /// Notes what has no token in a word, from the parts of it that its tokens cover.
+    void noteMissing(std::string_view text, const AlignedText& word, std::span<const TokenModel::Token> tokens,
+                     Encoding& encoding) const;
+
     /// Fills `entries` from the vocabulary and the added tokens.
     void index();
     const Entry* find(int id) const {
@@ -41,6 +46,8 @@ struct Tokenizer::Parts : TokenizerParts {
         return exists ? &entries[static_cast<size_t>(id)] : nullptr;
     }
     std::optional<int> specialNamed(std::span<const std::string_view> names) const;
+    /// The hint for a text with a character that has no token.
+    std::string ownCharacters() const;
     void push(TokenDecoder::Run& run, int id, bool skipSpecialTokens) const {
         const Entry* entry = find(id);
         if (entry != nullptr && !(skipSpecialTokens && entry->isSpecial)) run.push(*entry->text);
@@ -58,6 +65,16 @@ void Tokenizer::Parts::index() {
         entry.text = token.decoded;
         entry.isSpecial = entry.isSpecial || token.isSpecial;
     }
+}
+
+std::string Tokenizer::Parts::ownCharacters() const {
+    size_t count = 0;
+    for (const Entry& entry : entries) {
+        if (!entry.text || entry.isSpecial) continue;
+        if (utf8::stepAt(*entry.text, 0).length != entry.text->size()) return "leave it out";
+        ++count;
+    }
+    return fmt::format("use only its {} characters", count);
 }
 
 std::optional<int> Tokenizer::Parts::specialNamed(std::span<const std::string_view> names) const {
@@ -107,6 +124,31 @@ Tokenizer Tokenizer::characters(const std::vector<std::string>& alphabet, const 
                                     .kind = "single characters"});
 }
 
+void Tokenizer::Parts::noteMissing(std::string_view text, const AlignedText& word,
+                                   std::span<const TokenModel::Token> tokens, Encoding& encoding) const {
+    const auto isInside = [&](size_t at) { // a character
+        return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+    };
+    const auto note = [&](size_t begin, size_t end) {
+        ByteRange origin = begin < end ? word.origin(begin, end) : ByteRange{};
+        if (origin.begin == origin.end) return; // a prefix that the tokenizer adds
+        while (isInside(origin.begin)) --origin.begin;
+        while (isInside(origin.end)) ++origin.end;
+        const std::string_view piece = text.substr(origin.begin, origin.end - origin.begin);
+        if (encoding.missing.size() < Encoding::kMostMissing && std::ranges::count(encoding.missing, piece) == 0)
+            encoding.missing.emplace_back(piece);
+    };
+    const std::optional<int> unknown = model->unknownId();
+    size_t covered = 0;
+    for (const TokenModel::Token& token : tokens) {
+        if (token.begin > covered) note(covered, token.begin);
+        covered = std::max<size_t>(covered, token.end);
+        const std::string_view piece = std::string_view(word.text()).substr(token.begin, token.end - token.begin);
+        if (token.id == unknown && model->idOf(piece) != unknown) note(token.begin, token.end);
+    }
+    if (covered < word.text().size()) note(covered, word.text().size());
+}
+
 void Tokenizer::Parts::encode(std::string_view text, int which, int type, Encoding& encoding) const {
     if (const auto at = utf8::firstInvalid(text))
         throw Error({.what = fmt::format("byte {} (0x{:02X}) is not UTF-8", *at, static_cast<unsigned char>(text[*at])),
@@ -129,6 +171,7 @@ void Tokenizer::Parts::encode(std::string_view text, int which, int type, Encodi
             tokens.clear();
             model->encode(word.text(), tokens);
             for (const TokenModel::Token& token : tokens) add(token.id, word.origin(token.begin, token.end));
+            noteMissing(text, word, tokens, encoding);
         }
     }
 }
@@ -159,6 +202,40 @@ Encoding Tokenizer::encode(std::string_view text, bool addSpecialTokens) const {
 
 Encoding Tokenizer::encodePair(std::string_view first, std::string_view second, bool addSpecialTokens) const {
     return encode(std::array{first, second}, addSpecialTokens);
+}
+
+namespace {
+
+/// "x", "y" and others
+std::string listOf(const std::vector<std::string>& missing) {
+    constexpr size_t kMostBytes = 40; // of one
+    std::vector<std::string> quoted;
+    for (size_t i = 0; i < std::min(missing.size(), Encoding::kMostMissing - 1); ++i)
+        quoted.push_back(inQuotes(missing[i], kMostBytes));
+    return fmt::format("{}{}", fmt::join(quoted, ", "), missing.size() < Encoding::kMostMissing ? "" : " and others");
+}
+
+} // namespace
+
+Encoding Tokenizer::read(std::string_view text, bool addSpecialTokens) const {
+    return whole(encode(text, addSpecialTokens));
+}
+
+Encoding Tokenizer::readPair(std::string_view first, std::string_view second) const {
+    return whole(encodePair(first, second));
+}
+
+Encoding Tokenizer::whole(Encoding encoding) const {
+    if (encoding.missing.empty() || unknownId()) return encoding;
+    throw Error({.what = fmt::format("this model has no token for {}", listOf(encoding.missing)),
+                 .where = "text",
+                 .hint = parts_->ownCharacters()});
+}
+
+std::string Tokenizer::noteOn(const Encoding& encoding) const {
+    if (encoding.missing.empty() || !unknownId()) return {};
+    return fmt::format("this model has no token for {} and reads {} there", listOf(encoding.missing),
+                       printable(tokenText(*unknownId())));
 }
 
 namespace {

@@ -44,12 +44,21 @@ public:
     Tokenizer(Tokenizer&&) noexcept;
     Tokenizer& operator=(Tokenizer&&) noexcept;
 
-    /// Converts a text to tokens.
-    /// @throws Error if the text is not UTF-8 (with the byte's offset) or has a character without a token
+    /// Converts a text to tokens, as the reference does: what has no token becomes the unknown token, or is left out
+    /// where the file names none. Encoding::missing tells.
+    /// @throws Error if the text is not UTF-8 (with the byte's offset), or if a character has no token and the kind of
+    /// tokenizer refuses such characters
     Encoding encode(std::string_view text, bool addSpecialTokens = true) const;
     /// Converts a pair of texts, with the tokens and the token types that the file gives a pair. @throws Error as
     /// encode
     Encoding encodePair(std::string_view first, std::string_view second, bool addSpecialTokens = true) const;
+    /// encode() of what a person gives a model to read: nothing of it may vanish.
+    /// @throws Error as encode(), or naming what has no token if no unknown token can stand in its place
+    Encoding read(std::string_view text, bool addSpecialTokens = true) const;
+    /// encodePair() likewise. @throws Error as read()
+    Encoding readPair(std::string_view first, std::string_view second) const;
+    /// What a person should know of a text that was read: what the unknown token stands for. Empty: nothing.
+    std::string noteOn(const Encoding& encoding) const;
     /// Converts tokens to text. Bytes that form no character become U+FFFD; ids without a token are skipped.
     std::string decode(std::span<const int> ids, bool skipSpecialTokens) const;
 
@@ -83,6 +92,7 @@ private:
     friend class StreamDecoder;
     struct Parts;
     Encoding encode(std::span<const std::string_view> texts, bool addSpecialTokens) const;
+    Encoding whole(Encoding encoding) const; ///< @throws Error if a part of the text has left no token
     explicit Tokenizer(std::unique_ptr<const Parts> parts);
     explicit Tokenizer(TokenizerParts read);
     std::unique_ptr<const Parts> parts_;

@@ -208,7 +208,10 @@ nlohmann::json withFields(nlohmann::json all, const nlohmann::json& fields, cons
 
 } // namespace
 
-Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
+namespace {
+
+/// recipeFromJson() without check().
+Recipe uncheckedFromJson(const nlohmann::json& json, const std::string& file) {
     const nlohmann::json all = withFields(toJson(Recipe{}), json, file);
     Recipe recipe;
     for (const auto& [id, value] : all.at("values").items()) {
@@ -224,7 +227,24 @@ Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
     for (const RecipeField& field : recipeFields())
         if (field.describesModel && isOfUnknownModel(recipe.start) && json.contains(field.id))
             recipe.start.asked.emplace(field.id);
+    return recipe;
+}
+
+} // namespace
+
+Recipe recipeFromJson(const nlohmann::json& json, const std::string& file) {
+    Recipe recipe = uncheckedFromJson(json, file);
     check(recipe);
+    return recipe;
+}
+
+std::string draftToText(const Recipe& recipe) { return toJson(recipe).dump(); }
+
+Recipe draftFromText(const std::string& text) {
+    constexpr const char* kName = "recipe";
+    Recipe recipe = uncheckedFromJson(parseJson(text, kName), kName);
+    taskNamed(recipe.task);
+    recipe.start.asked.clear(); // nobody has demanded these of the model
     return recipe;
 }
 

@@ -59,6 +59,11 @@ struct RecipeField {
     Param param() const;
 };
 
+/// The fields of a form as JSON, whether or not they can be trained together.
+std::string draftToText(const Recipe& recipe);
+/// Reads them. @throws Error for a task or a field that is unknown, or a value of another type
+Recipe draftFromText(const std::string& text);
+
 /// All fields but "values", which holds the parameters of the task.
 std::span<const RecipeField> recipeFields();
 /// The field with an id; null: there is none.

@@ -7,6 +7,7 @@
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace attn {
 namespace fs = std::filesystem;
@@ -38,6 +39,26 @@ std::string trainingSummary(const std::string& path) {
         return fmt::format("{}, {} steps, validation loss {:.2f}", what, last->step, *last->validationLoss);
     } catch (const Error&) {
         return {}; // a model opens without them, and builtin:induction has none
+    }
+}
+
+std::string trainedParameters(const std::string& path) {
+    try {
+        const fs::path run = runOf(path);
+        if (run.empty()) return {};
+        const Recipe recipe = readRecipe(run / "recipe.json");
+        std::vector<std::string> parameters;
+        for (const Param& param : taskNamed(recipe.task).params) {
+            const auto given = recipe.settings.values.find(std::string(param.id));
+            const double value = given == recipe.settings.values.end() ? param.initial : given->second;
+            if (param.kind != Param::Kind::Toggle)
+                parameters.push_back(fmt::format("{} {}", param.id, value));
+            else if (value != 0)
+                parameters.emplace_back(param.id);
+        }
+        return fmt::format("{}", fmt::join(parameters, ", "));
+    } catch (const Error&) {
+        return {};
     }
 }
 

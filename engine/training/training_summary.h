@@ -12,6 +12,10 @@ namespace attn {
 /// @param path as modelFolder() takes it  @return empty if there is no recipe that can be read
 std::string trainingSummary(const std::string& path);
 
+/// The parameters of the task that a model was trained on, such as "length 6, values 10": prompts of other lengths are
+/// new to it. @param path as above  @return empty if there is no recipe that can be read, or the task has none
+std::string trainedParameters(const std::string& path);
+
 /// What people call a model: "builtin:stories", or the title of a folder. @param path as StartingPoint::model
 std::string titleOfModel(const std::string& path);
 

@@ -65,3 +65,29 @@ TEST_CASE("mistakes: what is wrong with a file is said of that file", "[cli]") {
         CHECK_THAT(answer.text, CONTAINS("the name is empty"));
     }
 }
+
+TEST_CASE("mistakes: no command loses characters that a model does not know", "[cli][gpu]") {
+    const TemporaryFolder folder;
+    const std::string out = " --out '" + (folder / "out").string() + "'";
+    for (const std::string& command : {std::string("generate"), std::string("perplexity"), std::string("lens"),
+                                       std::string("ablate"), "capture" + out, "render" + out + ".svg"}) {
+        INFO(command);
+        const size_t space = command.find(' ');
+        const std::string more = space == std::string::npos ? "" : command.substr(space);
+        const std::string arguments = command.substr(0, space) + " builtin:sort --prompt '3 1 x \u00eb ='" + more;
+        const Answer answer = runProgram(arguments);
+        CHECK(answer.code == 1);
+        CHECK_THAT(answer.text, CONTAINS("this model has no token for \"x\", \"\u00eb\"; use only its 11 characters"));
+    }
+    const Answer patched = runProgram("patch builtin:sort --prompt '3 1 =' --from '3 x ='");
+    CHECK_THAT(patched.text, CONTAINS("no token for \"x\""));
+    for (const std::string arguments :
+         {"generate builtin:stories --max-tokens 1 --prompt 'Zo\u00eb'",
+          "perplexity builtin:stories --prompt 'Zo\u00eb ate'", "lens builtin:masked --prompt 'the \u03a9 [MASK]'",
+          "generate builtin:numbers-de --source 'two \u00eb'"}) {
+        INFO(arguments);
+        const Answer answer = runProgram(arguments);
+        CHECK(answer.code == 0);
+        CHECK_THAT(answer.text, CONTAINS("warning: this model has no token for \"") && CONTAINS("\" and reads"));
+    }
+}

@@ -9,7 +9,6 @@ TEST_CASE("autosave: what a crash left behind is offered, and after a clean exit
     QTemporaryDir folder;
     {
         Autosave crashed(folder.path(), smallSession);
-        crashed.markChanged();
         crashed.saveNow();
         REQUIRE(QTest::qWaitFor([&] { return QFile::exists(folder.path() + "/autosave.attnlab"); }));
     }
@@ -24,7 +23,6 @@ TEST_CASE("autosave: what a crash left behind is offered, and after a clean exit
     }
     Autosave last(folder.path(), smallSession);
     CHECK_FALSE(last.takeLeftover());
-    last.markChanged();
     last.saveNow();
     last.finish(true); // the save on the other thread must not write the file again
     BackgroundTask::threads().waitForDone();
@@ -43,7 +41,6 @@ TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
     QObject::connect(&autosave, &Autosave::failed,
                      [&](const Failure& failure) { reasons << QString::fromStdString(failure.what); });
     const auto save = [&] {
-        autosave.markChanged();
         autosave.saveNow();
         BackgroundTask::threads().waitForDone();
         QCoreApplication::processEvents();
@@ -73,7 +70,6 @@ TEST_CASE("autosave: only the user can read it, also where it was readable befor
     REQUIRE(QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner | QFile::ReadGroup | QFile::ReadOther));
     Autosave autosave(own, smallSession);
     CHECK(isPrivate(own));
-    autosave.markChanged();
     autosave.saveNow();
     BackgroundTask::threads().waitForDone();
     CHECK(isPrivate(path));

@@ -227,3 +227,40 @@ TEST_CASE("faults: a lost device ends the model, not the session; opening it aga
     succeed(session, OpenModelCommand{.path = kInduction, .prompt = "xyz"}); // another prompt is what was asked for
     CHECK(text(session) == "xyz");
 }
+
+TEST_CASE("faults: characters that a model does not know are refused, or named where it reads them as unknown",
+          "[session][gpu]") {
+    Session session;
+    succeed(session, OpenModelCommand{.path = "builtin:sort"});
+    CHECK_THAT(failureOf(session, SetPromptCommand{.text = "3 1 x 2 y ="}),
+               CONTAINS("this model has no token for \"x\", \"y\"; use only its 11 characters"));
+    succeed(session, OpenModelCommand{.path = "builtin:stories"});
+    CHECK_THAT(succeed(session, SetPromptCommand{.text = "Zo\u00eb ate"})->sequence->notice,
+               CONTAINS("This model has no token for \"\u00eb\" and reads <unk> there."));
+    CHECK(succeed(session, SetPromptCommand{.text = "Tom ate"})->sequence->notice.empty());
+}
+
+TEST_CASE("faults: a text that was typed stays with models that can spell it", "[session][gpu]") {
+    Session session;
+    succeed(session, OpenModelCommand{.path = "builtin:sort"});
+    succeed(session, SetPromptCommand{.text = "5 2 9 2 7 4 ="});
+    const std::string own = succeed(session, OpenModelCommand{.path = kInduction, .keepsPrompt = true})->sequence->text;
+    CHECK(own == "playground playground playg"); // its example
+}
+
+TEST_CASE("faults: a saved prompt that is not the text of its tokens gives way, and says so", "[session][gpu]") {
+    OpenSession session("abcabc");
+    const std::vector<SavedToken> nodes{{-1, 0}, {0, 1}, {1, 2}};
+    for (const char* other : {"xyz", "abcabc", "ab", "UPPER"}) {
+        const auto restored =
+            succeed(session, RestoreBranchesCommand{.nodes = nodes, .current = 2, .prompt = other, .promptLength = 3});
+        CHECK(restored->sequence->prompt == "abc");
+        CHECK_THAT(restored->sequence->notice, CONTAINS("was not the text of its tokens"));
+    }
+    for (const int current : {0, 2}) { // the branch may end within the prompt
+        const auto whole = succeed(
+            session, RestoreBranchesCommand{.nodes = nodes, .current = current, .prompt = "abc", .promptLength = 3});
+        CHECK(whole->sequence->prompt == "abc");
+        CHECK(whole->sequence->notice.empty());
+    }
+}

@@ -149,3 +149,32 @@ TEST_CASE("tokenizer: an alphabet has one token per character", "[text]") {
     CHECK(refuses([&] { Tokenizer::characters({"a", "a"}); }, "listed twice"));
     CHECK(refuses([&] { Tokenizer::characters({"a"}, "?"); }, "is missing"));
 }
+
+TEST_CASE("tokenizer: a text that a person gives loses nothing without a word", "[text]") {
+    const auto symbols = [](const std::string& model, const std::string& split) {
+        return Tokenizer::fromJson(R"({"model": {"type": "BPE", "merges": [], )" + model +
+                                   R"(}, "pre_tokenizer": {"type": ")" + split + R"("}})");
+    };
+    const Tokenizer lacking = symbols(R"("vocab": {"1": 0, "3": 1, "=": 2})", "WhitespaceSplit");
+    const std::string text = "3 1x\u00eb 1 hello x\u00eb =";
+    CHECK(lacking.encode(text).ids == Ids{1, 0, 0, 2}); // the reference drops the others
+    CHECK(lacking.encode(text).missing == std::vector<std::string>{"x\u00eb", "hello"});
+    CHECK(refuses([&] { lacking.read(text); }, "this model has no token for \"x\u00eb\", \"hello\""));
+    CHECK(refuses([&] { lacking.read("a"); }, "use only its 3 characters"));
+    CHECK(refuses([&] { lacking.readPair("3", "a"); }, "no token for \"a\""));
+    CHECK(lacking.read("3 1 =").ids == Ids{1, 0, 2});
+    CHECK(refuses([&] { lacking.read("a b c d e f g h i"); }, "\"f\" and others"));
+
+    const Tokenizer lenient = symbols(R"("vocab": {"1": 0, "?": 1}, "unk_token": "?")", "WhitespaceSplit");
+    const Encoding read = lenient.read("1x ? y1");
+    CHECK(read.ids == Ids{0, 1, 1, 1, 0}); // "?" is its own token, and stands for the others
+    CHECK(read.missing == std::vector<std::string>{"x", "y"});
+    CHECK(lenient.noteOn(read) == "this model has no token for \"x\", \"y\" and reads ? there");
+    CHECK(lenient.noteOn(lenient.read("1 ?")).empty());
+
+    // The two bytes of a letter are two of this tokenizer's letters, of which it has one: the whole letter is named.
+    const Tokenizer bytes = Tokenizer::fromJson(
+        R"({"model": {"type": "BPE", "merges": [], "vocab": {"a": 0, "\u00c3": 1}},
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}})");
+    CHECK(bytes.encode("a\u00eba").missing == std::vector<std::string>{"\u00eb"});
+}

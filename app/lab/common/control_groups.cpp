@@ -5,6 +5,9 @@
 #include <QDockWidget>
 #include <QPointer>
 
+#include <algorithm>
+#include <iterator>
+
 namespace attn {
 namespace {
 
@@ -89,12 +92,18 @@ QJsonObject locksToJson(const ControlLocks& locks) {
     return object;
 }
 
-ControlLocks locksFromJson(const QJsonObject& object) {
+ControlLocks locksFromJson(const QJsonObject& object, QStringList& unknown) {
     ControlLocks locks;
-    for (const ControlGroup& group : kGroups) {
-        const QString state = object.value(QLatin1String(group.id)).toString();
-        if (state == "locked") locks[group.id] = ControlState::Locked;
-        if (state == "hidden") locks[group.id] = ControlState::Hidden;
+    for (auto each = object.begin(); each != object.end(); ++each) {
+        const auto state = std::ranges::find(kStateNames, each.value().toString(),
+                                             [](const char* name) { return QString::fromLatin1(name); });
+        const bool isGroup = std::ranges::any_of(
+            kGroups, [&](const ControlGroup& group) { return each.key() == QLatin1String(group.id); });
+        if (isGroup && state != std::end(kStateNames))
+            locks[each.key()] = static_cast<ControlState>(state - std::begin(kStateNames));
+        else
+            unknown << QStringLiteral("locks %1 “%2”")
+                           .arg(each.key().left(40), each.value().toVariant().toString().left(40));
     }
     return locks;
 }

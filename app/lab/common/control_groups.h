@@ -3,6 +3,7 @@
 #include <QJsonObject>
 #include <QMap>
 #include <QString>
+#include <QStringList>
 
 #include <span>
 
@@ -34,7 +35,8 @@ void enableUnlessLocked(QAction* action, bool wanted);
 void applyLocks(QWidget* window, const ControlLocks& locks);
 
 QJsonObject locksToJson(const ControlLocks& locks);
-/// Ignores unknown groups and states, because a newer program may have more of them.
-ControlLocks locksFromJson(const QJsonObject& object);
+/// Leaves out groups and states that are unknown, because a newer program may have more of them.
+/// @param unknown gets their names
+ControlLocks locksFromJson(const QJsonObject& object, QStringList& unknown);
 
 } // namespace attn

@@ -56,6 +56,8 @@ QString factsOf(const Snapshot& snapshot) {
                       QString::fromStdString(std::string(storageName(model.storage))), shownText(model.dtype));
     if (const std::string training = trainingSummary(snapshot.modelPath); !training.empty())
         facts << ModelPanel::tr("trained: %1").arg(shownText(training));
+    if (const std::string parameters = trainedParameters(snapshot.modelPath); !parameters.empty())
+        facts << ModelPanel::tr("learned with: %1").arg(shownText(parameters));
     return facts.join(QStringLiteral(" · "));
 }
 

@@ -18,6 +18,7 @@
 #include <QCheckBox>
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
+#include <QJsonArray>
 #include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
@@ -77,6 +78,7 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);
     connect(&bridge, &TrainingBridge::momentChanged, this, &TrainPanel::showTimeline);
     connect(&bench_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
+    connect(&bench_.runs(), &RunListModel::listed, this, &TrainPanel::restoreRuns);
     connect(form_, &RecipeForm::changed, this, &TrainPanel::updateButtons);
     memoryPause_.setSingleShot(true);
     memoryPause_.setInterval(kMemoryPauseMs);
@@ -322,6 +324,32 @@ void TrainPanel::openRun(const QString& folder) {
     const int row = bench_.runs().rowOf(folder);
     if (row >= 0) form_->setRecipe(bench_.runs().runs()[static_cast<size_t>(row)].recipe);
     listCheckpoints();
+    updateButtons();
+}
+
+QJsonObject TrainPanel::saveView() const {
+    QJsonArray shown;
+    for (const RunListModel::Run& run : bench_.runs().runs())
+        if (run.isShown) shown.append(run.folder);
+    return {{"recipe", form_->save()}, {"run", bench_.runs().active()}, {"shown", shown}};
+}
+
+void TrainPanel::restoreView(const QJsonObject& view) {
+    if (!view.contains("recipe") || isTraining() || isStarting()) return;
+    restored_ = view;
+    restoreRuns();
+}
+
+void TrainPanel::restoreRuns() {
+    if (restored_.isEmpty() || isTraining() || isStarting()) return;
+    RunListModel& runs = bench_.runs();
+    const QJsonArray shown = restored_["shown"].toArray();
+    for (int row = 0; row < runs.rowCount(); ++row)
+        runs.setShown(row, shown.contains(runs.runs()[static_cast<size_t>(row)].folder));
+    const QString run = restored_["run"].toString();
+    runs.setActive(runs.rowOf(run) >= 0 ? run : QString());
+    form_->restore(restored_["recipe"].toString());
+    if (!runs.isListing()) restored_ = {};
     updateButtons();
 }
 

@@ -32,6 +32,9 @@ public:
     /// The recipe in the form; empty while its fields contradict each other.
     const std::optional<Recipe>& recipe() const;
     std::vector<Place> places() override;
+    QJsonObject saveView() const override; ///< the recipe, the open run, and the runs whose curves are shown
+    /// A run that trains keeps its place.
+    void restoreView(const QJsonObject& view) override;
     void playOrPause();
     /// Starts or continues a training run. One that trains goes on.
     void play();
@@ -57,7 +60,8 @@ private:
     QWidget* makeTimeline();
     void showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot);
     void openRun(const QString& folder);
-    bool holdViews(); ///< @return whether a model writes, which then keeps the views
+    void restoreRuns(); ///< of restoreView(), once the runs are listed
+    bool holdViews();   ///< @return whether a model writes, which then keeps the views
     void start(bool plays);
     void startRun(const QString& folder, bool plays);
     bool continues() const; ///< whether the form holds the recipe of the open run
@@ -73,7 +77,8 @@ private:
     std::shared_ptr<const TrainingSnapshot> training_;
     std::vector<std::filesystem::path> checkpoints_; ///< of the run in listed_
     QString listed_;
-    QString starting_; ///< the run that the session is asked to open, until it does
+    QJsonObject restored_; ///< the view whose runs are not listed yet
+    QString starting_;     ///< the run that the session is asked to open, until it does
     BackgroundTask listing_;
     uint64_t checkpointCount_ = 0;
     RecipeForm* form_;

@@ -34,7 +34,11 @@ QString Autosave::path() const { return folder_ + "/autosave.attnlab"; }
 
 QString Autosave::lastPath() const { return folder_ + "/last.attnlab"; }
 
-std::optional<SessionDocument> Autosave::takeLeftover() { return load(path()); }
+std::optional<SessionDocument> Autosave::takeLeftover() {
+    auto leftover = load(path());
+    keepsLeftover_ = leftover.has_value();
+    return leftover;
+}
 
 std::optional<SessionDocument> Autosave::takeLast() {
     auto last = load(lastPath());
@@ -55,16 +59,18 @@ void Autosave::setEnabled(bool isEnabled) {
 }
 
 void Autosave::saveNow() {
-    if (!ownsFile_ || saving_.isRunning() || !std::exchange(isChanged_, false)) return;
+    if (!ownsFile_ || saving_.isRunning()) return;
     SessionDocument document = document_();
     if (document.modelPath.isEmpty()) return;
     saving_.start<QByteArray>(
         "autosave",
-        [document = std::move(document), path = path(), last = lastJson_,
-         file = file_](const std::atomic<bool>&) -> std::variant<QByteArray, Failure> {
+        [document = std::move(document), path = path(), last = lastJson_, file = file_,
+         isFirst =
+             std::exchange(keepsLeftover_, false)](const std::atomic<bool>&) -> std::variant<QByteArray, Failure> {
             QByteArray json = sessionToJson(document);
             const std::lock_guard lock(file->mutex);
             if (file->isFinished || json == last) return last;
+            if (isFirst) return json;
             if (auto failure = savePrivately(document, path)) return std::move(*failure);
             return json;
         },

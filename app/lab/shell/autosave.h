@@ -29,8 +29,7 @@ public:
     /// The session that was open when the program crashed. Call this once, before the first save.
     std::optional<SessionDocument> takeLeftover();
     void setEnabled(bool isEnabled);
-    void markChanged() { isChanged_ = true; }
-    /// Saves on another thread.
+    /// Saves on another thread, unless nothing has changed since the last time.
     void saveNow();
     /// Saves before this returns, because the system ends the program. It saves no more after that.
     void saveForNextStart();
@@ -60,8 +59,8 @@ private:
     QByteArray lastJson_;
     std::shared_ptr<File> file_ = std::make_shared<File>();
     BackgroundTask saving_;
-    bool isChanged_ = false;
     bool hasFailed_ = false;
+    bool keepsLeftover_ = false; ///< until the session changes, which stands beside the offer of what was left over
     bool ownsFile_ = false;
 };
 

@@ -210,7 +210,9 @@ void DockLayout::arrangeFor(const QStringList& panels) {
 QByteArray DockLayout::save() const {
     QByteArray saved;
     QDataStream stream(&saved, QIODevice::WriteOnly);
-    stream << QString(workspace_->id) << window_.saveState(kVersion) << leftOut_;
+    const auto chosen = columns_.find(workspace_->id);
+    const ColumnSize column = chosen != columns_.end() ? chosen->second : ColumnSize{};
+    stream << QString(workspace_->id) << window_.saveState(kVersion) << leftOut_ << column.width << column.lower;
     return saved;
 }
 
@@ -221,8 +223,15 @@ void DockLayout::restore(const QByteArray& saved) {
     stream >> id >> arrangement.docks;
     if (stream.status() != QDataStream::Ok || arrangement.docks.isEmpty()) return;
     if (!stream.atEnd()) stream >> arrangement.leftOut; // files from before 0.4 have none
+    ColumnSize column;
+    const bool hasColumn = !stream.atEnd(); // older files have none
+    if (hasColumn) stream >> column.width >> column.lower;
     const Workspace& workspace = workspaceNamed(id);
     if (workspace.id != id) return;
+    if (column.width > 0 && column.width < 1 << 14 && column.lower > 0 && column.lower < 1)
+        columns_[workspace.id] = column;
+    else if (hasColumn)
+        columns_.erase(workspace.id);
     keepArrangement(id, std::move(arrangement));
     isKept_ = false; // what is on screen now must not replace the new state
     enter(workspace);

@@ -101,6 +101,18 @@ private:
     int leastWidth_ = 0;
 };
 
+/// Selects the head of a bundled model that shows most of its example; of others, the selection stays.
+void selectTellingHead(Workbench& bench) {
+    struct Telling {
+        const char* path;
+        int site, head;
+    };
+    constexpr Telling kTelling[] = {
+        {"builtin:stories", 1, 1}, {"builtin:induction", 1, 0}, {"builtin:induction-trained", 1, 0}};
+    for (const Telling& each : kTelling)
+        if (bench.snapshot()->path() == each.path) bench.selectHead(each.site, each.head);
+}
+
 /// Why the last run has no result; empty: it has one.
 QString problemOfRun(const Snapshot& snapshot) {
     return snapshot.runFailure ? shownText(snapshot.runFailure->sentence()) : QString();
@@ -194,9 +206,6 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     });
     connect(&training_, &TrainingBridge::viewsHeld, this, &MainWindow::offerRun);
     connect(&training_, &TrainingBridge::pointsArrived, &runs_, &RunListModel::append);
-    connect(&undo_, &QUndoGroup::indexChanged, this, [this] {
-        if (autosave_) autosave_->markChanged();
-    });
     updateActions();
     setFocus(); // else the first button of a banner has it
     if (!setup.opens.isEmpty()) open(setup.opens, setup.prompt);
@@ -236,9 +245,6 @@ void MainWindow::makeDocks() {
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
         for (QWidget* up = now; up; up = up->parentWidget())
             if (auto* panel = qobject_cast<Panel*>(up)) focusedPanel_ = panel;
-    });
-    connect(&bench_, &Workbench::samplingChanged, this, [this] {
-        if (autosave_) autosave_->markChanged();
     });
 }
 
@@ -287,6 +293,8 @@ void MainWindow::startAutosave() {
 
 void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = bench_.snapshot();
+    const bool isOpenedHere = before && before->model && before->path() != snapshot->path() && !snapshot->shown &&
+                              !pending_ && returningTo_.isEmpty() && !lessons_->before();
     status_->setSnapshot(*snapshot);
     const bool isNewModel = snapshot->model && (!before || before->model != snapshot->model);
     const bool isNewSequence =
@@ -308,8 +316,8 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (!snapshot->finishedExport.empty() && snapshot->finishedExport != shownExport_)
         offerBanner_->present(Banner::Kind::Success, tr("Saved: %1").arg(shownText(snapshot->finishedExport)));
     shownExport_ = snapshot->finishedExport;
-    if (autosave_ && (isNewModel || isNewSequence)) autosave_->markChanged();
     bench_.setSnapshot(snapshot);
+    if (isNewModel && isOpenedHere) selectTellingHead(bench_);
     updateTitle();
     withdrawRunOffer();
 }
@@ -345,9 +353,11 @@ void MainWindow::keepModelBefore(const Snapshot& next) {
 
 void MainWindow::pushModelStep(const QString& text, const QString& path, std::function<void()> again) {
     const auto after = std::make_shared<SessionDocument>(); // what undoing leaves
+    SessionDocument here = document();
+    if (!again) here.view.remove("train"); // another model has left the recipe as it is
     bench_.undoStack().push(new ModelStep(
         text,
-        [this, before = document(), after] {
+        [this, before = std::move(here), after] {
             *after = document();
             bringBack(before);
         },

@@ -172,6 +172,7 @@ private:
     void showFailure(const Failure& failure);
     void updateTitle(); ///< the model, its moment in a training run, and the session's file
     void continueRestore();
+    void tellRefused(const SessionDocument& document); ///< what it asks for and no panel shows
     enum class Kind { Model, Picture, Lesson, Text };
     /// Reads the file: not for the window's thread. @return why there is nothing to open in it
     static std::variant<Kind, Failure> kindOf(const QString& path);
@@ -283,6 +284,7 @@ private:
     std::optional<SessionDocument> beforeRun_; ///< the session that the views left for a training run
     std::optional<SessionDocument> leftover_;  ///< from a program that ended without saving
     QString returningTo_;                      ///< model of a step of undo or a session, not open yet; empty: none
+    bool tellsRefused_ = false;                ///< of the session that is opened, what it asks for in vain
     std::optional<SessionDocument> pending_;   ///< a session whose model is still being loaded
     std::map<QString, QAction*> actions_;
     QList<QAction*> recentActions_;

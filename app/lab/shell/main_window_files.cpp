@@ -1,3 +1,4 @@
+#include "app/figures/token_label.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/dialogs/lock_dialog.h"
 #include "app/lab/lessons/lesson_player.h"
@@ -87,6 +88,27 @@ std::variant<QString, Failure> promptFrom(const QString& path) {
         return Failure{.what = "is not a text in UTF-8", .where = path.toStdString(), .hint = "save it as UTF-8"};
     if (text.endsWith('\n')) text.chop(1); // of the last line
     return text;
+}
+
+/// Whether the view of a panel names parts or inputs of the open model.
+bool isOfModel(const QString& panel) {
+    return QStringList{"attention", "interventions", "generate", "next", "model"}.contains(panel);
+}
+
+/// What a session asks for and a panel does not show: a head that the model lacks, a name that the program does not
+/// know. Values of values, such as pictures, may still be on their way.
+QStringList refused(const QString& panel, const QJsonObject& asked, const QJsonObject& shown) {
+    QStringList all;
+    const auto text = [](const QJsonValue& value) { return value.toVariant().toString().left(40); };
+    for (auto each = asked.begin(); each != asked.end(); ++each) {
+        const QJsonValue now = shown.value(each.key());
+        const bool isPlain = !now.isUndefined() && !now.isObject() && !now.isArray();
+        // A cell is shown once its text has run.
+        const bool isAwaited = panel == "attention" && each.key() == "level" && each.value() == "cell";
+        if (isPlain && !isAwaited && now != each.value())
+            all << MainWindow::tr("%1 %2 “%3” (“%4” is shown)").arg(panel, each.key(), text(each.value()), text(now));
+    }
+    return all;
 }
 
 } // namespace
@@ -185,6 +207,7 @@ void MainWindow::openWaitingPicture() {
 
 void MainWindow::postModel(const QString& path, const QString& prompt, bool keepsPrompt, Storage storage) {
     pending_.reset();
+    tellsRefused_ = false;
     returningTo_.clear();
     waitingPicture_.clear();
     bridge_.post(OpenModelCommand{.path = path.toStdString(),
@@ -259,6 +282,7 @@ void MainWindow::openSession(const QString& path) {
             updateTitle();
             addRecentPath(path);
             refreshRecent();
+            tellsRefused_ = true;
             restore(std::get<SessionDocument>(std::move(loaded)));
         });
     showOpening(path);
@@ -272,7 +296,7 @@ void MainWindow::openLink(const QString& link) {
         sessionPath_.clear();
         updateTitle();
         session->locks = locks_;
-        leavesStart_ = true;
+        leavesStart_ = tellsRefused_ = true;
         return restore(std::move(*session));
     }
     if (!instead.isEmpty()) postModel(instead, {});
@@ -343,6 +367,7 @@ void MainWindow::continueRestore() {
         layout_->enter(workspaceNamed(document.workspace));
     // After the workspace, which chooses between all heads and one.
     for (const auto& [id, panel] : panels_) panel->restoreView(document.view.value(id).toObject());
+    if (std::exchange(tellsRefused_, false)) tellRefused(document);
     setLocks(document.locks);
     const auto focus = [this, name = document.focus] {
         auto* focused = name.isEmpty() ? nullptr : findChild<QWidget*>(name);
@@ -352,6 +377,15 @@ void MainWindow::continueRestore() {
     };
     if (!focus()) QTimer::singleShot(0, this, focus); // a new window has not been laid out yet
     firstPath_.clear();
+}
+
+void MainWindow::tellRefused(const SessionDocument& document) {
+    QStringList all = document.unknown;
+    for (const auto& [id, panel] : panels_) all << refused(id, document.view.value(id).toObject(), panel->saveView());
+    if (all.isEmpty()) return;
+    offerBanner_->present(Banner::Kind::Offer, tr("The session asks for what this model or this program does not have: "
+                                                  "%1. The rest was opened.")
+                                                   .arg(shownText(all.join(QStringLiteral(", ")).toStdString())));
 }
 
 SessionDocument MainWindow::document() const {
@@ -373,9 +407,18 @@ SessionDocument MainWindow::document() const {
 SessionDocument MainWindow::ownDocument() const {
     if (lessons_ && lessons_->before()) return *lessons_->before();
     const bool trains = training_.snapshot()->state == TrainingSnapshot::State::Training;
-    if (trains && bench_.snapshot() && bench_.snapshot()->shown && beforeRun_)
-        return *beforeRun_; // the next start offers the run by itself
-    return document();
+    SessionDocument now = document();
+    if (!trains || !bench_.snapshot() || !bench_.snapshot()->shown || !beforeRun_) return now;
+    // The next start offers the run by itself; until then it shows the model before, in the window as it is now.
+    SessionDocument own = *beforeRun_;
+    for (auto view = now.view.begin(); view != now.view.end(); ++view)
+        if (!isOfModel(view.key())) own.view[view.key()] = view.value();
+    own.layout = std::move(now.layout);
+    own.workspace = std::move(now.workspace);
+    own.focus = std::move(now.focus);
+    own.sampling = now.sampling;
+    own.locks = std::move(now.locks);
+    return own;
 }
 
 QJsonObject MainWindow::view(const QString& panel) const { return panels_.at(panel)->saveView(); }

@@ -262,6 +262,15 @@ void RecipeForm::setRecipe(const Recipe& recipe) {
     settle();
 }
 
+QString RecipeForm::save() const { return QString::fromStdString(draftToText(draft_)); }
+
+void RecipeForm::restore(const QString& saved) {
+    try {
+        setRecipe(draftFromText(saved.toStdString()));
+    } catch (const Error&) { // of another version of the program
+    }
+}
+
 void RecipeForm::makeTaskControls() {
     const auto& tasks = taskCatalogue();
     const auto found = std::ranges::find(tasks, draft_.task, &Task::id);

@@ -28,6 +28,10 @@ public:
 
     /// @return the recipe; empty while the fields contradict each other, and the form then shows why
     const std::optional<Recipe>& recipe() const { return recipe_; }
+    /// What the fields say, whether or not it can be trained, as the JSON of a recipe.
+    QString save() const;
+    /// Restores what save() returned. Anything else changes nothing.
+    void restore(const QString& saved);
     /// @return why there is no recipe; empty if there is one, or if the line of attention shows the problem itself
     QString problem() const;
     void setRecipe(const Recipe& recipe);

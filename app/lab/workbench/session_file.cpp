@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -234,7 +235,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     if (!parsed.isObject() || !parsed.object().contains("attnlab"))
         return unreadable("the file is JSON but not an attention-lab session", where);
     Reader reader(parsed.object());
-    const int version = parsed.object().value("attnlab").toInt();
+    const int version = reader.integer("attnlab", 1, std::numeric_limits<int>::max());
     if (version > SessionDocument::kVersion)
         return Failure{.what = QStringLiteral("the session file has version %1; this program reads up to %2")
                                    .arg(version)
@@ -264,10 +265,12 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     branchesFromJson(reader.object("branches"), reader, document);
     document.sampling = samplingFromJson(reader.object("sampling"), reader);
     document.view = reader.object("view");
+    for (auto view = document.view.begin(); view != document.view.end(); ++view)
+        if (!view->isObject()) reader.complain(QStringLiteral("\"%1\" of \"view\" is not an object").arg(view.key()));
     document.layout = QByteArray::fromBase64(reader.text("layout").toLatin1());
     if (parsed.object().contains("workspace")) document.workspace = reader.text("workspace");
     if (parsed.object().contains("focus")) document.focus = reader.text("focus");
-    document.locks = locksFromJson(reader.object("locks"));
+    document.locks = locksFromJson(reader.object("locks"), document.unknown);
     if (!reader.problem().isEmpty()) return unreadable("the session file is damaged: " + reader.problem(), where);
     return document;
 }

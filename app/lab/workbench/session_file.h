@@ -7,6 +7,7 @@
 #include <QByteArray>
 #include <QJsonObject>
 #include <QString>
+#include <QStringList>
 
 #include <optional>
 #include <variant>
@@ -33,6 +34,7 @@ struct SessionDocument {
     QString workspace; ///< for a document without a layout: its id; empty: the present one
     QString focus;     ///< name of the control that has the keyboard; empty: not known
     ControlLocks locks;
+    QStringList unknown; ///< what the file names and this program does not know; not written
 
     bool operator==(const SessionDocument&) const = default;
 

@@ -66,6 +66,7 @@ QString sessionLink(SessionDocument document) {
     document.layout.clear();
     document.focus.clear();
     document.locks.clear();
+    document.view.remove("train"); // the runs are on this machine
     if (document.branches.size() > kMostBranches) keepCurrentBranch(document);
     QString link = linkTo(document);
     if (link.size() <= kMostWithPictures) return link;

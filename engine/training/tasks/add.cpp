@@ -65,7 +65,8 @@ private:
 constinit const Task kAddTask{
     .id = "add",
     .title = "Add two numbers",
-    .summary = "Adds two numbers digit by digit, by default the lowest digit first: 2 7 + 3 5 = 2 6 0",
+    .summary =
+        "Adds two numbers digit by digit, by default of three digits with the lowest first: 7 8 6 + 8 8 9 = 5 7 6 1",
     .hint = "Watch: each answer digit attends to its column in both numbers. A second head attends one column lower, "
             "where the carry comes from.",
     .citation = "Lee et al. 2023, \"Teaching Arithmetic to Small Transformers\", arXiv:2307.03381",

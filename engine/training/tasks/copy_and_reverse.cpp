@@ -46,7 +46,7 @@ template <bool isReversed> std::unique_ptr<TaskInstance> make(const TaskValues& 
 constinit const Task kCopyTask{
     .id = "copy",
     .title = "Copy",
-    .summary = "Repeats a sequence of letters after the equals sign: c a b = c a b",
+    .summary = "Repeats a sequence of letters, by default twelve, after the equals sign: c a b ... = c a b ...",
     .hint =
         "Watch: in the rows of the answer, one head draws a diagonal. Each row attends to its letter in the question.",
     .citation = "Graves et al. 2014, \"Neural Turing Machines\", arXiv:1410.5401, section 4.1",
@@ -57,7 +57,9 @@ constinit const Task kCopyTask{
 constinit const Task kReverseTask{
     .id = "reverse",
     .title = "Reverse",
-    .summary = "Writes a sequence of letters backwards after the equals sign: c a b = b a c",
+    .summary =
+        "Writes a sequence of letters, by default twelve, backwards after the equals sign: a m l p s u l g v g u b = "
+        "b u g v g l u s p l m a",
     .hint = "Watch: in the rows of the answer, one head draws an anti-diagonal. Later rows attend to earlier letters.",
     .params = kParams,
     .make = make<true>,

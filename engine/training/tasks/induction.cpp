@@ -47,7 +47,7 @@ private:
 constinit const Task kInductionTask{
     .id = "induction",
     .title = "Induction",
-    .summary = "Continues a random passage that repeats: k d x a k d x a k d",
+    .summary = "Continues a random passage that repeats: d h m a p f o l g e b i k d h m a p f",
     .hint = "Watch two layers work together: a head in the first attends to the previous token. A head in the second "
             "attends to the token that followed last time, on a diagonal one token short of the passage's length.",
     .citation = "Olsson et al. 2022, \"In-context Learning and Induction Heads\", arXiv:2209.11895",

@@ -40,7 +40,7 @@ private:
 constinit const Task kSortTask{
     .id = "sort",
     .title = "Sort",
-    .summary = "Writes a list of numbers in rising order: 3 1 2 = 1 2 3",
+    .summary = "Writes a list of numbers, by default six, in rising order: 5 2 9 2 7 4 = 2 2 4 5 7 9",
     .hint = "Watch: each answer row attends to the copies of the next larger number, wherever they are. The pattern "
             "follows the values, not the positions.",
     .params = kParams,
