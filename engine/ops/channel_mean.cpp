@@ -148,10 +148,84 @@ double operations(const OpTypes& types) {
            static_cast<double>(of.B * of.H * of.T * of.D) * (types.attributes.flag("gated") ? 4 : 1);
 }
 
-/// Forms all numbers. @source the derivatives of the paper's equation 2
+/// The derivatives for some queries, from the first on.
+class QueriesGradient {
+public:
+    QueriesGradient(const GradientCall& call, int64_t first, int64_t rows)
+        : call_(call), first_(first), rows_(rows), keys_(call.inputs[K].shape()[2]) {}
+
+    /// The numbers of the cells, by key: [1 or H, rows, S].
+    Tensor numbers() const {
+        const Tensor table = call_.inputs[Table];
+        if (!hasTable(call_.attributes)) {
+            Tensor all = reshape(batchedMatmul(rowsOf(table, 0), call_.inputs[KeyFactors], {.transposeB = true}),
+                                 {1, rows_, keys_});
+            return window() > 0 ? binary(all, band(window() - 1, window() - 1), Binary::Multiply) : all;
+        }
+        const Tensor own = table.shape()[1] > 1 ? rowsOf(table, 1) : table;
+        if (window() == 0) return own;
+        return diagonals(spread(broadcast(own, {own.shape()[0], rows_, 2 * window() - 1}), window() - 1, window() - 1),
+                         keys_);
+    }
+    /// e to the power of the numbers; 0 for hidden cells.
+    Tensor cells() const {
+        const Tensor own = numbers();
+        const Tensor all = unary(broadcast(own, {own.shape()[0], rows_, keys_}), Unary::Exponential);
+        const int64_t behind = call_.attributes.integer("behind"), ahead = call_.attributes.integer("ahead");
+        return behind >= farthestBehind() && ahead >= farthestAhead()
+                   ? all
+                   : binary(all, band(behind, ahead), Binary::Multiply);
+    }
+    /// The derivatives by the table's numbers in these rows, from those by the cells'. @param d [1 or H, rows, S]
+    Tensor ofTable(Tensor d) const {
+        if (window() > 0) d = gathered(undiagonals(d), window() - 1);
+        return call_.inputs[Table].shape()[1] == 1 && rows_ > 1 ? reduce(d, Reduction::Sum, {1}) : d;
+    }
+    /// The same for factors: by those of these queries, and of all keys.
+    std::pair<Tensor, Tensor> ofFactors(Tensor d) const {
+        if (window() > 0) d = binary(d, band(window() - 1, window() - 1), Binary::Multiply);
+        d = reshape(d, {rows_, keys_});
+        return {batchedMatmul(d, call_.inputs[KeyFactors]),
+                batchedMatmul(d, rowsOf(call_.inputs[QueryFactors], 0), {.transposeA = true})};
+    }
+    Tensor rowsOf(Tensor x, int axis) const { return slice(x, axis, first_, rows_); }
+
+private:
+    int64_t window() const { return call_.attributes.integer("window"); }
+    // Distances of keys from these queries run from -farthestBehind() to farthestAhead().
+    int64_t farthestBehind() const { return first_ + rows_ - 1; }
+    int64_t farthestAhead() const { return keys_ - 1 - first_; }
+    /// Columns for the distances from -back to on, for those that occur.
+    Tensor spread(Tensor x, int64_t back, int64_t on) const {
+        const int64_t before = farthestBehind() - back, after = farthestAhead() - on;
+        if (before < 0) x = slice(x, -1, -before, x.shape()[-1] + before);
+        if (after < 0) x = slice(x, -1, 0, x.shape()[-1] + after);
+        return pad(x, -1, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0));
+    }
+    /// Columns for the distances that occur, for those from -reach to reach.
+    Tensor gathered(Tensor x, int64_t reach) const {
+        const int64_t before = farthestBehind() - reach, after = farthestAhead() - reach;
+        const int64_t begin = std::max<int64_t>(before, 0), end = x.shape()[-1] - std::max<int64_t>(after, 0);
+        return pad(slice(x, -1, begin, end - begin), -1, std::max<int64_t>(-before, 0), std::max<int64_t>(-after, 0));
+    }
+    /// 1 for the cells of these distances, else 0: [1, rows, S].
+    Tensor band(int64_t back, int64_t on) const {
+        back = std::min(back, farthestBehind());
+        on = std::min(on, farthestAhead());
+        return reshape(diagonals(spread(fill(call_.graph, {rows_, back + on + 1}, 1), back, on), keys_),
+                       {1, rows_, keys_});
+    }
+
+    const GradientCall& call_;
+    int64_t first_, rows_, keys_;
+};
+
+Tensor sumOf(const Tensor& sum, const Tensor& part) { return sum ? binary(sum, part, Binary::Add) : part; }
+
+/// Forms the cells of some queries at a time. @source the derivatives of the paper's equation 2
 std::vector<Tensor> gradient(const GradientCall& call) {
     const Tensor k = call.inputs[K], v = call.inputs[V];
-    const bool isGated = call.attributes.flag("gated");
+    const bool isGated = call.attributes.flag("gated"), isTable = hasTable(call.attributes);
     Tensor z = call.outputs[0], dz = call.outputGradients[0], dGate;
     if (isGated) {
         const size_t gate = gateOf(call.attributes);
@@ -163,62 +237,43 @@ std::vector<Tensor> gradient(const GradientCall& call) {
         dGate = binary(binary(dz, call.outputs[0], Binary::Multiply), affine(open, -1, 1), Binary::Multiply);
         dz = binary(dz, open, Binary::Multiply);
     }
-    const int64_t H = k.shape()[1], S = k.shape()[2], T = z.shape()[2], count = T + S - 1;
-    const int64_t window = call.attributes.integer("window"), behind = call.attributes.integer("behind"),
-                  ahead = call.attributes.integer("ahead");
-    // Distances run from -(T - 1) to S - 1; those below `before` and from `after` on do not occur within a reach.
-    const auto spread = [&](Tensor x, int64_t back, int64_t on) {
-        const int64_t before = T - 1 - back, after = S - 1 - on;
-        if (before < 0) x = slice(x, -1, -before, x.shape()[-1] + before);
-        if (after < 0) x = slice(x, -1, 0, x.shape()[-1] + after);
-        return pad(x, -1, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0));
-    };
-    const auto gathered = [&](Tensor x, int64_t reach) { // of columns by distance, those of the table
-        const int64_t before = T - 1 - reach, after = S - 1 - reach;
-        const int64_t begin = std::max<int64_t>(before, 0), end = count - std::max<int64_t>(after, 0);
-        return pad(slice(x, -1, begin, end - begin), -1, std::max<int64_t>(-before, 0), std::max<int64_t>(-after, 0));
-    };
-    const auto band = [&](int64_t back, int64_t on) {
-        const Tensor ones = fill(call.graph, {T, std::min(back, T - 1) + std::min(on, S - 1) + 1}, 1);
-        return reshape(diagonals(spread(ones, std::min(back, T - 1), std::min(on, S - 1)), S), {1, T, S});
-    };
-    const bool isTable = hasTable(call.attributes), isAll = behind >= T - 1 && ahead >= S - 1;
-    Tensor numbers =
-        isTable ? call.inputs[Table]
-                : reshape(batchedMatmul(call.inputs[QueryFactors], call.inputs[KeyFactors], {.transposeB = true}),
-                          {1, T, S});
-    const Tensor isNear = window > 0 && !isTable ? band(window - 1, window - 1) : Tensor();
-    if (isNear) numbers = binary(numbers, isNear, Binary::Multiply);
-    if (isTable && window > 0)
-        numbers =
-            diagonals(spread(broadcast(numbers, {numbers.shape()[0], T, 2 * window - 1}), window - 1, window - 1), S);
-    Tensor cells = unary(broadcast(numbers, {numbers.shape()[0], T, S}), Unary::Exponential);
-    if (!isAll) cells = binary(cells, band(behind, ahead), Binary::Multiply);
+    const int64_t H = k.shape()[1], S = k.shape()[2], T = z.shape()[2];
     const Tensor most = stopGradient(reduce(k, Reduction::Maximum, {2})),
                  weight = unary(binary(k, most, Binary::Subtract), Unary::Exponential);
     const auto times = [](Tensor a, Tensor b) { return binary(a, b, Binary::Multiply); };
-    const Tensor whole = affine(batchedMatmul(cells, weight), 1, 1e-30), share = binary(dz, whole, Binary::Divide),
-                 own = times(share, z);
-    const Tensor ofValues = batchedMatmul(cells, share, {.transposeA = true}),
-                 ofMeans = batchedMatmul(cells, own, {.transposeA = true});
+    const Tensor weighed = times(weight, v);
+    const bool byHead = isTable && call.inputs[Table].shape()[0] > 1,
+               hasRows = !isTable || call.inputs[Table].shape()[1] > 1;
+    // Queries beyond the keys have no distance to some of them, so those are one part.
+    const int64_t atOnce = T <= S ? call.attributes.integer("gradient_rows") : T;
+    Tensor ofValues, ofMeans, ofTable, ofKeyFactors;
+    std::vector<Tensor> byRow; // derivatives by the table or the queries' factors
+    for (int64_t first = 0; first < T; first += atOnce) {
+        const int64_t rows = std::min(atOnce, T - first);
+        const QueriesGradient part(call, first, rows);
+        const Tensor cells = part.cells(), whole = affine(batchedMatmul(cells, weight), 1, 1e-30),
+                     share = binary(part.rowsOf(dz, 2), whole, Binary::Divide), own = times(share, part.rowsOf(z, 2));
+        ofValues = sumOf(ofValues, batchedMatmul(cells, share, {.transposeA = true}));
+        ofMeans = sumOf(ofMeans, batchedMatmul(cells, own, {.transposeA = true}));
+        // [B,H,rows,S] -> the axes of the numbers
+        Tensor d = times(cells, binary(batchedMatmul(share, weighed, {.transposeB = true}),
+                                       batchedMatmul(own, weight, {.transposeB = true}), Binary::Subtract));
+        d = reshape(reduce(d, Reduction::Sum, byHead ? std::vector{0} : std::vector{0, 1}), {byHead ? H : 1, rows, S});
+        if (!isTable) {
+            const auto [ofQueries, ofKeys] = part.ofFactors(d);
+            byRow.push_back(ofQueries);
+            ofKeyFactors = sumOf(ofKeyFactors, ofKeys);
+        } else if (hasRows) {
+            byRow.push_back(part.ofTable(d));
+        } else {
+            ofTable = sumOf(ofTable, part.ofTable(d));
+        }
+    }
     std::vector<Tensor> result{times(weight, binary(times(v, ofValues), ofMeans, Binary::Subtract)),
                                times(weight, ofValues)};
-    // [B,H,T,S] -> the axes of the numbers
-    Tensor d = times(cells, binary(batchedMatmul(share, times(weight, v), {.transposeB = true}),
-                                   batchedMatmul(own, weight, {.transposeB = true}), Binary::Subtract));
-    const bool byHead = isTable && call.inputs[Table].shape()[0] > 1;
-    d = reshape(reduce(d, Reduction::Sum, byHead ? std::vector{0} : std::vector{0, 1}), {byHead ? H : 1, T, S});
-    if (!isTable) {
-        if (isNear) d = times(d, isNear);
-        d = reshape(d, {T, S});
-        result.push_back(batchedMatmul(d, call.inputs[KeyFactors]));
-        result.push_back(batchedMatmul(d, call.inputs[QueryFactors], {.transposeA = true}));
-        if (isGated) result.push_back(dGate);
-        return result;
-    }
-    if (window > 0) d = gathered(undiagonals(d), window - 1);
-    if (call.inputs[Table].shape()[1] == 1 && T > 1) d = reduce(d, Reduction::Sum, {1});
-    result.push_back(d);
+    if (hasRows) ofTable = byRow.size() == 1 ? byRow.front() : concatenate(byRow, isTable ? 1 : 0);
+    result.push_back(ofTable);
+    if (!isTable) result.push_back(ofKeyFactors);
     if (isGated) result.push_back(dGate);
     return result;
 }
@@ -246,6 +301,7 @@ Tensor channelMean(const ChannelMeanInputs& in, int64_t queries) {
                             {"window", static_cast<double>(in.window)},
                             {"factors", in.table ? 0 : 1},
                             {"gated", in.q ? 1 : 0},
+                            {"gradient_rows", static_cast<double>(in.gradientRows)},
                             {"behind", static_cast<double>(std::min(in.behind, most))},
                             {"ahead", static_cast<double>(std::min(in.ahead, most))}});
 }

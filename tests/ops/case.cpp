@@ -133,7 +133,8 @@ Tensor channelMeanCase(Case& t, int64_t most) {
                          .v = t.real("v", {B, H, S, D}),
                          .window = randomSize(2) == 1 ? randomSize(most) : 0,
                          .behind = randomSize(2) == 1 ? most : randomSize(most),
-                         .ahead = randomSize(2) == 1 ? most : randomSize(most) - 1};
+                         .ahead = randomSize(2) == 1 ? most : randomSize(most) - 1,
+                         .gradientRows = randomSize(most)};
     if (randomSize(2) == 1) {
         in.queryFactors = t.real("u", {T, F});
         in.keyFactors = t.real("w", {S, F});

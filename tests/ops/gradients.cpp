@@ -222,3 +222,18 @@ TEST_CASE("gradient: refuses what has none and what is not one number", "[ops]")
     CHECK_THROWS_WITH(gradient(x, std::vector{x}), CONTAINS("only a single number has a gradient, not [2, 3]"));
     CHECK_THROWS_WITH(gradient(sum(lastRow(x)), std::vector{x}), CONTAINS("\"last_row\" has no gradient"));
 }
+
+TEST_CASE("channel_mean: the memory of its gradient grows with the tokens, not with their pairs", "[ops]") {
+    const auto bytes = [](int64_t tokens) {
+        Case t;
+        const Tensor k = t.real("k", {1, 2, tokens, 8}), v = t.real("v", {1, 2, tokens, 8}),
+                     table = t.real("w", {1, 1, 63});
+        const Tensor y =
+            channelMean({.k = k, .v = v, .table = table, .window = 32, .behind = tokens, .gradientRows = 32}, tokens);
+        const auto gradients = gradient(sum(y), std::vector{k, v, table});
+        return static_cast<double>(
+            compile(t.graph, {{"k", gradients[0]}, {"v", gradients[1]}, {"w", gradients[2]}})->arenaBytes);
+    };
+    CHECK(bytes(1024) < 2.2 * bytes(512));
+    CHECK(bytes(1024) < 4.0 * 1024 * 1024); // of one matrix of cells of one head
+}
