@@ -36,7 +36,7 @@ int tokenNamed(const LanguageModel& model, const std::string& text, const char* 
     }
     for (int id = 0; id < static_cast<int>(info.tokenTexts.size()); ++id)
         if (info.tokenTexts[static_cast<size_t>(id)] == text) return id;
-    const Encoding encoding = model.tokenizer()->read(text);
+    const Encoding encoding = model.tokenizer()->readWhole(text);
     std::vector<int> own;
     for (int id : encoding.ids)
         if (!model.tokenizer()->isSpecial(id)) own.push_back(id);

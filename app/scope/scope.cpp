@@ -28,7 +28,8 @@ std::vector<int> encodePrompt(const LanguageModel& model, const Options& options
         throw Error({.what = "this model has no tokenizer",
                      .where = model.info().name,
                      .hint = "give token ids with --tokens 1,2,3"});
-    Encoding encoding = model.tokenizer()->read(options.prompt.empty() ? model.source().example() : options.prompt);
+    Encoding encoding =
+        model.tokenizer()->readWhole(options.prompt.empty() ? model.source().example() : options.prompt);
     if (const std::string note = model.tokenizer()->noteOn(encoding); !note.empty())
         fmt::print(stderr, "attention-scope: warning: {}\n", note);
     return std::move(encoding.ids);

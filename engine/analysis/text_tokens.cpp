@@ -9,7 +9,7 @@ std::shared_ptr<AnalysisResult> TextTokensAnalysis::run(RunningModel& running, c
     LanguageModel& model = languageModel(running);
     auto result = std::make_shared<TextTokens>();
     result->text = text;
-    result->tokens = model.tokenizer() ? model.tokenizer()->read(text).ids : parseTokenIds(text);
+    result->tokens = model.tokenizer() ? model.tokenizer()->readWhole(text).ids : parseTokenIds(text);
     return result;
 }
 

@@ -115,11 +115,11 @@ std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_pt
 }
 
 std::vector<int> tokensOf(const LanguageModel& model, const std::string& text) {
-    return model.tokenizer() ? model.tokenizer()->read(text).ids : parseTokenIds(text);
+    return model.tokenizer() ? model.tokenizer()->readWhole(text).ids : parseTokenIds(text);
 }
 
 std::vector<int> sourceTokensOf(const LanguageModel& model, const std::string& text) {
-    return model.sourceTokenizer() ? model.sourceTokenizer()->read(text).ids : parseTokenIds(text);
+    return model.sourceTokenizer() ? model.sourceTokenizer()->readWhole(text).ids : parseTokenIds(text);
 }
 
 Tensor targetInput(Graph& graph, int64_t vocabulary) { return graph.input(kTarget, {.shape = {1, vocabulary}}); }

@@ -81,8 +81,9 @@ std::vector<double> rotaryValues(const ConfigReader& read, const RotaryFields& f
     const ConfigReader& ofBase = scaling.has("rope_theta") ? scaling : read;
     const ConfigReader& ofFraction = scaling.has("partial_rotary_factor") ? scaling : read;
     const char* baseField = scaling.has("rope_theta") || !isSet(read, fields.base) ? "rope_theta" : fields.base;
-    const char* fractionField =
-        scaling.has("partial_rotary_factor") || !isSet(read, fields.fraction) ? "partial_rotary_factor" : fields.fraction;
+    const char* fractionField = scaling.has("partial_rotary_factor") || !isSet(read, fields.fraction)
+                                    ? "partial_rotary_factor"
+                                    : fields.fraction;
     if (base <= 0) ofBase.fail(baseField, fmt::format("is {} but must be above 0", base));
     if (!(fraction > 0 && fraction <= 1))
         ofFraction.fail(fractionField, fmt::format("is {}, which is not above 0 and at most 1", fraction));

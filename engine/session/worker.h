@@ -103,6 +103,9 @@ private:
     void moveTo(TokenPath path, Prompt prompt);
     void tellPrefix(size_t dropped); ///< says which tokens a model may read in both directions: those of the prompt
     /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
+    /// How many of the last tokens of the path run one by one: those that are in the cache so, and a short continuation
+    /// that one comes back to, which then has the numbers that it had when it was written.
+    size_t alone(std::span<const int> tokens);
     void runPath(const std::optional<CellRequest>& cell = std::nullopt);
     void runPicture();                               ///< runs the picture, if there is one, and its original run
     std::shared_ptr<const PictureAnswer> answered(); ///< @pre there is a picture

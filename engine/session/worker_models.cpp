@@ -51,7 +51,7 @@ bool Session::Worker::canSpell(const std::string& prompt) const {
     const Tokenizer* tokenizer = text().sourceTokenizer();
     if (!tokenizer || prompt.empty()) return false;
     try {
-        return tokenizer->decode(tokenizer->read(prompt).ids, true) == prompt;
+        return tokenizer->decode(tokenizer->readWhole(prompt).ids, true) == prompt;
     } catch (const Error&) { // a character has no token
         return false;
     }

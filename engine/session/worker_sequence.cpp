@@ -148,6 +148,14 @@ void Session::Worker::tellPrefix(size_t dropped) {
     text().setPrefix(prompt - std::min(prompt, dropped));
 }
 
+size_t Session::Worker::alone(std::span<const int> tokens) {
+    constexpr size_t kMost = 16; // a longer continuation takes too long one by one
+    if (std::ranges::equal(tokens, text().tokens())) return text().written();
+    const auto prompt = static_cast<size_t>(path_.promptLength());
+    const size_t written = path_.tokens().size() - std::min(prompt, path_.tokens().size());
+    return written <= std::min(kMost, tokens.size()) ? written : 0;
+}
+
 void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
@@ -167,7 +175,7 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     const auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
     next_.status.activity = Activity::Prefilling;
     if (next_.status.preparesEngine || tokens.size() - common >= kLongPrefill) publish();
-    if (!text().hold(tokens, 0, [&] { return isStopped(); })) throw Cancelled{};
+    if (!text().hold(tokens, alone(tokens), [&] { return isStopped(); })) throw Cancelled{};
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
     const bool isPrepared = std::exchange(next_.status.preparesEngine, false);

@@ -71,7 +71,7 @@ std::string Tokenizer::Parts::ownCharacters() const {
     size_t count = 0;
     for (const Entry& entry : entries) {
         if (!entry.text || entry.isSpecial) continue;
-        if (utf8::stepAt(*entry.text, 0).length != entry.text->size()) return "leave it out";
+        if (utf8::stepAt(*entry.text, 0).length != entry.text->size()) return "use other characters";
         ++count;
     }
     return fmt::format("use only its {} characters", count);
@@ -218,24 +218,28 @@ std::string listOf(const std::vector<std::string>& missing) {
 } // namespace
 
 Encoding Tokenizer::read(std::string_view text, bool addSpecialTokens) const {
-    return whole(encode(text, addSpecialTokens));
+    return given(encode(text, addSpecialTokens), false);
 }
+
+Encoding Tokenizer::readWhole(std::string_view text) const { return given(encode(text), true); }
 
 Encoding Tokenizer::readPair(std::string_view first, std::string_view second) const {
-    return whole(encodePair(first, second));
+    return given(encodePair(first, second), false);
 }
 
-Encoding Tokenizer::whole(Encoding encoding) const {
-    if (encoding.missing.empty() || unknownId()) return encoding;
+Encoding Tokenizer::given(Encoding encoding, bool isWhole) const {
+    const bool isLost = std::ranges::all_of(encoding.ids, [this](int id) { return isSpecial(id); });
+    if (encoding.missing.empty() || unknownId() || !(isWhole || isLost)) return encoding;
     throw Error({.what = fmt::format("this model has no token for {}", listOf(encoding.missing)),
                  .where = "text",
                  .hint = parts_->ownCharacters()});
 }
 
 std::string Tokenizer::noteOn(const Encoding& encoding) const {
-    if (encoding.missing.empty() || !unknownId()) return {};
-    return fmt::format("this model has no token for {} and reads {} there", listOf(encoding.missing),
-                       printable(tokenText(*unknownId())));
+    if (encoding.missing.empty()) return {};
+    const std::string what = fmt::format("this model has no token for {}", listOf(encoding.missing));
+    if (!unknownId()) return fmt::format("{} and leaves it out; {}", what, parts_->ownCharacters());
+    return fmt::format("{} and reads {} there", what, printable(tokenText(*unknownId())));
 }
 
 namespace {

@@ -52,12 +52,16 @@ public:
     /// Converts a pair of texts, with the tokens and the token types that the file gives a pair. @throws Error as
     /// encode
     Encoding encodePair(std::string_view first, std::string_view second, bool addSpecialTokens = true) const;
-    /// encode() of what a person gives a model to read: nothing of it may vanish.
-    /// @throws Error as encode(), or naming what has no token if no unknown token can stand in its place
+    /// encode() of what a person gives a model to read, who must hear of noteOn().
+    /// @throws Error as encode(), or naming what has no token if nothing else is left of the text
     Encoding read(std::string_view text, bool addSpecialTokens = true) const;
-    /// encodePair() likewise. @throws Error as read()
+    /// The same where nobody would hear: nothing may be left out. @throws Error as encode(), or naming what has no
+    /// token if no unknown token can stand in its place
+    Encoding readWhole(std::string_view text) const;
+    /// encodePair() of a pair that a person gives. @throws Error as read()
     Encoding readPair(std::string_view first, std::string_view second) const;
-    /// What a person should know of a text that was read: what the unknown token stands for. Empty: nothing.
+    /// What a person should know of a text that was read: what the unknown token stands for, or what
+    /// is left out. Empty: nothing.
     std::string noteOn(const Encoding& encoding) const;
     /// Converts tokens to text. Bytes that form no character become U+FFFD; ids without a token are skipped.
     std::string decode(std::span<const int> ids, bool skipSpecialTokens) const;
@@ -92,7 +96,8 @@ private:
     friend class StreamDecoder;
     struct Parts;
     Encoding encode(std::span<const std::string_view> texts, bool addSpecialTokens) const;
-    Encoding whole(Encoding encoding) const; ///< @throws Error if a part of the text has left no token
+    /// @throws Error if the text, or a part of it, has left no token
+    Encoding given(Encoding encoding, bool isWhole) const;
     explicit Tokenizer(std::unique_ptr<const Parts> parts);
     explicit Tokenizer(TokenizerParts read);
     std::unique_ptr<const Parts> parts_;

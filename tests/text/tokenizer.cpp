@@ -159,9 +159,13 @@ TEST_CASE("tokenizer: a text that a person gives loses nothing without a word", 
     const std::string text = "3 1x\u00eb 1 hello x\u00eb =";
     CHECK(lacking.encode(text).ids == Ids{1, 0, 0, 2}); // the reference drops the others
     CHECK(lacking.encode(text).missing == std::vector<std::string>{"x\u00eb", "hello"});
-    CHECK(refuses([&] { lacking.read(text); }, "this model has no token for \"x\u00eb\", \"hello\""));
-    CHECK(refuses([&] { lacking.read("a"); }, "use only its 3 characters"));
-    CHECK(refuses([&] { lacking.readPair("3", "a"); }, "no token for \"a\""));
+    CHECK(lacking.read(text).ids == Ids{1, 0, 0, 2});
+    CHECK(lacking.noteOn(lacking.read(text)) ==
+          "this model has no token for \"x\u00eb\", \"hello\" and leaves it out; use "
+          "only its 3 characters");
+    CHECK(refuses([&] { lacking.readWhole(text); }, "this model has no token for \"x\u00eb\", \"hello\""));
+    CHECK(refuses([&] { lacking.read("a"); }, "use only its 3 characters")); // else nothing would be left
+    CHECK(lacking.readPair("3", "a").missing == std::vector<std::string>{"a"});
     CHECK(lacking.read("3 1 =").ids == Ids{1, 0, 2});
     CHECK(refuses([&] { lacking.read("a b c d e f g h i"); }, "\"f\" and others"));
 
