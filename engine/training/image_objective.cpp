@@ -2,6 +2,7 @@
 
 #include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
