@@ -238,7 +238,9 @@ Encoding Tokenizer::given(Encoding encoding, bool isWhole) const {
 std::string Tokenizer::noteOn(const Encoding& encoding) const {
     if (encoding.missing.empty()) return {};
     const std::string what = fmt::format("this model has no token for {}", listOf(encoding.missing));
-    if (!unknownId()) return fmt::format("{} and leaves it out; {}", what, parts_->ownCharacters());
+    if (!unknownId())
+        return fmt::format("{} and leaves {} out; {}", what, encoding.missing.size() == 1 ? "it" : "them",
+                           parts_->ownCharacters());
     return fmt::format("{} and reads {} there", what, printable(tokenText(*unknownId())));
 }
 

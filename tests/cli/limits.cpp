@@ -78,7 +78,7 @@ TEST_CASE("mistakes: no command loses characters that a model does not know", "[
         const Answer answer = runProgram(arguments);
         CHECK(answer.code == 0);
         CHECK_THAT(answer.text,
-                   CONTAINS("warning: this model has no token for \"x\", \"\u00eb\" and leaves it out; use only "
+                   CONTAINS("warning: this model has no token for \"x\", \"\u00eb\" and leaves them out; use only "
                             "its 11 characters"));
     }
     CHECK_THAT(runProgram("generate builtin:sort --prompt hello").text,

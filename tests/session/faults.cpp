@@ -233,7 +233,7 @@ TEST_CASE("faults: characters that a model does not know are named, and refused 
     Session session;
     succeed(session, OpenModelCommand{.path = "builtin:sort"});
     CHECK_THAT(succeed(session, SetPromptCommand{.text = "3 1 x 2 y ="})->sequence->notice,
-               CONTAINS("This model has no token for \"x\", \"y\" and leaves it out; use only its 11 characters."));
+               CONTAINS("This model has no token for \"x\", \"y\" and leaves them out; use only its 11 characters."));
     CHECK_THAT(failureOf(session, SetPromptCommand{.text = "xyz"}), CONTAINS("this model has no token for \"xyz\""));
     succeed(session, OpenModelCommand{.path = "builtin:stories"});
     CHECK_THAT(succeed(session, SetPromptCommand{.text = "Zo\u00eb ate"})->sequence->notice,

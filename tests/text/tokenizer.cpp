@@ -161,7 +161,7 @@ TEST_CASE("tokenizer: a text that a person gives loses nothing without a word", 
     CHECK(lacking.encode(text).missing == std::vector<std::string>{"x\u00eb", "hello"});
     CHECK(lacking.read(text).ids == Ids{1, 0, 0, 2});
     CHECK(lacking.noteOn(lacking.read(text)) ==
-          "this model has no token for \"x\u00eb\", \"hello\" and leaves it out; use "
+          "this model has no token for \"x\u00eb\", \"hello\" and leaves them out; use "
           "only its 3 characters");
     CHECK(refuses([&] { lacking.readWhole(text); }, "this model has no token for \"x\u00eb\", \"hello\""));
     CHECK(refuses([&] { lacking.read("a"); }, "use only its 3 characters")); // else nothing would be left
